@@ -1,0 +1,117 @@
+// swift-tools-version:6.1
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "mesh",
+  products: [
+    .executable(name: "mesh", targets: ["mesh"]),
+    .executable(name: "simulate", targets: ["simulate"]),
+    .library(name: "MeshNode", targets: ["MeshNode"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+  ],
+  targets: [
+    // libsodium, the only source of cryptographic primitives.
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    // What GRDB does not show of SQLite: VFS, variadic configuration, the raw statement interface.
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    // What two nodes must agree on, and the seams: values, merge, change sets, control log, wire codec. Imports nothing.
+    .target(name: "MeshCore", swiftSettings: strict),
+    // Keys, certificates, signing, sealing, the Noise handshake. Never sees GRDB or NIO.
+    .target(name: "MeshCrypto", dependencies: ["CSodium", "MeshCore"], swiftSettings: strict),
+    // Capture, change log, merge and materialisation in SQLite. Never sees NIO or libsodium.
+    .target(
+      name: "MeshStore",
+      dependencies: ["CSQLite", "MeshCore", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: strict),
+    // Listening, dialling, framing, encrypted sessions. Never sees GRDB.
+    .target(
+      name: "MeshTransport",
+      dependencies: [
+        "MeshCore", "MeshCrypto",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    // The conversation with a peer as a value, and authorization. Never sees GRDB, NIO or libsodium.
+    .target(
+      name: "MeshReplication",
+      dependencies: ["MeshCore", .product(name: "DequeModule", package: "swift-collections")],
+      swiftSettings: strict),
+    // Where the siblings meet: one node, its home, its life cycle, its control interface.
+    .target(
+      name: "MeshNode",
+      dependencies: [
+        "MeshCore", "MeshCrypto", "MeshStore", "MeshTransport", "MeshReplication",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "TOMLKit", package: "TOMLKit"),
+      ],
+      swiftSettings: strict),
+    // Replication on the real store under virtual time and one seed: network, clock, faults, checkers. No NIO.
+    .target(
+      name: "MeshTesting",
+      dependencies: [
+        "CSQLite", "MeshCore", "MeshCrypto", "MeshStore", "MeshReplication",
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      swiftSettings: strict),
+    // The executable: the daemon and the verbs.
+    .executableTarget(
+      name: "mesh",
+      dependencies: [
+        "MeshCore", "MeshNode",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      swiftSettings: strict),
+    // The simulator's command line; `tools/simulate` runs it.
+    .executableTarget(
+      name: "simulate",
+      dependencies: ["MeshTesting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      swiftSettings: strict),
+    .testTarget(name: "MeshCoreTests", dependencies: ["MeshCore"], swiftSettings: strict),
+    .testTarget(name: "MeshCryptoTests", dependencies: ["MeshCore", "MeshCrypto"], swiftSettings: strict),
+    .testTarget(
+      name: "MeshStoreTests",
+      dependencies: [
+        "CSQLite", "MeshCore", "MeshCrypto", "MeshStore", "MeshTesting",
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "MeshTransportTests",
+      dependencies: [
+        "MeshCore", "MeshCrypto", "MeshTransport",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "MeshReplicationTests", dependencies: ["MeshCore", "MeshCrypto", "MeshReplication", "MeshTesting"],
+      swiftSettings: strict),
+    .testTarget(name: "SimulationTests", dependencies: ["MeshCore", "MeshTesting"], swiftSettings: strict),
+    .testTarget(name: "ProcessTests", dependencies: ["MeshCore", "MeshNode"], swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

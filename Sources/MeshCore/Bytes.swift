@@ -1,0 +1,165 @@
+/// Appends the primitives of the wire codec. Integers of fixed size are big-endian; lengths and counts are varints
+/// (LEB128, at most ten bytes, shortest form only).
+public struct ByteWriter: Sendable {
+  public private(set) var bytes: [UInt8] = []
+
+  public init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
+
+  public mutating func byte(_ value: UInt8) { bytes.append(value) }
+
+  public mutating func uint16(_ value: UInt16) { fixed(value) }
+  public mutating func uint32(_ value: UInt32) { fixed(value) }
+  public mutating func uint64(_ value: UInt64) { fixed(value) }
+
+  private mutating func fixed<T: FixedWidthInteger>(_ value: T) {
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  public mutating func varint(_ value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(rest))
+  }
+
+  public mutating func varint(_ value: Int) { varint(UInt64(value)) }
+
+  /// Zigzag: small magnitudes of either sign are short.
+  public mutating func signedVarint(_ value: Int64) {
+    varint(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+  }
+
+  /// Bytes as they are; the reader must know how many.
+  public mutating func raw(_ value: [UInt8]) { bytes.append(contentsOf: value) }
+  public mutating func raw(_ value: ArraySlice<UInt8>) { bytes.append(contentsOf: value) }
+
+  /// A varint length, then the bytes.
+  public mutating func sized(_ value: [UInt8]) {
+    varint(value.count)
+    bytes.append(contentsOf: value)
+  }
+
+  public mutating func text(_ value: String) { sized(Array(value.utf8)) }
+
+  /// A varint count, then each element.
+  public mutating func list<C: Collection>(_ elements: C, _ write: (inout ByteWriter, C.Element) -> Void) {
+    varint(elements.count)
+    for element in elements { write(&self, element) }
+  }
+}
+
+/// Why bytes from outside are not what they should be. The caller refuses the message and says this code.
+public enum DecodingError: Error, Equatable, Sendable {
+  /// The bytes end before the value does.
+  case truncated
+  /// Bytes are left over after the value.
+  case trailing
+  /// A varint is longer than it needs to be, or over 64 bits.
+  case varint
+  /// A length, count or number is above its limit, which is named.
+  case limit(String)
+  /// A tag, flag or version has no meaning here.
+  case unknown(String)
+  /// Text is not UTF-8 where it has to be.
+  case text
+  /// A rule of the object does not hold, which is named.
+  case invalid(String)
+}
+
+/// Reads what `ByteWriter` writes, and refuses anything else.
+public struct ByteReader: Sendable {
+  private let bytes: ArraySlice<UInt8>
+  private var index: Int
+
+  public init(_ bytes: [UInt8]) { self.init(bytes[...]) }
+
+  public init(_ bytes: ArraySlice<UInt8>) {
+    self.bytes = bytes
+    self.index = bytes.startIndex
+  }
+
+  public var remaining: Int { bytes.endIndex - index }
+  public var isAtEnd: Bool { index == bytes.endIndex }
+  /// How many bytes have been read.
+  public var consumed: Int { index - bytes.startIndex }
+
+  public mutating func byte() throws(DecodingError) -> UInt8 {
+    guard index < bytes.endIndex else { throw .truncated }
+    defer { index += 1 }
+    return bytes[index]
+  }
+
+  public mutating func uint16() throws(DecodingError) -> UInt16 { try fixed() }
+  public mutating func uint32() throws(DecodingError) -> UInt32 { try fixed() }
+  public mutating func uint64() throws(DecodingError) -> UInt64 { try fixed() }
+
+  private mutating func fixed<T: FixedWidthInteger & UnsignedInteger>() throws(DecodingError) -> T {
+    let size = T.bitWidth / 8
+    guard remaining >= size else { throw .truncated }
+    var value: T = 0
+    for offset in 0..<size { value = value << 8 | T(bytes[index + offset]) }
+    index += size
+    return value
+  }
+
+  public mutating func varint() throws(DecodingError) -> UInt64 {
+    var value: UInt64 = 0
+    var shift: UInt64 = 0
+    while true {
+      let next = try byte()
+      if shift == 63, next > 1 { throw .varint }
+      value |= UInt64(next & 0x7f) << shift
+      if next < 0x80 {
+        if next == 0, shift > 0 { throw .varint }
+        return value
+      }
+      shift += 7
+      if shift > 63 { throw .varint }
+    }
+  }
+
+  /// A varint that must not exceed `limit`; `name` is what the error says.
+  public mutating func count(_ limit: Int, _ name: String) throws(DecodingError) -> Int {
+    let value = try varint()
+    guard value <= UInt64(limit) else { throw .limit(name) }
+    return Int(value)
+  }
+
+  public mutating func signedVarint() throws(DecodingError) -> Int64 {
+    let value = try varint()
+    return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
+  }
+
+  public mutating func raw(_ count: Int) throws(DecodingError) -> [UInt8] {
+    guard remaining >= count else { throw .truncated }
+    defer { index += count }
+    return Array(bytes[index..<index + count])
+  }
+
+  public mutating func sized(_ limit: Int, _ name: String) throws(DecodingError) -> [UInt8] {
+    try raw(try count(limit, name))
+  }
+
+  public mutating func text(_ limit: Int, _ name: String) throws(DecodingError) -> String {
+    let utf8 = try sized(limit, name)
+    guard let text = String(validating: utf8, as: UTF8.self) else { throw .text }
+    return text
+  }
+
+  public mutating func list<T>(
+    _ limit: Int, _ name: String, _ read: (inout ByteReader) throws(DecodingError) -> T
+  ) throws(DecodingError) -> [T] {
+    let count = try count(limit, name)
+    var elements: [T] = []
+    elements.reserveCapacity(min(count, remaining))
+    for _ in 0..<count { elements.append(try read(&self)) }
+    return elements
+  }
+
+  /// To be called last: nothing may be left over.
+  public func end() throws(DecodingError) {
+    guard isAtEnd else { throw .trailing }
+  }
+}

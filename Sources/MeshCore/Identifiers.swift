@@ -1,0 +1,99 @@
+/// A 32-byte name. The kind is a phantom type, so that a zone's id cannot stand where a device's belongs.
+public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable {
+  private let a: UInt64
+  private let b: UInt64
+  private let c: UInt64
+  private let d: UInt64
+
+  public static var size: Int { 32 }
+
+  /// Nil where there are not exactly 32 bytes.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == Self.size else { return nil }
+    func word(_ at: Int) -> UInt64 {
+      bytes[at..<at + 8].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    (a, b, c, d) = (word(0), word(8), word(16), word(24))
+  }
+
+  public var bytes: [UInt8] {
+    var writer = ByteWriter(capacity: Self.size)
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    writer.uint64(a)
+    writer.uint64(b)
+    writer.uint64(c)
+    writer.uint64(d)
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    a = try reader.uint64()
+    b = try reader.uint64()
+    c = try reader.uint64()
+    d = try reader.uint64()
+  }
+
+  public static func < (left: Self, right: Self) -> Bool {
+    (left.a, left.b, left.c, left.d) < (right.a, right.b, right.c, right.d)
+  }
+}
+
+public protocol IdentifierKind: Sendable {
+  /// The word that displayed ids of this kind begin with.
+  static var prefix: String { get }
+}
+
+public enum AccountKind: IdentifierKind { public static var prefix: String { "account" } }
+public enum DeviceKind: IdentifierKind { public static var prefix: String { "device" } }
+public enum ZoneKind: IdentifierKind { public static var prefix: String { "zone" } }
+public enum ChangeSetKind: IdentifierKind { public static var prefix: String { "changeset" } }
+public enum EpochKind: IdentifierKind { public static var prefix: String { "epoch" } }
+public enum ControlKind: IdentifierKind { public static var prefix: String { "control" } }
+
+/// BLAKE2b-256 of the account's genesis.
+public typealias AccountID = Identifier<AccountKind>
+/// The device's Ed25519 public key.
+public typealias DeviceID = Identifier<DeviceKind>
+/// BLAKE2b-256(owner's account id ‖ 32 random bytes).
+public typealias ZoneID = Identifier<ZoneKind>
+/// BLAKE2b-256(header ‖ ciphertext) of a change set.
+public typealias ChangeSetID = Identifier<ChangeSetKind>
+/// BLAKE2b-256 of the epoch's record.
+public typealias EpochID = Identifier<EpochKind>
+/// BLAKE2b-256 of a control record, signature left out.
+public typealias ControlID = Identifier<ControlKind>
+
+/// One writing life of a device in a zone: 64 random bits.
+public struct InstanceID: Hashable, Comparable, Sendable {
+  public let value: UInt64
+  public init(_ value: UInt64) { self.value = value }
+  public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
+}
+
+/// Who wrote a change set; the index of a version vector.
+public struct Author: Hashable, Comparable, Sendable {
+  public let device: DeviceID
+  public let instance: InstanceID
+
+  public init(device: DeviceID, instance: InstanceID) {
+    self.device = device
+    self.instance = instance
+  }
+
+  public static func < (left: Self, right: Self) -> Bool {
+    left.device == right.device ? left.instance < right.instance : left.device < right.device
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    device.write(to: &writer)
+    writer.uint64(instance.value)
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    device = try DeviceID(from: &reader)
+    instance = InstanceID(try reader.uint64())
+  }
+}

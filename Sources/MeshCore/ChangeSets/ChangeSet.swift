@@ -1,0 +1,95 @@
+/// A change set as it is signed, sent and stored: header ‖ nonce ‖ ciphertext ‖ signature. Its bytes are the same everywhere.
+public struct ChangeSet: Hashable, Sendable {
+  public let header: ChangeSetHeader
+  /// BLAKE2b-256 of all but the signature; what the signature covers and the next change set names.
+  public let id: ChangeSetID
+  /// The whole encoding.
+  public let bytes: [UInt8]
+  private let headerSize: Int
+
+  static let nonceSize = 24
+  static let tagSize = 16
+  static let signatureSize = 64
+  /// Bytes that header, nonce, tag and signature take at most.
+  public static let overhead = 32 + 40 + 32 + 8 + 32 + 4 * 10 + 2 + nonceSize + tagSize + signatureSize
+
+  /// Parses without checking the signature; `id` is computed.
+  public init(_ bytes: [UInt8], with cryptography: any Cryptography) throws(DecodingError) {
+    guard bytes.count <= Limits.changeSet else { throw .limit("change set") }
+    var reader = ByteReader(bytes)
+    var bodySize = 0
+    header = try ChangeSetHeader(from: &reader, bodySize: &bodySize)
+    headerSize = reader.consumed
+    guard bodySize >= Self.nonceSize + Self.tagSize else { throw .truncated }
+    guard reader.remaining >= bodySize + Self.signatureSize else { throw .truncated }
+    guard reader.remaining == bodySize + Self.signatureSize else { throw .trailing }
+    guard let id = ChangeSetID(cryptography.hash(Array(bytes.dropLast(Self.signatureSize)))) else {
+      throw .invalid("a hash of 32 bytes")
+    }
+    self.id = id
+    self.bytes = bytes
+  }
+
+  /// Encrypts and signs.
+  public init(
+    _ header: ChangeSetHeader, body: [UInt8], key: EpochKey, secrets: any DeviceSecrets,
+    with cryptography: any Cryptography
+  ) throws(DecodingError) {
+    var writer = ByteWriter(capacity: body.count + Self.overhead)
+    header.write(to: &writer, bodySize: Self.nonceSize + body.count + Self.tagSize)
+    let head = writer.bytes
+    let nonce = key.nonce(header: head, plaintext: body, cryptography)
+    writer.raw(nonce)
+    writer.raw(cryptography.encrypt(body, key: key.body(cryptography), nonce: nonce, associated: head))
+    guard let id = ChangeSetID(cryptography.hash(writer.bytes)) else { throw .invalid("a hash of 32 bytes") }
+    writer.raw(secrets.sign(signedBytes(.changeSet, id.bytes)))
+    guard writer.bytes.count <= Limits.changeSet else { throw .limit("change set") }
+    self.header = header
+    self.headerSize = head.count
+    self.id = id
+    self.bytes = writer.bytes
+  }
+
+  public func isSigned(with cryptography: any Cryptography) -> Bool {
+    cryptography.verify(
+      Array(bytes.suffix(Self.signatureSize)), of: signedBytes(.changeSet, id.bytes), by: header.author.device.bytes)
+  }
+
+  /// The decrypted body; nil where the key is not the one it was encrypted with, or the nonce is not the one that body asks for.
+  public func body(key: EpochKey, with cryptography: any Cryptography) -> [UInt8]? {
+    let head = Array(bytes[..<headerSize])
+    let nonce = Array(bytes[headerSize..<headerSize + Self.nonceSize])
+    let ciphertext = Array(bytes[(headerSize + Self.nonceSize)..<(bytes.count - Self.signatureSize)])
+    guard
+      let body = cryptography.decrypt(ciphertext, key: key.body(cryptography), nonce: nonce, associated: head),
+      key.nonce(header: head, plaintext: body, cryptography) == nonce
+    else { return nil }
+    return body
+  }
+}
+
+/// The symmetric key of one epoch of a zone: 32 bytes, from which the keys of bodies and nonces are derived.
+public struct EpochKey: Sendable {
+  public let bytes: [UInt8]
+
+  /// Nil where there are not exactly 32 bytes.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == 32 else { return nil }
+    self.bytes = bytes
+  }
+
+  /// BLAKE2b-256(`mesh/1/commit` ‖ key): checked whenever a key arrives, since the cipher does not commit to its key.
+  public func commitment(_ cryptography: any Cryptography) -> [UInt8] {
+    cryptography.hash(Array("mesh/1/commit".utf8) + bytes)
+  }
+
+  func body(_ cryptography: any Cryptography) -> [UInt8] {
+    cryptography.hash(Array("mesh/1/body".utf8), count: 32, key: bytes)
+  }
+
+  /// Derived from what is encrypted and never from (author, number): restored backups repeat numbers.
+  func nonce(header: [UInt8], plaintext: [UInt8], _ cryptography: any Cryptography) -> [UInt8] {
+    let subkey = cryptography.hash(Array("mesh/1/nonce".utf8), count: 32, key: bytes)
+    return cryptography.hash(header + plaintext, count: ChangeSet.nonceSize, key: subkey)
+  }
+}

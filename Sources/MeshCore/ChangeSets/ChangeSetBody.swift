@@ -1,0 +1,115 @@
+/// The encrypted part of a change set: what its author had merged, and the changes, laid out by table.
+public struct ChangeSetBody: Hashable, Sendable {
+  /// Only the entries that differ from the author's change set before.
+  public var context: CausalContext
+  public var content: Content
+
+  public enum Content: Hashable, Sendable {
+    case changes([TableChanges])
+    /// A slice of a value too long for a change set; pieces come before the part that refers to their value.
+    case piece(LongValuePiece)
+  }
+
+  public init(context: CausalContext, content: Content) {
+    self.context = context
+    self.content = content
+  }
+
+  private enum Kind {
+    static let changes: UInt8 = 0
+    static let piece: UInt8 = 1
+  }
+
+  /// `author` is the header's: most stamps are its own, and only the others' are written.
+  public func encoded(author: Author) -> [UInt8] {
+    var writer = ByteWriter(capacity: 4_096)
+    context.write(to: &writer)
+    switch content {
+    case .changes(let tables):
+      writer.byte(Kind.changes)
+      var authors = AuthorTable(author)
+      for table in tables { table.collectAuthors(into: &authors) }
+      writer.list(authors.others) { $1.write(to: &$0) }
+      writer.list(tables) { $1.write(to: &$0, authors: authors) }
+    case .piece(let piece):
+      writer.byte(Kind.piece)
+      piece.write(to: &writer)
+    }
+    return writer.bytes
+  }
+
+  public init(_ bytes: [UInt8], author: Author) throws(DecodingError) {
+    var reader = ByteReader(bytes)
+    context = try CausalContext(from: &reader)
+    switch try reader.byte() {
+    case Kind.changes:
+      let others = try reader.list(Limits.authors, "authors") { (reader: inout ByteReader) throws(DecodingError) in
+        try Author(from: &reader)
+      }
+      let authors = AuthorTable(author, others: others)
+      var tables: [TableChanges] = []
+      for _ in 0..<(try reader.count(Limits.tables, "tables")) {
+        tables.append(try TableChanges(from: &reader, authors: authors))
+      }
+      content = .changes(tables)
+    case Kind.piece:
+      content = .piece(try LongValuePiece(from: &reader))
+    default:
+      throw .unknown("change set body")
+    }
+    try reader.end()
+  }
+}
+
+/// Index 0 is the change set's own author; the others follow as they are met.
+struct AuthorTable {
+  private(set) var others: [Author] = []
+  private let own: Author
+  private var indexes: [Author: Int] = [:]
+
+  init(_ own: Author, others: [Author] = []) {
+    self.own = own
+    self.others = others
+    self.indexes = [own: 0]
+  }
+
+  mutating func add(_ author: Author) {
+    guard indexes[author] == nil else { return }
+    others.append(author)
+    indexes[author] = others.count
+  }
+
+  func index(of author: Author) -> Int { indexes[author] ?? 0 }
+
+  func author(_ index: Int) -> Author? {
+    if index == 0 { return own }
+    return others.indices.contains(index - 1) ? others[index - 1] : nil
+  }
+}
+
+/// Bytes `offset ..< offset + bytes.count` of the unit's long value number `ordinal`.
+public struct LongValuePiece: Hashable, Sendable {
+  public var ordinal: UInt64
+  public var offset: UInt64
+  public var bytes: [UInt8]
+
+  public init(ordinal: UInt64, offset: UInt64, bytes: [UInt8]) {
+    self.ordinal = ordinal
+    self.offset = offset
+    self.bytes = bytes
+  }
+
+  func write(to writer: inout ByteWriter) {
+    writer.varint(ordinal)
+    writer.varint(offset)
+    writer.sized(bytes)
+  }
+
+  init(from reader: inout ByteReader) throws(DecodingError) {
+    ordinal = try reader.varint()
+    offset = try reader.varint()
+    guard offset <= UInt64(Limits.longValue) else { throw .limit("long value") }
+    bytes = try reader.sized(Limits.piece, "piece of a long value")
+    guard !bytes.isEmpty else { throw .invalid("a piece is not empty") }
+  }
+}

@@ -1,0 +1,83 @@
+/// The part of a change set that carriers read: signed, not encrypted.
+public struct ChangeSetHeader: Hashable, Sendable {
+  public static let version: UInt8 = 1
+
+  public var zone: ZoneID
+  public var author: Author
+  /// 1, 2, 3 … per zone and author, without gaps.
+  public var number: UInt64
+  /// The author's change set before this one in the zone; nil for number 1 (32 zero bytes on the wire).
+  public var previous: ChangeSetID?
+  /// At signing; strictly increasing per author, and no stamp inside is later.
+  public var time: HybridTime
+  /// The key that the body is encrypted with.
+  public var epoch: EpochID
+  public var part: Part
+
+  /// A change set's place in its unit.
+  public struct Part: Hashable, Sendable {
+    /// 0, 1, 2 … within the unit.
+    public var index: UInt64
+    /// How many parts the author planned when the unit began: a figure for progress. Only `isFinal` ends a unit.
+    public var planned: UInt64
+    public var isFinal: Bool
+
+    public init(index: UInt64, planned: UInt64, isFinal: Bool) {
+      self.index = index
+      self.planned = planned
+      self.isFinal = isFinal
+    }
+
+    public static let only = Part(index: 0, planned: 1, isFinal: true)
+  }
+
+  public init(
+    zone: ZoneID, author: Author, number: UInt64, previous: ChangeSetID?, time: HybridTime, epoch: EpochID, part: Part
+  ) {
+    self.zone = zone
+    self.author = author
+    self.number = number
+    self.previous = previous
+    self.time = time
+    self.epoch = epoch
+    self.part = part
+  }
+
+  private static let none = [UInt8](repeating: 0, count: 32)
+
+  /// `bodySize` is that of nonce, ciphertext and tag.
+  func write(to writer: inout ByteWriter, bodySize: Int) {
+    writer.byte(Self.version)
+    zone.write(to: &writer)
+    author.write(to: &writer)
+    writer.varint(number)
+    writer.raw(previous?.bytes ?? Self.none)
+    writer.uint64(time.value)
+    epoch.write(to: &writer)
+    writer.varint(part.index)
+    writer.varint(part.planned)
+    writer.byte(part.isFinal ? 1 : 0)
+    writer.varint(bodySize)
+  }
+
+  init(from reader: inout ByteReader, bodySize: inout Int) throws(DecodingError) {
+    guard try reader.byte() == Self.version else { throw .unknown("change set version") }
+    zone = try ZoneID(from: &reader)
+    author = try Author(from: &reader)
+    number = try reader.varint()
+    let previous = try ChangeSetID(from: &reader)
+    self.previous = previous.bytes == Self.none ? nil : previous
+    time = HybridTime(try reader.uint64())
+    epoch = try EpochID(from: &reader)
+    let index = try reader.varint()
+    let planned = try reader.varint()
+    let flags = try reader.byte()
+    guard flags <= 1 else { throw .unknown("change set flag") }
+    part = Part(index: index, planned: planned, isFinal: flags == 1)
+    bodySize = try reader.count(Limits.changeSet, "change set body")
+    guard number > 0 else { throw .invalid("a change set's number is above zero") }
+    guard (number == 1) == (self.previous == nil) else {
+      throw .invalid("just the first change set has no predecessor")
+    }
+  }
+}

@@ -1,0 +1,212 @@
+/// The changes of one table in a change set: names are written once, rows refer to columns by index.
+public struct TableChanges: Hashable, Sendable {
+  public var table: String
+  public var columns: [String]
+  public var rows: [RowChange]
+
+  public init(table: String, columns: [String], rows: [RowChange] = []) {
+    self.table = table
+    self.columns = columns
+    self.rows = rows
+  }
+}
+
+/// What happened to one record: a birth or delete (`isLife`) or an edit of some columns in a living generation.
+public struct RowChange: Hashable, Sendable {
+  /// In canonical form.
+  public var key: Value
+  public var generation: UInt64
+  /// True where this is the birth or the delete of the generation, stamped `stamp`.
+  public var isLife: Bool
+  public var stamp: Stamp
+  /// Ascending by column.
+  public var fields: [Field]
+
+  public struct Field: Hashable, Sendable {
+    /// Index into the table's columns.
+    public var column: Int
+    /// Nil where it is the row's.
+    public var stamp: Stamp?
+    public var value: FieldValue
+
+    public init(column: Int, stamp: Stamp? = nil, value: FieldValue) {
+      self.column = column
+      self.stamp = stamp
+      self.value = value
+    }
+  }
+
+  public init(key: Value, generation: UInt64, isLife: Bool, stamp: Stamp, fields: [Field]) {
+    self.key = key
+    self.generation = generation
+    self.isLife = isLife
+    self.stamp = stamp
+    self.fields = fields
+  }
+}
+
+/// A value, or a reference to one that travels in pieces before.
+public enum FieldValue: Hashable, Sendable {
+  case value(Value)
+  /// The unit's long value number `ordinal`, of `size` bytes.
+  case long(ordinal: UInt64, size: Int, isText: Bool)
+
+  private static let longText: UInt8 = 6
+  private static let longBlob: UInt8 = 8
+
+  func write(to writer: inout ByteWriter) {
+    switch self {
+    case .value(let value):
+      value.write(to: &writer)
+    case .long(let ordinal, let size, let isText):
+      writer.byte(isText ? Self.longText : Self.longBlob)
+      writer.varint(ordinal)
+      writer.varint(size)
+    }
+  }
+
+  init(from reader: inout ByteReader) throws(DecodingError) {
+    var ahead = reader
+    let tag = try ahead.byte()
+    guard tag == Self.longText || tag == Self.longBlob else {
+      self = .value(try Value(from: &reader))
+      return
+    }
+    reader = ahead
+    self = .long(
+      ordinal: try reader.varint(), size: try reader.count(Limits.longValue, "long value"),
+      isText: tag == Self.longText)
+  }
+}
+
+/// How a row is written, given the row before it in the table.
+private enum RowFlag {
+  static let life: UInt8 = 1
+  /// Generation and list of columns are the row's before.
+  static let sameShape: UInt8 = 2
+  /// The stamp is the row's before.
+  static let sameStamp: UInt8 = 4
+  /// Some field has a stamp of its own: an index of an author plus one, or 0 for the row's, stands before each value.
+  static let ownStamps: UInt8 = 8
+  static let all: UInt8 = 15
+}
+
+extension TableChanges {
+  func collectAuthors(into authors: inout AuthorTable) {
+    for row in rows {
+      authors.add(row.stamp.author)
+      for field in row.fields { if let stamp = field.stamp { authors.add(stamp.author) } }
+    }
+  }
+
+  func write(to writer: inout ByteWriter, authors: AuthorTable) {
+    writer.text(table)
+    writer.list(columns) { $0.text($1) }
+    writer.varint(rows.count)
+    var before: RowChange?
+    for row in rows {
+      row.write(to: &writer, after: before, authors: authors)
+      before = row
+    }
+  }
+
+  init(from reader: inout ByteReader, authors: AuthorTable) throws(DecodingError) {
+    table = try reader.text(Limits.name, "table name")
+    columns = try reader.list(Limits.columns, "columns") { (reader: inout ByteReader) throws(DecodingError) in
+      try reader.text(Limits.name, "column name")
+    }
+    let count = try reader.count(Limits.records, "records")
+    rows = []
+    rows.reserveCapacity(min(count, reader.remaining))
+    for _ in 0..<count {
+      rows.append(try RowChange(from: &reader, after: rows.last, columns: columns.count, authors: authors))
+    }
+  }
+}
+
+extension RowChange {
+  private func hasShape(of other: RowChange) -> Bool {
+    generation == other.generation && fields.count == other.fields.count
+      && zip(fields, other.fields).allSatisfy { $0.column == $1.column }
+  }
+
+  func write(to writer: inout ByteWriter, after before: RowChange?, authors: AuthorTable) {
+    let sameShape = before.map(hasShape) ?? false
+    let sameStamp = before?.stamp == stamp
+    let ownStamps = fields.contains { $0.stamp != nil }
+    writer.byte(
+      (isLife ? RowFlag.life : 0) | (sameShape ? RowFlag.sameShape : 0) | (sameStamp ? RowFlag.sameStamp : 0)
+        | (ownStamps ? RowFlag.ownStamps : 0))
+    key.write(to: &writer)
+    if !sameShape {
+      writer.varint(generation)
+      writer.varint(fields.count)
+      var next = 0
+      for field in fields {
+        writer.varint(field.column - next)
+        next = field.column + 1
+      }
+    }
+    if !sameStamp {
+      writer.varint(authors.index(of: stamp.author))
+      writer.uint64(stamp.time.value)
+    }
+    for field in fields {
+      if ownStamps {
+        writer.varint(field.stamp.map { authors.index(of: $0.author) + 1 } ?? 0)
+        if let stamp = field.stamp { writer.uint64(stamp.time.value) }
+      }
+      field.value.write(to: &writer)
+    }
+  }
+
+  init(
+    from reader: inout ByteReader, after before: RowChange?, columns: Int, authors: AuthorTable
+  ) throws(DecodingError) {
+    let flags = try reader.byte()
+    guard flags <= RowFlag.all else { throw .unknown("row flag") }
+    isLife = flags & RowFlag.life != 0
+    key = try Value(from: &reader)
+    guard key != .null else { throw .invalid("a key is not NULL") }
+    var indexes: [Int] = []
+    if flags & RowFlag.sameShape != 0 {
+      guard let before else { throw .invalid("a first row has its own shape") }
+      generation = before.generation
+      indexes = before.fields.map(\.column)
+    } else {
+      generation = try reader.varint()
+      var next = 0
+      for _ in 0..<(try reader.count(columns, "fields")) {
+        next += try reader.count(columns, "column index")
+        guard next < columns else { throw .limit("column index") }
+        indexes.append(next)
+        next += 1
+      }
+    }
+    guard generation > 0 else { throw .invalid("a generation is above zero") }
+    guard generation.isAlive || (indexes.isEmpty && isLife) else { throw .invalid("a delete has no columns") }
+    if flags & RowFlag.sameStamp != 0 {
+      guard let before else { throw .invalid("a first row has its own stamp") }
+      stamp = before.stamp
+    } else {
+      stamp = try Self.stamp(try reader.varint(), &reader, authors)
+    }
+    fields = []
+    fields.reserveCapacity(indexes.count)
+    for index in indexes {
+      var own: Stamp?
+      if flags & RowFlag.ownStamps != 0 {
+        let author = try reader.varint()
+        if author > 0 { own = try Self.stamp(author - 1, &reader, authors) }
+      }
+      fields.append(Field(column: index, stamp: own, value: try FieldValue(from: &reader)))
+    }
+  }
+
+  private static func stamp(
+    _ index: UInt64, _ reader: inout ByteReader, _ authors: AuthorTable
+  ) throws(DecodingError) -> Stamp {
+    guard index <= UInt64(Limits.authors), let author = authors.author(Int(index)) else { throw .limit("author index") }
+    return Stamp(time: HybridTime(try reader.uint64()), author: author)
+  }
+}

@@ -1,0 +1,47 @@
+/// What the protocol fixes: two nodes that disagree on one of these do not understand each other.
+public enum Limits {
+  /// Bytes of an encoded change set, header and signature included.
+  public static let changeSet = 1 << 20
+  /// Bytes of a message of the session: one change set and its framing fit.
+  public static let message = (1 << 20) + (1 << 16)
+  /// Bytes of a BLOB that travels inside a change set.
+  public static let inlineBlob = 16 << 10
+  /// Bytes of one piece of a value that is too long for a change set beside others.
+  public static let piece = 512 << 10
+  /// Bytes of one value that travels in pieces: assembled in memory before it is merged.
+  public static let longValue = 64 << 20
+  /// Bytes of a table's or column's name. SQLite has no limit; CloudKit's record types have 255.
+  public static let name = 255
+  /// Tables in one change set or schema, columns in one table (SQLite's own limit on columns is 2,000 by default).
+  public static let tables = 2_000
+  public static let columns = 2_000
+  /// Records in one change set; each takes at least three bytes.
+  public static let records = 100_000
+  /// Authors in a vector: devices ever (512) times a generous number of lives each.
+  public static let authors = 8_192
+  /// Bytes of a device's, account's or share's name.
+  public static let deviceName = 64
+  /// Devices of an account, alive and ever.
+  public static let liveDevices = 32
+  public static let devicesEver = 512
+  /// Parents of a control record, heads of a control log.
+  public static let controlHeads = 64
+  /// Bytes of one control record.
+  public static let controlRecord = 16 << 10
+  /// Control records in one message.
+  public static let controlBatch = 1_024
+  /// Addresses in a link.
+  public static let linkAddresses = 8
+  /// Zones that two accounts have in common, as tags.
+  public static let zones = 4_096
+}
+
+/// What this implementation chose: another may choose otherwise and still interoperate.
+public enum Choices {
+  /// Records in one flush part, one apply slice, one atomic unit: bounds the write lock.
+  public static let slice = 1_000
+  /// How far ahead of our clock a change set may be signed before it is held, in milliseconds.
+  public static let clockBound: Int64 = 5 * 60 * 1_000
+  /// Bytes of change sets a sender may have on the way to us unanswered.
+  public static let creditWindow = 8 << 20
+}

@@ -1,0 +1,185 @@
+/// What replication needs of a database. Calls are synchronous, made by one caller at a time, and each is one transaction
+/// unless it says otherwise. Nothing here reads a clock or draws a random number: both come as parameters.
+public protocol ReplicaStore: AnyObject {
+  // MARK: Control log and account objects, as bytes that the caller verifies again at every start
+
+  /// The zones that have a control record here, in the order they were met.
+  func zones() throws -> [ZoneID]
+  /// All control records of a zone, parents before children.
+  func controlRecords(_ zone: ZoneID) throws -> [[UInt8]]
+  /// Idempotent by id. The caller has verified the record and inserted its parents.
+  func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws
+  /// The last account state saved for an account (see `AccountState`), or nil.
+  func accountState(_ account: AccountID) throws -> [UInt8]?
+  func accounts() throws -> [AccountID]
+  func saveAccountState(_ bytes: [UInt8], account: AccountID) throws
+
+  // MARK: Who writes
+
+  /// The instance that this file writes as in the zone; nil before the first.
+  func instance(_ zone: ZoneID) throws -> InstanceID?
+  /// From now on local writes get change sets of this instance.
+  func beginInstance(_ instance: InstanceID, zone: ZoneID) throws
+
+  // MARK: Local writes
+
+  /// Rows in the pending log.
+  func pendingCount() throws -> Int
+  /// Turns a slice of the pending log into one change set (or none where nothing really changed), in one transaction.
+  /// Called again while `hasMore`. Encoding, encryption and signing happen before the write lock is taken.
+  func flush(_ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress
+
+  // MARK: Change sets
+
+  /// Author → last number here (bytes, merged or not).
+  func storedVector(_ zone: ZoneID) throws -> VersionVector
+  /// Author → last number merged, always the end of a unit.
+  func mergedVector(_ zone: ZoneID) throws -> VersionVector
+  /// The heads of `mergedVector`: number, id and time of each author's last merged change set.
+  func mergedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead]
+  /// Stores verified change sets, in order, without merging them. Each gets its own outcome; a refused one does not stop the
+  /// others. The caller has checked signature, certificate and cut; numbers, chain and times are checked here.
+  func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) throws -> [StoreOutcome]
+  /// Merged change sets, from log position `after` on, that `vector` lacks, in causal order, until `maximumBytes` (at least one).
+  func changeSets(
+    _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
+  ) throws -> ChangeSetBatch
+  /// Merges the next slice of a stored unit whose causal past is merged, and brings the tables up to date.
+  /// Refuses to run (`.flushFirst`) while the pending log has rows.
+  func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress
+  /// Takes back everything by these authors above these numbers, as if it had never been merged, and refuses it from now on.
+  /// An author of a cut device that is not listed is given with 0. May take several transactions; resumable by calling it again.
+  func cut(_ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws
+
+  // MARK: Proof
+
+  /// Over the live records of the merged state: their number, and an order-independent hash of 16 bytes.
+  func digest(_ zone: ZoneID) throws -> ZoneDigest
+  /// The last acknowledgement of a device (verified by the caller), encoded; kept only if later than the one here.
+  func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) throws
+  func acknowledgements(_ zone: ZoneID) throws -> [DeviceID: [UInt8]]
+}
+
+/// What encodes, encrypts and signs local changes.
+public struct ChangeSetWriter: Sendable {
+  public let zone: ZoneID
+  public let author: Author
+  public let epoch: EpochID
+  public let key: EpochKey
+  public let secrets: any DeviceSecrets
+  public let cryptography: any Cryptography
+
+  public init(
+    zone: ZoneID, author: Author, epoch: EpochID, key: EpochKey, secrets: any DeviceSecrets,
+    cryptography: any Cryptography
+  ) {
+    self.zone = zone
+    self.author = author
+    self.epoch = epoch
+    self.key = key
+    self.secrets = secrets
+    self.cryptography = cryptography
+  }
+}
+
+/// What decrypts others' changes.
+public struct ChangeSetReader: Sendable {
+  public let keys: [EpochID: EpochKey]
+  public let cryptography: any Cryptography
+  /// Authors that were cut, and at what number: what is above it is neither merged nor waited for.
+  public let cuts: [Author: UInt64]
+
+  public init(keys: [EpochID: EpochKey], cuts: [Author: UInt64], cryptography: any Cryptography) {
+    self.keys = keys
+    self.cuts = cuts
+    self.cryptography = cryptography
+  }
+}
+
+public struct ChangeSetHead: Hashable, Sendable {
+  public let number: UInt64
+  public let id: ChangeSetID
+  public let time: HybridTime
+  public init(number: UInt64, id: ChangeSetID, time: HybridTime) {
+    self.number = number
+    self.id = id
+    self.time = time
+  }
+}
+
+public struct FlushProgress: Sendable, Equatable {
+  /// The change set that was written, if any: to be pushed to peers, and to be the high-water mark first.
+  public var head: ChangeSetHead?
+  /// Records in it.
+  public var records: Int
+  /// The pending log or the unit is not finished.
+  public var hasMore: Bool
+  public init(head: ChangeSetHead?, records: Int, hasMore: Bool) {
+    self.head = head
+    self.records = records
+    self.hasMore = hasMore
+  }
+}
+
+public enum StoreOutcome: Sendable, Equatable {
+  case stored
+  /// The same change set is here already.
+  case duplicate
+  /// The author's numbers in between are not here.
+  case gap
+  /// Another change set with this number is here: proof of a fork; the one that is here stays.
+  case fork(existing: ChangeSetID)
+  /// It does not name the change set before it.
+  case brokenChain
+  /// Its time is not greater than that of the change set before it.
+  case timeNotGreater
+  /// Its part index does not continue the unit.
+  case partOutOfOrder
+  /// The author's change sets waiting here are at their bound (bytes); what would free it is merging them.
+  case overQuota
+}
+
+public struct ChangeSetBatch: Sendable {
+  public var changeSets: [[UInt8]]
+  /// Where to go on.
+  public var position: Int64
+  /// Nothing is left beyond `position`.
+  public var isComplete: Bool
+  public init(changeSets: [[UInt8]], position: Int64, isComplete: Bool) {
+    self.changeSets = changeSets
+    self.position = position
+    self.isComplete = isComplete
+  }
+}
+
+public enum ApplyProgress: Sendable, Equatable {
+  /// Nothing can be merged now; what is stored and waits, by reason.
+  case idle(waiting: [WaitingReason: Int])
+  /// A slice was merged; call again. `unitEnded` where a unit is complete and the merged vector moved.
+  case merged(records: Int, unitEnded: Bool)
+  /// Rows are pending: flush, then call again.
+  case flushFirst
+}
+
+/// Why a stored change set is not merged.
+public enum WaitingReason: String, Sendable, Hashable, CaseIterable {
+  /// Its author had merged change sets that are not here yet.
+  case causalPast = "causal-past"
+  /// Parts of its unit are not here yet.
+  case unfinishedUnit = "unfinished-unit"
+  /// The key of its epoch is not here yet.
+  case epochKey = "epoch-key"
+  /// It was signed too far ahead of this machine's clock.
+  case futureTime = "future-time"
+  /// Its body breaks a rule of the format; it will never be merged.
+  case malformed = "malformed"
+}
+
+public struct ZoneDigest: Hashable, Sendable {
+  public var records: UInt64
+  public var hash: [UInt8]
+  public init(records: UInt64, hash: [UInt8]) {
+    self.records = records
+    self.hash = hash
+  }
+}

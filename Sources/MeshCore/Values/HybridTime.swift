@@ -1,0 +1,52 @@
+/// Hybrid time: 48 bits of milliseconds since 1970, 16 bits of counter. Time zero is the import stamp's.
+public struct HybridTime: Hashable, Comparable, Sendable {
+  public let value: UInt64
+
+  public static let zero = HybridTime(0)
+
+  public init(_ value: UInt64) { self.value = value }
+
+  /// Times outside 48 bits are clamped; counter 0.
+  public init(milliseconds: Int64) {
+    value = UInt64(min(max(milliseconds, 0), (1 << 48) - 1)) << 16
+  }
+
+  public var milliseconds: Int64 { Int64(value >> 16) }
+  public var counter: UInt16 { UInt16(truncatingIfNeeded: value) }
+
+  public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
+}
+
+/// Gives hybrid times, each strictly greater than every one given or witnessed here.
+public struct HybridClock: Sendable, Equatable {
+  /// The greatest time given or witnessed.
+  public private(set) var last: HybridTime
+
+  public init(last: HybridTime = .zero) { self.last = last }
+
+  /// The time that was noted (milliseconds), clamped to now, where that is greater than all before; else the next after them.
+  public mutating func tick(noted: Int64, now: Int64) -> HybridTime {
+    let wanted = HybridTime(milliseconds: min(noted, now))
+    last = wanted > last ? wanted : HybridTime(last.value == .max ? .max : last.value + 1)
+    return last
+  }
+
+  public mutating func witness(_ time: HybridTime) {
+    if time > last { last = time }
+  }
+}
+
+/// When a column was last written, and by whom. Totally ordered; the author breaks ties, and nothing else does.
+public struct Stamp: Hashable, Comparable, Sendable {
+  public let time: HybridTime
+  public let author: Author
+
+  public init(time: HybridTime, author: Author) {
+    self.time = time
+    self.author = author
+  }
+
+  public static func < (left: Self, right: Self) -> Bool {
+    left.time == right.time ? left.author < right.author : left.time < right.time
+  }
+}

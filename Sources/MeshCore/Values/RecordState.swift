@@ -1,0 +1,72 @@
+/// What the merge knows of one record: a lattice value. Columns are named as the caller likes (by text on the wire, by
+/// number in the store).
+///
+/// Generation 0 is a record nobody has born; odd generations are alive, even ones above 0 are deleted. The greater
+/// generation wins as a whole, with its columns; inside one generation each column's greater stamp wins.
+public struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
+  public struct Cell: Hashable, Sendable {
+    public var stamp: Stamp
+    public var value: Value
+    public init(stamp: Stamp, value: Value) {
+      self.stamp = stamp
+      self.value = value
+    }
+  }
+
+  public private(set) var generation: UInt64
+  /// The stamp of the generation's birth or delete; nil in an edit, which knows only its columns.
+  public private(set) var life: Stamp?
+  /// Empty in a deleted generation. A column that is not listed has its default.
+  public private(set) var cells: [Column: Cell]
+
+  public init(generation: UInt64 = 0, life: Stamp? = nil, cells: [Column: Cell] = [:]) {
+    self.generation = generation
+    self.life = life
+    self.cells = generation.isAlive ? cells : [:]
+  }
+
+  public var isAlive: Bool { generation.isAlive }
+
+  /// A cell that another has beaten.
+  public struct Loss: Hashable, Sendable {
+    public var column: Column
+    public var loser: Cell
+    /// The stamp that beat it: the winning cell's, or that of the generation's birth or delete.
+    public var winner: Stamp?
+    /// True where the loser was here and the winner arrived; false where the loser arrived.
+    public var wasLocal: Bool
+  }
+
+  /// The least state that is at least both: associative, commutative, idempotent. Returns what was beaten by it.
+  @discardableResult
+  public mutating func merge(_ other: RecordState) -> [Loss] {
+    if other.generation > generation {
+      let losses = cells.map { Loss(column: $0.key, loser: $0.value, winner: other.life, wasLocal: true) }
+      self = other
+      return losses
+    }
+    if other.generation < generation {
+      return other.cells.map { Loss(column: $0.key, loser: $0.value, winner: life, wasLocal: false) }
+    }
+    if let theirs = other.life { life = life.map { max($0, theirs) } ?? theirs }
+    var losses: [Loss] = []
+    for (column, theirs) in other.cells {
+      guard let ours = cells[column] else {
+        cells[column] = theirs
+        continue
+      }
+      if theirs.stamp > ours.stamp {
+        cells[column] = theirs
+        losses.append(Loss(column: column, loser: ours, winner: theirs.stamp, wasLocal: true))
+      } else if theirs.stamp < ours.stamp {
+        losses.append(Loss(column: column, loser: theirs, winner: ours.stamp, wasLocal: false))
+      }
+    }
+    return losses
+  }
+}
+
+extension UInt64 {
+  /// Of a generation: odd is alive.
+  public var isAlive: Bool { self & 1 == 1 }
+}

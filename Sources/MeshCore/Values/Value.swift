@@ -1,0 +1,84 @@
+/// A value as SQLite keeps it, bit for bit. Text is bytes, since SQLite's may hold NULs and need not be valid UTF-8.
+public enum Value: Hashable, Sendable {
+  case null
+  case integer(Int64)
+  /// The 64 bits of the double, so that equality is identity (−0 is not 0). SQLite never keeps NaN.
+  case real(UInt64)
+  case text([UInt8])
+  case blob([UInt8])
+
+  public static func real(_ double: Double) -> Value { .real(double.bitPattern) }
+  public static func text(_ string: String) -> Value { .text(Array(string.utf8)) }
+
+  /// Wire tags; 5 (asset manifest) and 7 (increment) are reserved.
+  private enum Tag {
+    static let null: UInt8 = 0
+    static let integer: UInt8 = 1
+    static let real: UInt8 = 2
+    static let text: UInt8 = 3
+    static let blob: UInt8 = 4
+  }
+
+  /// How many bytes the encoding takes at most: the payload and an allowance for tag and length.
+  public var encodedBound: Int {
+    switch self {
+    case .null: 1
+    case .integer, .real: 11
+    case .text(let bytes), .blob(let bytes): bytes.count + 6
+    }
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    switch self {
+    case .null:
+      writer.byte(Tag.null)
+    case .integer(let integer):
+      writer.byte(Tag.integer)
+      writer.signedVarint(integer)
+    case .real(let bits):
+      writer.byte(Tag.real)
+      writer.uint64(bits)
+    case .text(let bytes):
+      writer.byte(Tag.text)
+      writer.sized(bytes)
+    case .blob(let bytes):
+      writer.byte(Tag.blob)
+      writer.sized(bytes)
+    }
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    switch try reader.byte() {
+    case Tag.null: self = .null
+    case Tag.integer: self = .integer(try reader.signedVarint())
+    case Tag.real: self = .real(try reader.uint64())
+    case Tag.text: self = .text(try reader.sized(Limits.changeSet, "text"))
+    case Tag.blob: self = .blob(try reader.sized(Limits.changeSet, "blob"))
+    default: throw .unknown("value tag")
+    }
+  }
+}
+
+/// SQLite's order of values across types, then within; used wherever records are tried "in key order".
+extension Value: Comparable {
+  private var rank: Int {
+    switch self {
+    case .null: 0
+    case .integer, .real: 1
+    case .text: 2
+    case .blob: 3
+    }
+  }
+
+  public static func < (left: Value, right: Value) -> Bool {
+    switch (left, right) {
+    case (.integer(let a), .integer(let b)): a < b
+    case (.real(let a), .real(let b)):
+      Double(bitPattern: a) == Double(bitPattern: b) ? a < b : Double(bitPattern: a) < Double(bitPattern: b)
+    case (.integer(let a), .real(let b)): Double(a) < Double(bitPattern: b)
+    case (.real(let a), .integer(let b)): Double(bitPattern: a) <= Double(b)
+    case (.text(let a), .text(let b)), (.blob(let a), .blob(let b)): a.lexicographicallyPrecedes(b)
+    default: left.rank < right.rank
+    }
+  }
+}

@@ -1,0 +1,45 @@
+public import MeshCore
+
+/// The private keys of one device: signing (Ed25519), sessions and sealing (X25519). They leave this value only as the
+/// bytes of a key file.
+public struct DeviceKeys: DeviceSecrets {
+  private let seeds: Secret
+  private let signing: Ed25519
+  private let sealing: X25519
+  /// The static key of Noise sessions; only the handshake agrees with it.
+  let noiseStatic: X25519
+
+  /// New keys. `randomness` is the operating system's generator outside of simulations.
+  public init(randomness: any Randomness) {
+    self.init(seeds: randomness.bytes(Self.seedCount * Self.seedSize))
+  }
+
+  /// Keys from the bytes of a key file; throws `.keyFile` where they are not what `encoded` gave.
+  public init(encoded: [UInt8]) throws(CryptoError) {
+    self.init(seeds: try KeyFile.device.decode(encoded))
+  }
+
+  /// The bytes of a key file, all three seeds in them: to be written where only this user can read.
+  public var encoded: [UInt8] { KeyFile.device.encode(seeds.bytes) }
+
+  public var signingKey: [UInt8] { signing.publicKey }
+  public var sealingKey: [UInt8] { sealing.publicKey }
+  public var sessionKey: [UInt8] { noiseStatic.publicKey }
+
+  public func sign(_ message: [UInt8]) -> [UInt8] { signing.sign(message) }
+
+  public func open(_ sealed: [UInt8], epoch: [UInt8], context: [UInt8]) -> [UInt8]? {
+    SealedSecret.open(sealed, by: sealing, epoch: epoch, context: context)
+  }
+
+  static let seedSize = 32
+  static let seedCount = 3
+
+  private init(seeds: [UInt8]) {
+    func seed(_ index: Int) -> [UInt8] { Array(seeds[index * Self.seedSize..<(index + 1) * Self.seedSize]) }
+    self.seeds = Secret(seeds)
+    signing = Ed25519(seed: seed(0))
+    noiseStatic = X25519(secret: seed(1))
+    sealing = X25519(secret: seed(2))
+  }
+}

@@ -1,0 +1,9 @@
+/// Bytes that must not reach a log, an error or a dump by accident: whatever prints this prints a placeholder.
+struct Secret: Sendable, CustomStringConvertible, CustomReflectable {
+  let bytes: [UInt8]
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  var description: String { "(secret)" }
+  var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,59 @@
+import CSodium
+public import MeshCore
+
+/// The primitives of the mesh, on libsodium.
+///
+/// Sizes are the caller's contract: keys, nonces and seeds that its own code makes have fixed lengths, and a wrong one
+/// is a defect that stops the process. Whatever comes from a peer (signatures, ciphertexts, public keys) may have any
+/// length and is refused by the returned value.
+public struct Sodium: Cryptography, Randomness {
+  private let randomness: any Randomness
+
+  /// - Parameter randomness: where ephemeral keys come from; by default the operating system's generator.
+  public init(randomness: any Randomness = SystemRandomness()) throws(CryptoError) {
+    guard Self.isReady else {
+      throw CryptoError(.unavailable, "libsodium could not start on this machine; no key is safe to use")
+    }
+    self.randomness = randomness
+  }
+
+  /// Zero at the first start, one when it is running already, negative when it cannot.
+  private static let isReady = sodium_init() >= 0
+
+  public func bytes(_ count: Int) -> [UInt8] { randomness.bytes(count) }
+
+  public func hash(_ message: [UInt8], count: Int, key: [UInt8]) -> [UInt8] {
+    Blake2b.hash(message, count: count, key: key)
+  }
+
+  public func hash128(_ message: UnsafeRawBufferPointer) -> (UInt64, UInt64) { Blake2b.hash128(message) }
+
+  public func verify(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool {
+    Ed25519.verify(signature, of: message, by: key)
+  }
+
+  public func sign(_ message: [UInt8], seed: [UInt8]) -> [UInt8] { Ed25519(seed: seed).sign(message) }
+
+  public func publicKey(seed: [UInt8]) -> [UInt8] { Ed25519(seed: seed).publicKey }
+
+  public func encrypt(_ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]) -> [UInt8] {
+    XChaCha20Poly1305.encrypt(plaintext, key: key, nonce: nonce, associated: associated)
+  }
+
+  public func decrypt(_ ciphertext: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]) -> [UInt8]? {
+    XChaCha20Poly1305.decrypt(ciphertext, key: key, nonce: nonce, associated: associated)
+  }
+
+  public func seal(_ secret: [UInt8], to recipient: [UInt8], epoch: [UInt8], context: [UInt8]) -> [UInt8]? {
+    SealedSecret.seal(secret, to: recipient, epoch: epoch, context: context, ephemeral: X25519(randomness: self))
+  }
+}
+
+/// The operating system's generator.
+public struct SystemRandomness: Randomness {
+  public init() {}
+
+  public func bytes(_ count: Int) -> [UInt8] {
+    [UInt8](count: count) { randombytes_buf($0, count) }
+  }
+}

@@ -1,0 +1,85 @@
+import MeshCore
+import Testing
+
+@testable import MeshCrypto
+
+struct EncryptionTests {
+  let sodium: Sodium
+  init() throws { sodium = try Sodium() }
+
+  /// draft-irtf-cfrg-xchacha-03, appendix A.3.1.
+  @Test func `XChaCha20-Poly1305 gives the ciphertext of its draft`() {
+    let plaintext = Array(
+      ("Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, "
+        + "sunscreen would be it.").utf8)
+    let key = (0x80...0x9f).map { UInt8($0) }
+    let nonce = (0x40...0x57).map { UInt8($0) }
+    let associated = bytes("50515253c0c1c2c3c4c5c6c7")
+    let expected =
+      "bd6d179d3e83d43b9576579493c0e939572a1700252bfaccbed2902c21396cbb"
+      + "731c7f1b0b4aa6440bf3a82f4eda7e39ae64c6708c54c216cb96b72e1213b452"
+      + "2f8c9ba40db5d945b11b69b982c1bb9e3f3fac2bc369488f76b2383565d3fff9"
+      + "21f9664c97637da9768812f615c68b13b52ec0875924c1c7987947deafd8780acf49"
+    let ciphertext = sodium.encrypt(plaintext, key: key, nonce: nonce, associated: associated)
+    #expect(hex(ciphertext) == expected)
+    #expect(sodium.decrypt(ciphertext, key: key, nonce: nonce, associated: associated) == plaintext)
+  }
+
+  @Test func `An altered, truncated or extended ciphertext does not open`() {
+    let (key, nonce) = (repeated(1), repeated(2, 24))
+    let ciphertext = sodium.encrypt(counting(40), key: key, nonce: nonce, associated: [3])
+    for bit in 0..<ciphertext.count * 8 {
+      var altered = ciphertext
+      altered[bit / 8] ^= 1 << (bit % 8)
+      #expect(sodium.decrypt(altered, key: key, nonce: nonce, associated: [3]) == nil)
+    }
+    for count in 0..<ciphertext.count {
+      #expect(sodium.decrypt(Array(ciphertext.prefix(count)), key: key, nonce: nonce, associated: [3]) == nil)
+    }
+    #expect(sodium.decrypt(ciphertext + [0], key: key, nonce: nonce, associated: [3]) == nil)
+  }
+
+  @Test func `A ciphertext opens only with its key, nonce and associated data`() {
+    let ciphertext = sodium.encrypt([], key: repeated(1), nonce: repeated(2, 24), associated: [3])
+    #expect(sodium.decrypt(ciphertext, key: repeated(1), nonce: repeated(2, 24), associated: [3]) == [])
+    #expect(sodium.decrypt(ciphertext, key: repeated(9), nonce: repeated(2, 24), associated: [3]) == nil)
+    #expect(sodium.decrypt(ciphertext, key: repeated(1), nonce: repeated(9, 24), associated: [3]) == nil)
+    #expect(sodium.decrypt(ciphertext, key: repeated(1), nonce: repeated(2, 24), associated: []) == nil)
+    #expect(sodium.decrypt(ciphertext, key: [], nonce: repeated(2, 24), associated: [3]) == nil)
+  }
+
+  /// Expected values from the Python package cryptography, with the nonce as the Noise specification forms it:
+  /// `ChaCha20Poly1305(key).encrypt(bytes(4) + n.to_bytes(8, "little"), b"mesh", b"ad")`.
+  @Test(arguments: [
+    (UInt64(0), "75dd31596e224a84d320db5829aead1c6da16566"),
+    (UInt64(0x0102_0304_0506_0708), "9d2cde8c714df20533107a1f1641971e7a13f4e2"),
+  ])
+  func `Noise ciphers number their messages little-endian`(number: UInt64, expected: String) throws {
+    var cipher = CipherState(key: counting(32), number: number)
+    #expect(hex(try cipher.encrypt(Array("mesh".utf8), associated: Array("ad".utf8))) == expected)
+  }
+
+  @Test func `The last number is never used`() throws {
+    var sending = CipherState(key: repeated(1), number: .max - 1)
+    var receiving = sending
+    #expect(try receiving.decrypt(try sending.encrypt([7], associated: []), associated: []) == [7])
+    #expect(CryptoError.code { _ = try sending.encrypt([7], associated: []) } == .nonceExhausted)
+    #expect(CryptoError.code { _ = try receiving.decrypt(repeated(0), associated: []) } == .nonceExhausted)
+  }
+
+  /// RFC 7748, section 6.1.
+  @Test func `X25519 agrees on the secret of RFC 7748`() {
+    let alice = X25519(secret: bytes("77076d0a7318a57d3c16c17251b26645df4c2f92ebc0992ac177fba51db92c2a"))
+    let bob = X25519(secret: bytes("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb"))
+    #expect(hex(alice.publicKey) == "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a")
+    #expect(hex(bob.publicKey) == "de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f")
+    let shared = "4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742"
+    #expect(alice.agree(with: bob.publicKey).map(hex) == shared)
+    #expect(bob.agree(with: alice.publicKey).map(hex) == shared)
+  }
+
+  @Test(arguments: lowOrderKeys)
+  func `X25519 refuses a key of small order`(key: [UInt8]) {
+    #expect(X25519(secret: repeated(5)).agree(with: key) == nil)
+  }
+}

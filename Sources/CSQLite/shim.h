@@ -7,3 +7,17 @@ static inline int mesh_sqlite3_set_defensive(sqlite3 *db, int on) {
 static inline int mesh_sqlite3_set_trusted_schema(sqlite3 *db, int on) {
   return sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, on, (int *)0);
 }
+
+// Reads the first `count` bytes of the main database file (zeros beyond its end) through SQLite's own descriptor, and
+// its length. Another descriptor must not be opened: closing it would drop the process's POSIX locks. The structs of a
+// VFS are seen by Swift under whichever module showed them first, so this is C.
+static inline int mesh_sqlite3_read_head(sqlite3 *db, void *bytes, int count, sqlite3_int64 *length) {
+  sqlite3_file *file = 0;
+  int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (code != SQLITE_OK) return code;
+  if (file == 0 || file->pMethods == 0) return SQLITE_CANTOPEN;
+  code = file->pMethods->xFileSize(file, length);
+  if (code != SQLITE_OK) return code;
+  code = file->pMethods->xRead(file, bytes, count, 0);
+  return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+}

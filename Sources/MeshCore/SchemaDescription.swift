@@ -1,0 +1,278 @@
+/// A table as data: what a member tells others about a table's form, so that they can make or widen their own.
+///
+/// It is a message of the session. The receiver rebuilds SQL from it with names quoted by its own code, and never
+/// executes received text: there is no place here for a `CHECK`, a generated column or an expression.
+public struct SchemaDescription: Hashable, Sendable {
+  public var name: String
+  /// In the table's order.
+  public var columns: [Column]
+  /// Index in `columns` of the primary key, which is `NOT NULL`.
+  public var key: Int
+  public var foreignKeys: [ForeignKey]
+  public var isStrict: Bool
+  public var isWithoutRowid: Bool
+  /// `INTEGER PRIMARY KEY AUTOINCREMENT`.
+  public var isAutoincrement: Bool
+
+  public init(
+    name: String, columns: [Column], key: Int, foreignKeys: [ForeignKey] = [], isStrict: Bool = false,
+    isWithoutRowid: Bool = false, isAutoincrement: Bool = false
+  ) {
+    self.name = name
+    self.columns = columns
+    self.key = key
+    self.foreignKeys = foreignKeys
+    self.isStrict = isStrict
+    self.isWithoutRowid = isWithoutRowid
+    self.isAutoincrement = isAutoincrement
+  }
+
+  public struct Column: Hashable, Sendable {
+    public var name: String
+    /// As `isDeclaredType` allows; may be empty.
+    public var declaredType: String
+    public var notNull: Bool
+    public var collation: Collation
+    /// The literal after `DEFAULT`; nil where there is none.
+    public var defaultValue: Value?
+
+    public init(
+      name: String, declaredType: String = "", notNull: Bool = false, collation: Collation = .binary,
+      defaultValue: Value? = nil
+    ) {
+      self.name = name
+      self.declaredType = declaredType
+      self.notNull = notNull
+      self.collation = collation
+      self.defaultValue = defaultValue
+    }
+  }
+
+  /// A reference to the primary key of `parent`.
+  public struct ForeignKey: Hashable, Sendable {
+    /// Index in `columns`.
+    public var column: Int
+    public var parent: String
+    public var onDelete: ForeignKeyAction
+    public var onUpdate: ForeignKeyAction
+
+    public init(column: Int, parent: String, onDelete: ForeignKeyAction, onUpdate: ForeignKeyAction = .noAction) {
+      self.column = column
+      self.parent = parent
+      self.onDelete = onDelete
+      self.onUpdate = onUpdate
+    }
+  }
+
+  /// Bytes of a declared type: longer than any in use (`DECIMAL(10,5)`, `UNSIGNED BIG INT`).
+  public static let declaredTypeLimit = 64
+  /// Bytes of a literal default: a default is a small constant, and every row of an added column may carry it.
+  public static let defaultLimit = 4 << 10
+  /// References of one table: SQLite has no limit; a table has one per column at most in any schema worth sending.
+  public static let foreignKeyLimit = 256
+}
+
+/// SQLite's built-in collations; the numbers are the wire's.
+public enum Collation: UInt8, Hashable, Sendable, CaseIterable {
+  case binary = 0
+  case nocase = 1
+  case rtrim = 2
+}
+
+/// What a foreign key does when its parent goes; the numbers are the wire's.
+public enum ForeignKeyAction: UInt8, Hashable, Sendable, CaseIterable {
+  case noAction = 0
+  case restrict = 1
+  case setNull = 2
+  case setDefault = 3
+  case cascade = 4
+}
+
+// MARK: - Wire form
+
+extension SchemaDescription {
+  private enum TableFlag {
+    static let strict: UInt8 = 1
+    static let withoutRowid: UInt8 = 2
+    static let autoincrement: UInt8 = 4
+    static let all = strict | withoutRowid | autoincrement
+  }
+
+  private enum ColumnFlag {
+    static let notNull: UInt8 = 1
+    static let hasDefault: UInt8 = 2
+    static let all = notNull | hasDefault
+  }
+
+  /// name · flags · columns (name, declared type, flags, collation, default where flagged) · key ·
+  /// foreign keys (column, parent, on delete, on update).
+  public func write(to writer: inout ByteWriter) {
+    writer.text(name)
+    writer.byte(
+      (isStrict ? TableFlag.strict : 0) | (isWithoutRowid ? TableFlag.withoutRowid : 0)
+        | (isAutoincrement ? TableFlag.autoincrement : 0))
+    writer.list(columns) { writer, column in
+      writer.text(column.name)
+      writer.text(column.declaredType)
+      writer.byte((column.notNull ? ColumnFlag.notNull : 0) | (column.defaultValue == nil ? 0 : ColumnFlag.hasDefault))
+      writer.byte(column.collation.rawValue)
+      column.defaultValue?.write(to: &writer)
+    }
+    writer.varint(key)
+    writer.list(foreignKeys) { writer, reference in
+      writer.varint(reference.column)
+      writer.text(reference.parent)
+      writer.byte(reference.onDelete.rawValue)
+      writer.byte(reference.onUpdate.rawValue)
+    }
+  }
+
+  /// Reads and checks: what comes out satisfies `check()`.
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    name = try reader.text(Limits.name, "table name")
+    let flags = try reader.byte()
+    guard flags & ~TableFlag.all == 0 else { throw .unknown("table flags") }
+    isStrict = flags & TableFlag.strict != 0
+    isWithoutRowid = flags & TableFlag.withoutRowid != 0
+    isAutoincrement = flags & TableFlag.autoincrement != 0
+    columns = try reader.list(Limits.columns, "columns") { reader throws(DecodingError) in
+      try Column(from: &reader)
+    }
+    key = try reader.count(Limits.columns, "key")
+    foreignKeys = try reader.list(Self.foreignKeyLimit, "foreign keys") { reader throws(DecodingError) in
+      try ForeignKey(from: &reader)
+    }
+    try check()
+  }
+}
+
+extension SchemaDescription.Column {
+  fileprivate init(from reader: inout ByteReader) throws(DecodingError) {
+    name = try reader.text(Limits.name, "column name")
+    declaredType = try reader.text(SchemaDescription.declaredTypeLimit, "declared type")
+    let flags = try reader.byte()
+    guard flags & ~3 == 0 else { throw .unknown("column flags") }
+    notNull = flags & 1 != 0
+    guard let collation = Collation(rawValue: try reader.byte()) else { throw .unknown("collation") }
+    self.collation = collation
+    defaultValue = flags & 2 != 0 ? try Value(from: &reader) : nil
+  }
+}
+
+extension SchemaDescription.ForeignKey {
+  fileprivate init(from reader: inout ByteReader) throws(DecodingError) {
+    column = try reader.count(Limits.columns, "foreign key column")
+    parent = try reader.text(Limits.name, "parent table")
+    onDelete = try Self.action(&reader)
+    onUpdate = try Self.action(&reader)
+  }
+
+  private static func action(_ reader: inout ByteReader) throws(DecodingError) -> ForeignKeyAction {
+    guard let action = ForeignKeyAction(rawValue: try reader.byte()) else { throw .unknown("foreign key action") }
+    return action
+  }
+}
+
+// MARK: - Rules
+
+extension SchemaDescription {
+  /// Throws where a rule does not hold. A description that passes becomes one `CREATE TABLE` and nothing else.
+  public func check() throws(DecodingError) {
+    try Self.check(name: name, "table name")
+    guard columns.indices.contains(key) else { throw .invalid("the key is a column") }
+    guard columns.count <= Limits.columns else { throw .limit("columns") }
+    guard foreignKeys.count <= Self.foreignKeyLimit else { throw .limit("foreign keys") }
+    var seen: Set<String> = []
+    for column in columns {
+      try Self.check(name: column.name, "column name")
+      guard seen.insert(column.name.asciiLowercased).inserted else { throw .invalid("column names differ") }
+      guard Self.isDeclaredType(column.declaredType) else { throw .invalid("declared type") }
+      if let value = column.defaultValue { try Self.check(default: value) }
+    }
+    for reference in foreignKeys {
+      guard columns.indices.contains(reference.column) else { throw .invalid("a foreign key starts at a column") }
+      try Self.check(name: reference.parent, "parent table")
+      guard reference.onDelete != .restrict else { throw .invalid("no ON DELETE RESTRICT") }
+    }
+    try checkForm()
+  }
+
+  private func checkForm() throws(DecodingError) {
+    if isStrict {
+      let types: Set<String> = ["int", "integer", "real", "text", "blob", "any"]
+      guard columns.allSatisfy({ types.contains($0.declaredType.asciiLowercased) }) else {
+        throw .invalid("types of a STRICT table")
+      }
+    }
+    if isAutoincrement {
+      guard !isWithoutRowid, columns[key].declaredType.asciiLowercased == "integer" else {
+        throw .invalid("AUTOINCREMENT is for INTEGER PRIMARY KEY")
+      }
+    }
+  }
+
+  private static func check(name: String, _ what: String) throws(DecodingError) {
+    guard (1...Limits.name).contains(name.utf8.count) else { throw .limit(what) }
+    guard !name.utf8.contains(0), !isReserved(name) else { throw .invalid(what) }
+  }
+
+  private static func check(default value: Value) throws(DecodingError) {
+    switch value {
+    case .text(let bytes):
+      guard bytes.count <= defaultLimit else { throw .limit("default") }
+      // A literal cannot carry a NUL, and SQL text is UTF-8.
+      guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else { throw .invalid("default") }
+    case .blob(let bytes):
+      guard bytes.count <= defaultLimit else { throw .limit("default") }
+    case .real(let bits):
+      guard !Double(bitPattern: bits).isNaN else { throw .invalid("default") }
+    case .null, .integer:
+      break
+    }
+  }
+
+  /// True of names that belong to SQLite or to us, whatever their case.
+  public static func isReserved(_ name: String) -> Bool {
+    let folded = name.asciiLowercased
+    return folded.hasPrefix("sqlite_") || folded.hasPrefix("mesh_")
+  }
+
+  /// True of the empty text, and of words (letters, digits, `_`) separated by one space, then at most one `(n)` or
+  /// `(n,m)` of digits; none of the words may be one that could begin a column's constraint.
+  public static func isDeclaredType(_ text: String) -> Bool {
+    guard text.utf8.count <= declaredTypeLimit else { return false }
+    if text.isEmpty { return true }
+    var words = text[...]
+    if text.hasSuffix(")") {
+      guard let open = text.firstIndex(of: "("), isSize(text[open...].dropFirst().dropLast()) else { return false }
+      words = text[..<open]
+    }
+    return words.split(separator: " ", omittingEmptySubsequences: false).allSatisfy(isTypeWord)
+  }
+
+  private static func isTypeWord(_ word: Substring) -> Bool {
+    guard let first = word.utf8.first, !isDigit(first) else { return false }
+    let plain = word.utf8.allSatisfy { isDigit($0) || $0 == UInt8(ascii: "_") || isLetter($0) }
+    return plain && !constraintWords.contains(String(word).asciiLowercased)
+  }
+
+  private static func isSize(_ text: Substring) -> Bool {
+    let numbers = text.split(separator: ",", omittingEmptySubsequences: false)
+    return numbers.count <= 2 && numbers.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(isDigit) }
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+  private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7a).contains(byte | 0x20) }
+
+  private static let constraintWords: Set<String> = [
+    "always", "as", "check", "collate", "constraint", "default", "deferrable", "foreign", "generated", "not", "null",
+    "on", "primary", "references", "unique",
+  ]
+}
+
+extension String {
+  /// Case folded as SQLite folds names and `NOCASE` text: A to Z only.
+  package var asciiLowercased: String {
+    String(decoding: utf8.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+  }
+}

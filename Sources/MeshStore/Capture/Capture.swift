@@ -1,0 +1,152 @@
+import GRDB
+import MeshCore
+
+/// Keeps the capture triggers of the synchronized tables as they should be. Every call is made inside a write
+/// transaction and does nothing where there is nothing to do.
+enum Capture {
+  /// Validates, and begins to capture the tables; those that are captured already keep their numbers.
+  ///
+  /// - Parameters:
+  ///   - tables: Names of tables, in any case.
+  ///   - privateTables: More tables, which are never part of a share.
+  ///   - integerKeys: Equal integer keys of two machines may be one record.
+  /// - Throws: `StoreError` (`schemaRefused`) with every reason of every table.
+  /// - Returns: The tables, in the order given. Their existing rows are not taken in yet.
+  @discardableResult
+  static func install(
+    _ db: Database, tables: [String], private privateTables: [String] = [], integerKeys: Bool = false
+  ) throws -> [TrackedTable] {
+    try MeshTables.create(db)
+    try TrackingRules.validate(db, tables: tables, private: privateTables, integerKeys: integerKeys)
+    let privateNames = Set(privateTables.map(\.asciiLowercased))
+    var installed: [TrackedTable] = []
+    for name in tables + privateTables {
+      guard let schema = try TableSchema.read(db, name) else { continue }
+      try register(db, schema.name, isPrivate: privateNames.contains(name.asciiLowercased), integerKeys: integerKeys)
+      guard let entry = try TrackedTable.read(db, name: schema.name), !installed.contains(where: { $0.id == entry.id })
+      else { continue }
+      _ = try bringUpToDate(db, entry)
+      if let table = try TrackedTable.read(db, name: schema.name) { installed.append(table) }
+    }
+    try noteSchemaVersion(db)
+    return installed
+  }
+
+  /// Ends the capture of a table; its number, columns and pending rows stay.
+  ///
+  /// - Returns: False where no such table is captured.
+  @discardableResult
+  static func remove(_ db: Database, table name: String) throws -> Bool {
+    guard let table = try TrackedTable.read(db, name: name) else { return false }
+    for event in CaptureTriggers.Event.allCases {
+      try db.execute(sql: "DROP TRIGGER IF EXISTS main.\(CaptureTriggers.name(table.id, event).quotedName)")
+    }
+    try db.execute(sql: "UPDATE mesh_table SET tracked = 0 WHERE id = ?", arguments: [table.id])
+    try noteSchemaVersion(db)
+    return true
+  }
+
+  /// Brings the triggers up to date if the schema is not the one for which they were made.
+  ///
+  /// - Returns: The tables whose capture was not whole; empty in the usual case, which costs two small reads.
+  static func update(_ db: Database, force: Bool = false) throws -> [CaptureFinding] {
+    if try !force && !needsUpdate(db) { return [] }
+    try dropStrays(db)
+    var findings: [CaptureFinding] = []
+    for table in try TrackedTable.all(db) {
+      let finding = try bringUpToDate(db, table)
+      if !finding.reasons.isEmpty { findings.append(finding) }
+    }
+    try noteSchemaVersion(db)
+    return findings
+  }
+
+  /// True when the schema changed since the triggers were last looked at.
+  static func needsUpdate(_ db: Database) throws -> Bool {
+    let seen = try Int64.fetchOne(
+      try db.cachedStatement(sql: "SELECT schema_version FROM mesh_state WHERE id = 1"))
+    return try seen != schemaVersion(db)
+  }
+}
+
+extension Capture {
+  private static func register(_ db: Database, _ name: String, isPrivate: Bool, integerKeys: Bool) throws {
+    try db.execute(
+      sql: """
+        INSERT INTO mesh_table (name, tracked, private, integer_keys) VALUES (?1, 1, ?2, ?3)
+        ON CONFLICT (name) DO UPDATE SET name = ?1, tracked = 1, private = ?2, integer_keys = ?3
+        """, arguments: [name, isPrivate, integerKeys])
+  }
+
+  private static func bringUpToDate(_ db: Database, _ table: TrackedTable) throws -> CaptureFinding {
+    var finding = CaptureFinding(table: table.id, name: table.name, reasons: [])
+    guard let schema = table.schema else {
+      finding.reasons.insert(.tableMissing)
+      return finding
+    }
+    guard let form = table.form, let key = schema.keyColumn else {
+      finding.reasons.insert(.keyUnfit)
+      try drop(db, table.id)
+      return finding
+    }
+    let layout = try Layout.intern(
+      db, table: table.id, current: table.layout, key: key.name, columns: Layout.names(of: schema, form))
+    if layout.id != table.layout {
+      finding.reasons.insert(.layoutChanged)
+      try db.execute(sql: "UPDATE mesh_table SET layout = ? WHERE id = ?", arguments: [layout.id, table.id])
+    }
+    guard let triggers = CaptureTriggers(schema, table: table.id, layout: layout.id) else { return finding }
+    for event in CaptureTriggers.Event.allCases {
+      if let reason = try put(db, triggers, event, expecting: table) { finding.reasons.insert(reason) }
+    }
+    return finding
+  }
+
+  /// Makes one trigger what it should be. Returns what was wrong with it before, apart from an older layout.
+  private static func put(
+    _ db: Database, _ triggers: CaptureTriggers, _ event: CaptureTriggers.Event, expecting before: TrackedTable
+  ) throws -> CaptureFinding.Reasons? {
+    let name = CaptureTriggers.name(triggers.table, event)
+    let wanted = triggers.sql(event)
+    let found = try String.fetchOne(
+      db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?", arguments: [name])
+    if found == wanted { return nil }
+    if found != nil { try db.execute(sql: "DROP TRIGGER main.\(name.quotedName)") }
+    try db.execute(sql: wanted)
+    return found == nil ? .triggersMissing : .triggersAltered
+  }
+
+  private static func drop(_ db: Database, _ table: Int64) throws {
+    for event in CaptureTriggers.Event.allCases {
+      try db.execute(sql: "DROP TRIGGER IF EXISTS main.\(CaptureTriggers.name(table, event).quotedName)")
+    }
+  }
+
+  /// Triggers of ours that no table should have: they follow a table that is renamed.
+  private static func dropStrays(_ db: Database) throws {
+    let rows = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT name, tbl_name FROM main.sqlite_schema
+        WHERE type = 'trigger' AND substr(name, 1, \(CaptureTriggers.prefix.utf8.count)) = '\(CaptureTriggers.prefix)'
+        """)
+    var proper: [String: String] = [:]
+    for table in try TrackedTable.all(db) {
+      for event in CaptureTriggers.Event.allCases {
+        proper[CaptureTriggers.name(table.id, event)] = table.name.asciiLowercased
+      }
+    }
+    for row in rows where proper[row["name"]] != (row["tbl_name"] as String).asciiLowercased {
+      try db.execute(sql: "DROP TRIGGER main.\((row["name"] as String).quotedName)")
+    }
+  }
+
+  private static func schemaVersion(_ db: Database) throws -> Int64? {
+    try Int64.fetchOne(db, sql: "PRAGMA main.schema_version")
+  }
+
+  private static func noteSchemaVersion(_ db: Database) throws {
+    try db.execute(
+      sql: "UPDATE mesh_state SET schema_version = ? WHERE id = 1", arguments: [try schemaVersion(db)])
+  }
+}

@@ -1,0 +1,110 @@
+import CSQLite
+import Foundation
+import GRDB
+
+/// The one SQLite file of a node: the app's tables and ours, on one connection.
+///
+/// Nothing else in this process may open the file: closing any other descriptor of it drops the process's POSIX locks.
+final class DatabaseFile: Sendable {
+  /// How long a statement waits for another process's lock: longer than any lock we hold, short enough to be told.
+  static let busyTimeout: TimeInterval = 5
+
+  let path: String
+  /// The connection. WAL, `synchronous=FULL`, foreign keys not enforced, defensive.
+  let queue: DatabaseQueue
+
+  /// Opens the database, and makes it (readable by its owner only) where it is missing and `create` is true.
+  ///
+  /// - Parameters:
+  ///   - vfs: The name of a registered SQLite VFS; nil for the operating system's, with its checks of the file.
+  ///   - busyTimeout: In seconds.
+  /// - Throws: `StoreError`, one code for each way in which a file is unfit.
+  init(
+    path: String, create: Bool = true, vfs: String? = nil, busyTimeout: TimeInterval = DatabaseFile.busyTimeout
+  ) throws(StoreError) {
+    try Self.requireLibrary(version: sqlite3_libversion_number())
+    if vfs == nil { try FilePlace(path: path).prepare(create: create) }
+    self.path = path
+    do {
+      queue = try DatabaseQueue(
+        path: try Self.name(path: path, vfs: vfs), configuration: Self.configuration(path: path, busyTimeout))
+      try Self.finishOpening(queue, path: path)
+    } catch let error as StoreError {
+      throw error
+    } catch let error as DatabaseError {
+      throw StoreError(error, path: path)
+    } catch {
+      throw StoreError(.cannotOpen, "\(path) cannot be opened: \(error)")
+    }
+  }
+
+  /// Runs `body` in an immediate transaction, which commits if it returns.
+  func write<T>(_ body: (Database) throws -> T) throws -> T { try queue.write(body) }
+
+  /// Runs `body` in a read transaction.
+  func read<T>(_ body: (Database) throws -> T) throws -> T { try queue.read(body) }
+
+  /// Closes the connection; a second call does nothing.
+  func close() throws { try queue.close() }
+
+  /// Reads the whole file and its indexes' structure: seconds per gigabyte, so only on request.
+  func quickCheck() throws {
+    do {
+      let finding = try queue.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+      guard finding == "ok" else {
+        throw StoreError(
+          .corrupt, "\(path) is damaged (SQLite: \(finding ?? "")); restore it from a copy or use sqlite3 .recover")
+      }
+    } catch let error as DatabaseError {
+      throw StoreError(error, path: path)
+    }
+  }
+}
+
+extension DatabaseFile {
+  /// 3.37.0 brought STRICT tables and `PRAGMA table_list`.
+  static let oldestLibrary: Int32 = 3_037_000
+
+  static func requireLibrary(version: Int32) throws(StoreError) {
+    guard version < oldestLibrary else { return }
+    let text = "\(version / 1_000_000).\(version / 1_000 % 1_000).\(version % 1_000)"
+    throw StoreError(.libraryTooOld, "the SQLite library is \(text); install 3.37.0 or newer")
+  }
+
+  /// GRDB names no VFS, so another than the default is chosen through a URI.
+  private static func name(path: String, vfs: String?) throws -> String {
+    guard let vfs else { return path }
+    let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "/._-"))
+    guard let file = path.addingPercentEncoding(withAllowedCharacters: allowed),
+      let name = vfs.addingPercentEncoding(withAllowedCharacters: allowed)
+    else { throw StoreError(.cannotOpen, "\(path) is not a path") }
+    return "file:\(file)?vfs=\(name)"
+  }
+
+  private static func configuration(path: String, _ busyTimeout: TimeInterval) -> Configuration {
+    var configuration = Configuration()
+    configuration.journalMode = .wal
+    configuration.busyMode = .timeout(busyTimeout)
+    // Rows arrive in an order that references do not follow, and what a delete does to children is derived from
+    // the merged state: materialisation decides, SQLite's own cascades would do it a second time.
+    configuration.foreignKeysEnabled = false
+    configuration.prepareDatabase { db in
+      mesh_sqlite3_set_defensive(db.sqliteConnection, 1)
+      mesh_sqlite3_set_trusted_schema(db.sqliteConnection, 0)
+      try FileHeader.check(db, path: path)
+    }
+    return configuration
+  }
+
+  private static func finishOpening(_ queue: DatabaseQueue, path: String) throws {
+    try queue.writeWithoutTransaction { db in
+      guard sqlite3_db_readonly(db.sqliteConnection, "main") == 0 else {
+        throw StoreError(.readOnly, "\(path) cannot be written; make file and directory writable")
+      }
+      // After opening, because GRDB sets NORMAL when it turns WAL on. What others rely on must survive a power cut.
+      try db.execute(sql: "PRAGMA synchronous = FULL")
+      // A mapped page changes under a reader when another process truncates the file.
+      try db.execute(sql: "PRAGMA mmap_size = 0")
+    }
+  }
+}

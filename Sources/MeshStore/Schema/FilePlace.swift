@@ -1,0 +1,51 @@
+import Foundation
+
+/// Where a database lies in the operating system's file system, and whether it can live there.
+struct FilePlace {
+  let path: String
+
+  /// Makes an empty file, mode 0600, where there is none and `create` is true.
+  func prepare(create: Bool) throws(StoreError) {
+    try checkDirectory()
+    var status = stat()
+    if stat(path, &status) == 0 {
+      guard status.st_mode & S_IFMT == S_IFREG else {
+        throw StoreError(.cannotOpen, "\(path) is not a file; name the database file itself")
+      }
+      try requireWritable(path)
+      return
+    }
+    guard errno == ENOENT else { throw StoreError(.cannotOpen, "\(path) cannot be opened: \(Self.reason())") }
+    guard create else { throw StoreError(.missing, "\(path) does not exist; name another file or create it first") }
+    // The file is new, so no lock of this process can hang on it when the descriptor closes.
+    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+    if descriptor >= 0 {
+      Foundation.close(descriptor)
+    } else if errno != EEXIST {
+      throw StoreError(.cannotOpen, "\(path) cannot be created: \(Self.reason())")
+    }
+  }
+
+  private var directory: String {
+    let parent = (path as NSString).deletingLastPathComponent
+    return parent.isEmpty ? "." : parent
+  }
+
+  private func checkDirectory() throws(StoreError) {
+    var status = stat()
+    guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+      throw StoreError(.cannotOpen, "\(path) cannot be opened: there is no directory \(directory); create it first")
+    }
+    try NetworkFileSystem.refuse(directory: directory, path: path)
+    // The WAL and its index are made beside the file.
+    try requireWritable(directory)
+  }
+
+  private func requireWritable(_ place: String) throws(StoreError) {
+    guard access(place, R_OK | W_OK) == 0 else {
+      throw StoreError(.readOnly, "\(place) cannot be written by this user (\(Self.reason())); change its permissions")
+    }
+  }
+
+  private static func reason() -> String { String(cString: strerror(errno)) }
+}

@@ -1,0 +1,72 @@
+import GRDB
+
+/// The tables that the store keeps beside the app's: one constant each. `Tables.md` is their specification.
+enum MeshTables {
+  /// Of the whole set; a file with a greater number is refused.
+  static let format = 1
+
+  /// Makes what is missing.
+  static func create(_ db: Database) throws {
+    for sql in all { try db.execute(sql: sql) }
+    try db.execute(sql: "INSERT OR IGNORE INTO mesh_state (id, format) VALUES (1, ?)", arguments: [format])
+  }
+
+  static let all = [state, table, column, layout, pending]
+
+  /// One row. `applying` is 1 inside the node's own write transactions and never in a committed state, so no other
+  /// connection sees it set.
+  static let state = """
+    CREATE TABLE IF NOT EXISTS mesh_state (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      format INTEGER NOT NULL,                    -- version of these tables
+      applying INTEGER NOT NULL DEFAULT 0,        -- 1: the node is writing, capture is silent
+      schema_version INTEGER NOT NULL DEFAULT 0   -- PRAGMA schema_version when the triggers were last brought up to date
+    )
+    """
+
+  /// Every table that is or was synchronized; the number stays with the name.
+  static let table = """
+    CREATE TABLE IF NOT EXISTS mesh_table (
+      id INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE COLLATE NOCASE,
+      tracked INTEGER NOT NULL,                   -- 1: captured
+      private INTEGER NOT NULL,                   -- 1: never part of a share
+      integer_keys INTEGER NOT NULL,              -- 1: the owner accepts that equal integer keys are one record
+      layout INTEGER                              -- mesh_layout.id that the triggers write
+    )
+    """
+
+  /// Names of columns as numbers.
+  static let column = """
+    CREATE TABLE IF NOT EXISTS mesh_column (
+      id INTEGER PRIMARY KEY,
+      tbl INTEGER NOT NULL,                       -- mesh_table.id
+      name TEXT NOT NULL COLLATE NOCASE,
+      UNIQUE (tbl, name)
+    )
+    """
+
+  /// What the bits of a pending row's mask stood for when it was written. Never changed.
+  static let layout = """
+    CREATE TABLE IF NOT EXISTS mesh_layout (
+      id INTEGER PRIMARY KEY,
+      tbl INTEGER NOT NULL,                       -- mesh_table.id
+      key INTEGER NOT NULL,                       -- mesh_column.id of the primary key
+      columns TEXT NOT NULL                       -- JSON array of mesh_column.id: column number n is at index n
+    )
+    """
+
+  /// What the triggers noted, in the order of writing; a flush empties it.
+  static let pending = """
+    CREATE TABLE IF NOT EXISTS mesh_pending (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      tbl INTEGER NOT NULL,                       -- mesh_table.id
+      layout INTEGER NOT NULL,                    -- mesh_layout.id
+      key,                                        -- as it is spelled in the row; no affinity
+      op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete
+      word INTEGER NOT NULL,                      -- which 63 columns the mask is about; 0 unless op is 2
+      mask INTEGER NOT NULL,                      -- bit i: column number 63 * word + i has changed; 0 unless op is 2
+      wall INTEGER NOT NULL                       -- milliseconds since 1970 by the writer's clock
+    )
+    """
+}

@@ -1,0 +1,163 @@
+import CSQLite
+import GRDB
+import MeshCore
+
+extension TableSchema {
+  /// The table of the main schema with that name (in any case); nil where there is none, or it is no ordinary table.
+  static func read(_ db: Database, _ name: String) throws -> TableSchema? {
+    guard let entry = try entry(db, name), entry.kind == .table else { return nil }
+    let indexes = try Index.all(db, entry.name)
+    let columns = try columns(db, entry)
+    let hasKey = columns.contains(where: \.isKey)
+    return TableSchema(
+      name: entry.name,
+      columns: columns,
+      // A key that is the rowid needs no index of its own.
+      isRowidAlias: hasKey && !entry.isWithoutRowid && !indexes.contains { $0.origin == "pk" },
+      isAutoincrement: try columns.contains { try metadata(db, entry.name, $0.name).isAutoincrement },
+      isWithoutRowid: entry.isWithoutRowid,
+      isStrict: entry.isStrict,
+      foreignKeys: try foreignKeys(db, entry.name),
+      uniqueIndexes: indexes.filter { $0.isUnique && $0.origin != "pk" }.map(\.asUnique),
+      triggers: try String.fetchAll(
+        db,
+        sql: """
+          SELECT name FROM main.sqlite_schema
+          WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name NOT LIKE 'mesh\\_%' ESCAPE '\\' ORDER BY name
+          """, arguments: [entry.name]))
+  }
+
+  /// The kind of the main schema's table or view with that name, and its name as it is written there.
+  static func kind(_ db: Database, _ name: String) throws -> (name: String, kind: TableKind)? {
+    try entry(db, name).map { ($0.name, $0.kind) }
+  }
+
+  private struct Entry {
+    var name: String
+    var kind: TableKind
+    var isWithoutRowid: Bool
+    var isStrict: Bool
+  }
+
+  private static func entry(_ db: Database, _ name: String) throws -> Entry? {
+    // table_list with a name folds case by SQLite's rules, and lists one row per schema.
+    let row = try Row.fetchOne(
+      db, sql: "SELECT name, type, wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [name])
+    guard let row, let kind = TableKind(rawValue: row["type"]) else { return nil }
+    return Entry(name: row["name"], kind: kind, isWithoutRowid: row["wr"], isStrict: row["strict"])
+  }
+
+  private static func columns(_ db: Database, _ table: Entry) throws -> [Column] {
+    let sql = "SELECT name, type, \"notnull\", dflt_value, pk, hidden FROM pragma_table_xinfo(?, 'main') ORDER BY cid"
+    return try Row.fetchAll(db, sql: sql, arguments: [table.name]).map { row in
+      let name: String = row["name"]
+      let type: String = row["type"]
+      return Column(
+        name: name, declaredType: type, notNull: row["notnull"], defaultSQL: row["dflt_value"],
+        collation: try metadata(db, table.name, name).collation, isKey: (row["pk"] as Int) > 0,
+        generated: generated(hidden: row["hidden"]),
+        affinity: Affinity(declaredType: type, isStrict: table.isStrict))
+    }
+  }
+
+  private static func generated(hidden: Int) -> Column.Generated {
+    switch hidden {
+    case 2: .virtual
+    case 3: .stored
+    default: .no
+    }
+  }
+
+  private static func metadata(
+    _ db: Database, _ table: String, _ column: String
+  ) throws -> (collation: String, isAutoincrement: Bool) {
+    var collation: UnsafePointer<CChar>?
+    var autoincrement: Int32 = 0
+    let code = sqlite3_table_column_metadata(
+      db.sqliteConnection, "main", table, column, nil, &collation, nil, nil, &autoincrement)
+    guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    return (collation.map { String(cString: $0) } ?? "BINARY", autoincrement != 0)
+  }
+
+  private static func foreignKeys(_ db: Database, _ table: String) throws -> [ForeignKey] {
+    let sql = """
+      SELECT id, "table", "from", "to", on_update, on_delete FROM pragma_foreign_key_list(?, 'main') ORDER BY id DESC, seq
+      """
+    var references: [ForeignKey] = []
+    var last: Int?
+    // SQLite numbers them from the last declared; descending, they come in the order of declaration.
+    for row in try Row.fetchAll(db, sql: sql, arguments: [table]) {
+      let id: Int = row["id"]
+      let parentColumn: String? = row["to"]
+      if id == last {
+        references[references.count - 1].columns.append(row["from"])
+        if let parentColumn { references[references.count - 1].parentColumns?.append(parentColumn) }
+        continue
+      }
+      last = id
+      references.append(
+        ForeignKey(
+          columns: [row["from"]], parent: row["table"], parentColumns: parentColumn.map { [$0] },
+          onDelete: ForeignKeyAction(sql: row["on_delete"]), onUpdate: ForeignKeyAction(sql: row["on_update"])))
+    }
+    return references
+  }
+
+  private struct Index {
+    var name: String
+    var isUnique: Bool
+    /// `pk`, `u` (constraint) or `c` (CREATE INDEX).
+    var origin: String
+    var isPartial: Bool
+    var columns: [String?]
+    var collations: [String]
+
+    var asUnique: UniqueIndex {
+      UniqueIndex(name: name, columns: columns, collations: collations, isPartial: isPartial, isIndex: origin == "c")
+    }
+
+    static func all(_ db: Database, _ table: String) throws -> [Index] {
+      let sql = "SELECT name, \"unique\", origin, partial FROM pragma_index_list(?, 'main') ORDER BY seq DESC"
+      return try Row.fetchAll(db, sql: sql, arguments: [table]).map { row in
+        let name: String = row["name"]
+        let terms = try Row.fetchAll(
+          db, sql: "SELECT name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno", arguments: [name])
+        return Index(
+          name: name, isUnique: row["unique"], origin: row["origin"], isPartial: row["partial"],
+          columns: terms.map { $0["name"] }, collations: terms.map { $0["coll"] })
+      }
+    }
+  }
+}
+
+extension ForeignKeyAction {
+  /// As the pragma names it, and as SQL does.
+  var sql: String {
+    switch self {
+    case .noAction: "NO ACTION"
+    case .restrict: "RESTRICT"
+    case .setNull: "SET NULL"
+    case .setDefault: "SET DEFAULT"
+    case .cascade: "CASCADE"
+    }
+  }
+
+  init(sql: String) { self = Self.allCases.first { $0.sql == sql } ?? .noAction }
+}
+
+extension Collation {
+  var sql: String {
+    switch self {
+    case .binary: "BINARY"
+    case .nocase: "NOCASE"
+    case .rtrim: "RTRIM"
+    }
+  }
+
+  /// Nil for a collation that an app defined.
+  init?(sql: String) {
+    let folded = sql.asciiLowercased
+    guard let known = Self.allCases.first(where: { $0.sql.asciiLowercased == folded }) else { return nil }
+    self = known
+  }
+}

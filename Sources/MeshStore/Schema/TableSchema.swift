@@ -1,0 +1,95 @@
+import GRDB
+import MeshCore
+
+/// A table of the file as SQLite's pragmas tell it.
+struct TableSchema: Hashable, Sendable {
+  struct Column: Hashable, Sendable {
+    enum Generated: Hashable, Sendable { case no, virtual, stored }
+
+    var name: String
+    var declaredType: String
+    /// Declared, or implied by the key of a `WITHOUT ROWID` or `STRICT` table; not set for a rowid alias.
+    var notNull: Bool
+    /// The SQL text after `DEFAULT`.
+    var defaultSQL: String?
+    /// As declared; `BINARY` where nothing is.
+    var collation: String
+    var isKey: Bool
+    var generated: Generated
+    var affinity: Affinity
+  }
+
+  struct ForeignKey: Hashable, Sendable {
+    /// One, or more in a composite reference.
+    var columns: [String]
+    var parent: String
+    /// Nil means the parent's primary key.
+    var parentColumns: [String]?
+    var onDelete: ForeignKeyAction
+    var onUpdate: ForeignKeyAction
+  }
+
+  /// A `UNIQUE` constraint or index that is not the primary key's.
+  struct UniqueIndex: Hashable, Sendable {
+    var name: String
+    /// Nil stands for an expression.
+    var columns: [String?]
+    var collations: [String]
+    var isPartial: Bool
+    /// True of `CREATE UNIQUE INDEX`, false of a constraint inside `CREATE TABLE`.
+    var isIndex: Bool
+  }
+
+  var name: String
+  /// In the table's order, generated ones included.
+  var columns: [Column]
+  /// The key is the rowid (`INTEGER PRIMARY KEY`): always an integer, never NULL.
+  var isRowidAlias: Bool
+  var isAutoincrement: Bool
+  var isWithoutRowid: Bool
+  var isStrict: Bool
+  var foreignKeys: [ForeignKey]
+  var uniqueIndexes: [UniqueIndex]
+  /// Names of the triggers on it that are not ours.
+  var triggers: [String]
+
+  /// The key, if it is one column.
+  var keyColumn: Column? {
+    let keys = columns.filter(\.isKey)
+    return keys.count == 1 ? keys[0] : nil
+  }
+
+  /// What is replicated: all columns but the key and the generated ones.
+  var valueColumns: [Column] { columns.filter { !$0.isKey && $0.generated == .no } }
+
+  func column(_ name: String) -> Column? {
+    let folded = name.asciiLowercased
+    return columns.first { $0.name.asciiLowercased == folded }
+  }
+}
+
+/// What SQLite does to a value that is stored in a column.
+enum Affinity: Hashable, Sendable {
+  case integer, text, blob, real, numeric
+
+  /// By SQLite's rules, in their order. In a STRICT table `ANY` converts nothing.
+  init(declaredType: String, isStrict: Bool) {
+    let type = declaredType.asciiLowercased
+    if type.contains("int") {
+      self = .integer
+    } else if ["char", "clob", "text"].contains(where: type.contains) {
+      self = .text
+    } else if type.contains("blob") || type.isEmpty || (isStrict && type == "any") {
+      self = .blob
+    } else if ["real", "floa", "doub"].contains(where: type.contains) {
+      self = .real
+    } else {
+      self = .numeric
+    }
+  }
+}
+
+/// What kind of thing a name in the main schema is.
+enum TableKind: String, Sendable {
+  case table, view, virtual, shadow
+}

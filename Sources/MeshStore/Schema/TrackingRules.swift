@@ -1,0 +1,167 @@
+import GRDB
+import MeshCore
+
+/// Which tables can be synchronized.
+enum TrackingRules {
+  /// One reason why a table cannot be synchronized.
+  struct Violation: Hashable, Sendable, CustomStringConvertible {
+    var table: String
+    /// The rule, and the way out.
+    var text: String
+    var description: String { "\(table): \(text)" }
+  }
+
+  /// Throws one `StoreError` (`schemaRefused`) that lists every violation of every table.
+  static func validate(
+    _ db: Database, tables: [String], private privateTables: [String] = [], integerKeys: Bool = false
+  ) throws {
+    let found = try violations(db, tables: tables, private: privateTables, integerKeys: integerKeys)
+    guard !found.isEmpty else { return }
+    throw StoreError(.schemaRefused, found.map(\.description).joined(separator: "\n"))
+  }
+
+  /// All violations, in the order of the tables given; empty where all can be synchronized together with those that
+  /// are already.
+  static func violations(
+    _ db: Database, tables: [String], private privateTables: [String] = [], integerKeys: Bool = false
+  ) throws -> [Violation] {
+    let names = tables + privateTables
+    let known = try db.tableExists("mesh_table") ? try TrackedTable.all(db).map(\.name) : []
+    let set = Set((names + known).map(\.asciiLowercased))
+    return try names.flatMap { name in
+      try texts(db, name, set: set, integerKeys: integerKeys).map { Violation(table: name, text: $0) }
+    }
+  }
+
+  private static func texts(_ db: Database, _ name: String, set: Set<String>, integerKeys: Bool) throws -> [String] {
+    guard !SchemaDescription.isReserved(name) else {
+      return ["names that begin with mesh_ or sqlite_ are reserved; rename the table"]
+    }
+    guard let kind = try TableSchema.kind(db, name)?.kind else {
+      return ["there is no such table; look at the name, or create the table first"]
+    }
+    guard kind == .table, let schema = try TableSchema.read(db, name) else {
+      return [
+        "it is a \(kind.rawValue)\(kind == .view ? "" : " table"), not an ordinary table; name the tables it reads"
+      ]
+    }
+    return try size(schema) + key(schema, integerKeys: integerKeys) + uniques(schema)
+      + references(db, schema, set: set) + programs(db, schema)
+  }
+}
+
+extension TrackingRules {
+  private static func size(_ schema: TableSchema) -> [String] {
+    let long = ([schema.name] + schema.columns.map(\.name)).filter { $0.utf8.count > Limits.name }
+    return long.map { "the name \($0.prefix(40))… is longer than \(Limits.name) bytes; rename it" }
+  }
+
+  private static func key(_ schema: TableSchema, integerKeys: Bool) -> [String] {
+    let keys = schema.columns.filter(\.isKey)
+    guard let key = keys.first else {
+      return ["it has no primary key; re-create it with one, such as id TEXT PRIMARY KEY NOT NULL"]
+    }
+    guard keys.count == 1 else {
+      let names = keys.map(\.name).joined(separator: ", ")
+      return ["its primary key has several columns (\(names)); re-create it with a single-column key"]
+    }
+    var texts: [String] = []
+    if !schema.isRowidAlias && !key.notNull {
+      texts.append("its primary key \(key.name) may be NULL; re-create it with \(key.name) declared NOT NULL")
+    }
+    if !integerKeys && (schema.isRowidAlias || key.affinity == .integer) {
+      texts.append(
+        "its primary key \(key.name) is an integer, so row 1 of two machines would become one row; "
+          + "use a UUID as text, or accept it with --integer-keys")
+    }
+    if Collation(sql: key.collation) == nil {
+      texts.append(
+        "its primary key \(key.name) has the collation \(key.collation), which other machines do not know; "
+          + "use BINARY, NOCASE or RTRIM")
+    }
+    if key.generated != .no {
+      texts.append("its primary key \(key.name) is a generated column; make it an ordinary one")
+    }
+    return texts
+  }
+
+  private static func uniques(_ schema: TableSchema) -> [String] {
+    schema.uniqueIndexes.compactMap { index in
+      if isImpliedByKey(index, schema) { return nil }
+      let columns = index.columns.map { $0 ?? "an expression" }.joined(separator: ", ")
+      let rule =
+        "two machines can write equal values at once, and one row would have to vanish"
+      return index.isIndex
+        ? "the index \(index.name) is UNIQUE on \(columns): \(rule); drop it, or make it an ordinary index"
+        : "\(columns) is UNIQUE: \(rule); re-create the table without the constraint"
+    }
+  }
+
+  /// Equal in all its columns means equal in the key: such an index refuses nothing that the key does not.
+  private static func isImpliedByKey(_ index: TableSchema.UniqueIndex, _ schema: TableSchema) -> Bool {
+    guard let key = schema.keyColumn else { return false }
+    return zip(index.columns, index.collations).contains { column, collation in
+      column?.asciiLowercased == key.name.asciiLowercased
+        && collation.asciiLowercased == key.collation.asciiLowercased
+    }
+  }
+
+  private static func references(_ db: Database, _ schema: TableSchema, set: Set<String>) throws -> [String] {
+    try schema.foreignKeys.flatMap { reference -> [String] in
+      let from = reference.columns.joined(separator: ", ")
+      var texts: [String] = []
+      if reference.columns.count > 1 {
+        texts.append("the reference from (\(from)) has several columns; refer to the parent's single-column key")
+      } else if let wrong = try wrongTarget(db, reference) {
+        texts.append("\(from) refers to \(wrong); refer to the primary key")
+      }
+      if !set.contains(reference.parent.asciiLowercased) {
+        texts.append("\(from) refers to \(reference.parent), which is not synchronized; name that table as well")
+      }
+      if reference.onDelete == .restrict {
+        texts.append(
+          "\(from) is ON DELETE RESTRICT, which another machine's delete cannot ask for; "
+            + "use CASCADE, SET NULL or SET DEFAULT")
+      }
+      return texts
+    }
+  }
+
+  /// The parent's column that is not its key.
+  private static func wrongTarget(_ db: Database, _ reference: TableSchema.ForeignKey) throws -> String? {
+    guard let column = reference.parentColumns?.first, let parent = try TableSchema.read(db, reference.parent),
+      parent.keyColumn?.name.asciiLowercased != column.asciiLowercased
+    else { return nil }
+    return "\(reference.parent).\(column)"
+  }
+
+  /// Statements are prepared, not run: that compiles defaults, CHECKs, generated columns, indexes and triggers.
+  private static func programs(_ db: Database, _ schema: TableSchema) throws -> [String] {
+    let table = "main.\(schema.name.quotedName)"
+    let columns = schema.columns.filter { $0.generated == .no }.map(\.name.quotedName)
+    let statements = [
+      "INSERT INTO \(table) DEFAULT VALUES",
+      "UPDATE \(table) SET " + columns.map { "\($0) = \($0)" }.joined(separator: ", "),
+      "DELETE FROM \(table)",
+    ]
+    var reasons: [String] = []
+    for statement in statements {
+      if let reason = refusal(db, statement), !reasons.contains(reason) { reasons.append(reason) }
+    }
+    return reasons.map {
+      "its defaults, CHECKs, generated columns, indexes or triggers need what only the app has (\($0)); "
+        + "use built-in SQL there"
+    }
+  }
+
+  private static func refusal(_ db: Database, _ sql: String) -> String? {
+    do {
+      _ = try db.makeStatement(sql: sql)
+      return nil
+    } catch let error as DatabaseError {
+      return error.reason
+    } catch {
+      return "\(error)"
+    }
+  }
+}

@@ -52,8 +52,10 @@ extension TableSchema {
     return try Row.fetchAll(db, sql: sql, arguments: [table.name]).map { row in
       let name: String = row["name"]
       let type: String = row["type"]
+      let defaultSQL: String? = row["dflt_value"]
       return Column(
-        name: name, declaredType: type, notNull: row["notnull"], defaultSQL: row["dflt_value"],
+        name: name, declaredType: type, notNull: row["notnull"], defaultSQL: defaultSQL,
+        defaultValue: try defaultSQL.flatMap { try DefaultLiteral.value(db, $0) },
         collation: try metadata(db, table.name, name).collation, isKey: (row["pk"] as Int) > 0,
         generated: generated(hidden: row["hidden"]),
         affinity: Affinity(declaredType: type, isStrict: table.isStrict))

@@ -12,6 +12,9 @@ struct TableSchema: Hashable, Sendable {
     var notNull: Bool
     /// The SQL text after `DEFAULT`.
     var defaultSQL: String?
+    /// The value of that text where it is a literal, before the column's affinity; nil for an expression, a time, or
+    /// no default at all.
+    var defaultValue: Value?
     /// As declared; `BINARY` where nothing is.
     var collation: String
     var isKey: Bool

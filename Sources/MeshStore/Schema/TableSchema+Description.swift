@@ -1,0 +1,58 @@
+import MeshCore
+
+extension TableSchema {
+  /// The table as data for other nodes; nil where it has no single-column key with a built-in collation.
+  ///
+  /// What a description has no place for is left out: generated columns, `CHECK`s, indexes, triggers, defaults that are
+  /// not literals, custom collations. A declared type that others would not accept becomes one of equal affinity.
+  var travelling: SchemaDescription? {
+    let columns = columns.filter { $0.generated == .no }
+    guard let key = columns.firstIndex(where: \.isKey), KeyForm(self) != nil else { return nil }
+    let description = SchemaDescription(
+      name: name, columns: columns.map { travelling($0) }, key: key,
+      foreignKeys: foreignKeys.compactMap { reference in
+        guard reference.columns.count == 1,
+          let column = columns.firstIndex(where: {
+            $0.name.asciiLowercased == reference.columns[0].asciiLowercased
+          })
+        else { return nil }
+        return .init(
+          column: column, parent: reference.parent, onDelete: reference.onDelete, onUpdate: reference.onUpdate)
+      },
+      isStrict: isStrict, isWithoutRowid: isWithoutRowid, isAutoincrement: isAutoincrement)
+    return (try? description.check()) == nil ? nil : description
+  }
+
+  private func travelling(_ column: Column) -> SchemaDescription.Column {
+    let words = column.declaredType.split(separator: " ").joined(separator: " ")
+    return SchemaDescription.Column(
+      name: column.name,
+      declaredType: SchemaDescription.isDeclaredType(words) ? words : column.affinity.typeName,
+      notNull: column.notNull || column.isKey,
+      collation: Collation(sql: column.collation) ?? .binary,
+      defaultValue: column.defaultValue.flatMap { $0.isSmallDefault ? $0 : nil })
+  }
+}
+
+extension Value {
+  fileprivate var isSmallDefault: Bool {
+    switch self {
+    case .text(let bytes): bytes.count <= SchemaDescription.defaultLimit && !bytes.contains(0)
+    case .blob(let bytes): bytes.count <= SchemaDescription.defaultLimit
+    case .null, .integer, .real: true
+    }
+  }
+}
+
+extension Affinity {
+  /// The shortest declared type that has it.
+  var typeName: String {
+    switch self {
+    case .integer: "INTEGER"
+    case .text: "TEXT"
+    case .blob: "BLOB"
+    case .real: "REAL"
+    case .numeric: "NUMERIC"
+    }
+  }
+}

@@ -58,6 +58,13 @@ public protocol ReplicaStore: AnyObject {
   /// The last acknowledgement of a device (verified by the caller), encoded; kept only if later than the one here.
   func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) throws
   func acknowledgements(_ zone: ZoneID) throws -> [DeviceID: [UInt8]]
+
+  // MARK: Schema of others
+
+  /// The tables that this file synchronizes, as data.
+  func schemaDescriptions() throws -> [SchemaDescription]
+  /// Remembers descriptions that a member sent, for `mesh schema` and for adopting them.
+  func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID) throws
 }
 
 /// What encodes, encrypts and signs local changes.

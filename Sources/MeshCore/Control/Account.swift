@@ -1,0 +1,188 @@
+/// What an account is made from; its id is the hash of this.
+public struct AccountGenesis: Hashable, Sendable {
+  public static let version: UInt8 = 1
+  /// Ed25519 public keys.
+  public let signingKey: [UInt8]
+  public let recoveryKey: [UInt8]
+  /// 16 random bytes.
+  public let salt: [UInt8]
+
+  public init(signingKey: [UInt8], recoveryKey: [UInt8], salt: [UInt8]) {
+    self.signingKey = signingKey
+    self.recoveryKey = recoveryKey
+    self.salt = salt
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    writer.byte(Self.version)
+    writer.raw(signingKey)
+    writer.raw(recoveryKey)
+    writer.raw(salt)
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    guard try reader.byte() == Self.version else { throw .unknown("account version") }
+    signingKey = try reader.raw(32)
+    recoveryKey = try reader.raw(32)
+    salt = try reader.raw(16)
+  }
+
+  public func id(_ cryptography: any Cryptography) -> AccountID? {
+    var writer = ByteWriter()
+    write(to: &writer)
+    return AccountID(cryptography.hash(writer.bytes))
+  }
+}
+
+/// What a device asks its account to certify, signed by the device: proof that it has the key.
+public struct CertificateRequest: Hashable, Sendable {
+  public let device: DeviceID
+  /// X25519 public keys: of Noise sessions, and of sealing.
+  public let sessionKey: [UInt8]
+  public let sealingKey: [UInt8]
+  /// At most `Limits.deviceName` bytes, no control characters.
+  public let name: String
+
+  public init(device: DeviceID, sessionKey: [UInt8], sealingKey: [UInt8], name: String) {
+    self.device = device
+    self.sessionKey = sessionKey
+    self.sealingKey = sealingKey
+    self.name = name
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    device.write(to: &writer)
+    writer.raw(sessionKey)
+    writer.raw(sealingKey)
+    writer.text(name)
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    device = try DeviceID(from: &reader)
+    sessionKey = try reader.raw(32)
+    sealingKey = try reader.raw(32)
+    name = try reader.text(Limits.deviceName, "device name")
+    guard name == printable(name) else { throw .invalid("a device name has no control characters") }
+  }
+}
+
+/// An account's word that a device is its own.
+public struct Certificate: Hashable, Sendable {
+  public let account: AccountID
+  /// Of the signing key: 0 is that of the genesis, each successor counts one more.
+  public let keyGeneration: UInt64
+  public let request: CertificateRequest
+  /// 16 random bytes: what a revocation names.
+  public let serial: [UInt8]
+  /// Milliseconds since 1970.
+  public let issued: Int64
+  public let signature: [UInt8]
+
+  public var device: DeviceID { request.device }
+
+  /// `sign` is the account's signing key at work.
+  public init(
+    account: AccountID, keyGeneration: UInt64, request: CertificateRequest, serial: [UInt8], issued: Int64,
+    sign: ([UInt8]) -> [UInt8]
+  ) {
+    self.account = account
+    self.keyGeneration = keyGeneration
+    self.request = request
+    self.serial = serial
+    self.issued = issued
+    var writer = ByteWriter()
+    Self.write(account, keyGeneration, request, serial, issued, to: &writer)
+    signature = sign(signedBytes(.certificate, writer.bytes))
+  }
+
+  private static func write(
+    _ account: AccountID, _ keyGeneration: UInt64, _ request: CertificateRequest, _ serial: [UInt8], _ issued: Int64,
+    to writer: inout ByteWriter
+  ) {
+    writer.byte(1)
+    account.write(to: &writer)
+    writer.varint(keyGeneration)
+    request.write(to: &writer)
+    writer.raw(serial)
+    writer.signedVarint(issued)
+  }
+
+  private var unsigned: [UInt8] {
+    var writer = ByteWriter()
+    Self.write(account, keyGeneration, request, serial, issued, to: &writer)
+    return writer.bytes
+  }
+
+  public func isSigned(by signingKey: [UInt8], _ cryptography: any Cryptography) -> Bool {
+    cryptography.verify(signature, of: signedBytes(.certificate, unsigned), by: signingKey)
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    writer.raw(unsigned)
+    writer.raw(signature)
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    guard try reader.byte() == 1 else { throw .unknown("certificate version") }
+    account = try AccountID(from: &reader)
+    keyGeneration = try reader.varint()
+    request = try CertificateRequest(from: &reader)
+    serial = try reader.raw(16)
+    issued = try reader.signedVarint()
+    signature = try reader.raw(64)
+  }
+}
+
+/// An account's word that a certificate is void, for ever.
+public struct Revocation: Hashable, Sendable {
+  public let account: AccountID
+  public let keyGeneration: UInt64
+  public let device: DeviceID
+  public let serial: [UInt8]
+  public let issued: Int64
+  public let signature: [UInt8]
+
+  public init(_ certificate: Certificate, keyGeneration: UInt64, issued: Int64, sign: ([UInt8]) -> [UInt8]) {
+    account = certificate.account
+    self.keyGeneration = keyGeneration
+    device = certificate.device
+    serial = certificate.serial
+    self.issued = issued
+    signature = sign(
+      signedBytes(.revocation, Self.unsigned(account, keyGeneration, certificate.device, certificate.serial, issued)))
+  }
+
+  private static func unsigned(
+    _ account: AccountID, _ keyGeneration: UInt64, _ device: DeviceID, _ serial: [UInt8], _ issued: Int64
+  ) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(1)
+    account.write(to: &writer)
+    writer.varint(keyGeneration)
+    device.write(to: &writer)
+    writer.raw(serial)
+    writer.signedVarint(issued)
+    return writer.bytes
+  }
+
+  public func isSigned(by signingKey: [UInt8], _ cryptography: any Cryptography) -> Bool {
+    cryptography.verify(
+      signature, of: signedBytes(.revocation, Self.unsigned(account, keyGeneration, device, serial, issued)),
+      by: signingKey)
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    writer.raw(Self.unsigned(account, keyGeneration, device, serial, issued))
+    writer.raw(signature)
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    guard try reader.byte() == 1 else { throw .unknown("revocation version") }
+    account = try AccountID(from: &reader)
+    keyGeneration = try reader.varint()
+    device = try DeviceID(from: &reader)
+    serial = try reader.raw(16)
+    issued = try reader.signedVarint()
+    signature = try reader.raw(64)
+  }
+}

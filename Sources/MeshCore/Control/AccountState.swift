@@ -1,0 +1,94 @@
+/// An account as its devices and peers know it: a set of certificates and revocations, which only grows. Two states of one
+/// account merge by union; a revocation beats its certificate for ever.
+public struct AccountState: Hashable, Sendable {
+  public let genesis: AccountGenesis
+  public let id: AccountID
+  public private(set) var certificates: [DeviceID: Certificate] = [:]
+  public private(set) var revocations: [DeviceID: Revocation] = [:]
+
+  /// Nil only where the hash is not of 32 bytes.
+  public init?(_ genesis: AccountGenesis, _ cryptography: any Cryptography) {
+    guard let id = genesis.id(cryptography) else { return nil }
+    self.genesis = genesis
+    self.id = id
+  }
+
+  /// The live certificate of a device: certified and not revoked.
+  public func certificate(_ device: DeviceID) -> Certificate? {
+    revocations[device] == nil ? certificates[device] : nil
+  }
+
+  public func isRevoked(_ device: DeviceID) -> Bool { revocations[device] != nil }
+
+  public var liveDevices: [DeviceID] { certificates.keys.filter { revocations[$0] == nil }.sorted() }
+
+  /// Adds a certificate that the account signed. A device has one for its life; a second one for the same device loses to
+  /// the one with the smaller serial, so that the set's order of arrival does not matter.
+  @discardableResult
+  public mutating func insert(_ certificate: Certificate, _ cryptography: any Cryptography) -> Bool {
+    guard certificate.account == id, certificate.keyGeneration == 0,
+      certificate.isSigned(by: genesis.signingKey, cryptography)
+    else { return false }
+    if let known = certificates[certificate.device], !certificate.serial.lexicographicallyPrecedes(known.serial) {
+      return true
+    }
+    certificates[certificate.device] = certificate
+    return true
+  }
+
+  /// Adds a revocation that the account signed. It holds for the device, whichever certificate it names.
+  @discardableResult
+  public mutating func insert(_ revocation: Revocation, _ cryptography: any Cryptography) -> Bool {
+    guard revocation.account == id, revocation.keyGeneration == 0,
+      revocation.isSigned(by: genesis.signingKey, cryptography)
+    else { return false }
+    if let known = revocations[revocation.device], !revocation.signature.lexicographicallyPrecedes(known.signature) {
+      return true
+    }
+    revocations[revocation.device] = revocation
+    return true
+  }
+
+  /// The union with what a peer knows of the same account. False where something in it is not signed by the account.
+  @discardableResult
+  public mutating func merge(_ other: AccountState, _ cryptography: any Cryptography) -> Bool {
+    guard other.id == id else { return false }
+    var isSound = true
+    for certificate in other.certificates.values where certificates[certificate.device] != certificate {
+      isSound = insert(certificate, cryptography) && isSound
+    }
+    for revocation in other.revocations.values where revocations[revocation.device] != revocation {
+      isSound = insert(revocation, cryptography) && isSound
+    }
+    return isSound
+  }
+
+  /// Equal heads, equal states.
+  public func head(_ cryptography: any Cryptography) -> [UInt8] { cryptography.hash(encoded) }
+
+  public var encoded: [UInt8] {
+    var writer = ByteWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    genesis.write(to: &writer)
+    writer.list(certificates.keys.sorted()) { writer, device in certificates[device]?.write(to: &writer) }
+    writer.list(revocations.keys.sorted()) { writer, device in revocations[device]?.write(to: &writer) }
+  }
+
+  /// Verifies every signature: bytes from a peer or a file are believed only by them.
+  public init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
+    let genesis = try AccountGenesis(from: &reader)
+    guard let empty = AccountState(genesis, cryptography) else { throw .invalid("a hash of 32 bytes") }
+    self = empty
+    for _ in 0..<(try reader.count(Limits.devicesEver, "certificates")) {
+      guard insert(try Certificate(from: &reader), cryptography) else { throw .invalid("certificate signature") }
+    }
+    for _ in 0..<(try reader.count(Limits.devicesEver, "revocations")) {
+      guard insert(try Revocation(from: &reader), cryptography) else { throw .invalid("revocation signature") }
+    }
+    guard liveDevices.count <= Limits.liveDevices else { throw .limit("live devices") }
+  }
+}

@@ -1,0 +1,166 @@
+/// One signed act in a zone's control log. Not encrypted; sent only inside sessions, to accounts that the zone lists.
+public struct ControlRecord: Hashable, Sendable {
+  public static let version: UInt8 = 1
+
+  public let zone: ZoneID
+  /// The heads of the log as its author knew it, ascending; none only for the genesis.
+  public let parents: [ControlID]
+  public let author: DeviceID
+  /// 1, 2, 3 … per author.
+  public let number: UInt64
+  /// The author's record before this one; nil for number 1.
+  public let previous: ControlID?
+  public let act: ControlAct
+  public let signature: [UInt8]
+  public let id: ControlID
+
+  /// Makes and signs a record.
+  public init(
+    zone: ZoneID, parents: [ControlID], number: UInt64, previous: ControlID?, act: ControlAct,
+    secrets: any DeviceSecrets, _ cryptography: any Cryptography
+  ) throws(DecodingError) {
+    guard let author = DeviceID(secrets.signingKey) else { throw .invalid("a device key of 32 bytes") }
+    self.zone = zone
+    self.parents = parents.sorted()
+    self.author = author
+    self.number = number
+    self.previous = previous
+    self.act = act
+    let unsigned = Self.unsigned(zone, self.parents, author, number, previous, act)
+    guard let id = ControlID(cryptography.hash(unsigned)) else { throw .invalid("a hash of 32 bytes") }
+    self.id = id
+    signature = secrets.sign(signedBytes(.control, unsigned))
+  }
+
+  private static func unsigned(
+    _ zone: ZoneID, _ parents: [ControlID], _ author: DeviceID, _ number: UInt64, _ previous: ControlID?,
+    _ act: ControlAct
+  ) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(version)
+    zone.write(to: &writer)
+    writer.list(parents) { $1.write(to: &$0) }
+    author.write(to: &writer)
+    writer.varint(number)
+    writer.raw(previous?.bytes ?? [UInt8](repeating: 0, count: 32))
+    act.write(to: &writer)
+    return writer.bytes
+  }
+
+  public var encoded: [UInt8] { Self.unsigned(zone, parents, author, number, previous, act) + signature }
+
+  public func isSigned(_ cryptography: any Cryptography) -> Bool {
+    cryptography.verify(
+      signature, of: signedBytes(.control, Self.unsigned(zone, parents, author, number, previous, act)),
+      by: author.bytes)
+  }
+
+  /// Parses; the signature is not checked.
+  public init(_ bytes: [UInt8], _ cryptography: any Cryptography) throws(DecodingError) {
+    guard bytes.count <= Limits.controlRecord else { throw .limit("control record") }
+    var reader = ByteReader(bytes)
+    guard try reader.byte() == Self.version else { throw .unknown("control record version") }
+    zone = try ZoneID(from: &reader)
+    parents = try reader.list(Limits.controlHeads, "parents") { (reader: inout ByteReader) throws(DecodingError) in
+      try ControlID(from: &reader)
+    }
+    guard zip(parents, parents.dropFirst()).allSatisfy({ $0 < $1 }) else {
+      throw .invalid("parents in ascending order")
+    }
+    author = try DeviceID(from: &reader)
+    number = try reader.varint()
+    let previous = try ControlID(from: &reader)
+    self.previous = previous.bytes.allSatisfy { $0 == 0 } ? nil : previous
+    guard number > 0, (number == 1) == (self.previous == nil) else {
+      throw .invalid("just number 1 has no predecessor")
+    }
+    act = try ControlAct(from: &reader)
+    let signed = reader.consumed
+    signature = try reader.raw(64)
+    try reader.end()
+    guard let id = ControlID(cryptography.hash(Array(bytes[..<signed]))) else { throw .invalid("a hash of 32 bytes") }
+    self.id = id
+  }
+}
+
+/// What a control record says. Tags not known here are kept and passed on, and have no effect.
+public enum ControlAct: Hashable, Sendable {
+  /// Opens the zone: its id is BLAKE2b-256(account ‖ nonce).
+  case genesis(account: AccountID, nonce: [UInt8])
+  /// A new key; its id is that of this record, and it covers what this record's parents lead to.
+  case epoch(commitment: [UInt8])
+  /// The last accepted change set of each instance of a device; instances that are not named are cut at zero.
+  case cut(device: DeviceID, heads: [InstanceID: CutPoint])
+  case unknown(tag: UInt8, bytes: [UInt8])
+
+  public struct CutPoint: Hashable, Sendable {
+    /// The end of a unit.
+    public let number: UInt64
+    public let id: ChangeSetID
+    public init(number: UInt64, id: ChangeSetID) {
+      self.number = number
+      self.id = id
+    }
+  }
+
+  private enum Tag {
+    static let genesis: UInt8 = 1
+    static let epoch: UInt8 = 2
+    static let cut: UInt8 = 3
+  }
+
+  /// A tag, a length, the act.
+  func write(to writer: inout ByteWriter) {
+    var inner = ByteWriter()
+    let tag: UInt8
+    switch self {
+    case .genesis(let account, let nonce):
+      tag = Tag.genesis
+      account.write(to: &inner)
+      inner.raw(nonce)
+    case .epoch(let commitment):
+      tag = Tag.epoch
+      inner.raw(commitment)
+    case .cut(let device, let heads):
+      tag = Tag.cut
+      device.write(to: &inner)
+      inner.list(heads.keys.sorted()) { writer, instance in
+        writer.uint64(instance.value)
+        writer.varint(heads[instance]?.number ?? 0)
+        heads[instance]?.id.write(to: &writer)
+      }
+    case .unknown(let other, let bytes):
+      tag = other
+      inner.raw(bytes)
+    }
+    writer.byte(tag)
+    writer.sized(inner.bytes)
+  }
+
+  init(from reader: inout ByteReader) throws(DecodingError) {
+    let tag = try reader.byte()
+    let bytes = try reader.sized(Limits.controlRecord, "control act")
+    var inner = ByteReader(bytes)
+    switch tag {
+    case Tag.genesis:
+      self = .genesis(account: try AccountID(from: &inner), nonce: try inner.raw(32))
+    case Tag.epoch:
+      self = .epoch(commitment: try inner.raw(32))
+    case Tag.cut:
+      let device = try DeviceID(from: &inner)
+      var heads: [InstanceID: CutPoint] = [:]
+      var before: InstanceID?
+      for _ in 0..<(try inner.count(Limits.authors, "instances")) {
+        let instance = InstanceID(try inner.uint64())
+        if let before, instance <= before { throw .invalid("instances in ascending order") }
+        before = instance
+        heads[instance] = CutPoint(number: try inner.varint(), id: try ChangeSetID(from: &inner))
+      }
+      self = .cut(device: device, heads: heads)
+    default:
+      self = .unknown(tag: tag, bytes: bytes)
+      return
+    }
+    try inner.end()
+  }
+}

@@ -1,0 +1,57 @@
+/// A device's signed word that it has merged, durably, everything up to these heads.
+public struct Acknowledgement: Hashable, Sendable {
+  public let zone: ZoneID
+  public let device: DeviceID
+  /// When it was signed, by the device's hybrid clock; a later one replaces an earlier one.
+  public let time: HybridTime
+  public let merged: VersionVector
+  /// The heads of the zone's control log as the device knew it, so that stale logs cannot hide a removal for long.
+  public let controlHeads: [ControlID]
+  public let signature: [UInt8]
+
+  public init(
+    zone: ZoneID, device: DeviceID, time: HybridTime, merged: VersionVector, controlHeads: [ControlID],
+    secrets: any DeviceSecrets
+  ) {
+    self.zone = zone
+    self.device = device
+    self.time = time
+    self.merged = merged
+    self.controlHeads = controlHeads
+    signature = secrets.sign(
+      signedBytes(.acknowledgement, Self.unsigned(zone, device, time, merged, controlHeads)))
+  }
+
+  private static func unsigned(
+    _ zone: ZoneID, _ device: DeviceID, _ time: HybridTime, _ merged: VersionVector, _ heads: [ControlID]
+  ) -> [UInt8] {
+    var writer = ByteWriter()
+    zone.write(to: &writer)
+    device.write(to: &writer)
+    writer.uint64(time.value)
+    merged.write(to: &writer)
+    writer.list(heads) { $1.write(to: &$0) }
+    return writer.bytes
+  }
+
+  public func isSigned(_ cryptography: any Cryptography) -> Bool {
+    cryptography.verify(
+      signature, of: signedBytes(.acknowledgement, Self.unsigned(zone, device, time, merged, controlHeads)),
+      by: device.bytes)
+  }
+
+  public var encoded: [UInt8] { Self.unsigned(zone, device, time, merged, controlHeads) + signature }
+
+  public func write(to writer: inout ByteWriter) { writer.raw(encoded) }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    zone = try ZoneID(from: &reader)
+    device = try DeviceID(from: &reader)
+    time = HybridTime(try reader.uint64())
+    merged = try VersionVector(from: &reader)
+    controlHeads = try reader.list(Limits.controlHeads, "control heads") {
+      (reader: inout ByteReader) throws(DecodingError) in try ControlID(from: &reader)
+    }
+    signature = try reader.raw(64)
+  }
+}

@@ -1,0 +1,109 @@
+/// Who a node says it is, first inside an encrypted session; the dialler speaks first.
+public struct Hello: Hashable, Sendable {
+  /// Versions of the session protocol that the sender speaks, ascending; at most 16.
+  public var versions: [UInt8]
+  /// Nil only in a device that is joining by a link.
+  public var certificate: Certificate?
+  /// Hash of the sender's state of its account, so that a difference is noticed; 32 bytes.
+  public var accountHead: [UInt8]
+  /// Proof that the sender holds a link's secret.
+  public var proof: LinkProof?
+  /// By the certificate's device over `signedBytes(.hello, binding ‖ unsigned)`; empty without a certificate.
+  public var signature: [UInt8]
+
+  public static let version: UInt8 = 1
+
+  public init(certificate: Certificate?, accountHead: [UInt8], proof: LinkProof? = nil) {
+    versions = [Self.version]
+    self.certificate = certificate
+    self.accountHead = accountHead
+    self.proof = proof
+    signature = []
+  }
+
+  public mutating func sign(_ secrets: any DeviceSecrets, _ binding: SessionBinding) {
+    signature = secrets.sign(signedBytes(.hello, binding.bytes + unsigned))
+  }
+
+  public func isSigned(_ binding: SessionBinding, _ cryptography: any Cryptography) -> Bool {
+    guard let certificate else { return signature.isEmpty }
+    return cryptography.verify(
+      signature, of: signedBytes(.hello, binding.bytes + unsigned), by: certificate.device.bytes)
+  }
+
+  private var unsigned: [UInt8] {
+    var writer = ByteWriter()
+    writer.sized(versions)
+    writer.byte(certificate == nil ? 0 : 1)
+    certificate?.write(to: &writer)
+    writer.raw(accountHead)
+    writer.byte(proof == nil ? 0 : 1)
+    proof?.write(to: &writer)
+    return writer.bytes
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    writer.raw(unsigned)
+    writer.sized(signature)
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    versions = try reader.sized(16, "versions")
+    certificate = try reader.flag() ? try Certificate(from: &reader) : nil
+    accountHead = try reader.raw(32)
+    proof = try reader.flag() ? try LinkProof(from: &reader) : nil
+    signature = try reader.sized(64, "signature")
+  }
+}
+
+/// What ties a signature to one session and one direction of it.
+public struct SessionBinding: Hashable, Sendable {
+  public enum Role: UInt8, Sendable {
+    case dialler = 0
+    case listener = 1
+    public var other: Role { self == .dialler ? .listener : .dialler }
+  }
+
+  /// Role of the signer ‖ handshake hash ‖ static key of the signer's peer.
+  public let bytes: [UInt8]
+
+  public init(signer: Role, handshakeHash: [UInt8], peerStatic: [UInt8]) {
+    bytes = [signer.rawValue] + handshakeHash + peerStatic
+  }
+}
+
+/// A link's secret at work in a session: its public half, and its signature over the handshake hash.
+public struct LinkProof: Hashable, Sendable {
+  public let publicHalf: [UInt8]
+  public let signature: [UInt8]
+
+  public init(seed: [UInt8], handshakeHash: [UInt8], _ cryptography: any Cryptography) {
+    publicHalf = cryptography.publicKey(seed: seed)
+    signature = cryptography.sign(signedBytes(.invite, handshakeHash), seed: seed)
+  }
+
+  public func isValid(handshakeHash: [UInt8], _ cryptography: any Cryptography) -> Bool {
+    cryptography.verify(signature, of: signedBytes(.invite, handshakeHash), by: publicHalf)
+  }
+
+  func write(to writer: inout ByteWriter) {
+    writer.raw(publicHalf)
+    writer.raw(signature)
+  }
+
+  init(from reader: inout ByteReader) throws(DecodingError) {
+    publicHalf = try reader.raw(32)
+    signature = try reader.raw(64)
+  }
+}
+
+extension ByteReader {
+  /// One byte that is 0 or 1.
+  mutating func flag() throws(DecodingError) -> Bool {
+    switch try byte() {
+    case 0: false
+    case 1: true
+    default: throw .unknown("flag")
+    }
+  }
+}

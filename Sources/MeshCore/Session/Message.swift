@@ -1,0 +1,237 @@
+/// One message of a session: a tag byte, then its fields. Unknown tags are skipped, so that later versions can add some.
+public enum Message: Hashable, Sendable {
+  case hello(Hello)
+  /// The sender closes the session after this, and says why.
+  case goodbye(Goodbye, text: String)
+  /// The encoded state of an account, to be verified by its signatures.
+  case account([UInt8])
+  /// A joining device asks for a certificate.
+  case claim(DeviceClaim)
+  /// The account's answer to a claim.
+  case admitted(Certificate)
+  /// Salted tags of the zones that list the peer's account (see `zoneTag`).
+  case zones([[UInt8]])
+  /// Heads of a zone's control log here: "send what leads to yours and not to these".
+  case controlHeads(ZoneID, [ControlID])
+  /// Control records, parents before children.
+  case controlRecords(ZoneID, [[UInt8]])
+  /// Epochs whose keys the sender lacks.
+  case keyRequest(ZoneID, [EpochID])
+  /// Keys sealed to the receiver's device.
+  case keys(ZoneID, [EpochID: [UInt8]])
+  /// What is stored here; asks for all beyond it, now and as it comes.
+  case want(ZoneID, VersionVector)
+  /// Change sets in causal order, as their authors signed them.
+  case changeSets(ZoneID, [[UInt8]])
+  /// "I have nothing more for you": with the vector of what is merged here and was offered.
+  case upToDate(ZoneID, VersionVector)
+  /// What is merged here, without pushing it: the answer is `want`, or nothing.
+  case have(ZoneID, VersionVector)
+  /// Stop pushing what others push too; announce it with `have` instead.
+  case announceOnly(ZoneID)
+  /// This many more bytes of change sets may be sent.
+  case credit(UInt64)
+  case acknowledgement(Acknowledgement)
+  /// State digest at a merged vector, for comparison.
+  case digest(ZoneID, VersionVector, ZoneDigest)
+  /// Asks for a `digest` message.
+  case digestRequest(ZoneID)
+  case schema([SchemaDescription])
+  case ping(UInt64)
+  case pong(UInt64)
+
+  public enum Goodbye: UInt8, Sendable, CaseIterable {
+    /// The node stops; come back later.
+    case stopping = 1
+    /// No certificate that is believed here, and no valid link.
+    case notAdmitted = 2
+    /// The sender's device was revoked by its account.
+    case revoked = 3
+    /// A rule of the protocol was broken.
+    case protocolViolation = 4
+    /// No version in common.
+    case version = 5
+    /// Another session with this device took over.
+    case replaced = 6
+    /// The receiver was silent for too long, or its queue is full.
+    case stalled = 7
+    /// The link is expired, used, or not of this node.
+    case linkRefused = 8
+    /// The node has a fault of its own and can't go on with this session.
+    case internalFault = 9
+  }
+
+  private enum Tag: UInt8 {
+    case hello = 1
+    case goodbye, account, claim, admitted, zones, controlHeads, controlRecords, keyRequest, keys
+    case want, changeSets, upToDate, have, announceOnly, credit, acknowledgement, digest, digestRequest, schema
+    case ping, pong
+  }
+
+  public var encoded: [UInt8] {
+    var writer = ByteWriter(capacity: 256)
+    func tag(_ tag: Tag) { writer.byte(tag.rawValue) }
+    switch self {
+    case .hello(let hello):
+      tag(.hello)
+      hello.write(to: &writer)
+    case .goodbye(let code, let text):
+      tag(.goodbye)
+      writer.byte(code.rawValue)
+      writer.text(text)
+    case .account(let bytes):
+      tag(.account)
+      writer.sized(bytes)
+    case .claim(let claim):
+      tag(.claim)
+      claim.write(to: &writer)
+    case .admitted(let certificate):
+      tag(.admitted)
+      certificate.write(to: &writer)
+    case .zones(let tags):
+      tag(.zones)
+      writer.list(tags) { $0.raw($1) }
+    case .controlHeads(let zone, let heads):
+      tag(.controlHeads)
+      zone.write(to: &writer)
+      writer.list(heads) { $1.write(to: &$0) }
+    case .controlRecords(let zone, let records):
+      tag(.controlRecords)
+      zone.write(to: &writer)
+      writer.list(records) { $0.sized($1) }
+    case .keyRequest(let zone, let epochs):
+      tag(.keyRequest)
+      zone.write(to: &writer)
+      writer.list(epochs) { $1.write(to: &$0) }
+    case .keys(let zone, let keys):
+      tag(.keys)
+      zone.write(to: &writer)
+      writer.list(keys.sorted { $0.key < $1.key }) {
+        $1.key.write(to: &$0)
+        $0.sized($1.value)
+      }
+    case .want(let zone, let vector):
+      tag(.want)
+      zone.write(to: &writer)
+      vector.write(to: &writer)
+    case .changeSets(let zone, let changeSets):
+      tag(.changeSets)
+      zone.write(to: &writer)
+      writer.list(changeSets) { $0.sized($1) }
+    case .upToDate(let zone, let vector):
+      tag(.upToDate)
+      zone.write(to: &writer)
+      vector.write(to: &writer)
+    case .have(let zone, let vector):
+      tag(.have)
+      zone.write(to: &writer)
+      vector.write(to: &writer)
+    case .announceOnly(let zone):
+      tag(.announceOnly)
+      zone.write(to: &writer)
+    case .credit(let bytes):
+      tag(.credit)
+      writer.varint(bytes)
+    case .acknowledgement(let acknowledgement):
+      tag(.acknowledgement)
+      acknowledgement.write(to: &writer)
+    case .digest(let zone, let vector, let digest):
+      tag(.digest)
+      zone.write(to: &writer)
+      vector.write(to: &writer)
+      writer.varint(digest.records)
+      writer.sized(digest.hash)
+    case .digestRequest(let zone):
+      tag(.digestRequest)
+      zone.write(to: &writer)
+    case .schema(let tables):
+      tag(.schema)
+      writer.list(tables) { $1.write(to: &$0) }
+    case .ping(let number):
+      tag(.ping)
+      writer.uint64(number)
+    case .pong(let number):
+      tag(.pong)
+      writer.uint64(number)
+    }
+    return writer.bytes
+  }
+
+  /// Nil for a tag that is not known here.
+  public static func decode(_ bytes: [UInt8]) throws(DecodingError) -> Message? {
+    guard bytes.count <= Limits.message else { throw .limit("message") }
+    var reader = ByteReader(bytes)
+    guard let tag = Tag(rawValue: try reader.byte()) else { return nil }
+    let message = try decode(tag, &reader)
+    try reader.end()
+    return message
+  }
+
+  private static func decode(_ tag: Tag, _ reader: inout ByteReader) throws(DecodingError) -> Message {
+    switch tag {
+    case .hello: return .hello(try Hello(from: &reader))
+    case .goodbye:
+      guard let code = Goodbye(rawValue: try reader.byte()) else { throw .unknown("goodbye") }
+      return .goodbye(code, text: try reader.text(1_024, "goodbye text"))
+    case .account: return .account(try reader.sized(Limits.message, "account state"))
+    case .claim: return .claim(try DeviceClaim(from: &reader))
+    case .admitted: return .admitted(try Certificate(from: &reader))
+    case .zones:
+      return .zones(
+        try reader.list(Limits.zones, "zones") { (reader: inout ByteReader) throws(DecodingError) in try reader.raw(16)
+        })
+    case .controlHeads: return .controlHeads(try ZoneID(from: &reader), try identifiers(&reader))
+    case .controlRecords:
+      return .controlRecords(
+        try ZoneID(from: &reader), try blobs(&reader, Limits.controlBatch, Limits.controlRecord, "control record"))
+    case .keyRequest: return .keyRequest(try ZoneID(from: &reader), try identifiers(&reader))
+    case .keys:
+      let zone = try ZoneID(from: &reader)
+      var keys: [EpochID: [UInt8]] = [:]
+      for _ in 0..<(try reader.count(Limits.controlBatch, "keys")) {
+        keys[try EpochID(from: &reader)] = try reader.sized(256, "sealed key")
+      }
+      return .keys(zone, keys)
+    case .want: return .want(try ZoneID(from: &reader), try VersionVector(from: &reader))
+    case .changeSets:
+      return .changeSets(try ZoneID(from: &reader), try blobs(&reader, 65_536, Limits.changeSet, "change set"))
+    case .upToDate: return .upToDate(try ZoneID(from: &reader), try VersionVector(from: &reader))
+    case .have: return .have(try ZoneID(from: &reader), try VersionVector(from: &reader))
+    case .announceOnly: return .announceOnly(try ZoneID(from: &reader))
+    case .credit: return .credit(try reader.varint())
+    case .acknowledgement: return .acknowledgement(try Acknowledgement(from: &reader))
+    case .digest:
+      return .digest(
+        try ZoneID(from: &reader), try VersionVector(from: &reader),
+        ZoneDigest(records: try reader.varint(), hash: try reader.sized(32, "digest")))
+    case .digestRequest: return .digestRequest(try ZoneID(from: &reader))
+    case .schema:
+      return .schema(
+        try reader.list(Limits.tables, "tables") { (reader: inout ByteReader) throws(DecodingError) in
+          try SchemaDescription(from: &reader)
+        })
+    case .ping: return .ping(try reader.uint64())
+    case .pong: return .pong(try reader.uint64())
+    }
+  }
+
+  private static func identifiers<Kind>(_ reader: inout ByteReader) throws(DecodingError) -> [Identifier<Kind>] {
+    try reader.list(Limits.controlBatch, "ids") { (reader: inout ByteReader) throws(DecodingError) in
+      try Identifier<Kind>(from: &reader)
+    }
+  }
+
+  private static func blobs(
+    _ reader: inout ByteReader, _ count: Int, _ size: Int, _ name: String
+  ) throws(DecodingError) -> [[UInt8]] {
+    try reader.list(count, name) { (reader: inout ByteReader) throws(DecodingError) in try reader.sized(size, name) }
+  }
+}
+
+/// How a zone is named to a peer that may know it: BLAKE2b-128, keyed with the zone's id, of `mesh/1/zonetag` ‖ role of the
+/// sender ‖ handshake hash. A stranger learns no zone from it, and the role stops reflection.
+public func zoneTag(
+  _ zone: ZoneID, sender: SessionBinding.Role, handshakeHash: [UInt8], _ cryptography: any Cryptography
+) -> [UInt8] {
+  cryptography.hash(Array("mesh/1/zonetag".utf8) + [sender.rawValue] + handshakeHash, count: 16, key: zone.bytes)
+}

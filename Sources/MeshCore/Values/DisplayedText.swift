@@ -1,0 +1,83 @@
+/// How ids and links are shown: lower-case base32 (RFC 4648 alphabet, no padding) with a checksum, the same everywhere.
+public enum Base32 {
+  private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
+
+  public static func encode(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    var buffer: UInt32 = 0
+    var bits = 0
+    for byte in bytes {
+      buffer = buffer << 8 | UInt32(byte)
+      bits += 8
+      while bits >= 5 {
+        bits -= 5
+        text.append(alphabet[Int(buffer >> UInt32(bits) & 31)])
+      }
+    }
+    if bits > 0 { text.append(alphabet[Int(buffer << UInt32(5 - bits) & 31)]) }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Upper case is accepted; nil for any other character, or for bits left over that are not zero.
+  public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var buffer: UInt32 = 0
+    var bits = 0
+    for character in text.utf8 {
+      let digit: UInt8
+      switch character {
+      case 0x61...0x7a: digit = character - 0x61
+      case 0x41...0x5a: digit = character - 0x41
+      case 0x32...0x37: digit = character - 0x32 + 26
+      default: return nil
+      }
+      buffer = (buffer << 5 | UInt32(digit)) & 0xfff
+      bits += 5
+      if bits >= 8 {
+        bits -= 8
+        bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
+      }
+    }
+    guard bits < 5, buffer & ((1 << UInt32(bits)) - 1) == 0 else { return nil }
+    return bytes
+  }
+}
+
+/// CRC-32 (IEEE 802.3, reflected): finds typing errors in texts that people copy. It protects against nothing else.
+public func checksum(_ bytes: [UInt8]) -> UInt32 {
+  var crc: UInt32 = 0xffff_ffff
+  for byte in bytes {
+    crc ^= UInt32(byte)
+    for _ in 0..<8 { crc = crc & 1 == 1 ? crc >> 1 ^ 0xedb8_8320 : crc >> 1 }
+  }
+  return ~crc
+}
+
+extension Identifier: CustomStringConvertible {
+  /// `device-` and 24 characters: the id's first 104 bits and a checksum of 16.
+  public var description: String {
+    let head = Array(bytes.prefix(13))
+    let check = checksum(Array(Kind.prefix.utf8) + head)
+    return Kind.prefix + "-"
+      + Base32.encode(head + [UInt8(truncatingIfNeeded: check >> 8), UInt8(truncatingIfNeeded: check)])
+  }
+
+  /// What is wrong with a text that should be a displayed id; nil where its form and checksum are right.
+  public static func fault(inDisplayed text: String) -> String? {
+    guard text.hasPrefix(Kind.prefix + "-") else { return "it does not begin with “\(Kind.prefix)-”" }
+    guard let decoded = Base32.decode(text.dropFirst(Kind.prefix.count + 1)), decoded.count == 15 else {
+      return "24 letters a–z or digits 2–7 come after “\(Kind.prefix)-”"
+    }
+    let head = Array(decoded.prefix(13))
+    let check = checksum(Array(Kind.prefix.utf8) + head)
+    guard decoded[13] == UInt8(truncatingIfNeeded: check >> 8), decoded[14] == UInt8(truncatingIfNeeded: check) else {
+      return "its checksum does not match: a character was mistyped"
+    }
+    return nil
+  }
+}
+
+extension Author: CustomStringConvertible {
+  /// The device's text, a slash, the instance in hexadecimal.
+  public var description: String { "\(device)/\(String(instance.value, radix: 16))" }
+}

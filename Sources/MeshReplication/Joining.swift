@@ -1,0 +1,75 @@
+public import MeshCore
+
+/// The dialler's side of joining an account by a device link, as a value: hello with the link's proof, the account's state,
+/// the claim, the certificate. Nothing is consumed on the other side before the claim.
+public struct Joining: Sendable {
+  public enum Output: Sendable {
+    case send(Message)
+    /// Certified: what the new device keeps.
+    case done(Certificate, AccountState)
+    case refused(String)
+  }
+
+  private let link: DeviceLink
+  private let request: CertificateRequest
+  private let secrets: any DeviceSecrets
+  private let cryptography: any Cryptography
+  private let info: LinkInfo
+  private var responder: Certificate?
+  private var account: AccountState?
+
+  public init(
+    link: DeviceLink, request: CertificateRequest, info: LinkInfo, secrets: any DeviceSecrets,
+    cryptography: any Cryptography
+  ) {
+    self.link = link
+    self.request = request
+    self.info = info
+    self.secrets = secrets
+    self.cryptography = cryptography
+  }
+
+  public func start() -> [Output] {
+    let proof = LinkProof(seed: link.seed, handshakeHash: info.handshakeHash, cryptography)
+    return [.send(.hello(Hello(certificate: nil, accountHead: [UInt8](repeating: 0, count: 32), proof: proof)))]
+  }
+
+  public mutating func receive(_ message: Message) -> [Output] {
+    switch message {
+    case .hello(let hello):
+      let binding = SessionBinding(
+        signer: info.role.other, handshakeHash: info.handshakeHash, peerStatic: secrets.sessionKey)
+      guard let certificate = hello.certificate, certificate.account == link.account,
+        certificate.request.sessionKey == info.remoteStatic, hello.isSigned(binding, cryptography)
+      else { return [.refused("the node at \(info.address) is not a device of the account that made the link")] }
+      responder = certificate
+      return []
+    case .account(let bytes):
+      return claim(bytes)
+    case .admitted(let certificate):
+      guard let account, certificate.request == request,
+        certificate.isSigned(by: account.genesis.signingKey, cryptography)
+      else { return [.refused("the certificate that came is not the account's, or not for this device")] }
+      var joined = account
+      joined.insert(certificate, cryptography)
+      return [.done(certificate, joined)]
+    case .goodbye(_, let text):
+      return [.refused(printable(text))]
+    default:
+      return []
+    }
+  }
+
+  private mutating func claim(_ bytes: [UInt8]) -> [Output] {
+    var reader = ByteReader(bytes)
+    guard account == nil, let responder, let state = try? AccountState(from: &reader, cryptography),
+      state.id == link.account, state.certificate(responder.device) == responder
+    else { return [.refused("the node at \(info.address) could not show that the account certified it")] }
+    account = state
+    return [
+      .send(
+        .claim(
+          DeviceClaim(request: request, account: link.account, seed: link.seed, secrets: secrets, cryptography)))
+    ]
+  }
+}

@@ -1,0 +1,141 @@
+import MeshCore
+
+/// Change sets: made of local writes, learnt from peers, merged, acknowledged.
+extension Replica {
+  func flush(_ id: ZoneID, _ writer: ChangeSetWriter, now: Moment) throws {
+    let progress = try store.flush(writer, now: now.wall)
+    needsFlush = progress.hasMore
+    guard let head = progress.head else { return }
+    try vault.saveHighWaterMark(
+      HighWaterMark(instance: writer.author.instance, number: head.number, id: head.id), zone: id)
+    try pushNews(id, now: now)
+  }
+
+  /// Everything merged and not yet sent goes to the peers that want it.
+  private func pushNews(_ id: ZoneID, now: Moment) throws {
+    let merged = try store.mergedVector(id)
+    for link in links(sharing: id) { try handle(link, .advanced(id, merged: merged), now: now) }
+  }
+
+  /// Checks what can be checked without merging, cheapest first, and stores what stands.
+  func learn(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
+    guard let state = zones[id]?.state, state.owner != nil else { return }
+    let stored = try store.storedVector(id)
+    var accepted: [ChangeSet] = []
+    var received = VersionVector()
+    for bytes in encoded {
+      let changeSet = try ChangeSet(bytes, with: cryptography)
+      let author = changeSet.header.author
+      guard changeSet.header.zone == id else {
+        return end(link, .protocolViolation, "a change set came in a zone that it does not name")
+      }
+      if let reason = refusal(changeSet, state) {
+        refusals[reason, default: 0] += 1
+        continue
+      }
+      // What is here already is compared by its hash, in the store; only news are worth a signature check.
+      guard changeSet.header.number <= stored[author] || changeSet.isSigned(with: cryptography) else {
+        return end(link, .protocolViolation, "a change set's signature is not its author's")
+      }
+      received[author] = max(received[author], changeSet.header.number)
+      accepted.append(changeSet)
+    }
+    let outcomes = try store.store(accepted, zone: id, now: now.wall)
+    try settle(link, id, accepted, outcomes, received, bytes: encoded.reduce(0) { $0 + $1.count }, now: now)
+  }
+
+  /// Why a change set is not stored at all, if so. It can be good later (a certificate or a cut is not here yet): it is counted,
+  /// and comes again when the control log has changed.
+  private func refusal(_ changeSet: ChangeSet, _ state: ZoneState) -> String? {
+    let author = changeSet.header.author
+    guard account.certificates[author.device] != nil else { return "author-not-certified" }
+    if let limit = state.limit(author) { return changeSet.header.number > limit ? "author-cut" : nil }
+    return account.isRevoked(author.device) ? "author-revoked" : nil
+  }
+
+  private func settle(
+    _ link: LinkID, _ id: ZoneID, _ changeSets: [ChangeSet], _ outcomes: [StoreOutcome], _ received: VersionVector,
+    bytes: Int, now: Moment
+  ) throws {
+    var new = 0
+    var duplicates = 0
+    var hasGap = false
+    for (changeSet, outcome) in zip(changeSets, outcomes) {
+      switch outcome {
+      case .stored: new += 1
+      case .duplicate: duplicates += 1
+      case .gap: hasGap = true
+      case .overQuota: refusals["over-quota", default: 0] += 1
+      case .fork:
+        guard changeSet.isSigned(with: cryptography) else {
+          return end(link, .protocolViolation, "a change set's signature is not its author's")
+        }
+        refusals["fork", default: 0] += 1
+        actions.append(
+          .log(
+            .warning,
+            "\(changeSet.header.author) signed two change sets with number \(changeSet.header.number): its database was copied or restored"
+          ))
+      case .brokenChain, .timeNotGreater, .partOutOfOrder:
+        refusals["\(outcome)", default: 0] += 1
+        return end(link, .protocolViolation, "a change set does not continue its author's chain (\(outcome))")
+      }
+    }
+    try handle(
+      link, .settled(id, received: received, bytes: bytes, new: new, duplicates: duplicates), now: now)
+    if hasGap { try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now) }
+    if new > 0 { zones[id]?.needsApply = true }
+  }
+
+  func apply(_ id: ZoneID, now: Moment) throws {
+    switch try store.apply(id, try reader(id), now: now.wall) {
+    case .flushFirst:
+      needsFlush = true
+      // Without a key nothing can be flushed, and then nothing can be merged: both wait for the key.
+      if try writer(id) == nil { zones[id]?.needsApply = false }
+    case .merged(_, let unitEnded):
+      if unitEnded { try pushNews(id, now: now) }
+    case .idle(let waiting):
+      zones[id]?.needsApply = false
+      zones[id]?.waiting = waiting
+    }
+  }
+
+  // MARK: Acknowledgements and proof
+
+  /// Signs what is merged, once it has moved and the work is done, and tells the peers.
+  func acknowledge(_ id: ZoneID, now: Moment) throws {
+    let merged = try store.mergedVector(id)
+    guard certificate != nil, zones[id]?.acknowledged != merged, !links(sharing: id).isEmpty else { return }
+    zones[id]?.acknowledged = merged
+    let acknowledgement = acknowledgement(id, merged, now: now)
+    for link in links(sharing: id) { send(link, .acknowledgement(acknowledgement)) }
+  }
+
+  private func acknowledgement(_ id: ZoneID, _ merged: VersionVector, now: Moment) -> Acknowledgement {
+    Acknowledgement(
+      zone: id, device: device, time: HybridTime(milliseconds: now.wall), merged: merged,
+      controlHeads: zones[id]?.state.heads ?? [], secrets: secrets)
+  }
+
+  func learn(_ link: LinkID, _ acknowledgement: Acknowledgement) throws {
+    guard let peer = sessions[link]?.peer, zones[acknowledgement.zone] != nil else { return }
+    guard account.certificate(acknowledgement.device) != nil, acknowledgement.isSigned(cryptography) else {
+      return end(link, .protocolViolation, "an acknowledgement is not signed by its device")
+    }
+    if peer.device == acknowledgement.device {
+      sessions[link]?.acknowledged[acknowledgement.zone] = acknowledgement.merged
+      sessions[link]?.merged[acknowledgement.zone] = acknowledgement.merged
+    }
+    try store.saveAcknowledgement(
+      acknowledgement.encoded, device: acknowledgement.device, time: acknowledgement.time, zone: acknowledgement.zone)
+    if let heads = zones[acknowledgement.zone]?.state.heads, acknowledgement.controlHeads != heads {
+      send(link, .controlHeads(acknowledgement.zone, heads))
+    }
+  }
+
+  func sendDigest(_ link: LinkID, _ id: ZoneID) throws {
+    guard links(sharing: id).contains(link) else { return }
+    send(link, .digest(id, try store.mergedVector(id), try store.digest(id)))
+  }
+}

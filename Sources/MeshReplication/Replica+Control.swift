@@ -1,0 +1,264 @@
+import MeshCore
+
+/// Zones in common, their control logs, and keys.
+extension Replica {
+  func loadZone(_ id: ZoneID) throws {
+    var zone = Zone(state: ZoneState(id, records: [], account: { _ in nil }, cryptography))
+    for bytes in try store.controlRecords(id) {
+      guard let record = try? ControlRecord(bytes, cryptography), record.isSigned(cryptography) else { continue }
+      zone.records[record.id] = record
+    }
+    zone.keys = try vault.epochKeys(id)
+    zones[id] = zone
+    recompute(id)
+    if let author = try author(id), let mark = try vault.highWaterMark(id), mark.instance == author.instance,
+      try store.storedVector(id)[author] < mark.number
+    {
+      actions.append(
+        .log(
+          .warning,
+          "the database is older than this device's last change set (it was restored or copied): writing on as a new instance"
+        ))
+      try beginInstance(id)
+    }
+  }
+
+  func recompute(_ id: ZoneID) {
+    guard let records = zones[id]?.records.values else { return }
+    zones[id]?.state = ZoneState(
+      id, records: Array(records), account: { $0 == account.id ? account : nil }, cryptography)
+  }
+
+  /// The author that local writes have in the zone, if it has begun.
+  func author(_ zone: ZoneID) throws -> Author? {
+    try store.instance(zone).map { Author(device: device, instance: $0) }
+  }
+
+  @discardableResult
+  func beginInstance(_ zone: ZoneID) throws -> Author {
+    let instance = InstanceID(randomness.bytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+    try store.beginInstance(instance, zone: zone)
+    return Author(device: device, instance: instance)
+  }
+
+  /// Nil where this device may not write, or lacks the key: local writes stay pending.
+  func writer(_ id: ZoneID) throws -> ChangeSetWriter? {
+    guard certificate != nil, let zone = zones[id], zone.state.cuts[device] == nil,
+      let epoch = zone.state.epochs.values.filter({ $0.isCurrent && zone.keys[$0.id] != nil }).min(by: { $0.id < $1.id }
+      ),
+      let key = zone.keys[epoch.id]
+    else { return nil }
+    let author = try author(id) ?? beginInstance(id)
+    return ChangeSetWriter(
+      zone: id, author: author, epoch: epoch.id, key: key, secrets: secrets, cryptography: cryptography)
+  }
+
+  // MARK: Which zones are in common
+
+  /// The peer's tags tell which of our zones it knows; of the account's own zones it gets those that it does not.
+  func meetZones(_ link: LinkID, _ tags: [[UInt8]], now: Moment) throws {
+    guard let info = sessions[link]?.info else { return }
+    let theirs = Set(tags)
+    for zone in zones.keys.sorted() where zones[zone]?.state.owner == account.id {
+      let tag = zoneTag(zone, sender: info.role.other, handshakeHash: info.handshakeHash, cryptography)
+      if theirs.contains(tag) {
+        send(link, .controlHeads(zone, zones[zone]?.state.heads ?? []))
+      } else {
+        sendControlRecords(link, zone, beyond: [])
+      }
+      try share(zone, link, now: now)
+    }
+  }
+
+  private func share(_ zone: ZoneID, _ link: LinkID, now: Moment) throws {
+    let stored = try store.storedVector(zone)
+    let merged = try store.mergedVector(zone)
+    try handle(link, .share(zone, stored: stored, merged: merged), now: now)
+    send(link, .have(zone, merged))
+    requestKeys(link)
+  }
+
+  // MARK: Control records
+
+  func sendControlRecords(_ link: LinkID, _ zone: ZoneID, beyond heads: [ControlID]) {
+    guard let records = zones[zone]?.records else { return }
+    var known: Set<ControlID> = []
+    var stack = heads
+    while let id = stack.popLast() {
+      guard let record = records[id], known.insert(id).inserted else { continue }
+      stack.append(contentsOf: record.parents + (record.previous.map { [$0] } ?? []))
+    }
+    let lacking = ordered(records).filter { !known.contains($0.id) }
+    for start in stride(from: 0, to: lacking.count, by: Self.controlBatch) {
+      let slice = lacking[start..<min(start + Self.controlBatch, lacking.count)]
+      send(link, .controlRecords(zone, slice.map(\.encoded)))
+    }
+  }
+
+  /// Records in one message: at `Limits.controlRecord` bytes each they fit.
+  private static let controlBatch = 64
+
+  /// Parents before children.
+  private func ordered(_ records: [ControlID: ControlRecord]) -> [ControlRecord] {
+    var result: [ControlRecord] = []
+    var done: Set<ControlID> = []
+    var stack: [ControlID] = records.keys.sorted(by: >)
+    while let id = stack.last {
+      guard !done.contains(id), let record = records[id] else {
+        stack.removeLast()
+        continue
+      }
+      let before = (record.parents + (record.previous.map { [$0] } ?? [])).filter {
+        records[$0] != nil && !done.contains($0)
+      }
+      if before.isEmpty {
+        stack.removeLast()
+        done.insert(id)
+        result.append(record)
+      } else {
+        stack.append(contentsOf: before)
+      }
+    }
+    return result
+  }
+
+  func learnControl(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
+    var new: [ControlRecord] = []
+    for bytes in encoded {
+      let record = try ControlRecord(bytes, cryptography)
+      guard zones[id]?.records[record.id] == nil else { continue }
+      guard record.zone == id, try isAcceptable(record, link) else { return }
+      if zones[id] == nil { zones[id] = Zone(state: ZoneState(id, records: [], account: { _ in nil }, cryptography)) }
+      try store.insertControlRecord(bytes, id: record.id, zone: id)
+      zones[id]?.records[record.id] = record
+      new.append(record)
+    }
+    guard !new.isEmpty else { return }
+    try controlChanged(id, now: now)
+    for other in links(sharing: id) where other != link { send(other, .controlRecords(id, new.map(\.encoded))) }
+    try share(id, link, now: now)
+  }
+
+  /// Signed by a device of the account, after records that are here; a zone begins with a genesis that its id opens to.
+  private func isAcceptable(_ record: ControlRecord, _ link: LinkID) throws -> Bool {
+    guard account.certificates[record.author] != nil, record.isSigned(cryptography) else {
+      end(link, .protocolViolation, "a control record is not signed by a device of the account")
+      return false
+    }
+    if case .genesis(let owner, let nonce) = record.act {
+      guard owner == account.id, cryptography.hash(owner.bytes + nonce) == record.zone.bytes else {
+        end(link, .protocolViolation, "a zone's first record does not open its id")
+        return false
+      }
+      return true
+    }
+    let known = zones[record.zone]?.records ?? [:]
+    guard !record.parents.isEmpty,
+      (record.parents + (record.previous.map { [$0] } ?? [])).allSatisfy({ known[$0] != nil })
+    else {
+      send(link, .controlHeads(record.zone, zones[record.zone]?.state.heads ?? []))
+      return false
+    }
+    return true
+  }
+
+  /// After records or the account changed: the state anew, cuts carried out, keys asked for, a key minted where none is current.
+  func controlChanged(_ id: ZoneID, now: Moment) throws {
+    recompute(id)
+    guard let zone = zones[id], zone.state.owner != nil else { return }
+    try carryOutCuts(id, now: now)
+    if zone.state.currentEpoch == nil, certificate != nil, zone.state.cuts[device] == nil {
+      try mintEpoch(id, now: now)
+    }
+    for link in links(sharing: id) { requestKeys(link) }
+    zones[id]?.needsApply = true
+    needsFlush = true
+  }
+
+  private func carryOutCuts(_ id: ZoneID, now: Moment) throws {
+    guard let state = zones[id]?.state, !state.cuts.isEmpty else { return }
+    var limits: [Author: UInt64] = [:]
+    for author in try store.storedVector(id).authors {
+      if let limit = state.limit(author) { limits[author] = limit }
+    }
+    for (device, points) in state.cuts {
+      for (instance, point) in points { limits[Author(device: device, instance: instance)] = point.number }
+    }
+    guard limits != zones[id]?.carriedOut else { return }
+    try store.cut(limits, zone: id, try reader(id), now: now.wall)
+    zones[id]?.carriedOut = limits
+    for link in links(sharing: id) {
+      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
+    }
+  }
+
+  func reader(_ id: ZoneID) throws -> ChangeSetReader {
+    ChangeSetReader(keys: zones[id]?.keys ?? [:], cuts: zones[id]?.carriedOut ?? [:], cryptography: cryptography)
+  }
+
+  /// Appends a record of this device's to a zone's log and tells everybody.
+  @discardableResult
+  func append(_ act: ControlAct, _ id: ZoneID) throws -> ControlRecord {
+    let own = zones[id]?.records.values.filter { $0.author == device }.max { $0.number < $1.number }
+    let record = try ControlRecord(
+      zone: id, parents: zones[id]?.state.heads ?? [], number: (own?.number ?? 0) + 1, previous: own?.id, act: act,
+      secrets: secrets, cryptography)
+    try store.insertControlRecord(record.encoded, id: record.id, zone: id)
+    if zones[id] == nil { zones[id] = Zone(state: ZoneState(id, records: [], account: { _ in nil }, cryptography)) }
+    zones[id]?.records[record.id] = record
+    recompute(id)
+    for link in links(sharing: id) { send(link, .controlRecords(id, [record.encoded])) }
+    return record
+  }
+
+  // MARK: Keys
+
+  /// A fresh key over all that is known. It is kept durably before its record exists.
+  func mintEpoch(_ id: ZoneID, now: Moment) throws {
+    guard let key = EpochKey(randomness.bytes(32)) else { return }
+    let record = try append(.epoch(commitment: key.commitment(cryptography)), id)
+    guard let epoch = EpochID(record.id.bytes) else { return }
+    try vault.saveEpochKey(key, epoch: epoch, zone: id)
+    zones[id]?.keys[epoch] = key
+  }
+
+  func requestKeys(_ link: LinkID) {
+    guard let session = sessions[link], session.conversation.isOpen else { return }
+    for id in session.conversation.commonZones {
+      guard let zone = zones[id] else { continue }
+      let lacking = zone.state.epochs.keys.filter { zone.keys[$0] == nil }.sorted()
+      if !lacking.isEmpty { send(link, .keyRequest(id, Array(lacking.prefix(Limits.controlBatch)))) }
+    }
+  }
+
+  private func sealContext(_ zone: ZoneID, _ epoch: EpochID, _ recipient: DeviceID) -> [UInt8] {
+    zone.bytes + epoch.bytes + recipient.bytes
+  }
+
+  func sendKeys(_ link: LinkID, _ id: ZoneID, _ epochs: [EpochID]) {
+    guard let peer = sessions[link]?.peer, let certificate = account.certificate(peer.device),
+      let zone = zones[id], zone.state.owner == certificate.account, zone.state.cuts[peer.device] == nil
+    else { return }
+    var sealed: [EpochID: [UInt8]] = [:]
+    for epoch in epochs {
+      guard let key = zone.keys[epoch], zone.state.epochs[epoch] != nil else { continue }
+      sealed[epoch] = cryptography.seal(
+        key.bytes, to: certificate.request.sealingKey, epoch: epoch.bytes,
+        context: sealContext(id, epoch, certificate.device))
+    }
+    if !sealed.isEmpty { send(link, .keys(id, sealed)) }
+  }
+
+  func learnKeys(_ id: ZoneID, _ sealed: [EpochID: [UInt8]]) throws {
+    for (epoch, bytes) in sealed.sorted(by: { $0.key < $1.key }) {
+      guard let zone = zones[id], zone.keys[epoch] == nil, let record = zone.state.epochs[epoch],
+        let secret = secrets.open(bytes, epoch: epoch.bytes, context: sealContext(id, epoch, device)),
+        let key = EpochKey(secret), key.commitment(cryptography) == record.commitment
+      else { continue }
+      try vault.saveEpochKey(key, epoch: epoch, zone: id)
+      zones[id]?.keys[epoch] = key
+      zones[id]?.needsApply = true
+      needsFlush = true
+    }
+  }
+}

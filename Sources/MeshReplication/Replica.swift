@@ -1,0 +1,218 @@
+public import MeshCore
+
+/// One node's replication: sessions, account, control logs, keys and the store behind them, without a clock, a socket or a
+/// thread. A driver feeds it inputs, one at a time, and performs the actions that `takeActions` returns. The same code runs
+/// over TCP and in the simulator.
+///
+/// Guard: not safe for concurrent use; the driver owns it.
+public final class Replica {
+  public enum Action: Sendable {
+    case send(LinkID, [UInt8])
+    /// After what was sent before has left.
+    case close(LinkID, reason: String)
+    case log(LogLevel, String)
+  }
+
+  public enum LogLevel: Sendable { case info, warning }
+
+  let store: any ReplicaStore
+  let vault: any Vault
+  let cryptography: any Cryptography
+  let randomness: any Randomness
+  let secrets: any DeviceSecrets
+  /// Signs as the account, on the machine that holds its key.
+  let accountSigner: (@Sendable ([UInt8]) -> [UInt8])?
+
+  public let device: DeviceID
+  public internal(set) var account: AccountState
+  var zones: [ZoneID: Zone] = [:]
+  var sessions: [LinkID: Session] = [:]
+  var links: [IssuedLink]
+  var actions: [Action] = []
+  var needsFlush = true
+  /// Why change sets were refused, and how often, since the start.
+  public internal(set) var refusals: [String: Int] = [:]
+  private var lastKeyRequest: Int64 = .min
+
+  /// How often keys that are lacking are asked for again, in milliseconds.
+  private static let keyRequestInterval: Int64 = 5_000
+
+  /// What is known of one zone.
+  struct Zone {
+    var records: [ControlID: ControlRecord] = [:]
+    var state: ZoneState
+    var keys: [EpochID: EpochKey] = [:]
+    var needsApply = true
+    var waiting: [WaitingReason: Int] = [:]
+    var acknowledged: VersionVector?
+    /// The cuts that the store has carried out.
+    var carriedOut: [Author: UInt64] = [:]
+  }
+
+  /// What is known of one session.
+  struct Session {
+    let info: LinkInfo
+    var conversation: Conversation
+    var peer: Certificate?
+    /// The link that lets a joining device in.
+    var joiningBy: [UInt8]?
+    var merged: [ZoneID: VersionVector] = [:]
+    var acknowledged: [ZoneID: VersionVector] = [:]
+    var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest)] = [:]
+  }
+
+  public init(
+    store: any ReplicaStore, vault: any Vault, account: AccountState, secrets: any DeviceSecrets,
+    accountSigner: (@Sendable ([UInt8]) -> [UInt8])?, cryptography: any Cryptography, randomness: any Randomness
+  ) throws {
+    guard let device = DeviceID(secrets.signingKey) else { throw ReplicaError.badDeviceKey }
+    self.store = store
+    self.vault = vault
+    self.account = account
+    self.secrets = secrets
+    self.accountSigner = accountSigner
+    self.cryptography = cryptography
+    self.randomness = randomness
+    self.device = device
+    links = try vault.links()
+    try loadAccount()
+    for zone in try store.zones() { try loadZone(zone) }
+  }
+
+  public var certificate: Certificate? { account.certificate(device) }
+  public var isRevoked: Bool { account.isRevoked(device) }
+  public var zoneIDs: [ZoneID] { zones.keys.sorted() }
+
+  public func takeActions() -> [Action] {
+    defer { actions = [] }
+    return actions
+  }
+
+  // MARK: Inputs
+
+  /// A handshake is over. The dialler speaks first.
+  public func linkOpened(_ link: LinkID, _ info: LinkInfo, now: Moment) throws {
+    sessions[link] = Session(info: info, conversation: Conversation(now: now.steady))
+    if info.role == .dialler { sayHello(link) }
+  }
+
+  public func received(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws {
+    guard sessions[link] != nil else { return }
+    do {
+      guard let message = try Message.decode(bytes) else { return }
+      try handle(link, .message(message), now: now)
+    } catch let error as DecodingError {
+      end(link, .protocolViolation, "a message broke a rule of the format: \(error)")
+    }
+  }
+
+  public func linkClosed(_ link: LinkID, now: Moment) {
+    sessions[link] = nil
+  }
+
+  /// To be called a few times a second.
+  public func tick(now: Moment) throws {
+    for link in sessions.keys.sorted() { try handle(link, .tick, now: now) }
+    if now.steady &- lastKeyRequest > Self.keyRequestInterval || lastKeyRequest == .min {
+      lastKeyRequest = now.steady
+      for link in sessions.keys.sorted() { requestKeys(link) }
+    }
+  }
+
+  /// The database may have changed.
+  public func databaseChanged() { needsFlush = true }
+
+  /// Tables were tracked or changed, or columns came: what waited may now be shown, and peers learn the new form.
+  public func schemaChanged() throws {
+    let schema = try store.schemaDescriptions()
+    for (link, session) in sessions.sorted(by: { $0.key < $1.key }) where session.conversation.isOpen {
+      send(link, .schema(schema))
+    }
+    needsFlush = true
+    for zone in zones.keys { zones[zone]?.needsApply = true }
+  }
+
+  /// Does one bounded piece of work (a flush part, an apply slice); true where more is to do.
+  public func work(now: Moment) throws -> Bool {
+    if needsFlush, let zone = privateZone, let writer = try writer(zone) {
+      try flush(zone, writer, now: now)
+      return true
+    }
+    for zone in zones.keys.sorted() where zones[zone]?.needsApply == true {
+      try apply(zone, now: now)
+      return true
+    }
+    for zone in zones.keys.sorted() { try acknowledge(zone, now: now) }
+    return false
+  }
+
+  /// The zone of all records that no share holds.
+  public var privateZone: ZoneID? { zones.values.filter { $0.state.owner == account.id }.map(\.state.zone).min() }
+
+  // MARK: Outputs of conversations
+
+  func handle(_ link: LinkID, _ input: Conversation.Input, now: Moment) throws {
+    guard let outputs = sessions[link]?.conversation.handle(input, now: now.steady) else { return }
+    for output in outputs {
+      switch output {
+      case .send(let message):
+        send(link, message)
+      case .deliver(let message):
+        try deliver(link, message, now: now)
+      case .read(let zone, let beyond, let after):
+        let batch = try store.changeSets(zone, beyond: beyond, after: after, maximumBytes: Self.batchBytes)
+        try handle(link, .batch(zone, batch), now: now)
+      case .check(let zone, let announced):
+        let stored = try store.storedVector(zone)
+        if announced.count(beyond: stored) > 0 { try handle(link, .lacking(zone, stored: stored), now: now) }
+      case .end(let code, let text):
+        end(link, code, text)
+      }
+    }
+  }
+
+  /// Bytes of change sets in one message: large enough to keep the wire busy, small beside the window.
+  static let batchBytes = 256 << 10
+
+  func send(_ link: LinkID, _ message: Message) {
+    actions.append(.send(link, message.encoded))
+  }
+
+  func end(_ link: LinkID, _ code: Message.Goodbye, _ text: String) {
+    guard let session = sessions.removeValue(forKey: link) else { return }
+    send(link, .goodbye(code, text: text))
+    actions.append(.close(link, reason: text))
+    actions.append(.log(.info, "closing the session with \(session.name): \(text)"))
+  }
+
+  /// Links with an open session that shares the zone, in order.
+  func links(sharing zone: ZoneID) -> [LinkID] {
+    sessions.keys.sorted().filter { sessions[$0]?.conversation.commonZones.contains(zone) ?? false }
+  }
+}
+
+extension Replica.Session {
+  /// For logs: the device's name and id where they are known.
+  var name: String { peer.map { "\(printable($0.request.name)) (\($0.device))" } ?? info.address }
+}
+
+/// A fault of this node's own, below any peer's reach.
+public enum ReplicaError: Error, CustomStringConvertible, Sendable {
+  /// The home's device key is not a key.
+  case badDeviceKey
+  /// The store's account state is of another account, or not signed by it: the database belongs to another home.
+  case foreignDatabase
+  /// An act that only the account's signing key can do; the text says on which machine it is.
+  case needsAccountKey(String)
+  case unknownDevice(String)
+  case notReady(String)
+
+  public var description: String {
+    switch self {
+    case .badDeviceKey: "the device key in the home is not a key of 32 bytes: restore device.key from a backup"
+    case .foreignDatabase:
+      "the database belongs to another account than this home: give --home of the account it belongs to, or another database"
+    case .needsAccountKey(let text), .unknownDevice(let text), .notReady(let text): text
+    }
+  }
+}

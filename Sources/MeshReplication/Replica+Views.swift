@@ -1,0 +1,70 @@
+public import MeshCore
+
+/// What people and tests see of a replica.
+extension Replica {
+  public struct ZoneView: Sendable {
+    public var id: ZoneID
+    public var owner: AccountID?
+    public var author: Author?
+    public var merged: VersionVector
+    public var stored: VersionVector
+    public var digest: ZoneDigest
+    /// Stored and not merged, by reason, as of the last attempt.
+    public var waiting: [WaitingReason: Int]
+    public var epoch: EpochID?
+    /// Nil where local writes can be signed; else why they stay pending.
+    public var cannotWrite: String?
+    public var cuts: [DeviceID]
+  }
+
+  public struct PeerView: Sendable {
+    public var link: LinkID
+    public var device: DeviceID
+    public var account: AccountID
+    public var name: String
+    public var address: String
+    public var role: SessionBinding.Role
+    public var zones: [ZoneID]
+    /// What the peer last said it has merged.
+    public var merged: [ZoneID: VersionVector]
+    /// What it has acknowledged with its signature.
+    public var acknowledged: [ZoneID: VersionVector]
+    public var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest)]
+  }
+
+  public func zoneView(_ id: ZoneID) throws -> ZoneView? {
+    guard let zone = zones[id] else { return nil }
+    return ZoneView(
+      id: id, owner: zone.state.owner, author: try author(id), merged: try store.mergedVector(id),
+      stored: try store.storedVector(id), digest: try store.digest(id), waiting: zone.waiting,
+      epoch: zone.state.currentEpoch?.id, cannotWrite: cannotWrite(zone), cuts: zone.state.cuts.keys.sorted())
+  }
+
+  private func cannotWrite(_ zone: Zone) -> String? {
+    if certificate == nil { return "this device was revoked, or is not certified" }
+    if zone.state.cuts[device] != nil { return "this device was cut from the zone" }
+    if !zone.state.epochs.values.contains(where: { $0.isCurrent && zone.keys[$0.id] != nil }) {
+      return "the key of the zone's current epoch is not here yet"
+    }
+    return nil
+  }
+
+  /// Peers with an open session, by device.
+  public var peerViews: [PeerView] {
+    sessions.sorted { $0.key < $1.key }.compactMap { link, session in
+      guard session.conversation.isOpen, let peer = session.peer else { return nil }
+      return PeerView(
+        link: link, device: peer.device, account: peer.account, name: peer.request.name, address: session.info.address,
+        role: session.info.role, zones: session.conversation.commonZones, merged: session.merged,
+        acknowledged: session.acknowledged, digests: session.digests)
+    }
+  }
+
+  /// True once the zone's log, its schema and the key to write are here: a joining device has what it came for.
+  public var isReady: Bool {
+    guard let zone = privateZone.flatMap({ zones[$0] }) else { return false }
+    return cannotWrite(zone) == nil
+  }
+
+  public var sessionCount: Int { sessions.count }
+}

@@ -108,6 +108,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
+      exclude: ["link_peer.py"],
       swiftSettings: strict),
     .testTarget(
       name: "MeshReplicationTests", dependencies: ["MeshCore", "MeshCrypto", "MeshReplication", "MeshTesting"],

@@ -1,0 +1,101 @@
+public import Logging
+public import MeshCore
+public import MeshCrypto
+public import NIOCore
+public import NIOPosix
+
+/// Listens and dials with the keys of one device. TCP below, encrypted links above.
+public struct Transport: Sendable {
+  private let keys: DeviceKeys
+  private let randomness: any Randomness
+  private let clock: any MeshCore.Clock
+  private let limits: TransportLimits
+  private let group: any EventLoopGroup
+  private let logger: Logger
+
+  /// - Parameters:
+  ///   - randomness: where ephemeral keys come from.
+  ///   - clock: what the rate per address is measured with.
+  ///   - logger: is told refused connections and failed handshakes, at the level debug.
+  public init(
+    keys: DeviceKeys, randomness: any Randomness, clock: any MeshCore.Clock,
+    limits: TransportLimits = TransportLimits(),
+    group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, logger: Logger = Logger(label: "mesh.transport")
+  ) {
+    self.keys = keys
+    self.randomness = randomness
+    self.clock = clock
+    self.limits = limits
+    self.group = group
+    self.logger = logger
+  }
+
+  /// Binds an address; port 0 takes a free one. Throws `.addressInUse` or `.addressUnavailable`.
+  public func listen(host: String, port: Int) async throws(TransportError) -> Listener {
+    let door = Door(limits: limits, logger: logger)
+    let bootstrap = ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: Int32(limits.halfOpen))
+      // A restarted node takes its address at once; two listeners on one address are refused all the same.
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelOption(.autoRead, value: false)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.recvAllocator, value: ReadSizes.handshake)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try door.admit(channel, now: clock.milliseconds())
+          try channel.pipeline.syncOperations.addHandler(handler(.listener) { door.finished(channel, $0) })
+        }
+      }
+    do {
+      let channel = try await bootstrap.bind(host: host, port: port).get()
+      channel.closeFuture.whenComplete { _ in door.close() }
+      let local = channel.localAddress
+      return Listener(host: local?.ipAddress ?? host, port: local?.port ?? port, channel: channel, door: door)
+    } catch {
+      throw Self.listenError(error, host, port)
+    }
+  }
+
+  /// Connects and completes the handshake. Throws `.unreachable`, `.timedOut`, `.handshake`, `.peerClosed`, or `.closed`
+  /// where the task is cancelled.
+  public func dial(host: String, port: Int) async throws(TransportError) -> Link {
+    let attempt = DialAttempt()
+    let address = SocketAddress.hostAndPort(host, port)
+    let result: Result<Link, any Error> = await withTaskCancellationHandler {
+      do {
+        return .success(try await connect(host, port, attempt))
+      } catch {
+        return .failure(error)
+      }
+    } onCancel: {
+      attempt.cancel()
+    }
+    switch result {
+    case .success(let link): return link
+    case .failure where Task.isCancelled: throw TransportError(.closed, "dialling \(address) was cancelled")
+    case .failure(let error): throw Self.dialError(error, address)
+    }
+  }
+
+  private func connect(_ host: String, _ port: Int, _ attempt: DialAttempt) async throws -> Link {
+    let bootstrap = ClientBootstrap(group: group)
+      .connectTimeout(TimeAmount(limits.dialTime))
+      .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .channelOption(.recvAllocator, value: ReadSizes.handshake)
+    let established = try await bootstrap.connect(host: host, port: port) { channel in
+      channel.eventLoop.makeCompletedFuture {
+        try attempt.began(channel)
+        let promise = channel.eventLoop.makePromise(of: Link.self)
+        try channel.pipeline.syncOperations.addHandler(handler(.dialler) { promise.completeWith($0.mapError { $0 }) })
+        return promise.futureResult
+      }
+    }
+    return try await established.get()
+  }
+
+  private func handler(
+    _ role: NoiseHandshake.Role, established: @escaping (Result<Link, TransportError>) -> Void
+  ) -> LinkHandler {
+    LinkHandler(role: role, keys: keys, randomness: randomness, limits: limits, established: established)
+  }
+}

@@ -1,0 +1,23 @@
+import MeshCore
+import MeshCrypto
+
+/// What the framing of a link fixes. `Framing.md` in this target's documentation is the specification.
+enum Framing {
+  /// The big-endian length before each Noise message.
+  static let lengthSize = 2
+  /// Bytes that are read before the handshake ends. A dialler sends 100 of them, a listener 98.
+  static let handshakeBytes = 256
+  /// The flag before each piece.
+  static let flagSize = 1
+  /// What a frame has beside its piece.
+  static let overhead = flagSize + NoiseSession.tagSize
+  /// Bytes of the longest piece: every piece but the last of a message has exactly so many.
+  static let piece = NoiseSession.maximumMessage - overhead
+  /// Bytes of the longest mesh message.
+  static let message = Limits.message
+
+  enum Flag: UInt8 {
+    case more = 0
+    case last = 1
+  }
+}

@@ -1,0 +1,77 @@
+import MeshCrypto
+import NIOCore
+import Testing
+
+@testable import MeshTransport
+
+struct HandshakeWireTests {
+  private var dialler = HandshakeWire(role: .dialler, keys: keys(1), randomness: SystemRandomness())
+  private var listener = HandshakeWire(role: .listener, keys: keys(2), randomness: SystemRandomness())
+
+  @Test mutating func `A handshake ends with two wires of one session`() throws {
+    #expect(try listener.next().isNothing)
+    let first = try #require(try dialler.next()?.written)
+    #expect(first.readableBytes == 34)
+    listener.receive(first)
+    let second = try #require(try listener.next()?.written)
+    #expect(second.readableBytes == 98)
+    dialler.receive(second)
+    let third = try #require(try dialler.next()?.written)
+    #expect(third.readableBytes == 66)
+    listener.receive(third)
+    let (one, two) = (try #require(try dialler.next()?.session), try #require(try listener.next()?.session))
+    #expect(one.handshakeHash == two.handshakeHash)
+    #expect(one.remoteStatic == keys(2).sessionKey)
+    #expect(two.remoteStatic == keys(1).sessionKey)
+  }
+
+  @Test mutating func `Messages directly behind the last handshake frame are not lost`() throws {
+    listener.receive(try #require(try dialler.next()?.written))
+    dialler.receive(try #require(try listener.next()?.written))
+    var bytes = try #require(try dialler.next()?.written)
+    var sending = try #require(try dialler.next()?.session)
+    bytes.writeImmutableBuffer(try sending.frames(of: counting(100_000)))
+    listener.receive(bytes)
+    var receiving = try #require(try listener.next()?.session)
+    #expect(try receiving.next() == counting(100_000))
+  }
+
+  @Test(arguments: [0, 31, 33, 96, 65_535])
+  mutating func `A first frame of another length is refused at its length`(length: Int) async {
+    listener.receive(ByteBuffer(bytes: [UInt8(length >> 8), UInt8(length & 0xff)]))
+    await #expect(code { _ = try listener.next() } == .handshake)
+  }
+
+  @Test mutating func `A first frame that comes in parts is waited for`() throws {
+    let first = try #require(try dialler.next()?.written)
+    for byte in first.readableBytesView.dropLast() {
+      listener.receive(ByteBuffer(bytes: [byte]))
+      #expect(try listener.next().isNothing)
+    }
+    listener.receive(ByteBuffer(bytes: [first.readableBytesView.last ?? 0]))
+    #expect(try listener.next()?.written != nil)
+  }
+
+  @Test mutating func `Over 256 bytes without a handshake are refused`() async throws {
+    listener.receive(try #require(try dialler.next()?.written))
+    _ = try listener.next()
+    listener.receive(ByteBuffer(bytes: [0, 64] + counting(50)))
+    #expect(try listener.next().isNothing)
+    listener.receive(ByteBuffer(bytes: counting(300)))
+    await #expect(code { while try listener.next() != nil {} } == .handshake)
+  }
+
+  @Test mutating func `A listener refuses a key of small order without an answer`() async {
+    listener.receive(ByteBuffer(bytes: frame([UInt8](repeating: 0, count: 32))))
+    await #expect(code { _ = try listener.next() } == .handshake)
+  }
+}
+
+extension HandshakeWire.Step {
+  fileprivate var written: ByteBuffer? { if case .write(let bytes) = self { bytes } else { nil } }
+  fileprivate var session: SessionWire? { if case .established(let wire) = self { wire } else { nil } }
+}
+
+extension Optional where Wrapped == HandshakeWire.Step {
+  fileprivate var isNothing: Bool { if case .none = self { true } else { false } }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import MeshCrypto
+import MeshTransport
+import Testing
+
+/// Against framing and Noise that were written apart from ours, over a real socket.
+@Suite(.timeLimit(.minutes(2)))
+struct PythonLinkTests {
+  private let sizes = [1, 65_518, 65_519, 1 << 20]
+
+  @Test func `An independent peer dials us`() async throws {
+    try await withListener { listener, links in
+      let peer = try PythonLinkPeer(["dial", PythonLinkPeer.privateKey, "\(listener.port)"])
+      try await converse(try #require(await links.next()))
+      #expect(try await peer.exit() == "")
+    }
+  }
+
+  @Test func `We dial an independent peer`() async throws {
+    let peer = try PythonLinkPeer(["listen", PythonLinkPeer.privateKey])
+    let port = try peer.readPort()
+    try await converse(try await transport(1).dial(host: "127.0.0.1", port: port))
+    #expect(try await peer.exit() == "")
+  }
+
+  private func converse(_ link: Link) async throws {
+    #expect(link.remoteStatic == PythonLinkPeer.keys.sessionKey)
+    var messages = link.messages.makeAsyncIterator()
+    for size in sizes {
+      link.send(counting(size))
+      #expect(await messages.next() == counting(size).reversed())
+    }
+    link.close()
+    await link.waitUntilClosed()
+  }
+}
+
+/// A process of `link_peer.py`.
+final class PythonLinkPeer {
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// The seed of all keys of `keys(9)`.
+  static let privateKey = String(repeating: "09", count: 32)
+  static var keys: DeviceKeys { DeviceKeys(randomness: FixedRandomness(value: 9)) }
+
+  private let process = Process()
+  private let output = Pipe()
+  private let errors = Pipe()
+
+  init(_ arguments: [String]) throws {
+    let python = ProcessInfo.processInfo.environment["MESH_TEST_PYTHON"] ?? "python3"
+    let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("link_peer.py")
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [python, script.path] + arguments
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+  }
+
+  deinit { process.terminate() }
+
+  /// The first line that the process prints.
+  func readPort() throws -> Int {
+    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    guard let port = Int(line.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+      throw Failure(
+        description: "the Python peer ended: \(try errorText()) "
+          + "(tools/test installs what it needs and sets MESH_TEST_PYTHON)")
+    }
+    return port
+  }
+
+  /// What the process complained about until it ended.
+  func exit() async throws -> String {
+    let text = try errorText()
+    process.waitUntilExit()
+    return process.terminationStatus == 0 ? text : text + "exit status \(process.terminationStatus)"
+  }
+
+  private func errorText() throws -> String {
+    String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+  }
+}

@@ -106,6 +106,7 @@ let package = Package(
       dependencies: [
         "MeshCore", "MeshCrypto", "MeshTransport",
         .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       exclude: ["link_peer.py"],

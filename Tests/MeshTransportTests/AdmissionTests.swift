@@ -10,7 +10,7 @@ struct AdmissionTests {
 
   @Test mutating func `One address gets its burst, then its rate, and others are not concerned`() throws {
     (limits.connectionBurst, limits.connectionsPerSecond) = (3, 2)
-    var admission = Admission(limits: limits)
+    let admission = Desk(limits: limits)
     for _ in 0..<3 { #expect(admission.admits(here, now: 0)) }
     #expect(!admission.admits(here, now: 0))
     #expect(admission.admits(there, now: 0))
@@ -22,7 +22,7 @@ struct AdmissionTests {
 
   @Test mutating func `A clock that goes back gives nothing and takes nothing`() {
     (limits.connectionBurst, limits.connectionsPerSecond) = (1, 1)
-    var admission = Admission(limits: limits)
+    let admission = Desk(limits: limits)
     #expect(admission.admits(here, now: 10_000))
     #expect(!admission.admits(here, now: 0))
     #expect(!admission.admits(here, now: 999))
@@ -31,7 +31,7 @@ struct AdmissionTests {
 
   @Test mutating func `The places of one address are bounded, and come back`() {
     limits.halfOpenPerAddress = 2
-    var admission = Admission(limits: limits)
+    let admission = Desk(limits: limits)
     #expect(admission.admits(here, now: 0) && admission.admits(here, now: 0))
     #expect(!admission.admits(here, now: 0))
     #expect(admission.admits(there, now: 0))
@@ -41,7 +41,7 @@ struct AdmissionTests {
 
   @Test mutating func `The places of all addresses together are bounded, and come back`() {
     limits.halfOpen = 2
-    var admission = Admission(limits: limits)
+    let admission = Desk(limits: limits)
     #expect(admission.admits(here, now: 0) && admission.admits(there, now: 0))
     #expect(!admission.admits([1], now: 0))
     admission.finished(there, isLink: true)
@@ -50,7 +50,7 @@ struct AdmissionTests {
 
   @Test mutating func `Links are bounded, and come back`() {
     limits.acceptedLinks = 1
-    var admission = Admission(limits: limits)
+    let admission = Desk(limits: limits)
     #expect(admission.admits(here, now: 0))
     admission.finished(here, isLink: true)
     #expect(!admission.admits(there, now: 0))
@@ -59,7 +59,7 @@ struct AdmissionTests {
   }
 
   @Test mutating func `Any number of addresses is served`() {
-    var admission = Admission(limits: limits)
+    let admission = Desk(limits: limits)
     for address in 0..<20_000 {
       let origin = [UInt8(address >> 8), UInt8(address & 0xff)]
       #expect(admission.admits(origin, now: 0))
@@ -76,13 +76,21 @@ struct AdmissionTests {
   }
 }
 
-extension Admission {
-  fileprivate mutating func admits(_ origin: Origin, now: Int64) -> Bool {
+/// An admission that expectations can call.
+private final class Desk {
+  private var admission: Admission
+
+  init(limits: TransportLimits) { admission = Admission(limits: limits) }
+
+  func admits(_ origin: Admission.Origin, now: Int64) -> Bool {
     do throws(TransportError) {
-      try admit(origin, now: now)
+      try admission.admit(origin, now: now)
       return true
     } catch {
       return false
     }
   }
+
+  func finished(_ origin: Admission.Origin, isLink: Bool) { admission.finished(origin, isLink: isLink) }
+  func ended() { admission.ended() }
 }

@@ -88,7 +88,7 @@ struct LinkTests {
       for _ in 0..<64 where dialled.closeReason == nil { dialled.send(counting(1 << 20)) }
       #expect(dialled.closeReason?.code == .overloaded)
       await dialled.waitUntilClosed()
-      #expect(dialled.queuedBytes == 0)
+      try await wait { dialled.queuedBytes == 0 }
     }
   }
 

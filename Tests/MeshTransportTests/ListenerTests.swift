@@ -50,30 +50,12 @@ struct ListenerTests {
     }
   }
 
-  @Test func `A silent or slow peer is cut off by the time-out, without a byte for it`() async throws {
+  @Test func `A silent peer is cut off by the time-out, without a byte for it`() async throws {
     var limits = TransportLimits()
     limits.handshakeTime = .milliseconds(50)
     try await withListener(limits: limits) { listener, _ in
-      for bytes in [[], [0], Array(frame(counting(32)).dropLast())] {
-        let answer = try await RawConnection.open(port: listener.port) { stream in
-          try await stream.write(bytes)
-          return await stream.readUntilClosed()
-        }
-        #expect(answer == [])
-      }
-    }
-  }
-
-  @Test func `A peer that stalls after the first message is cut off by the time-out`() async throws {
-    var limits = TransportLimits()
-    limits.handshakeTime = .milliseconds(50)
-    try await withListener(limits: limits) { listener, _ in
-      let answer = try await RawConnection.open(port: listener.port) { stream in
-        var handshake = NoiseHandshake(role: .dialler, keys: keys(4), randomness: SystemRandomness())
-        try await stream.write(frame(try handshake.writeMessage()))
-        return await stream.readUntilClosed()
-      }
-      #expect(answer.count == 98)
+      let answer = try await RawConnection.open(port: listener.port) { await $0.readUntilClosed() }
+      #expect(answer == [])
     }
   }
 

@@ -184,12 +184,13 @@ extension Link {
     }
   }
 
-  /// No message comes or goes any more.
+  /// No message comes or goes any more. The reason stands where this side has not given one.
   func ended(_ reason: TransportError) {
     state.withLockedValue { state in
       state.closing = state.closing ?? reason
+      // What is on its way to the kernel is counted off when its write fails.
+      state.queuedBytes -= state.outbound.reduce(0) { $0 + $1.count + TransportLimits.messageOverhead }
       state.outbound.removeAll()
-      state.queuedBytes = 0
     }
     inboundContinuation.finish()
   }

@@ -1,0 +1,78 @@
+import MeshCrypto
+import NIOCore
+import NIOEmbedded
+import Testing
+
+@testable import MeshTransport
+
+/// The handler on an event loop whose time is moved by hand.
+struct TimeoutTests {
+  private let channel = EmbeddedChannel()
+  private let outcome = Outcome()
+
+  /// What the handler said of its handshake.
+  private final class Outcome {
+    var results: [Result<Link, TransportError>] = []
+    var codes: [TransportError.Code?] {
+      results.map { if case .failure(let error) = $0 { error.code } else { nil } }
+    }
+  }
+
+  private func start(_ role: NoiseHandshake.Role) throws {
+    let handler = LinkHandler(
+      role: role, keys: keys(role == .dialler ? 1 : 2), randomness: SystemRandomness(), limits: TransportLimits()
+    ) { [outcome] in outcome.results.append($0) }
+    try channel.pipeline.syncOperations.addHandler(handler)
+    try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 7)).wait()
+  }
+
+  @Test(arguments: [0, 1, 33])
+  func `A peer that sends only part of its first message has ten seconds`(count: Int) throws {
+    try start(.listener)
+    try channel.writeInbound(ByteBuffer(bytes: frame(counting(32)).prefix(count)))
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(9_999))
+    #expect(channel.isActive)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+    #expect(!channel.isActive)
+    #expect(try channel.readOutbound(as: ByteBuffer.self) == nil)
+    #expect(outcome.codes == [.timedOut])
+  }
+
+  @Test func `A peer that drips does not gain time`() throws {
+    try start(.listener)
+    for byte in frame(counting(32)).prefix(10) {
+      #expect(channel.isActive)
+      try channel.writeInbound(ByteBuffer(bytes: [byte]))
+      channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+    }
+    #expect(outcome.codes == [.timedOut])
+  }
+
+  @Test func `A dialler without an answer gives up as well`() throws {
+    try start(.dialler)
+    #expect(try channel.readOutbound(as: ByteBuffer.self)?.readableBytes == 34)
+    channel.embeddedEventLoop.advanceTime(by: .seconds(10))
+    #expect(outcome.codes == [.timedOut])
+  }
+
+  @Test func `A session outlives the time of its handshake, and closing waits no longer than the linger time`() throws {
+    try start(.dialler)
+    var listener = HandshakeWire(role: .listener, keys: keys(2), randomness: SystemRandomness())
+    listener.receive(try #require(try channel.readOutbound(as: ByteBuffer.self)))
+    guard case .write(let second) = try #require(try listener.next()) else { return #expect(Bool(false)) }
+    try channel.writeInbound(second)
+    let link = try #require(try outcome.results.first?.get())
+    channel.embeddedEventLoop.advanceTime(by: .hours(1))
+    #expect(channel.isActive)
+
+    channel.isWritable = false
+    link.send([1, 2, 3])
+    link.close()
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(1_999))
+    #expect(channel.isActive)
+    channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+    #expect(!channel.isActive)
+    #expect(link.queuedBytes == 0)
+    #expect(outcome.results.count == 1)
+  }
+}

@@ -14,12 +14,13 @@ extension Replica {
     return account
   }
 
-  /// Makes the account's private zone: its genesis and its first epoch. Only the device that made the account does this.
+  /// Makes the account's private zone: its genesis, its name and its first epoch. Only the device that made the account does this.
   @discardableResult
-  public func createPrivateZone(now: Moment) throws -> ZoneID {
+  public func createPrivateZone(title: String, now: Moment) throws -> ZoneID {
     let nonce = randomness.bytes(32)
     guard let zone = ZoneID(cryptography.hash(account.id.bytes + nonce)) else { throw ReplicaError.badDeviceKey }
     try append(.genesis(account: account.id, nonce: nonce), zone)
+    try append(.title(title, time: HybridTime(milliseconds: now.wall)), zone)
     try mintEpoch(zone, now: now)
     return zone
   }

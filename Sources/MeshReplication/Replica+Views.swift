@@ -5,6 +5,7 @@ extension Replica {
   public struct ZoneView: Sendable {
     public var id: ZoneID
     public var owner: AccountID?
+    public var title: String
     public var author: Author?
     public var merged: VersionVector
     public var stored: VersionVector
@@ -35,7 +36,8 @@ extension Replica {
   public func zoneView(_ id: ZoneID) throws -> ZoneView? {
     guard let zone = zones[id] else { return nil }
     return ZoneView(
-      id: id, owner: zone.state.owner, author: try author(id), merged: try store.mergedVector(id),
+      id: id, owner: zone.state.owner, title: zone.state.title, author: try author(id),
+      merged: try store.mergedVector(id),
       stored: try store.storedVector(id), digest: try store.digest(id), waiting: zone.waiting,
       epoch: zone.state.currentEpoch?.id, cannotWrite: cannotWrite(zone), cuts: zone.state.cuts.keys.sorted())
   }

@@ -91,6 +91,8 @@ public enum ControlAct: Hashable, Sendable {
   case epoch(commitment: [UInt8])
   /// The last accepted change set of each instance of a device; instances that are not named are cut at zero.
   case cut(device: DeviceID, heads: [InstanceID: CutPoint])
+  /// What the zone is called, as of a time; the greatest (time, author) stands. Of a private zone it is the account's name.
+  case title(String, time: HybridTime)
   case unknown(tag: UInt8, bytes: [UInt8])
 
   public struct CutPoint: Hashable, Sendable {
@@ -107,6 +109,7 @@ public enum ControlAct: Hashable, Sendable {
     static let genesis: UInt8 = 1
     static let epoch: UInt8 = 2
     static let cut: UInt8 = 3
+    static let title: UInt8 = 4
   }
 
   /// A tag, a length, the act.
@@ -129,6 +132,10 @@ public enum ControlAct: Hashable, Sendable {
         writer.varint(heads[instance]?.number ?? 0)
         heads[instance]?.id.write(to: &writer)
       }
+    case .title(let text, let time):
+      tag = Tag.title
+      inner.uint64(time.value)
+      inner.text(text)
     case .unknown(let other, let bytes):
       tag = other
       inner.raw(bytes)
@@ -157,6 +164,9 @@ public enum ControlAct: Hashable, Sendable {
         heads[instance] = CutPoint(number: try inner.varint(), id: try ChangeSetID(from: &inner))
       }
       self = .cut(device: device, heads: heads)
+    case Tag.title:
+      let time = HybridTime(try inner.uint64())
+      self = .title(try inner.text(Limits.deviceName, "title"), time: time)
     default:
       self = .unknown(tag: tag, bytes: bytes)
       return

@@ -7,6 +7,8 @@ public struct ZoneState: Sendable, Equatable {
   /// Devices that were cut, and where: instances that are not listed are cut at zero.
   public private(set) var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
   public private(set) var epochs: [EpochID: Epoch] = [:]
+  /// Empty where none was given.
+  public private(set) var title = ""
   /// Records that no other names as a parent, ascending.
   public private(set) var heads: [ControlID] = []
 
@@ -37,6 +39,7 @@ public struct ZoneState: Sendable, Equatable {
     for case (_, .cut(let device, let points)) in cutRecords.map({ ($0, $0.act) }) {
       cuts[device] = cuts[device].map { Self.least($0, points) } ?? points
     }
+    title = Self.title(certified)
     let cutIDs = Set(cutRecords.map(\.id))
     for record in certified {
       guard case .epoch(let commitment) = record.act, let id = EpochID(record.id.bytes) else { continue }
@@ -48,6 +51,16 @@ public struct ZoneState: Sendable, Equatable {
   /// Where an author's change sets end, if its device was cut.
   public func limit(_ author: Author) -> UInt64? {
     cuts[author.device].map { $0[author.instance]?.number ?? 0 }
+  }
+
+  private static func title(_ records: [ControlRecord]) -> String {
+    var last: (time: HybridTime, author: DeviceID, text: String)?
+    for record in records {
+      guard case .title(let text, let time) = record.act else { continue }
+      if let known = last, (known.time, known.author, known.text) >= (time, record.author, text) { continue }
+      last = (time, record.author, text)
+    }
+    return last?.text ?? ""
   }
 
   private static func owner(

@@ -83,6 +83,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "UnixSignals", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
     // The simulator's command line; `tools/simulate` runs it.
@@ -115,6 +116,10 @@ let package = Package(
       name: "MeshReplicationTests", dependencies: ["MeshCore", "MeshCrypto", "MeshReplication", "MeshTesting"],
       swiftSettings: strict),
     .testTarget(name: "SimulationTests", dependencies: ["MeshCore", "MeshTesting"], swiftSettings: strict),
+    .testTarget(
+      name: "MeshNodeTests",
+      dependencies: ["MeshCore", "MeshNode", .product(name: "Logging", package: "swift-log")],
+      swiftSettings: strict),
     .testTarget(name: "ProcessTests", dependencies: ["MeshCore", "MeshNode"], swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

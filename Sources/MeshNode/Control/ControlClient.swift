@@ -1,0 +1,81 @@
+/// A running daemon, asked through its control socket.
+///
+/// Every call opens its own connection. Beside the refusals of `NodeControl` it throws `ControlClientError`.
+public struct ControlClient: NodeControl {
+  private let socket: String
+
+  /// `socket` is the path of the home's control socket.
+  public init(socket: String) { self.socket = socket }
+
+  /// What the daemon may take beyond the time it was given itself, or for what is quickly done: it may be in the middle
+  /// of a long apply, on a slow disk.
+  static let margin = Duration.seconds(30)
+
+  /// Taking in the rows of large tables takes minutes, not hours.
+  static let longWork = Duration.seconds(3_600)
+
+  private struct Nothing: Encodable {}
+
+  private func get<Answer: Decodable & Sendable>(_ path: String) async throws -> Answer {
+    try await exchange(.init(method: .get, path: path, body: [], limit: Self.margin))
+  }
+
+  private func post<Answer: Decodable & Sendable>(
+    _ path: String, _ body: some Encodable, limit: Duration = margin
+  ) async throws -> Answer {
+    try await exchange(.init(method: .post, path: path, body: try ControlJSON.encode(body), limit: limit))
+  }
+
+  private func exchange<Answer: Decodable & Sendable>(_ exchange: ControlExchange) async throws -> Answer {
+    let (isSuccess, bytes) = try await exchange.run(on: socket)
+    guard isSuccess else {
+      guard let envelope = try? ControlJSON.decode(RefusalEnvelope.self, from: bytes) else {
+        throw ControlClientError.garbled(exchange.path)
+      }
+      throw envelope.error
+    }
+    guard let answer = try? ControlJSON.decode(Answer.self, from: bytes) else {
+      throw ControlClientError.garbled(exchange.path)
+    }
+    return answer
+  }
+}
+
+extension ControlClient {
+  public func status() async throws -> StatusReport { try await get("/v1/status") }
+  public func peers() async throws -> PeersReport { try await get("/v1/peers") }
+  public func zones() async throws -> ZonesReport { try await get("/v1/zones") }
+  public func conflicts() async throws -> ConflictsReport { try await get("/v1/conflicts") }
+
+  public func verify(timeout: Duration) async throws -> VerifyReport {
+    try await post("/v1/verify", TimeoutRequest(timeoutSeconds: timeout.inSeconds), limit: timeout + Self.margin)
+  }
+
+  public func wait(timeout: Duration) async throws -> WaitReport {
+    try await post("/v1/wait", TimeoutRequest(timeoutSeconds: timeout.inSeconds), limit: timeout + Self.margin)
+  }
+
+  public func track(_ request: TrackRequest) async throws -> TrackReport {
+    try await post("/v1/track", request, limit: Self.longWork)
+  }
+
+  public func untrack(_ tables: [String]) async throws -> UntrackReport {
+    try await post("/v1/untrack", UntrackRequest(tables: tables), limit: Self.longWork)
+  }
+
+  public func schema(apply: Bool) async throws -> SchemaReport {
+    apply ? try await post("/v1/schema", Nothing(), limit: Self.longWork) : try await get("/v1/schema")
+  }
+
+  public func deviceInvite(expires: Duration) async throws -> InviteReport {
+    try await post("/v1/devices/invite", InviteRequest(expiresSeconds: expires.inSeconds))
+  }
+
+  public func deviceList() async throws -> DevicesReport { try await get("/v1/devices") }
+
+  public func deviceRevoke(_ device: String) async throws -> RevokeReport {
+    try await post("/v1/devices/revoke", RevokeRequest(device: device))
+  }
+
+  public func accountShow() async throws -> AccountReport { try await get("/v1/account") }
+}

@@ -1,0 +1,85 @@
+import Hummingbird
+import Logging
+import NIOCore
+
+/// What a route knows of a request beside the request.
+struct ControlContext: RequestContext {
+  var coreContext: CoreRequestContextStorage
+  let channel: any Channel
+
+  init(source: ApplicationRequestContextSource) {
+    coreContext = CoreRequestContextStorage(source: source)
+    channel = source.channel
+  }
+
+  /// Bytes of a request's body: the names of some thousand tables.
+  static let bodyLimit = 1 << 20
+}
+
+/// Turns away processes of other users, should the directory's mode ever let them through.
+struct OwnProcessesOnly: RouterMiddleware {
+  func handle(
+    _ request: Request, context: ControlContext, next: (Request, ControlContext) async throws -> Response
+  ) async throws -> Response {
+    guard try await PeerCredentials.areOurs(on: context.channel) else {
+      throw Refusal(code: "control.user", message: "This socket answers its owner and root only.")
+    }
+    return try await next(request, context)
+  }
+}
+
+/// Makes every error an answer that a verb can show.
+struct RefusalAnswers: RouterMiddleware {
+  func handle(
+    _ request: Request, context: ControlContext, next: (Request, ControlContext) async throws -> Response
+  ) async throws -> Response {
+    do {
+      return try await next(request, context)
+    } catch {
+      let refusal = refusal(for: error, request)
+      if refusal.code == Self.internalCode {
+        // The type says enough to find the place; a description may hold a row's values.
+        context.logger.error("A control request failed.", metadata: ["path": "\(request.uri.path)", "error": "\(type(of: error))"])
+      }
+      return try .json(RefusalEnvelope(error: refusal), status: status(refusal))
+    }
+  }
+
+  private static let internalCode = "control.internal"
+
+  private func refusal(for error: any Error, _ request: Request) -> Refusal {
+    switch error {
+    case let error as any Refusing: error.refusal
+    case let error as HTTPError where error.status == .notFound:
+      Refusal(code: "control.route", message: "There is no \(request.method) \(request.uri.path).", exit: .usage)
+    case let error as HTTPError:
+      Refusal(code: "control.request", message: error.body ?? error.status.reasonPhrase, exit: .usage)
+    case is Swift.DecodingError:
+      Refusal(code: "control.request", message: "The body is not what \(request.method) \(request.uri.path) takes.", exit: .usage)
+    case is CancellationError:
+      Refusal(code: "control.stopping", message: "The daemon is stopping. Try again when it runs.", exit: .daemonNeeded)
+    default:
+      Refusal(code: Self.internalCode, message: "The daemon could not do this (\(type(of: error))). Its log has the moment.")
+    }
+  }
+
+  private func status(_ refusal: Refusal) -> HTTPResponse.Status {
+    switch (refusal.exit, refusal.code) {
+    case (_, "control.route"): .notFound
+    case (_, "control.user"): .forbidden
+    case (_, Self.internalCode): .internalServerError
+    case (.usage, _): .badRequest
+    case (.daemonNeeded, _), (.noMember, _): .serviceUnavailable
+    case (.done, _), (.no, _), (.refused, _): .conflict
+    }
+  }
+}
+
+extension Response {
+  /// One JSON object and a line break.
+  static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
+    let bytes = try ControlJSON.encode(value) + [UInt8(ascii: "\n")]
+    return Response(
+      status: status, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+  }
+}

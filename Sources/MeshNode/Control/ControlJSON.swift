@@ -1,0 +1,43 @@
+import FoundationEssentials
+import MeshCore
+
+/// The one way that reports become JSON and back: sorted keys, ISO 8601.
+public enum ControlJSON {
+  /// `value` as one object in UTF-8. Characters that could play tricks on a terminal are escaped, so nothing is lost
+  /// and nothing is shown that a peer should not be able to show.
+  public static func encode(_ value: some Encodable, pretty: Bool = false) throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.dateEncodingStrategy = .iso8601
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    if pretty { encoder.outputFormatting.insert(.prettyPrinted) }
+    return Array(escaped(String(decoding: try encoder.encode(value), as: UTF8.self)).utf8)
+  }
+
+  public static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+    let decoder = JSONDecoder()
+    decoder.dateDecodingStrategy = .iso8601
+    return try decoder.decode(type, from: Data(bytes))
+  }
+
+  /// Outside of strings JSON has only printable characters and line breaks, so what is left stands in a string.
+  private static func escaped(_ json: String) -> String {
+    guard json.unicodeScalars.contains(where: { $0 != "\n" && !isPrintable($0) }) else { return json }
+    var result = ""
+    for scalar in json.unicodeScalars {
+      if scalar == "\n" || isPrintable(scalar) {
+        result.unicodeScalars.append(scalar)
+      } else {
+        for unit in String(scalar).utf16 {
+          let hex = String(unit, radix: 16)
+          result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+        }
+      }
+    }
+    return result
+  }
+}
+
+/// How a refusal travels: `{"error": {"code", "message", "exit"}}`.
+struct RefusalEnvelope: Codable {
+  let error: Refusal
+}

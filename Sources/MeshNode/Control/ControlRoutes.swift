@@ -1,0 +1,64 @@
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+
+/// The control interface: one route for each question or act of a verb.
+struct ControlRoutes {
+  let node: any NodeControl
+
+  func router() -> Router<ControlContext> {
+    let router = Router(context: ControlContext.self)
+    router.add(middleware: RefusalAnswers())
+    router.add(middleware: OwnProcessesOnly())
+    addFacts(to: router)
+    addWaiting(to: router)
+    addTables(to: router)
+    addDevices(to: router)
+    return router
+  }
+
+  private func addFacts(to router: Router<ControlContext>) {
+    router.get("v1/status") { _, _ in try Response.json(await node.status()) }
+    router.get("v1/peers") { _, _ in try Response.json(await node.peers()) }
+    router.get("v1/zones") { _, _ in try Response.json(await node.zones()) }
+    router.get("v1/conflicts") { _, _ in try Response.json(await node.conflicts()) }
+    router.get("v1/account") { _, _ in try Response.json(await node.accountShow()) }
+  }
+
+  /// These answer when they are done, or when the daemon stops.
+  private func addWaiting(to router: Router<ControlContext>) {
+    router.post("v1/verify") { request, _ in
+      let timeout = try await body(TimeoutRequest.self, of: request).timeout
+      return try Response.json(await cancelWhenGracefulShutdown { try await node.verify(timeout: timeout) })
+    }
+    router.post("v1/wait") { request, _ in
+      let timeout = try await body(TimeoutRequest.self, of: request).timeout
+      return try Response.json(await cancelWhenGracefulShutdown { try await node.wait(timeout: timeout) })
+    }
+  }
+
+  private func addTables(to router: Router<ControlContext>) {
+    router.post("v1/track") { request, _ in try Response.json(await node.track(await body(TrackRequest.self, of: request))) }
+    router.post("v1/untrack") { request, _ in
+      try Response.json(await node.untrack(await body(UntrackRequest.self, of: request).tables))
+    }
+    router.get("v1/schema") { _, _ in try Response.json(await node.schema(apply: false)) }
+    router.post("v1/schema") { _, _ in try Response.json(await node.schema(apply: true)) }
+  }
+
+  private func addDevices(to router: Router<ControlContext>) {
+    router.get("v1/devices") { _, _ in try Response.json(await node.deviceList()) }
+    router.post("v1/devices/invite") { request, _ in
+      try Response.json(await node.deviceInvite(expires: await body(InviteRequest.self, of: request).expires))
+    }
+    router.post("v1/devices/revoke") { request, _ in
+      try Response.json(await node.deviceRevoke(await body(RevokeRequest.self, of: request).device))
+    }
+  }
+
+  private func body<Value: Decodable>(_ type: Value.Type, of request: Request) async throws -> Value {
+    let buffer = try await request.body.collect(upTo: ControlContext.bodyLimit)
+    let bytes = Array(buffer.readableBytesView)
+    return try ControlJSON.decode(type, from: bytes.isEmpty ? Array("{}".utf8) : bytes)
+  }
+}

@@ -1,0 +1,44 @@
+/// Why a text is not a duration; it says what one looks like.
+public struct DurationTextError: Error, Equatable, CustomStringConvertible {
+  public enum Code: Sendable {
+    /// Not a whole number with a unit.
+    case malformed
+    /// Longer than `Duration.longest`.
+    case tooLong
+  }
+
+  public let code: Code
+
+  public init(code: Code) { self.code = code }
+
+  public var description: String {
+    switch code {
+    case .malformed: "A duration is a whole number and its unit: 90s, 15m, 2h or 7d."
+    case .tooLong: "The longest duration is 365d."
+    }
+  }
+}
+
+extension Duration {
+  /// `90s`, `15m`, `2h`, `7d`: a whole number and one unit.
+  public init(text: String) throws(DurationTextError) {
+    let seconds: Int64? =
+      switch text.last {
+      case "s": 1
+      case "m": 60
+      case "h": 3_600
+      case "d": 86_400
+      default: nil
+      }
+    let digits = text.dropLast()
+    guard let seconds, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(digits) else {
+      throw DurationTextError(code: .malformed)
+    }
+    let (product, overflow) = count.multipliedReportingOverflow(by: seconds)
+    guard !overflow, .seconds(product) <= Self.longest else { throw DurationTextError(code: .tooLong) }
+    self = .seconds(product)
+  }
+
+  /// A year: beyond it a deadline is a mistake, and arithmetic with it is safe.
+  static let longest = Duration.seconds(365 * 86_400)
+}

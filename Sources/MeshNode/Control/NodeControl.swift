@@ -1,0 +1,39 @@
+/// What the verbs ask of a node. The node itself implements it, and so does `ControlClient` over the control socket.
+///
+/// Every call throws an error that is `Refusing` where it has a reason for the user. Ids, in both directions, are the
+/// displayed texts; arguments may also be a device's name where exactly one device has it.
+public protocol NodeControl: Sendable {
+  func status() async throws -> StatusReport
+  func peers() async throws -> PeersReport
+  func zones() async throws -> ZonesReport
+  /// The newest first.
+  func conflicts() async throws -> ConflictsReport
+
+  /// Waits until every connected member has the vectors that this node has, at most `timeout`, then compares digests.
+  /// - Throws: `Refusal.noMember` where nobody is connected.
+  func verify(timeout: Duration) async throws -> VerifyReport
+  /// Waits until nothing is pending and every connected member has acknowledged all, at most `timeout`.
+  /// - Throws: `Refusal.noMember` where nobody is connected.
+  func wait(timeout: Duration) async throws -> WaitReport
+
+  /// Validates the tables all together, installs capture and takes in the rows that exist. A table that is tracked
+  /// already is no error.
+  func track(_ request: TrackRequest) async throws -> TrackReport
+  /// Removes capture; rows stay, here and elsewhere.
+  func untrack(_ tables: [String]) async throws -> UntrackReport
+  /// Tables and columns the mesh knows and this file lacks; with `apply`, creates and tracks them.
+  func schema(apply: Bool) async throws -> SchemaReport
+
+  /// A link that lets one device join the account; it names the addresses of this running node.
+  /// - Throws: a refusal that names the machine with the account key, where this is not it.
+  func deviceInvite(expires: Duration) async throws -> InviteReport
+  func deviceList() async throws -> DevicesReport
+  /// Revokes a device for ever: it is cut in every zone, and the zones get new keys.
+  func deviceRevoke(_ device: String) async throws -> RevokeReport
+  func accountShow() async throws -> AccountReport
+}
+
+extension NodeControl {
+  public func peers() async throws -> PeersReport { PeersReport(peers: try await status().peers) }
+  public func zones() async throws -> ZonesReport { ZonesReport(zones: try await status().zones) }
+}

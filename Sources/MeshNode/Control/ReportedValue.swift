@@ -1,0 +1,64 @@
+/// A SQLite value in JSON: `null`, a number, a text, or `{"blob": "<hexadecimal>"}`.
+/// A real with an integral value is read back as an integer: this form is for people.
+public enum ReportedValue: Hashable, Sendable {
+  case null
+  case integer(Int64)
+  case real(Double)
+  case text(String)
+  case blob([UInt8])
+}
+
+extension ReportedValue: Codable {
+  private struct Blob: Codable {
+    let blob: String
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let integer = try? container.decode(Int64.self) {
+      self = .integer(integer)
+    } else if let real = try? container.decode(Double.self) {
+      self = .real(real)
+    } else if let text = try? container.decode(String.self) {
+      self = .text(text)
+    } else {
+      let digits = Array(try container.decode(Blob.self).blob.utf8)
+      self = .blob(
+        stride(from: 0, to: digits.count - 1, by: 2).compactMap {
+          UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
+        })
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .integer(let integer): try container.encode(integer)
+    // JSON has no infinities; SQLite's shell writes them so.
+    case .real(let real) where !real.isFinite: try container.encode(real < 0 ? "-Inf" : "Inf")
+    case .real(let real): try container.encode(real)
+    case .text(let text): try container.encode(text)
+    case .blob(let bytes): try container.encode(Blob(blob: Self.hexadecimal(bytes)))
+    }
+  }
+}
+
+extension ReportedValue: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .null: "NULL"
+    case .integer(let integer): "\(integer)"
+    case .real(let real): "\(real)"
+    case .text(let text): text
+    case .blob(let bytes): "x'\(Self.hexadecimal(bytes))'"
+    }
+  }
+
+  private static func hexadecimal(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,248 @@
+public import FoundationEssentials
+
+// What a node says of what it was asked to do.
+
+/// `mesh verify`. The answer is yes only if every comparison is equal.
+public struct VerifyReport: Codable, Hashable, Sendable {
+  public var equal: Bool
+  /// One for each zone and connected member.
+  public var comparisons: [Comparison]
+
+  public struct Comparison: Codable, Hashable, Sendable {
+    public enum Outcome: String, Codable, Sendable {
+      case equal
+      /// The same vector and another digest: an alarm.
+      case unequal
+      /// The vectors were not equal in time, or the member did not answer.
+      case notInTime
+    }
+
+    public var zone: String
+    public var device: String
+    @OrNull public var name: String?
+    public var outcome: Outcome
+    /// This node's digest, in hexadecimal.
+    public var here: String
+    /// The member's; null where it gave none.
+    @OrNull public var there: String?
+
+    public init(zone: String, device: String, name: String?, outcome: Outcome, here: String, there: String?) {
+      self.zone = zone
+      self.device = device
+      self.name = name
+      self.outcome = outcome
+      self.here = here
+      self.there = there
+    }
+  }
+
+  public init(comparisons: [Comparison]) {
+    self.equal = comparisons.allSatisfy { $0.outcome == .equal }
+    self.comparisons = comparisons
+  }
+}
+
+/// `mesh wait`.
+public struct WaitReport: Codable, Hashable, Sendable {
+  public var complete: Bool
+  /// Rows captured and not yet flushed.
+  public var pending: Int
+  /// Members that have not acknowledged everything, or from whom something has yet to come.
+  public var missing: [Missing]
+
+  public struct Missing: Codable, Hashable, Sendable {
+    public var zone: String
+    public var device: String
+    @OrNull public var name: String?
+    public var behind: PeerReport.Behind
+
+    public init(zone: String, device: String, name: String?, behind: PeerReport.Behind) {
+      self.zone = zone
+      self.device = device
+      self.name = name
+      self.behind = behind
+    }
+  }
+
+  public init(pending: Int, missing: [Missing]) {
+    self.complete = pending == 0 && missing.isEmpty
+    self.pending = pending
+    self.missing = missing
+  }
+}
+
+/// `mesh track`.
+public struct TrackReport: Codable, Hashable, Sendable {
+  public var tables: [Table]
+
+  public struct Table: Codable, Hashable, Sendable {
+    public var name: String
+    public var isPrivate: Bool
+    /// Rows that existed and were taken in now.
+    public var rows: Int
+
+    public init(name: String, isPrivate: Bool, rows: Int) {
+      self.name = name
+      self.isPrivate = isPrivate
+      self.rows = rows
+    }
+  }
+
+  public init(tables: [Table]) { self.tables = tables }
+}
+
+/// `mesh untrack`.
+public struct UntrackReport: Codable, Hashable, Sendable {
+  public var tables: [String]
+  public init(tables: [String]) { self.tables = tables }
+}
+
+/// `mesh schema`: how the mesh's schema goes beyond this file's.
+public struct SchemaReport: Codable, Hashable, Sendable {
+  /// True after `--apply`; `missing` is then what was created.
+  public var applied: Bool
+  public var missing: [Missing]
+
+  public struct Missing: Codable, Hashable, Sendable {
+    public var table: String
+    /// Whether the table is here and only columns are missing.
+    public var exists: Bool
+    public var columns: [String]
+    /// The SQL that creates them, built from the description.
+    public var statements: [String]
+    /// Why it cannot be created; null where it can.
+    @OrNull public var refusal: String?
+
+    public init(table: String, exists: Bool, columns: [String], statements: [String], refusal: String?) {
+      self.table = table
+      self.exists = exists
+      self.columns = columns
+      self.statements = statements
+      self.refusal = refusal
+    }
+  }
+
+  public init(applied: Bool, missing: [Missing]) {
+    self.applied = applied
+    self.missing = missing
+  }
+}
+
+/// `mesh device invite`. The link is a secret until it is used or has expired.
+public struct InviteReport: Codable, Hashable, Sendable {
+  public var link: String
+  public var expires: Date
+  /// What the link tells the new device to dial.
+  public var addresses: [String]
+
+  public init(link: String, expires: Date, addresses: [String]) {
+    self.link = link
+    self.expires = expires
+    self.addresses = addresses
+  }
+}
+
+/// `mesh device list`.
+public struct DevicesReport: Codable, Hashable, Sendable {
+  public var devices: [Device]
+
+  public struct Device: Codable, Hashable, Sendable {
+    public var device: String
+    public var name: String
+    /// Whether it is the one that answers.
+    public var isThis: Bool
+    public var certified: Date
+    /// Null while the device is a member.
+    @OrNull public var revoked: Date?
+
+    public init(device: String, name: String, isThis: Bool, certified: Date, revoked: Date?) {
+      self.device = device
+      self.name = name
+      self.isThis = isThis
+      self.certified = certified
+      self.revoked = revoked
+    }
+  }
+
+  public init(devices: [Device]) { self.devices = devices }
+}
+
+/// `mesh device revoke`.
+public struct RevokeReport: Codable, Hashable, Sendable {
+  public var device: String
+  public var name: String
+  public var revoked: Date
+  /// Zones in which it was cut.
+  public var zones: [String]
+
+  public init(device: String, name: String, revoked: Date, zones: [String]) {
+    self.device = device
+    self.name = name
+    self.revoked = revoked
+    self.zones = zones
+  }
+}
+
+/// `mesh account show`.
+public struct AccountReport: Codable, Hashable, Sendable {
+  public var account: String
+  public var name: String
+  public var device: String
+  public var deviceName: String
+  /// Whether the account's signing key is here: only there devices are invited and revoked.
+  public var holdsAccountKey: Bool
+  /// The device that made the account.
+  @OrNull public var keyHolder: String?
+  /// Whether the recovery key waits here to be shown.
+  public var recoveryWaiting: Bool
+  /// Members that are not revoked.
+  public var devices: Int
+
+  public init(
+    account: String, name: String, device: String, deviceName: String, holdsAccountKey: Bool, keyHolder: String?,
+    recoveryWaiting: Bool, devices: Int
+  ) {
+    self.account = account
+    self.name = name
+    self.device = device
+    self.deviceName = deviceName
+    self.holdsAccountKey = holdsAccountKey
+    self.keyHolder = keyHolder
+    self.recoveryWaiting = recoveryWaiting
+    self.devices = devices
+  }
+}
+
+/// `mesh init`.
+public struct InitReport: Codable, Hashable, Sendable {
+  public var home: String
+  public var account: String
+  public var accountName: String
+  public var device: String
+  public var deviceName: String
+  public var database: String
+  /// Whether the database was created now.
+  public var created: Bool
+  /// Whether an account that existed was joined.
+  public var joined: Bool
+  /// Tables created and tracked because of `--adopt-schema`.
+  public var adopted: [String]
+  /// Addresses remembered.
+  public var peers: [String]
+
+  public init(
+    home: String, account: String, accountName: String, device: String, deviceName: String, database: String,
+    created: Bool, joined: Bool, adopted: [String] = [], peers: [String] = []
+  ) {
+    self.home = home
+    self.account = account
+    self.accountName = accountName
+    self.device = device
+    self.deviceName = deviceName
+    self.database = database
+    self.created = created
+    self.joined = joined
+    self.adopted = adopted
+    self.peers = peers
+  }
+}

@@ -1,0 +1,175 @@
+public import FoundationEssentials
+
+// What a node says of itself. Each is one JSON object, the same from `--json` as from the control socket: numbers are
+// numbers, times ISO 8601 in UTC, ids the displayed texts that the verbs accept, and what is not known is `null`.
+
+/// The state of a node; `mesh status`.
+public struct StatusReport: Codable, Hashable, Sendable {
+  /// True when the daemon accepts connections from peers.
+  public var running: Bool
+  public var account: String
+  public var accountName: String
+  public var device: String
+  public var deviceName: String
+  /// The writing life of this device in its private zone; null before the first zone is open.
+  @OrNull public var instance: String?
+  /// Absolute path of the SQLite file.
+  public var database: String
+  /// The address listened on, with the port the system chose; null while no daemon runs.
+  @OrNull public var listen: String?
+  /// Rows captured and not yet flushed into change sets.
+  public var pending: Int
+  /// Reason to number of records (or of change sets) that are kept and not shown.
+  public var held: [String: Int]
+  /// What a person should look into, each with its way out; empty when all is well.
+  public var alarms: [String]
+  public var zones: [ZoneReport]
+  public var peers: [PeerReport]
+
+  public init(
+    running: Bool, account: String, accountName: String, device: String, deviceName: String, instance: String?,
+    database: String, listen: String?, pending: Int, held: [String: Int], alarms: [String] = [], zones: [ZoneReport],
+    peers: [PeerReport]
+  ) {
+    self.running = running
+    self.account = account
+    self.accountName = accountName
+    self.device = device
+    self.deviceName = deviceName
+    self.instance = instance
+    self.database = database
+    self.listen = listen
+    self.pending = pending
+    self.held = held
+    self.alarms = alarms
+    self.zones = zones
+    self.peers = peers
+  }
+}
+
+public enum ZoneRole: String, Codable, Sendable {
+  case owner
+  case readWrite
+  case readOnly
+}
+
+public struct ZoneReport: Codable, Hashable, Sendable {
+  public var id: String
+  public var name: String
+  /// The account it belongs to.
+  public var owner: String
+  public var role: ZoneRole
+  /// Live records.
+  public var records: Int
+  /// Author to the highest contiguous sequence number merged here.
+  public var vector: [String: UInt64]
+  /// Of the live records, in hexadecimal; equal where vectors are equal.
+  public var digest: String
+
+  public init(
+    id: String, name: String, owner: String, role: ZoneRole, records: Int, vector: [String: UInt64], digest: String
+  ) {
+    self.id = id
+    self.name = name
+    self.owner = owner
+    self.role = role
+    self.records = records
+    self.vector = vector
+    self.digest = digest
+  }
+}
+
+public struct ZonesReport: Codable, Hashable, Sendable {
+  public var zones: [ZoneReport]
+  public init(zones: [ZoneReport]) { self.zones = zones }
+}
+
+/// Another device, connected or only known.
+public struct PeerReport: Codable, Hashable, Sendable {
+  /// Null for a configured address where nobody has answered yet.
+  @OrNull public var device: String?
+  @OrNull public var account: String?
+  /// The device's own name for itself.
+  @OrNull public var name: String?
+  @OrNull public var address: String?
+  public var connected: Bool
+  public var behind: Behind
+  /// Why the last connection ended or did not begin; null when there was no trouble.
+  @OrNull public var lastError: String?
+
+  /// Change sets.
+  public struct Behind: Codable, Hashable, Sendable {
+    /// That the peer has and this node lacks.
+    public var here: Int
+    /// That this node has and the peer lacks.
+    public var there: Int
+
+    public init(here: Int, there: Int) {
+      self.here = here
+      self.there = there
+    }
+  }
+
+  public init(
+    device: String?, account: String?, name: String?, address: String?, connected: Bool, behind: Behind,
+    lastError: String?
+  ) {
+    self.device = device
+    self.account = account
+    self.name = name
+    self.address = address
+    self.connected = connected
+    self.behind = behind
+    self.lastError = lastError
+  }
+}
+
+public struct PeersReport: Codable, Hashable, Sendable {
+  public var peers: [PeerReport]
+  public init(peers: [PeerReport]) { self.peers = peers }
+}
+
+/// One column of one record that two devices wrote without having seen each other's value.
+public struct ConflictReport: Codable, Hashable, Sendable {
+  public var zone: String
+  public var table: String
+  public var key: ReportedValue
+  public var column: String
+  /// What is in the table now, or was when the conflict was found.
+  public var winner: Side
+  public var loser: Side
+  /// When this node found the conflict.
+  public var found: Date
+
+  public struct Side: Codable, Hashable, Sendable {
+    public var value: ReportedValue
+    public var device: String
+    @OrNull public var deviceName: String?
+    /// By the writer's clock.
+    public var written: Date
+
+    public init(value: ReportedValue, device: String, deviceName: String?, written: Date) {
+      self.value = value
+      self.device = device
+      self.deviceName = deviceName
+      self.written = written
+    }
+  }
+
+  public init(
+    zone: String, table: String, key: ReportedValue, column: String, winner: Side, loser: Side, found: Date
+  ) {
+    self.zone = zone
+    self.table = table
+    self.key = key
+    self.column = column
+    self.winner = winner
+    self.loser = loser
+    self.found = found
+  }
+}
+
+public struct ConflictsReport: Codable, Hashable, Sendable {
+  public var conflicts: [ConflictReport]
+  public init(conflicts: [ConflictReport]) { self.conflicts = conflicts }
+}

@@ -1,0 +1,16 @@
+/// Tells the service manager (systemd) how the daemon does, over the socket that it names in `NOTIFY_SOCKET`.
+public struct ServiceNotification: Sendable {
+  private let socket: String?
+
+  /// Without the variable every call does nothing.
+  public init(environment: [String: String]) {
+    socket = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+  }
+
+  public func ready() { send("READY=1") }
+  public func stopping() { send("STOPPING=1") }
+
+  private func send(_ state: String) {
+    if let socket { UnixSocket.send(state, to: socket) }
+  }
+}

@@ -1,0 +1,175 @@
+import Glibc
+
+/// What a home needs of the file system, each call with the rule that keeps it private and durable.
+enum Disk {
+  /// Bytes; the largest file of a home is the account's state: 512 certificates of some 500 bytes. The rest is caution.
+  static let readLimit = 16 << 20
+
+  /// Mode bits that let anybody but the owner in.
+  private static let others: mode_t = 0o077
+
+  /// What stands at `path`, links not followed; nil where nothing does.
+  static func entry(_ path: String) throws(HomeError) -> stat? {
+    var status = stat()
+    if lstat(path, &status) == 0 { return status }
+    if errno == ENOENT || errno == ENOTDIR { return nil }
+    throw failure("look at", path)
+  }
+
+  /// Makes `path` and what is missing above it, each 0700.
+  static func makeDirectories(_ path: String) throws(HomeError) {
+    if try entry(path) != nil { return }
+    if let slash = path.lastIndex(of: "/"), slash > path.startIndex {
+      try makeDirectories(String(path[..<slash]))
+    }
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("make the directory", path) }
+  }
+
+  static func read(_ path: String, secret: Bool) throws(HomeError) -> [UInt8] {
+    let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { throw HomeError(.fileMissing, "\(path) is not there.") }
+      if errno == ELOOP { throw symlink(path) }
+      throw failure("open", path)
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw failure("look at", path) }
+    try check(status, path, is: S_IFREG, secret: secret)
+    guard status.st_size <= readLimit else {
+      throw HomeError(.kind, "\(path) has \(status.st_size) bytes; no file of a home is larger than \(readLimit).")
+    }
+    return try bytes(descriptor, path)
+  }
+
+  /// Writes beside `path`, then renames into place: a reader sees the old bytes or the new, also after a crash.
+  static func replace(_ path: String, with bytes: [UInt8], mode: UInt32) throws(HomeError) {
+    if let old = try entry(path), old.st_mode & S_IFMT == S_IFLNK { throw symlink(path) }
+    let new = path + newSuffix
+    // Left by a write that a crash cut short; nobody reads it.
+    guard unlink(new) == 0 || errno == ENOENT else { throw failure("remove", new) }
+    let descriptor = Glibc.open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+    guard descriptor >= 0 else { throw failure("create", new) }
+    do throws(HomeError) {
+      defer { close(descriptor) }
+      try write(bytes, to: descriptor, new)
+      guard fchmod(descriptor, mode_t(mode)) == 0, fsync(descriptor) == 0 else { throw failure("store", new) }
+    } catch {
+      unlink(new)
+      throw error
+    }
+    guard rename(new, path) == 0 else { throw failure("replace", path) }
+    try synchronizeDirectory(of: path)
+  }
+
+  static func remove(_ path: String) throws(HomeError) {
+    guard unlink(path) == 0 else {
+      if errno == ENOENT { return }
+      throw failure("remove", path)
+    }
+    try synchronizeDirectory(of: path)
+  }
+
+  /// Names in a directory, without those that a write in progress uses.
+  static func names(in path: String) throws(HomeError) -> [String] {
+    guard let directory = opendir(path) else { throw failure("list", path) }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let next = readdir(directory) {
+      let name = withUnsafePointer(to: &next.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: $0.pointee)) { String(cString: $0) }
+      }
+      if name != ".", name != "..", !name.hasSuffix(newSuffix) { names.append(name) }
+    }
+    return names
+  }
+
+  private static let newSuffix = ".new"
+}
+
+// MARK: Rules
+
+extension Disk {
+  static func checkPrivateDirectory(_ path: String) throws(HomeError) {
+    guard let status = try entry(path) else { throw HomeError(.missing, "\(path) is not there.") }
+    try check(status, path, is: S_IFDIR, secret: true)
+  }
+
+  static func checkSecret(_ path: String) throws(HomeError) {
+    guard let status = try entry(path) else { return }
+    try check(status, path, is: S_IFREG, secret: true)
+  }
+
+  private static func check(_ status: stat, _ path: String, is kind: mode_t, secret: Bool) throws(HomeError) {
+    let directory = kind == S_IFDIR
+    if status.st_mode & S_IFMT == S_IFLNK { throw symlink(path) }
+    guard status.st_mode & S_IFMT == kind else {
+      throw HomeError(.kind, "\(path) is not a \(directory ? "directory" : "file"). Move it away.")
+    }
+    guard secret else { return }
+    guard status.st_uid == geteuid() else {
+      throw HomeError(
+        .permissions,
+        "\(path) belongs to user \(status.st_uid), and this is user \(geteuid()). Run as its owner, or: chown \(geteuid()) \(path)")
+    }
+    guard status.st_mode & others == 0 else {
+      throw HomeError(
+        .permissions,
+        "\(path) can be opened by other users (mode \(octal(status.st_mode))), and it guards keys. "
+          + "Mend it with: chmod \(directory ? "700" : "600") \(path)")
+    }
+  }
+
+  private static func symlink(_ path: String) -> HomeError {
+    HomeError(.symlink, "\(path) is a symbolic link; a home has none. Name the place it leads to, or put the file itself there.")
+  }
+
+  private static func octal(_ mode: mode_t) -> String {
+    "0" + String(mode & 0o7777, radix: 8)
+  }
+
+  /// The operating system's reason; to be called before anything else changes `errno`.
+  static func failure(_ verb: String, _ thing: String) -> HomeError {
+    let reason = String(cString: strerror(errno))
+    return HomeError(.system, "Cannot \(verb) \(thing): \(reason).")
+  }
+}
+
+// MARK: Bytes
+
+extension Disk {
+  private static func bytes(_ descriptor: Int32, _ path: String) throws(HomeError) -> [UInt8] {
+    var result: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = Glibc.read(descriptor, &buffer, buffer.count)
+      if count == 0 { return result }
+      guard count > 0 else {
+        if errno == EINTR { continue }
+        throw failure("read", path)
+      }
+      result.append(contentsOf: buffer[..<count])
+    }
+  }
+
+  static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(HomeError) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      guard count >= 0 else {
+        if errno == EINTR { continue }
+        throw failure("write", path)
+      }
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// A rename or removal is durable only once the directory is.
+  private static func synchronizeDirectory(of path: String) throws(HomeError) {
+    let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw failure("open", directory) }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw failure("store", directory) }
+  }
+}

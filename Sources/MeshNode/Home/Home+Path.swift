@@ -1,0 +1,27 @@
+import Glibc
+
+extension Home {
+  /// Where the home is: `option` (`--home`), else `MESH_HOME`, else `$XDG_STATE_HOME/mesh`, else
+  /// `~/.local/state/mesh`. Absolute. Empty values count as unset.
+  public static func path(option: String?, environment: [String: String]) throws(HomeError) -> String {
+    func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    if let option = option ?? value("MESH_HOME") { return try absolute(option) }
+    // The XDG specification has relative values ignored.
+    if let state = value("XDG_STATE_HOME"), state.hasPrefix("/") { return try absolute("\(state)/mesh") }
+    if let user = value("HOME") { return try absolute("\(user)/.local/state/mesh") }
+    throw HomeError(.name, "No home is named: none of --home, MESH_HOME, XDG_STATE_HOME and HOME is set.")
+  }
+
+  /// The path from the root, without `.`, empty parts and a closing slash. Links are not resolved.
+  public static func absolute(_ path: String) throws(HomeError) -> String {
+    guard !path.isEmpty, !path.utf8.contains(0) else { throw HomeError(.name, "An empty path names no directory.") }
+    var full = path
+    if !path.hasPrefix("/") {
+      guard let here = getcwd(nil, 0) else { throw Disk.failure("find", "the working directory") }
+      defer { free(here) }
+      full = "\(String(cString: here))/\(path)"
+    }
+    let parts = full.split(separator: "/").filter { $0 != "." }
+    return "/" + parts.joined(separator: "/")
+  }
+}

@@ -1,0 +1,62 @@
+import MeshCore
+
+/// The files of a home, by name.
+public enum HomeFile: Hashable, Sendable {
+  /// What a person may edit: `database`, `listen`, `advertise`, `peers`. Written last when a home is made.
+  case configuration
+  /// The device's private keys.
+  case deviceKey
+  /// The account's signing key; only on the machine that made the account.
+  case accountKey
+  /// The recovery key as the text to be shown, in UTF-8; gone once it has been shown.
+  case recoveryKey
+  /// Public: genesis, certificates and revocations of the account.
+  case accountState
+  /// The epoch keys of a zone; `id` is the zone's displayed id.
+  case zone(id: String)
+  /// The last number signed per zone, kept apart from the database so that a restored copy is noticed.
+  case highWater
+  /// Where the running daemon answers.
+  case controlSocket
+  /// Held while a daemon or a writing verb runs.
+  case lock
+
+  /// Below the home's directory.
+  public var name: String {
+    switch self {
+    case .configuration: "config.toml"
+    case .deviceKey: "device.key"
+    case .accountKey: "account.key"
+    case .recoveryKey: "recovery.key"
+    case .accountState: "account/account.state"
+    case .zone(let id): "zones/\(id)"
+    case .highWater: "highwater"
+    case .controlSocket: "control.sock"
+    case .lock: "lock"
+    }
+  }
+
+  /// Whether it must be readable by its owner alone.
+  public var isSecret: Bool {
+    switch self {
+    case .deviceKey, .accountKey, .recoveryKey, .zone: true
+    case .configuration, .accountState, .highWater, .controlSocket, .lock: false
+    }
+  }
+
+  /// A zone's file is named by an id, and an id has no separators, no dots and no surprises.
+  func checkName() throws(HomeError) {
+    guard case .zone(let id) = self else { return }
+    let allowed = id.utf8.allSatisfy { byte in
+      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        || byte == UInt8(ascii: "-")
+    }
+    guard allowed, (1...Self.zoneNameLimit).contains(id.utf8.count) else {
+      throw HomeError(
+        .name, "A zone's key file cannot be called “\(printable(id))”: an id has lower-case letters, digits and hyphens.")
+    }
+  }
+
+  /// Bytes; twice what a displayed id of 32 bytes takes.
+  static let zoneNameLimit = 128
+}

@@ -1,0 +1,35 @@
+/// A TCP address as people write it: `host:port`, `192.0.2.1:7404`, `[2001:db8::1]:7404`.
+public struct HostPort: Hashable, Sendable, CustomStringConvertible {
+  /// A name or an address, without brackets.
+  public let host: String
+  /// 0 lets the system choose, where one listens.
+  public let port: UInt16
+
+  public init(host: String, port: UInt16) {
+    self.host = host
+    self.port = port
+  }
+
+  /// Nil where the text is not of that form: both parts are needed, and an IPv6 address needs its brackets.
+  public init?(_ text: String) {
+    guard let colon = text.lastIndex(of: ":") else { return nil }
+    let digits = text[text.index(after: colon)...]
+    guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(digits) else { return nil }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+      guard host.contains(":") else { return nil }
+    } else if host.contains(":") {
+      return nil
+    }
+    guard (1...Self.hostLimit).contains(host.utf8.count), host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
+      !host.contains(where: { "[]/\"\\".contains($0) })
+    else { return nil }
+    self.init(host: String(host), port: port)
+  }
+
+  public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+  /// Bytes: the longest name in the DNS.
+  static let hostLimit = 253
+}

@@ -1,0 +1,124 @@
+/// Where a key of a TOML document stands in its text. The parser keeps values only, and a list is to be added to
+/// without touching what a person wrote around it.
+struct TOMLStatement: Equatable {
+  /// The key, or the first part of a dotted key or of a table's header, without quotes.
+  let key: String
+  /// Counted from 1.
+  let line: Int
+  /// For a list: the offset behind its last element (or the comma after it, or the opening bracket), comments and
+  /// spaces left out.
+  let elementsEnd: Int?
+
+  /// The statements of a text that a TOML parser has accepted; of any other text, some.
+  static func all(in text: [UInt8]) -> [TOMLStatement] {
+    var scanner = TOMLScanner(text: text)
+    var result: [TOMLStatement] = []
+    while let statement = scanner.next() { result.append(statement) }
+    return result
+  }
+}
+
+private struct TOMLScanner {
+  let text: [UInt8]
+  private var index = 0
+  private var line = 1
+
+  init(text: [UInt8]) { self.text = text }
+
+  mutating func next() -> TOMLStatement? {
+    skipBlank()
+    guard let first = peek else { return nil }
+    let start = line
+    if first == UInt8(ascii: "[") {
+      while peek == UInt8(ascii: "[") || peek == UInt8(ascii: " ") { advance() }
+      let key = key()
+      skipLine()
+      return TOMLStatement(key: key, line: start, elementsEnd: nil)
+    }
+    let key = key()
+    while let byte = peek, byte != UInt8(ascii: "="), byte != UInt8(ascii: "\n") {
+      if isQuote(byte) { skipString(byte) } else { advance() }
+    }
+    advance()
+    return TOMLStatement(key: key, line: start, elementsEnd: skipValue())
+  }
+
+  private var peek: UInt8? { index < text.count ? text[index] : nil }
+
+  private mutating func advance() {
+    guard index < text.count else { return }
+    if text[index] == UInt8(ascii: "\n") { line += 1 }
+    index += 1
+  }
+
+  private mutating func skipLine() {
+    while let byte = peek, byte != UInt8(ascii: "\n") { advance() }
+  }
+
+  private mutating func skipBlank() {
+    while let byte = peek {
+      if byte == UInt8(ascii: "#") {
+        skipLine()
+      } else if isSpace(byte) {
+        advance()
+      } else {
+        return
+      }
+    }
+  }
+
+  private mutating func key() -> String {
+    guard let first = peek else { return "" }
+    let start = index
+    if isQuote(first) {
+      skipString(first)
+      return String(decoding: text[start..<index].dropFirst().dropLast(), as: UTF8.self)
+    }
+    while let byte = peek, !isSpace(byte), !".=]".utf8.contains(byte) { advance() }
+    return String(decoding: text[start..<index], as: UTF8.self)
+  }
+
+  /// To the end of the value; gives where the elements of an outermost list end.
+  private mutating func skipValue() -> Int? {
+    var depth = 0
+    var significant = index
+    var elementsEnd: Int?
+    while let byte = peek {
+      if byte == UInt8(ascii: "\n"), depth == 0 { break }
+      if byte == UInt8(ascii: "#") {
+        skipLine()
+        continue
+      }
+      if "]}".utf8.contains(byte) {
+        if depth == 1, byte == UInt8(ascii: "]") { elementsEnd = significant }
+        depth -= 1
+      } else if "[{".utf8.contains(byte) {
+        depth += 1
+      }
+      if isQuote(byte) { skipString(byte) } else { advance() }
+      if !isSpace(byte) { significant = index }
+    }
+    return elementsEnd
+  }
+
+  private mutating func skipString(_ quote: UInt8) {
+    let triple = index + 2 < text.count && text[index + 1] == quote && text[index + 2] == quote
+    let width = triple ? 3 : 1
+    for _ in 0..<width { advance() }
+    while let byte = peek {
+      if byte == UInt8(ascii: "\\"), quote == UInt8(ascii: "\"") {
+        advance()
+        advance()
+      } else if text[index...].prefix(width).count == width, text[index...].prefix(width).allSatisfy({ $0 == quote }) {
+        for _ in 0..<width { advance() }
+        return
+      } else {
+        advance()
+      }
+    }
+  }
+
+  private func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
+
+  private func isSpace(_ byte: UInt8) -> Bool { " \t\r\n".utf8.contains(byte) }
+}

@@ -1,0 +1,101 @@
+import ArgumentParser
+import FoundationEssentials
+import MeshNode
+
+struct Device: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Link, list and revoke the account's devices.",
+    discussion: """
+      Examples:
+        mesh device invite --expires 1h
+        mesh device list
+        mesh device revoke laptop
+      """,
+    subcommands: [Invite.self, List.self, Revoke.self])
+
+  struct Invite: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print a link with which one device can join this account.",
+      discussion: """
+        The last line printed is the link. It works once, for the time given, and only while this daemon runs: it holds \
+        the daemon's addresses, and the daemon answers whoever brings it. Keep it secret until it is used. Only the \
+        machine that made the account can invite.
+
+        Examples:
+          mesh device invite
+          mesh device invite --expires 2h
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+
+    @Option(
+      help: ArgumentHelp("How long the link works: 90s, 15m, 2h, 7d.", valueName: "duration"),
+      transform: Duration.init(text:))
+    var expires = ControlDefaults.inviteExpires
+
+    func run() async throws {
+      let expires = expires
+      let need = NodeAccess.Need.daemon(
+        because: "A link holds the addresses of the running daemon, and the daemon answers whoever brings it.")
+      let report = try await home.access().withNode(need) { try await $0.deviceInvite(expires: expires) }
+      if json.isOn { return try Output.json(report) }
+      Output.facts([("works until", report.expires.ISO8601Format()), ("dials", report.addresses.joined(separator: ", "))])
+      Output.print("On the new device: mesh init --database PATH --link LINK, where LINK is")
+      Output.print(report.link)
+    }
+  }
+
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Show the devices of this account.",
+      discussion: """
+        Example:
+          mesh device list --json
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+
+    func run() async throws {
+      let report = try await home.access().withNode(.home) { try await $0.deviceList() }
+      if json.isOn { return try Output.json(report) }
+      var table = TextTable("DEVICE", "NAME", "CERTIFIED", "STATE")
+      for device in report.devices {
+        let state = device.revoked.map { "revoked \($0.ISO8601Format())" } ?? (device.isThis ? "this device" : "member")
+        table.add(device.device, device.name, device.certified.ISO8601Format(), state)
+      }
+      Output.print(table.text)
+    }
+  }
+
+  struct Revoke: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Shut a device out for ever.",
+      discussion: """
+        What the device writes from now on is refused by every other one, its connections end, and the zones get keys \
+        that it does not have. It keeps what it has read. Only the machine that made the account can revoke.
+
+        Examples:
+          mesh device revoke laptop
+          mesh device revoke device-…
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+
+    @Argument(help: "The device's id, or its name where only one has it.")
+    var device: String
+
+    func run() async throws {
+      let device = device
+      let need = NodeAccess.Need.daemon(because: "Only a running daemon can tell the other devices.")
+      let report = try await home.access().withNode(need) { try await $0.deviceRevoke(device) }
+      if json.isOn { return try Output.json(report) }
+      Output.facts([
+        ("revoked", Output.named(report.device, report.name)),
+        ("cut in", Output.count(report.zones.count, "zone", "zones")),
+      ])
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import MeshCore
+import MeshNode
+
+struct Init: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Make a node: its home, its keys, and our tables in the database.",
+    discussion: """
+      Without --link a new account is made, and this machine keeps its key. With --link this device joins the account \
+      of the device that printed the link: it dials, is certified, and returns when that is done.
+
+      Examples:
+        mesh init --database notes.db --account alice
+        mesh init --database notes.db --link mesh-device-… --adopt-schema
+        ssh first-machine mesh device invite | tail -1 | mesh init --database notes.db --link -
+      """)
+
+  @OptionGroup var home: HomeOption
+  @OptionGroup var json: JSONFlag
+
+  @Option(help: ArgumentHelp("The SQLite file; created if missing.", valueName: "path"))
+  var database: String
+
+  @Option(help: ArgumentHelp("A name for the new account; the user's name otherwise.", valueName: "name"))
+  var account: String?
+
+  @Option(help: ArgumentHelp("A name for this device; the host's name otherwise.", valueName: "name"))
+  var device: String?
+
+  @Option(help: ArgumentHelp("Join the account that printed this link; - reads it from standard input.", valueName: "link"))
+  var link: String?
+
+  @Flag(help: "With --link: create and track the account's tables that the database lacks.")
+  var adoptSchema = false
+
+  func validate() throws {
+    if link != nil, account != nil {
+      throw ValidationError("--account names a new account, and --link joins one that exists: give one of them.")
+    }
+    if adoptSchema, link == nil { throw ValidationError("--adopt-schema needs --link: a new account has no tables yet.") }
+    for (option, name) in [("--account", account), ("--device", device)] {
+      if let name, !Self.isName(name) {
+        throw ValidationError("\(option) takes 1 to \(Self.nameLimit) bytes without control characters.")
+      }
+    }
+  }
+
+  func run() async throws {
+    let options = try options()
+    let home = try Home.create(at: try home.path())
+    let lock = try home.lock(as: .verb)
+    defer { lock.release() }
+    let report = try await Progress.during(options.link == nil ? "making the node" : "joining") {
+      try await NodeFactory().initialize(options, home: home, lock: lock) { Output.note(printable($0)) }
+    }
+    if json.isOn { return try Output.json(report) }
+    show(report)
+  }
+
+  private func options() throws -> InitOptions {
+    InitOptions(
+      database: try Home.absolute(database),
+      accountName: account ?? Self.name(ProcessInfo.processInfo.environment["USER"], else: "account"),
+      deviceName: device ?? Self.name(ProcessInfo.processInfo.hostName, else: "device"),
+      link: try readLink(),
+      adoptSchema: adoptSchema)
+  }
+
+  /// Arguments are visible to other users of the machine; standard input is not.
+  private func readLink() throws -> String? {
+    guard link == "-" else { return link }
+    guard let line = readLine(), !line.isEmpty else { throw ValidationError("No link came on standard input.") }
+    return line
+  }
+
+  private func show(_ report: InitReport) {
+    var facts = [
+      ("home", report.home),
+      ("account", Output.named(report.account, report.accountName)),
+      ("device", Output.named(report.device, report.deviceName)),
+      ("database", report.database + (report.created ? " (created)" : "")),
+    ]
+    if !report.adopted.isEmpty { facts.append(("tables", report.adopted.joined(separator: ", "))) }
+    if !report.peers.isEmpty { facts.append(("peers", report.peers.joined(separator: ", "))) }
+    Output.facts(facts)
+    if report.joined {
+      Output.note("Joined. Next: mesh serve")
+    } else {
+      Output.note("Next: mesh track TABLE…, then mesh serve. Write down the recovery key: mesh account recovery")
+    }
+  }
+
+  /// Bytes of a name, as a certificate carries it.
+  private static let nameLimit = 64
+
+  private static func isName(_ text: String) -> Bool {
+    (1...nameLimit).contains(text.utf8.count) && text.unicodeScalars.allSatisfy(isPrintable)
+  }
+
+  private static func name(_ text: String?, else fallback: String) -> String {
+    text.flatMap { isName($0) ? $0 : nil } ?? fallback
+  }
+}

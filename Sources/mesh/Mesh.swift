@@ -1,0 +1,70 @@
+import ArgumentParser
+import Glibc
+import MeshNode
+
+/// The command line: a daemon and the verbs that make, ask and change a node.
+@main
+struct Mesh: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "mesh",
+    abstract: "Keeps SQLite databases on several machines equal, with no server between them.",
+    discussion: """
+      Every machine runs a node. A node holds an ordinary SQLite file; what any program writes to it is signed, \
+      encrypted and exchanged with the account's other devices.
+
+      On the first machine:
+        mesh init --database notes.db
+        mesh track notes
+        mesh serve
+      There, in a second terminal:
+        mesh device invite
+      On the second machine, with the line that was printed:
+        mesh init --database notes.db --link mesh-device-… --adopt-schema
+        mesh serve
+
+      Exit codes: 0 done; 1 the answer is no; 2 usage; 3 the daemon is needed and not accepting; 4 no member \
+      connected; 5 refused, with the reason.
+      """,
+    version: version,
+    subcommands: [
+      Init.self, Track.self, Untrack.self, Schema.self, Serve.self, Device.self, Account.self, Status.self, Peers.self,
+      Zones.self, Conflicts.self, Verify.self, Wait.self,
+    ])
+
+  static let version = "0.1.0"
+
+  static func main() async {
+    do {
+      let command = try await asyncParseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        var command = command
+        try command.run()
+      }
+    } catch {
+      leave(with: error)
+    }
+  }
+
+  /// Says why on standard error, and leaves with the exit status that fits.
+  private static func leave(with error: any Error) -> Never {
+    if let error = error as? any Refusing {
+      Output.complain(error.refusal)
+      Glibc.exit(error.refusal.exit.rawValue)
+    }
+    if error is CancellationError { Glibc.exit(ExitStatus.no.rawValue) }
+    let status = exitCode(for: error)
+    let message = fullMessage(for: error)
+    if status.isSuccess {
+      Output.print(message)
+      Glibc.exit(ExitStatus.done.rawValue)
+    }
+    if !message.isEmpty { Output.note(message) }
+    switch status {
+    // The parser's own number is that of sysexits.h.
+    case .validationFailure: Glibc.exit(ExitStatus.usage.rawValue)
+    default: Glibc.exit(error is ExitCode ? status.rawValue : ExitStatus.refused.rawValue)
+    }
+  }
+}

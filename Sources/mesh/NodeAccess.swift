@@ -1,0 +1,57 @@
+import MeshNode
+
+/// How a verb reaches the node of a home: through the daemon's socket while one runs, else by opening the home itself.
+struct NodeAccess {
+  enum Need {
+    /// The home alone will do.
+    case home
+    /// Only a running daemon can do it; the text says why.
+    case daemon(because: String)
+  }
+
+  let home: Home
+  var opening: any NodeOpening = NodeFactory()
+
+  /// A daemon that is starting, or a verb that is at work, is waited for so long. Opening a database after a crash
+  /// takes a second or two.
+  static let patience = Duration.seconds(10)
+
+  /// Between two looks at the socket and the lock.
+  private static let poll = Duration.milliseconds(50)
+
+  func withNode<Answer>(_ need: Need, _ body: (any NodeControl) async throws -> Answer) async throws -> Answer {
+    let deadline = ContinuousClock.now + Self.patience
+    while true {
+      let socket = home.path(of: .controlSocket)
+      if UnixSocket.isListening(at: socket) { return try await body(ControlClient(socket: socket)) }
+      if let lock = try lock(lastAttempt: ContinuousClock.now >= deadline) {
+        defer { lock.release() }
+        if case .daemon(let reason) = need { throw Self.daemonNeeded(reason) }
+        return try await body(opening.local(home: home, lock: lock))
+      }
+      try await Task.sleep(for: Self.poll)
+    }
+  }
+
+  /// Nil while somebody else has it and there is time left.
+  private func lock(lastAttempt: Bool) throws -> HomeLock? {
+    do throws(HomeError) {
+      return try home.lock(as: .verb)
+    } catch {
+      guard error.code == .locked else { throw error }
+      guard lastAttempt else { return nil }
+      guard let holder = error.holder, holder.purpose == .daemon else { throw error }
+      throw Refusal(
+        code: "daemon.notAccepting",
+        message: "The daemon (process \(holder.pid)) has \(home.path) and accepts no requests. See its log, or stop it: "
+          + "kill \(holder.pid)",
+        exit: .daemonNeeded)
+    }
+  }
+
+  private static func daemonNeeded(_ reason: String) -> Refusal {
+    Refusal(
+      code: "daemon.needed", message: "\(reason) No daemon runs on this home. Start it with mesh serve.",
+      exit: .daemonNeeded)
+  }
+}

@@ -1,0 +1,35 @@
+import ArgumentParser
+import FoundationEssentials
+import MeshNode
+
+/// Which node a verb is about; every verb takes it.
+struct HomeOption: ParsableArguments {
+  @Option(
+    name: .customLong("home"),
+    help: ArgumentHelp(
+      "The node's home directory.",
+      discussion: "Otherwise MESH_HOME, $XDG_STATE_HOME/mesh, or ~/.local/state/mesh.", valueName: "dir"))
+  var directory: String?
+
+  func path() throws -> String {
+    try Home.path(option: directory, environment: ProcessInfo.processInfo.environment)
+  }
+
+  func open() throws -> Home { try Home.open(at: try path()) }
+
+  func access() throws -> NodeAccess { NodeAccess(home: try open()) }
+}
+
+/// Every verb that prints facts takes it.
+struct JSONFlag: ParsableArguments {
+  @Flag(name: .customLong("json"), help: "Print one JSON object instead of text.")
+  var isOn = false
+}
+
+/// `verify` and `wait` take it.
+struct TimeoutOption: ParsableArguments {
+  @Option(
+    name: .customLong("timeout"), help: ArgumentHelp("How long to wait: 90s, 15m, 2h.", valueName: "duration"),
+    transform: Duration.init(text:))
+  var duration = ControlDefaults.timeout
+}

@@ -1,0 +1,37 @@
+import Glibc
+import MeshCore
+import MeshNode
+
+/// What a verb says: facts on standard output, everything else on standard error.
+enum Output {
+  /// One line, or several; they may be our words only, or have gone through `printable`.
+  static func print(_ text: String) { Swift.print(text) }
+
+  static func json(_ report: some Encodable) throws {
+    print(String(decoding: try ControlJSON.encode(report, pretty: true), as: UTF8.self))
+  }
+
+  static func note(_ text: String) {
+    let bytes = Array("\(text)\n".utf8)
+    _ = write(STDERR_FILENO, bytes, bytes.count)
+  }
+
+  /// A refusal may quote a peer's texts, so each of its lines is made harmless.
+  static func complain(_ refusal: Refusal) {
+    let lines = refusal.message.split(separator: "\n", omittingEmptySubsequences: false).map { printable(String($0)) }
+    note("mesh: " + lines.joined(separator: "\n      "))
+  }
+
+  /// Name and value, one pair a line, values aligned.
+  static func facts(_ facts: [(String, String)]) {
+    let width = facts.map(\.0.count).max() ?? 0
+    for (name, value) in facts {
+      print(name + String(repeating: " ", count: width - name.count + 2) + printable(value))
+    }
+  }
+
+  static func count(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
+
+  /// `name (id)` where there is a name.
+  static func named(_ id: String, _ name: String?) -> String { name.map { "\($0) (\(id))" } ?? id }
+}

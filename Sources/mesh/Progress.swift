@@ -1,0 +1,50 @@
+import MeshNode
+
+/// Tells a person that something takes its time, on standard error.
+enum Progress {
+  /// Nothing is said about what is done within a second.
+  private static let first = Duration.seconds(1)
+  /// Between lines after the first: often enough to see life, seldom enough for a log.
+  private static let interval = Duration.seconds(5)
+
+  /// Runs `work`, and prints a line with `detail` and the time passed as long as it goes on.
+  static func during<Answer: Sendable>(
+    _ what: String, detail: @escaping @Sendable () async -> String? = { nil },
+    _ work: @escaping @Sendable () async throws -> Answer
+  ) async throws -> Answer {
+    try await withThrowingTaskGroup(of: Answer?.self) { group in
+      group.addTask { try await work() }
+      group.addTask {
+        try await tell(what, detail)
+        return nil
+      }
+      defer { group.cancelAll() }
+      while let finished = try await group.next() {
+        if let answer = finished { return answer }
+      }
+      throw CancellationError()
+    }
+  }
+
+  private static func tell(_ what: String, _ detail: @Sendable () async -> String?) async throws {
+    let start = ContinuousClock.now
+    try await Task.sleep(for: first)
+    while true {
+      let more = await detail().map { ": \($0)" } ?? ""
+      let seconds = (ContinuousClock.now - start).components.seconds
+      try Task.checkCancellation()
+      Output.note("\(what), \(seconds) s\(more)")
+      try await Task.sleep(for: interval)
+    }
+  }
+
+  /// What the daemon has yet to receive and to send, for `during`.
+  static func behind(_ node: any NodeControl) async -> String? {
+    guard let status = try? await node.status() else { return nil }
+    let connected = status.peers.filter(\.connected)
+    let here = connected.reduce(0) { $0 + $1.behind.here }
+    let there = connected.reduce(0) { $0 + $1.behind.there }
+    return "\(Output.count(status.pending, "row", "rows")) pending, \(here) to receive, \(there) to send, "
+      + "\(Output.count(connected.count, "device", "devices")) connected"
+  }
+}

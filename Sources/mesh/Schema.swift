@@ -1,0 +1,44 @@
+import ArgumentParser
+import MeshCore
+import MeshNode
+
+struct Schema: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show what tables and columns the mesh knows and this file lacks.",
+    discussion: """
+      Records of a table that this file lacks are kept whole and shown once it is there. With --apply the tables and \
+      columns are created from their description and tracked.
+
+      Examples:
+        mesh schema
+        mesh schema --apply
+      """)
+
+  @OptionGroup var home: HomeOption
+  @OptionGroup var json: JSONFlag
+
+  @Flag(help: "Create what is missing, and track it.")
+  var apply = false
+
+  func run() async throws {
+    let apply = apply
+    let report = try await home.access().withNode(.home) { node in
+      try await Progress.during("looking at the schema") { try await node.schema(apply: apply) }
+    }
+    if json.isOn { return try Output.json(report) }
+    if report.missing.isEmpty { return Output.print("Nothing is missing: this file has all that the mesh knows.") }
+    for missing in report.missing { show(missing, applied: report.applied) }
+  }
+
+  private func show(_ missing: SchemaReport.Missing, applied: Bool) {
+    let columns = missing.columns.joined(separator: ", ")
+    let what = missing.exists ? "columns of \(missing.table): \(columns)" : "table \(missing.table) (\(columns))"
+    if let refusal = missing.refusal { return Output.facts([("refused", what), ("", refusal)]) }
+    Output.facts([(applied ? "created" : "missing", what)])
+    if !applied {
+      for statement in missing.statements {
+        for line in statement.split(separator: "\n") { Output.print("  " + printable(String(line))) }
+      }
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import FoundationEssentials
+import Logging
+import MeshNode
+import ServiceLifecycle
+
+struct Serve: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Run the node until it is told to stop.",
+    discussion: """
+      Captures what programs write to the database, listens for the account's other devices, dials those it knows, and \
+      answers the other verbs. SIGTERM and SIGINT end it in good order; SIGHUP makes it read config.toml again.
+
+      Examples:
+        mesh serve
+        mesh serve --listen 127.0.0.1:0
+        mesh serve --listen 0.0.0.0:7404 --advertise host.example:7404 --peer other.example:7404
+      """)
+
+  @OptionGroup var home: HomeOption
+
+  @Option(help: ArgumentHelp("Where to await peers; port 0 lets the system choose.", valueName: "host:port"))
+  var listen: HostPort?
+
+  @Option(help: ArgumentHelp("The address to tell other devices.", valueName: "host:port"))
+  var advertise: HostPort?
+
+  @Option(name: .customLong("peer"), help: ArgumentHelp("An address to dial; may be repeated.", valueName: "host:port"))
+  var peers: [HostPort] = []
+
+  func run() async throws {
+    let home = try home.open()
+    let lock = try await home.lock(as: .daemon, patience: NodeAccess.patience)
+    defer { lock.release() }
+    LoggingSystem.bootstrap(StreamLogHandler.standardError)
+    let logger = Logger(label: "mesh")
+    let options = ServeOptions(listen: listen, advertise: advertise, peers: peers)
+    let daemon = try await NodeFactory().daemon(home: home, lock: lock, options: options, logger: logger)
+    try await DaemonProcess(daemon: daemon, home: home, logger: logger).run()
+  }
+}

@@ -1,0 +1,130 @@
+import ArgumentParser
+import FoundationEssentials
+import MeshNode
+
+struct Status: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the state of this node.",
+    discussion: """
+      Works with and without a daemon; "running" tells which.
+
+      Examples:
+        mesh status
+        mesh status --json | jq .pending
+      """)
+
+  @OptionGroup var home: HomeOption
+  @OptionGroup var json: JSONFlag
+
+  func run() async throws {
+    let report = try await home.access().withNode(.home) { try await $0.status() }
+    if json.isOn { return try Output.json(report) }
+    show(report)
+  }
+
+  private func show(_ report: StatusReport) {
+    var facts = [
+      ("node", report.running ? "running" : "not running (mesh serve starts it)"),
+      ("account", Output.named(report.account, report.accountName)),
+      ("device", Output.named(report.device, report.deviceName)),
+      ("database", report.database),
+      ("pending", Output.count(report.pending, "row", "rows")),
+    ]
+    if let listen = report.listen { facts.append(("listening", listen)) }
+    for (reason, count) in report.held.sorted(by: { $0.key < $1.key }) { facts.append(("held", "\(count): \(reason)")) }
+    for alarm in report.alarms { facts.append(("alarm", alarm)) }
+    Output.facts(facts)
+    if !report.zones.isEmpty { Output.print("\n" + Zones.table(report.zones).text) }
+    if !report.peers.isEmpty { Output.print("\n" + Peers.table(report.peers).text) }
+  }
+}
+
+struct Peers: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the other devices and how far behind each is.",
+    discussion: """
+      HERE counts the change sets that the other has and this node lacks, THERE those that the other lacks. Needs the \
+      daemon: without it nobody is connected.
+
+      Example:
+        mesh peers --json
+      """)
+
+  @OptionGroup var home: HomeOption
+  @OptionGroup var json: JSONFlag
+
+  func run() async throws {
+    let need = NodeAccess.Need.daemon(because: "Only a running daemon is connected to peers.")
+    let report = try await home.access().withNode(need) { try await $0.peers() }
+    if json.isOn { return try Output.json(report) }
+    Output.print(report.peers.isEmpty ? "No other device is known yet." : Self.table(report.peers).text)
+  }
+
+  static func table(_ peers: [PeerReport]) -> TextTable {
+    var table = TextTable("PEER", "NAME", "ADDRESS", "CONNECTED", "HERE", "THERE", "LAST ERROR")
+    for peer in peers {
+      table.add(
+        peer.device ?? "?", peer.name ?? "", peer.address ?? "", peer.connected ? "yes" : "no", "\(peer.behind.here)",
+        "\(peer.behind.there)", peer.lastError ?? "")
+    }
+    return table
+  }
+}
+
+struct Zones: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the zones this node takes part in.",
+    discussion: """
+      Two devices with the same vector of a zone have the same digest; --json has both.
+
+      Example:
+        mesh zones --json
+      """)
+
+  @OptionGroup var home: HomeOption
+  @OptionGroup var json: JSONFlag
+
+  func run() async throws {
+    let report = try await home.access().withNode(.home) { try await $0.zones() }
+    if json.isOn { return try Output.json(report) }
+    Output.print(report.zones.isEmpty ? "No zone yet." : Self.table(report.zones).text)
+  }
+
+  static func table(_ zones: [ZoneReport]) -> TextTable {
+    var table = TextTable("ZONE", "NAME", "ROLE", "RECORDS", "CHANGE SETS", "DIGEST")
+    for zone in zones {
+      let changeSets = zone.vector.values.reduce(0) { $0 &+ $1 }
+      table.add(zone.id, zone.name, zone.role.rawValue, "\(zone.records)", "\(changeSets)", String(zone.digest.prefix(16)))
+    }
+    return table
+  }
+}
+
+struct Conflicts: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the values that lost against a concurrent one.",
+    discussion: """
+      Two devices wrote the same column of the same record, neither having seen the other's value. The later one is in \
+      the table; the other is kept here.
+
+      Example:
+        mesh conflicts --json
+      """)
+
+  @OptionGroup var home: HomeOption
+  @OptionGroup var json: JSONFlag
+
+  func run() async throws {
+    let report = try await home.access().withNode(.home) { try await $0.conflicts() }
+    if json.isOn { return try Output.json(report) }
+    if report.conflicts.isEmpty { return Output.print("No conflicts.") }
+    var table = TextTable("FOUND", "TABLE", "KEY", "COLUMN", "KEPT", "BY", "LOST", "BY")
+    for conflict in report.conflicts {
+      let (winner, loser) = (conflict.winner, conflict.loser)
+      table.add(
+        conflict.found.ISO8601Format(), conflict.table, "\(conflict.key)", conflict.column, "\(winner.value)",
+        winner.deviceName ?? winner.device, "\(loser.value)", loser.deviceName ?? loser.device)
+    }
+    Output.print(table.text)
+  }
+}

@@ -1,0 +1,25 @@
+import MeshCore
+
+/// Rows under a header, columns aligned to the left, every cell fit for a terminal.
+struct TextTable {
+  private var rows: [[String]]
+
+  init(_ header: String...) { rows = [header] }
+
+  mutating func add(_ cells: String...) { rows.append(cells.map { printable($0, limit: Self.cellLimit) }) }
+
+  /// Without line break at the end, and without spaces at the ends of lines.
+  var text: String {
+    let columns = rows.map(\.count).max() ?? 0
+    let widths = (0..<columns).map { column in rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0 }
+    return rows.map { row in
+      let padded = zip(row, widths).map { cell, width in cell + String(repeating: " ", count: width - cell.count) }
+      var line = padded.joined(separator: "  ")
+      while line.last == " " { line.removeLast() }
+      return line
+    }.joined(separator: "\n")
+  }
+
+  /// Characters: a displayed id fits, and a long text does not push the other columns away.
+  static let cellLimit = 80
+}

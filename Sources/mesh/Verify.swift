@@ -1,0 +1,87 @@
+import ArgumentParser
+import MeshNode
+
+struct Verify: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Check that every connected device has the same rows.",
+    discussion: """
+      Waits until the vectors are equal, then compares digests. Exit code 0: all equal; 1: unequal, or not in time; \
+      4: no device is connected.
+
+      Examples:
+        mesh verify
+        mesh verify --timeout 5m --json
+      """)
+
+  @OptionGroup var home: HomeOption
+  @OptionGroup var json: JSONFlag
+  @OptionGroup var timeout: TimeoutOption
+
+  func run() async throws {
+    let timeout = timeout.duration
+    let need = NodeAccess.Need.daemon(because: "Only a running daemon is connected to the devices to compare with.")
+    let report = try await home.access().withNode(need) { node in
+      try await Progress.during("waiting for equal vectors", detail: { await Progress.behind(node) }) {
+        try await node.verify(timeout: timeout)
+      }
+    }
+    if json.isOn { try Output.json(report) } else { show(report) }
+    if !report.equal { throw ExitCode(ExitStatus.no.rawValue) }
+  }
+
+  private func show(_ report: VerifyReport) {
+    var table = TextTable("ZONE", "DEVICE", "ANSWER", "HERE", "THERE")
+    for comparison in report.comparisons {
+      let answer =
+        switch comparison.outcome {
+        case .equal: "equal"
+        case .unequal: "UNEQUAL"
+        case .notInTime: "not in time"
+        }
+      table.add(
+        comparison.zone, comparison.name ?? comparison.device, answer, String(comparison.here.prefix(16)),
+        String((comparison.there ?? "").prefix(16)))
+    }
+    Output.print(table.text)
+  }
+}
+
+struct Wait: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Wait until every connected device has everything.",
+    discussion: """
+      Exit code 0: nothing is pending and every connected device has acknowledged all; 1: not in time, with what is \
+      missing; 4: no device is connected.
+
+      Examples:
+        sqlite3 notes.db "insert into notes values ('n1', 'milk')" && mesh wait
+        mesh wait --timeout 10m
+      """)
+
+  @OptionGroup var home: HomeOption
+  @OptionGroup var json: JSONFlag
+  @OptionGroup var timeout: TimeoutOption
+
+  func run() async throws {
+    let timeout = timeout.duration
+    let need = NodeAccess.Need.daemon(because: "Only a running daemon sends and receives.")
+    let report = try await home.access().withNode(need) { node in
+      try await Progress.during("waiting", detail: { await Progress.behind(node) }) {
+        try await node.wait(timeout: timeout)
+      }
+    }
+    if json.isOn { try Output.json(report) } else { show(report) }
+    if !report.complete { throw ExitCode(ExitStatus.no.rawValue) }
+  }
+
+  private func show(_ report: WaitReport) {
+    if report.complete { return Output.print("Every connected device has everything.") }
+    if report.pending > 0 { Output.print("\(Output.count(report.pending, "row", "rows")) captured and not flushed yet.") }
+    guard !report.missing.isEmpty else { return }
+    var table = TextTable("DEVICE", "ZONE", "TO RECEIVE", "TO SEND")
+    for missing in report.missing {
+      table.add(missing.name ?? missing.device, missing.zone, "\(missing.behind.here)", "\(missing.behind.there)")
+    }
+    Output.print(table.text)
+  }
+}

@@ -1,0 +1,82 @@
+import MeshNode
+import Testing
+
+@Suite struct ConfigurationTests {
+  private let path = "/home/config.toml"
+  private let peer = HostPort(host: "10.0.0.2", port: 7404)
+
+  private func message(_ toml: String) -> String? {
+    do {
+      _ = try Configuration(toml: toml, path: path)
+      return nil
+    } catch {
+      #expect(error.code == .configuration)
+      return error.message
+    }
+  }
+
+  @Test func whatIsWrittenIsReadAgain() throws {
+    let all = Configuration(
+      database: "/data/od\"d\\ \u{7}né.db", listen: HostPort(host: "::1", port: 0),
+      advertise: HostPort(host: "host.example", port: 7404), peers: [peer, HostPort(host: "b", port: 1)])
+    #expect(try Configuration(toml: all.toml, path: path) == all)
+    let least = Configuration(database: "/n.db")
+    #expect(try Configuration(toml: least.toml, path: path) == least)
+    #expect(try Configuration(toml: "database = '/n.db'", path: path) == least)
+  }
+
+  @Test(arguments: [
+    ("database = '/n'\n\n# a comment\nlisten_on = 'x'\n", "line 4: “listen_on” is not a key"),
+    ("database = '/n'\n'Peers' = []\n", "line 2: “Peers” is not a key"),
+    ("database = '/n'\n[peers2]\nlisten = 'a:1'\n", "line 2: “peers2” is not a key"),
+    ("database = \"\"\"\n/n\"\"\"\nx.listen = 'a:1'\n", "line 3: “x” is not a key"),
+    ("listen = 'a:1'\n", "“database” is missing"),
+    ("database = 'notes.db'\n", "line 1: “database” must be a path from the root"),
+    ("database = 7\n", "line 1: “database” must be a text"),
+    ("database = '/n'\nlisten = '1.2.3.4'\n", "line 2: “listen” has “1.2.3.4”, which is not HOST:PORT"),
+    ("database = '/n'\npeers = 'a:1'\n", "line 2: “peers” must be a list"),
+    ("database = '/n'\npeers = ['a:1',\n 'b']\n", "line 2: “peers” has “b”, which is not HOST:PORT"),
+    ("database = '/n'\n\npeers = [\n", "/home/config.toml, line "),
+  ])
+  func whatIsWrongIsNamedWithItsLine(toml: String, part: String) throws {
+    #expect(try #require(self.message(toml)).contains(part))
+  }
+
+  @Test(arguments: [
+    ("peers = []\n", "peers = [\"10.0.0.2:7404\"]\n"),
+    ("peers = ['a:1']", "peers = ['a:1', \"10.0.0.2:7404\"]"),
+    ("peers = ['a:1',]", "peers = ['a:1', \"10.0.0.2:7404\"]"),
+    (
+      "peers = [ # where they are\n  'a:1', # at home ]\n  'b:2' # away\n] # end\n",
+      "peers = [ # where they are\n  'a:1', # at home ]\n  'b:2', \"10.0.0.2:7404\" # away\n] # end\n"
+    ),
+    ("\"peers\" = [ \"a:1\" ]\r\n", "\"peers\" = [ \"a:1\", \"10.0.0.2:7404\" ]\r\n"),
+    ("# peers = ['old:1']\n", "# peers = ['old:1']\npeers = [\"10.0.0.2:7404\"]\n"),
+    ("# no line break at the end", "# no line break at the end\npeers = [\"10.0.0.2:7404\"]\n"),
+    ("peers = ['10.0.0.2:7404'] # known\n", "peers = ['10.0.0.2:7404'] # known\n"),
+  ])
+  func addingAPeerTouchesNothingElse(before: String, after: String) throws {
+    let head = "# mine\ndatabase = '/n' # [ here\n"
+    #expect(try Configuration.adding([peer, peer], to: head + before, path: path) == head + after)
+  }
+
+  @Test func addingToTheFileKeepsItsComments() async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      try home.write(.configuration, Array("database = '/n' # mine\npeers = ['a:1'] # yours\n".utf8))
+      try home.addPeers([peer])
+      let text = String(decoding: try home.read(.configuration), as: UTF8.self)
+      #expect(text == "database = '/n' # mine\npeers = ['a:1', \"10.0.0.2:7404\"] # yours\n")
+    }
+  }
+
+  @Test(arguments: ["a:1", "10.0.0.1:65535", "[::1]:0", "[2001:db8::1]:7404", "host.example:80"])
+  func anAddressIsReadAndWritten(text: String) {
+    #expect(HostPort(text)?.description == text)
+  }
+
+  @Test(arguments: ["", ":1", "a", "a:", "a:65536", "a:-1", "::1:80", "[::1]", "[a]:1", "a b:1", "a:1:2", "a:+1", "é:1", "[::1:2"])
+  func whatIsNoAddressIsRefused(text: String) {
+    #expect(HostPort(text) == nil)
+  }
+}

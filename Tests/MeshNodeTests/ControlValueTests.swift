@@ -1,0 +1,62 @@
+import Foundation
+import MeshCore
+import MeshNode
+import Testing
+
+@Suite struct ControlValueTests {
+  @Test(arguments: [("0s", 0), ("90s", 90), ("15m", 900), ("2h", 7_200), ("7d", 604_800), ("365d", 31_536_000)])
+  func aDurationIsANumberAndAUnit(text: String, seconds: Int) throws {
+    #expect(try Duration(text: text) == .seconds(seconds))
+  }
+
+  @Test(arguments: ["", "s", "10", "-1s", "+1s", "1.5h", "1h30m", "1w", " 1s", "99999999999999999999s"])
+  func whatIsNoDurationIsRefused(text: String) {
+    #expect(throws: DurationTextError(code: .malformed)) { try Duration(text: text) }
+  }
+
+  @Test(arguments: ["366d", "31536001s", "9223372036854775807d"])
+  func aDurationOverAYearIsRefused(text: String) {
+    #expect(throws: DurationTextError(code: .tooLong)) { try Duration(text: text) }
+  }
+
+  @Test func aPeersTextCannotPlayTricks() {
+    #expect(printable("laptop é 👩‍👩‍👧 日本") == "laptop é 👩‍👩‍👧 日本")
+    #expect(printable("a\u{1b}[31mb\u{202e}c\u{2066}d\ne\u{9b}f\u{feff}") == "a\u{fffd}[31mb\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f\u{fffd}")
+    #expect(printable("abcdef", limit: 4) == "abc…")
+    #expect(printable("abcd", limit: 4) == "abcd")
+  }
+
+  @Test func jsonIsSortedAndLossless() throws {
+    let report = ZoneReport(
+      id: "zone-1", name: "a\u{202e}b\u{9b}\u{e0001}/c", owner: "account-1", role: .readWrite, records: 3,
+      vector: ["b": 2, "a": .max], digest: "00ff")
+    let text = String(decoding: try ControlJSON.encode(report), as: UTF8.self)
+    #expect(
+      text == """
+        {"digest":"00ff","id":"zone-1","name":"a\\u202eb\\u009b\\udb40\\udc01/c","owner":"account-1","records":3,\
+        "role":"readWrite","vector":{"a":18446744073709551615,"b":2}}
+        """)
+    #expect(try ControlJSON.decode(ZoneReport.self, from: Array(text.utf8)) == report)
+  }
+
+  @Test func whatIsNotKnownIsNull() throws {
+    let report = PeerReport(
+      device: nil, account: nil, name: nil, address: "a:1", connected: false, behind: .init(here: 0, there: 0),
+      lastError: nil)
+    let json = try ControlJSON.encode(report)
+    let text = String(decoding: json, as: UTF8.self)
+    #expect(text.contains("\"device\":null"))
+    #expect(text.contains("\"lastError\":null"))
+    #expect(try ControlJSON.decode(PeerReport.self, from: json) == report)
+  }
+
+  @Test(arguments: [
+    (ReportedValue.null, "null"), (.integer(.min), "-9223372036854775808"), (.real(1.5), "1.5"), (.text("é"), "\"é\""),
+    (.blob([0, 255]), "{\"blob\":\"00ff\"}"), (.blob([]), "{\"blob\":\"\"}"),
+  ])
+  func aValueHasItsForm(value: ReportedValue, json: String) throws {
+    let bytes = try ControlJSON.encode(value)
+    #expect(String(decoding: bytes, as: UTF8.self) == json)
+    #expect(try ControlJSON.decode(ReportedValue.self, from: bytes) == value)
+  }
+}

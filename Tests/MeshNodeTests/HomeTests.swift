@@ -1,0 +1,151 @@
+import Foundation
+import MeshNode
+import Testing
+
+@Suite struct HomeTests {
+  private func code(_ body: () throws -> Void) -> HomeError.Code? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return (error as? HomeError)?.code
+    }
+  }
+
+  @Test func aNewHomeIsPrivateAndKeepsWhatIsWritten() async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/state/mesh/")
+      #expect(home.path == "\(root)/state/mesh")
+      try home.write(.deviceKey, [1, 2, 3])
+      try home.write(.zone(id: "zone-abc"), [4])
+      try home.write(.accountState, [5], mode: 0o644)
+      try home.write(Configuration(database: "/data/notes.db"))
+      #expect(try mode(of: home.path) == 0o700)
+      #expect(try mode(of: home.path(of: .deviceKey)) == 0o600)
+      #expect(try mode(of: home.path(of: .zone(id: "zone-abc"))) == 0o600)
+      let opened = try Home.open(at: home.path)
+      #expect(try opened.read(.deviceKey) == [1, 2, 3])
+      #expect(try opened.zones() == ["zone-abc"])
+      #expect(try opened.configuration().database == "/data/notes.db")
+      try opened.write(.deviceKey, [9])
+      #expect(try opened.read(.deviceKey) == [9])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).allSatisfy { !$0.hasSuffix(".new") })
+    }
+  }
+
+  @Test func aHomeIsCompleteOnceItIsConfigured() async throws {
+    try await withTemporaryDirectory { root in
+      let path = "\(root)/home"
+      #expect(code { _ = try Home.open(at: path) } == .missing)
+      let home = try Home.create(at: path)
+      try home.write(.deviceKey, [1])
+      #expect(code { _ = try Home.open(at: path) } == .unfinished)
+      #expect(code { _ = try Home.create(at: path) } == nil)
+      try home.write(Configuration(database: "/x.db"))
+      #expect(code { _ = try Home.open(at: path) } == nil)
+      #expect(code { _ = try Home.create(at: path) } == .exists)
+    }
+  }
+
+  @Test(arguments: [0o750, 0o705, 0o777])
+  func aHomeThatOthersCanEnterIsRefusedWithItsMending(mode: Int) async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      try home.write(Configuration(database: "/x.db"))
+      try setMode(mode, of: home.path)
+      let error = #expect(throws: HomeError.self) { try Home.open(at: home.path) }
+      #expect(error?.code == .permissions)
+      #expect(error?.message.hasSuffix("chmod 700 \(home.path)") == true)
+    }
+  }
+
+  @Test(arguments: [HomeFile.deviceKey, .accountKey, .recoveryKey, .zone(id: "zone-1")])
+  func aKeyThatOthersCanReadIsRefusedWithItsMending(file: HomeFile) async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      try home.write(file, [1])
+      try home.write(Configuration(database: "/x.db"))
+      try setMode(0o640, of: home.path(of: file))
+      for attempt in [{ _ = try Home.open(at: home.path) }, { _ = try home.read(file) }] {
+        let error = #expect(throws: HomeError.self) { try attempt() }
+        #expect(error?.code == .permissions)
+        #expect(error?.message.hasSuffix("chmod 600 \(home.path(of: file))") == true)
+      }
+    }
+  }
+
+  @Test func symbolicLinksAreRefused() async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      try home.write(Configuration(database: "/x.db"))
+      try FileManager.default.createSymbolicLink(atPath: "\(root)/link", withDestinationPath: home.path)
+      #expect(code { _ = try Home.open(at: "\(root)/link") } == .symlink)
+      try FileManager.default.createSymbolicLink(
+        atPath: home.path(of: .accountState), withDestinationPath: home.path(of: .configuration))
+      #expect(code { _ = try home.read(.accountState) } == .symlink)
+      #expect(code { try home.write(.accountState, [1]) } == .symlink)
+      try FileManager.default.createSymbolicLink(atPath: home.path(of: .deviceKey), withDestinationPath: "/dev/null")
+      #expect(code { _ = try Home.open(at: home.path) } == .symlink)
+    }
+  }
+
+  @Test(arguments: ["", "../device.key", "a/b", "Zone", "zone.1", String(repeating: "z", count: 129)])
+  func aZoneFileIsNamedByAnId(id: String) async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      #expect(code { try home.write(.zone(id: id), [1]) } == .name)
+      #expect(code { _ = try home.read(.zone(id: id)) } == .name)
+    }
+  }
+
+  @Test func aFileThatIsNotThereIsSaidToBeMissing() async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      #expect(code { _ = try home.read(.highWater) } == .fileMissing)
+      #expect(try !home.exists(.highWater))
+      #expect(code { try home.remove(.highWater) } == nil)
+    }
+  }
+
+  @Test func aPathTooLongForTheSocketIsRefusedBeforeAnythingIsMade() async throws {
+    try await withTemporaryDirectory { root in
+      let path = "\(root)/" + String(repeating: "h", count: 100)
+      #expect(code { _ = try Home.create(at: path) } == .name)
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+  }
+
+  @Test func theLockNamesItsHolderAndIsGivenBack() async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      let lock = try home.lock(as: .daemon)
+      let error = #expect(throws: HomeError.self) { try home.lock(as: .verb) }
+      #expect(error?.code == .locked)
+      #expect(error?.holder == HomeLock.Holder(pid: getpid(), purpose: .daemon))
+      #expect(error?.message.contains("\(getpid())") == true)
+      lock.release()
+      try home.lock(as: .verb).release()
+    }
+  }
+
+  @Test func aDaemonWaitsForAVerbAndNotForADaemon() async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      let verb = try home.lock(as: .verb)
+      async let waiting = home.lock(as: .daemon, patience: .seconds(30))
+      verb.release()
+      let daemon = try await waiting
+      await #expect(throws: HomeError.self) { try await home.lock(as: .daemon, patience: .seconds(3_600)) }
+      daemon.release()
+    }
+  }
+
+  @Test func theHomeIsFoundInItsOrder() throws {
+    let all = ["MESH_HOME": "/m", "XDG_STATE_HOME": "/x", "HOME": "/h"]
+    #expect(try Home.path(option: "/o/./a//", environment: all) == "/o/a")
+    #expect(try Home.path(option: nil, environment: all) == "/m")
+    #expect(try Home.path(option: nil, environment: ["MESH_HOME": "", "XDG_STATE_HOME": "/x"]) == "/x/mesh")
+    #expect(try Home.path(option: nil, environment: ["XDG_STATE_HOME": "x", "HOME": "/h"]) == "/h/.local/state/mesh")
+    #expect(code { _ = try Home.path(option: nil, environment: [:]) } == .name)
+  }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import MeshNode
+
+/// A node with fixed answers, which says in `notes` what reached it.
+struct StubNode: NodeControl {
+  static let when = Date(timeIntervalSince1970: 1_790_000_000)
+
+  static let peer = PeerReport(
+    device: "device-2", account: "account-1", name: "laptop", address: "127.0.0.1:1", connected: true,
+    behind: .init(here: 1, there: 2), lastError: nil)
+  static let zone = ZoneReport(
+    id: "zone-1", name: "private", owner: "account-1", role: .owner, records: 7, vector: ["device-1.1": 3], digest: "ab")
+
+  func status() async throws -> StatusReport {
+    StatusReport(
+      running: true, account: "account-1", accountName: "alice", device: "device-1", deviceName: "tower",
+      instance: nil, database: "/n.db", listen: "127.0.0.1:7404", pending: 4, held: ["parent missing": 2],
+      zones: [Self.zone], peers: [Self.peer])
+  }
+
+  func conflicts() async throws -> ConflictsReport {
+    let side = ConflictReport.Side(value: .text("milk"), device: "device-1", deviceName: nil, written: Self.when)
+    return ConflictsReport(conflicts: [
+      ConflictReport(
+        zone: "zone-1", table: "notes", key: .text("n1"), column: "title", winner: side, loser: side, found: Self.when)
+    ])
+  }
+
+  func verify(timeout: Duration) async throws -> VerifyReport { throw Refusal.noMember }
+
+  /// Never in time, unless it is told to stop; then with what is missing.
+  func wait(timeout: Duration) async throws -> WaitReport {
+    try await Task.sleep(for: timeout)
+    return WaitReport(pending: 1, missing: [])
+  }
+
+  func track(_ request: TrackRequest) async throws -> TrackReport {
+    TrackReport(
+      tables: request.tables.map { .init(name: $0, isPrivate: false, rows: request.integerKeys ? 1 : 0) }
+        + request.privateTables.map { .init(name: $0, isPrivate: true, rows: 0) })
+  }
+
+  func untrack(_ tables: [String]) async throws -> UntrackReport { UntrackReport(tables: tables) }
+
+  func schema(apply: Bool) async throws -> SchemaReport { SchemaReport(applied: apply, missing: []) }
+
+  func deviceInvite(expires: Duration) async throws -> InviteReport {
+    InviteReport(link: "mesh-device-x", expires: Self.when.addingTimeInterval(expires.inSeconds), addresses: ["a:1"])
+  }
+
+  func deviceList() async throws -> DevicesReport {
+    DevicesReport(devices: [.init(device: "device-1", name: "tower", isThis: true, certified: Self.when, revoked: nil)])
+  }
+
+  func deviceRevoke(_ device: String) async throws -> RevokeReport {
+    guard device == "device-2" else {
+      throw Refusal(code: "device.unknown", message: "No device is called \(device).\nSee mesh device list.")
+    }
+    return RevokeReport(device: device, name: "laptop", revoked: Self.when, zones: ["zone-1"])
+  }
+
+  func accountShow() async throws -> AccountReport {
+    struct Surprise: Error { let secret = "row value" }
+    throw Surprise()
+  }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import MeshNode
+import Testing
+
+@Suite struct CommandLineTests {
+  static let verbs: [[String]] = [
+    ["init"], ["track"], ["untrack"], ["schema"], ["serve"], ["device"], ["device", "invite"], ["device", "list"],
+    ["device", "revoke"], ["account"], ["account", "show"], ["account", "recovery"], ["status"], ["peers"], ["zones"],
+    ["conflicts"], ["verify"], ["wait"],
+  ]
+
+  @Test func theVersionIsPrinted() async throws {
+    try await MeshProcess.scope { mesh in
+      let finished = try await mesh.run("--version")
+      #expect(finished.status == 0)
+      #expect(finished.stdout.split(separator: ".").count == 3)
+      #expect(finished.stderr.isEmpty)
+    }
+  }
+
+  @Test(arguments: [[]] + verbs)
+  func everyVerbHasHelpWithExamples(verb: [String]) async throws {
+    try await MeshProcess.scope { mesh in
+      let finished = try await mesh.run(verb + ["--help"])
+      #expect(finished.status == 0)
+      #expect(finished.stdout.contains("mesh \(verb.joined(separator: " "))"))
+      #expect(finished.stdout.contains("OVERVIEW: "))
+      #expect(verb.isEmpty || finished.stdout.contains("Example"))
+    }
+  }
+
+  @Test(arguments: [
+    ["nonsense"], ["status", "--nonsense"], ["init"], ["init", "--database"], ["track"], ["untrack"],
+    ["init", "--database", "x.db", "--adopt-schema"], ["init", "--database", "x.db", "--link", "-"],
+    ["init", "--database", "x.db", "--link", "l", "--account", "a"], ["init", "--database", "x.db", "--device", "a\u{1b}b"],
+    ["serve", "--listen", "7404"], ["serve", "--peer", "host"], ["serve", "--json"], ["device", "revoke"],
+    ["device", "invite", "--expires", "15"], ["verify", "--timeout", "soon"], ["wait", "--timeout", "400d"],
+    ["account", "recovery", "--json"],
+  ])
+  func argumentsThatMakeNoSenseAreUsage(arguments: [String]) async throws {
+    try await MeshProcess.scope { mesh in
+      let finished = try await mesh.run(arguments)
+      #expect(finished.status == ExitStatus.usage.rawValue)
+      #expect(finished.stdout.isEmpty)
+      #expect(finished.stderr.contains("Error: "))
+      #expect(!FileManager.default.fileExists(atPath: mesh.home))
+    }
+  }
+
+  @Test func aDurationThatIsNoneIsExplained() async throws {
+    try await MeshProcess.scope { mesh in
+      let finished = try await mesh.run("wait", "--timeout", "soon")
+      #expect(finished.stderr.contains("A duration is a whole number and its unit: 90s, 15m, 2h or 7d."))
+    }
+  }
+}

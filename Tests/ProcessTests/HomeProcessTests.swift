@@ -1,0 +1,106 @@
+import Foundation
+import MeshNode
+import Testing
+
+/// What a home alone decides, without a node behind it.
+@Suite struct HomeProcessTests {
+  private func makeHome(_ mesh: MeshProcess) throws -> Home {
+    let home = try Home.create(at: mesh.home)
+    try home.write(.deviceKey, [1])
+    try home.write(Configuration(database: mesh.database))
+    return home
+  }
+
+  @Test(arguments: CommandLineTests.verbs.filter { !["init", "device", "account"].contains($0.last) })
+  func withoutAHomeEveryVerbSaysHowToMakeOne(verb: [String]) async throws {
+    try await MeshProcess.scope { mesh in
+      let argument = ["track", "untrack", "revoke"].contains(verb.last) ? ["x"] : []
+      let finished = try await mesh.run(verb + argument)
+      #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(finished.stderr.contains("There is no node's home at \(mesh.home)"))
+      #expect(finished.stderr.contains("mesh init"))
+      #expect(finished.stdout.isEmpty)
+    }
+  }
+
+  @Test(arguments: [
+    ["peers"], ["verify"], ["wait"], ["device", "invite"], ["device", "revoke", "laptop"],
+  ])
+  func whatNeedsTheDaemonSaysSo(verb: [String]) async throws {
+    try await MeshProcess.scope { mesh in
+      _ = try makeHome(mesh)
+      let finished = try await mesh.run(verb)
+      #expect(finished.status == ExitStatus.daemonNeeded.rawValue)
+      #expect(finished.stderr.contains("No daemon runs on this home. Start it with mesh serve."))
+    }
+  }
+
+  @Test func theHomeOptionWinsOverTheEnvironment() async throws {
+    try await MeshProcess.scope { mesh in
+      let finished = try await mesh.run("status", "--home", "\(mesh.directory)/elsewhere")
+      #expect(finished.stderr.contains("\(mesh.directory)/elsewhere"))
+    }
+  }
+
+  @Test(arguments: ["status", "serve", "peers"])
+  func aHomeThatOthersCanReadIsRefused(verb: String) async throws {
+    try await MeshProcess.scope { mesh in
+      let home = try makeHome(mesh)
+      let key = home.path(of: .deviceKey)
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: key)
+      let finished = try await mesh.run(verb)
+      #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(finished.stderr.contains("chmod 600 \(key)"))
+    }
+  }
+
+  @Test func aSecondDaemonNamesTheFirst() async throws {
+    try await MeshProcess.scope { mesh in
+      let lock = try makeHome(mesh).lock(as: .daemon)
+      let finished = try await mesh.run("serve")
+      #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(finished.stderr.contains("A daemon (process \(getpid())) serves \(mesh.home)"))
+      lock.release()
+    }
+  }
+
+  @Test func initRefusesAHomeThatIsComplete() async throws {
+    try await MeshProcess.scope { mesh in
+      _ = try makeHome(mesh)
+      let finished = try await mesh.run("init", "--database", mesh.database)
+      #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(finished.stderr.contains("is a node's home already"))
+    }
+  }
+
+  @Test func initRefusesAHomeThatAnotherProcessMakes() async throws {
+    try await MeshProcess.scope { mesh in
+      let lock = try Home.create(at: mesh.home).lock(as: .verb)
+      let finished = try await mesh.run("init", "--database", mesh.database)
+      #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(finished.stderr.contains("process \(getpid())"))
+      lock.release()
+    }
+  }
+
+  @Test func theRecoveryKeyIsKeptUntilItIsConfirmedAndThenGone() async throws {
+    try await MeshProcess.scope { mesh in
+      let home = try makeHome(mesh)
+      try home.write(.accountKey, [1])
+      try home.write(.recoveryKey, Array("recovery-abc\n".utf8))
+      let asked = try await mesh.run("account", "recovery", input: "no\n")
+      #expect(asked.status == ExitStatus.no.rawValue)
+      #expect(asked.stdout == "recovery-abc\n")
+      let unanswered = try await mesh.run("account", "recovery")
+      #expect(unanswered.status == ExitStatus.no.rawValue)
+      let confirmed = try await mesh.run("account", "recovery", input: "written\n")
+      #expect(confirmed.status == ExitStatus.done.rawValue)
+      #expect(confirmed.stdout == "recovery-abc\n")
+      #expect(try !home.exists(.recoveryKey))
+      let late = try await mesh.run("account", "recovery", "--yes")
+      #expect(late.status == ExitStatus.refused.rawValue)
+      #expect(late.stdout.isEmpty)
+      #expect(late.stderr.contains("has been shown and erased"))
+    }
+  }
+}

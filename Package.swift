@@ -118,7 +118,11 @@ let package = Package(
     .testTarget(name: "SimulationTests", dependencies: ["MeshCore", "MeshTesting"], swiftSettings: strict),
     .testTarget(
       name: "MeshNodeTests",
-      dependencies: ["MeshCore", "MeshNode", .product(name: "Logging", package: "swift-log")],
+      dependencies: [
+        "MeshCore", "MeshNode",
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
       swiftSettings: strict),
     .testTarget(name: "ProcessTests", dependencies: ["MeshCore", "MeshNode"], swiftSettings: strict),
   ],

@@ -25,7 +25,8 @@ struct Account: AsyncParsableCommand {
     func run() async throws {
       let report = try await home.access().withNode(.home) { try await $0.accountShow() }
       if json.isOn { return try Output.json(report) }
-      let key = report.holdsAccountKey ? "here" : report.keyHolder.map { "on \($0)" } ?? "on the machine that made the account"
+      let key =
+        report.holdsAccountKey ? "here" : report.keyHolder.map { "on \($0)" } ?? "on the machine that made the account"
       Output.facts([
         ("account", Output.named(report.account, report.name)),
         ("this device", Output.named(report.device, report.deviceName)),

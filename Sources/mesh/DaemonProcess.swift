@@ -22,8 +22,14 @@ struct DaemonProcess {
       notification.ready()
     }
     let reload = ReloadOnHangup(reload: daemon.reload, logger: logger)
+    // A service that ends or fails takes the others with it in good order; its error is thrown when all have stopped.
+    let services = (daemon.services + [reload, control]).map {
+      ServiceGroupConfiguration.ServiceConfiguration(
+        service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
+        failureTerminationBehavior: .gracefullyShutdownGroup)
+    }
     var configuration = ServiceGroupConfiguration(
-      services: daemon.services + [reload, control], gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet)
+      services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet)
     configuration.maximumGracefulShutdownDuration = Self.stopLimit
     configuration.maximumCancellationDuration = Self.cancelLimit
     let group = ServiceGroup(configuration: configuration)

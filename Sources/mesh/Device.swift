@@ -40,7 +40,9 @@ struct Device: AsyncParsableCommand {
         because: "A link holds the addresses of the running daemon, and the daemon answers whoever brings it.")
       let report = try await home.access().withNode(need) { try await $0.deviceInvite(expires: expires) }
       if json.isOn { return try Output.json(report) }
-      Output.facts([("works until", report.expires.ISO8601Format()), ("dials", report.addresses.joined(separator: ", "))])
+      Output.facts([
+        ("works until", report.expires.ISO8601Format()), ("dials", report.addresses.joined(separator: ", ")),
+      ])
       Output.print("On the new device: mesh init --database PATH --link LINK, where LINK is")
       Output.print(report.link)
     }

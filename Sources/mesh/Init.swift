@@ -29,7 +29,8 @@ struct Init: AsyncParsableCommand {
   @Option(help: ArgumentHelp("A name for this device; the host's name otherwise.", valueName: "name"))
   var device: String?
 
-  @Option(help: ArgumentHelp("Join the account that printed this link; - reads it from standard input.", valueName: "link"))
+  @Option(
+    help: ArgumentHelp("Join the account that printed this link; - reads it from standard input.", valueName: "link"))
   var link: String?
 
   @Flag(help: "With --link: create and track the account's tables that the database lacks.")
@@ -39,7 +40,9 @@ struct Init: AsyncParsableCommand {
     if link != nil, account != nil {
       throw ValidationError("--account names a new account, and --link joins one that exists: give one of them.")
     }
-    if adoptSchema, link == nil { throw ValidationError("--adopt-schema needs --link: a new account has no tables yet.") }
+    if adoptSchema, link == nil {
+      throw ValidationError("--adopt-schema needs --link: a new account has no tables yet.")
+    }
     for (option, name) in [("--account", account), ("--device", device)] {
       if let name, !Self.isName(name) {
         throw ValidationError("\(option) takes 1 to \(Self.nameLimit) bytes without control characters.")

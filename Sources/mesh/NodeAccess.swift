@@ -43,7 +43,8 @@ struct NodeAccess {
       guard let holder = error.holder, holder.purpose == .daemon else { throw error }
       throw Refusal(
         code: "daemon.notAccepting",
-        message: "The daemon (process \(holder.pid)) has \(home.path) and accepts no requests. See its log, or stop it: "
+        message:
+          "The daemon (process \(holder.pid)) has \(home.path) and accepts no requests. See its log, or stop it: "
           + "kill \(holder.pid)",
         exit: .daemonNeeded)
     }

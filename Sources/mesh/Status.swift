@@ -94,7 +94,8 @@ struct Zones: AsyncParsableCommand {
     var table = TextTable("ZONE", "NAME", "ROLE", "RECORDS", "CHANGE SETS", "DIGEST")
     for zone in zones {
       let changeSets = zone.vector.values.reduce(0) { $0 &+ $1 }
-      table.add(zone.id, zone.name, zone.role.rawValue, "\(zone.records)", "\(changeSets)", String(zone.digest.prefix(16)))
+      table.add(
+        zone.id, zone.name, zone.role.rawValue, "\(zone.records)", "\(changeSets)", String(zone.digest.prefix(16)))
     }
     return table
   }

@@ -76,7 +76,9 @@ struct Wait: AsyncParsableCommand {
 
   private func show(_ report: WaitReport) {
     if report.complete { return Output.print("Every connected device has everything.") }
-    if report.pending > 0 { Output.print("\(Output.count(report.pending, "row", "rows")) captured and not flushed yet.") }
+    if report.pending > 0 {
+      Output.print("\(Output.count(report.pending, "row", "rows")) captured and not flushed yet.")
+    }
     guard !report.missing.isEmpty else { return }
     var table = TextTable("DEVICE", "ZONE", "TO RECEIVE", "TO SEND")
     for missing in report.missing {

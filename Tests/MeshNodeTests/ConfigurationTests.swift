@@ -75,7 +75,9 @@ import Testing
     #expect(HostPort(text)?.description == text)
   }
 
-  @Test(arguments: ["", ":1", "a", "a:", "a:65536", "a:-1", "::1:80", "[::1]", "[a]:1", "a b:1", "a:1:2", "a:+1", "é:1", "[::1:2"])
+  @Test(arguments: [
+    "", ":1", "a", "a:", "a:65536", "a:-1", "::1:80", "[::1]", "[a]:1", "a b:1", "a:1:2", "a:+1", "é:1", "[::1:2",
+  ])
   func whatIsNoAddressIsRefused(text: String) {
     #expect(HostPort(text) == nil)
   }

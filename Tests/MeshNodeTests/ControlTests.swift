@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import ServiceLifecycle
 import Testing
 
 @testable import MeshNode
@@ -19,20 +20,19 @@ import Testing
 
   private func withServer(on home: Home, _ body: @escaping @Sendable () async throws -> Void) async throws {
     let (accepting, accepted) = AsyncStream.makeStream(of: Void.self)
+    let server = ControlServer(node: StubNode(), home: home, logger: logger) { accepted.yield() }
+    let services = ServiceGroup(services: [server], logger: logger)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
         defer { accepted.finish() }
-        try await ControlServer(node: StubNode(), home: home, logger: logger) { accepted.yield() }.run()
+        try await services.run()
       }
       for await _ in accepting { break }
-      do {
-        try await body()
-      } catch {
-        group.cancelAll()
-        throw error
-      }
-      group.cancelAll()
-      while let result = await group.nextResult() { if case .failure(let error) = result, !(error is CancellationError) { throw error } }
+      let outcome: Result<Void, any Error>
+      do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
+      await services.triggerGracefulShutdown()
+      try await group.waitForAll()
+      try outcome.get()
     }
   }
 
@@ -163,7 +163,9 @@ import Testing
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
     let status = withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
     }
     try #require(status == 0)
   }

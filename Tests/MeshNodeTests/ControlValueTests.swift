@@ -21,7 +21,9 @@ import Testing
 
   @Test func aPeersTextCannotPlayTricks() {
     #expect(printable("laptop é 👩‍👩‍👧 日本") == "laptop é 👩‍👩‍👧 日本")
-    #expect(printable("a\u{1b}[31mb\u{202e}c\u{2066}d\ne\u{9b}f\u{feff}") == "a\u{fffd}[31mb\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f\u{fffd}")
+    #expect(
+      printable("a\u{1b}[31mb\u{202e}c\u{2066}d\ne\u{9b}f\u{feff}")
+        == "a\u{fffd}[31mb\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f\u{fffd}")
     #expect(printable("abcdef", limit: 4) == "abc…")
     #expect(printable("abcd", limit: 4) == "abcd")
   }

@@ -9,7 +9,8 @@ struct StubNode: NodeControl {
     device: "device-2", account: "account-1", name: "laptop", address: "127.0.0.1:1", connected: true,
     behind: .init(here: 1, there: 2), lastError: nil)
   static let zone = ZoneReport(
-    id: "zone-1", name: "private", owner: "account-1", role: .owner, records: 7, vector: ["device-1.1": 3], digest: "ab")
+    id: "zone-1", name: "private", owner: "account-1", role: .owner, records: 7, vector: ["device-1.1": 3], digest: "ab"
+  )
 
   func status() async throws -> StatusReport {
     StatusReport(

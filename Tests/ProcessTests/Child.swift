@@ -42,7 +42,8 @@ final class Child: Sendable {
   }
 
   private static func file(_ path: String) throws -> FileHandle {
-    guard FileManager.default.createFile(atPath: path, contents: nil), let handle = FileHandle(forWritingAtPath: path) else {
+    guard FileManager.default.createFile(atPath: path, contents: nil), let handle = FileHandle(forWritingAtPath: path)
+    else {
       throw Unexpected("cannot write \(path)")
     }
     return handle

@@ -32,7 +32,8 @@ import Testing
   @Test(arguments: [
     ["nonsense"], ["status", "--nonsense"], ["init"], ["init", "--database"], ["track"], ["untrack"],
     ["init", "--database", "x.db", "--adopt-schema"], ["init", "--database", "x.db", "--link", "-"],
-    ["init", "--database", "x.db", "--link", "l", "--account", "a"], ["init", "--database", "x.db", "--device", "a\u{1b}b"],
+    ["init", "--database", "x.db", "--link", "l", "--account", "a"],
+    ["init", "--database", "x.db", "--device", "a\u{1b}b"],
     ["serve", "--listen", "7404"], ["serve", "--peer", "host"], ["serve", "--json"], ["device", "revoke"],
     ["device", "invite", "--expires", "15"], ["verify", "--timeout", "soon"], ["wait", "--timeout", "400d"],
     ["account", "recovery", "--json"],

@@ -27,13 +27,16 @@ public struct ControlClientError: Refusing, Equatable, CustomStringConvertible {
   static func notAnswering(_ socket: String, _ limit: Duration) -> Self {
     Self(
       code: .notAnswering,
-      message: "The daemon at \(socket) has not answered within \(Int(limit.inSeconds)) seconds. Look at its log, or restart it.")
+      message:
+        "The daemon at \(socket) has not answered within \(Int(limit.inSeconds)) seconds. Look at its log, or restart it."
+    )
   }
 
   static let closed = Self(
     code: .closed, message: "The daemon ended the connection before it had answered. It may have stopped: see its log.")
 
   static func garbled(_ what: String) -> Self {
-    Self(code: .garbled, message: "The daemon's answer to \(what) is not understood. Does it run another version of mesh?")
+    Self(
+      code: .garbled, message: "The daemon's answer to \(what) is not understood. Does it run another version of mesh?")
   }
 }

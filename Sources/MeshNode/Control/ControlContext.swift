@@ -39,7 +39,8 @@ struct RefusalAnswers: RouterMiddleware {
       let refusal = refusal(for: error, request)
       if refusal.code == Self.internalCode {
         // The type says enough to find the place; a description may hold a row's values.
-        context.logger.error("A control request failed.", metadata: ["path": "\(request.uri.path)", "error": "\(type(of: error))"])
+        context.logger.error(
+          "A control request failed.", metadata: ["path": "\(request.uri.path)", "error": "\(type(of: error))"])
       }
       return try .json(RefusalEnvelope(error: refusal), status: status(refusal))
     }
@@ -55,11 +56,14 @@ struct RefusalAnswers: RouterMiddleware {
     case let error as HTTPError:
       Refusal(code: "control.request", message: error.body ?? error.status.reasonPhrase, exit: .usage)
     case is Swift.DecodingError:
-      Refusal(code: "control.request", message: "The body is not what \(request.method) \(request.uri.path) takes.", exit: .usage)
+      Refusal(
+        code: "control.request", message: "The body is not what \(request.method) \(request.uri.path) takes.",
+        exit: .usage)
     case is CancellationError:
       Refusal(code: "control.stopping", message: "The daemon is stopping. Try again when it runs.", exit: .daemonNeeded)
     default:
-      Refusal(code: Self.internalCode, message: "The daemon could not do this (\(type(of: error))). Its log has the moment.")
+      Refusal(
+        code: Self.internalCode, message: "The daemon could not do this (\(type(of: error))). Its log has the moment.")
     }
   }
 
@@ -80,6 +84,7 @@ extension Response {
   static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
     let bytes = try ControlJSON.encode(value) + [UInt8(ascii: "\n")]
     return Response(
-      status: status, headers: [.contentType: "application/json"], body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+      status: status, headers: [.contentType: "application/json"],
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
   }
 }

@@ -38,7 +38,9 @@ struct ControlRoutes {
   }
 
   private func addTables(to router: Router<ControlContext>) {
-    router.post("v1/track") { request, _ in try Response.json(await node.track(await body(TrackRequest.self, of: request))) }
+    router.post("v1/track") { request, _ in
+      try Response.json(await node.track(await body(TrackRequest.self, of: request)))
+    }
     router.post("v1/untrack") { request, _ in
       try Response.json(await node.untrack(await body(UntrackRequest.self, of: request).tables))
     }

@@ -8,6 +8,8 @@ public import ServiceLifecycle
 ///
 /// Run it in a service group after the node's own services; the home's lock is held by the caller all the while. A
 /// socket file that a killed daemon left is replaced; one that somebody answers at is not.
+///
+/// Stop it by graceful shutdown. Cancellation may meet a connection just accepted, which NIO does not survive.
 public struct ControlServer: Service {
   private let node: any NodeControl
   private let home: Home

@@ -48,7 +48,8 @@ public struct InitOptions: Hashable, Sendable {
   /// Create and track the account's tables that the database lacks.
   public var adoptSchema: Bool
 
-  public init(database: String, accountName: String, deviceName: String, link: String? = nil, adoptSchema: Bool = false) {
+  public init(database: String, accountName: String, deviceName: String, link: String? = nil, adoptSchema: Bool = false)
+  {
     self.database = database
     self.accountName = accountName
     self.deviceName = deviceName

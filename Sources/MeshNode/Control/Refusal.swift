@@ -33,7 +33,8 @@ public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertib
   /// For `verify` and `wait` where there is nobody to compare with or to wait for.
   public static let noMember = Refusal(
     code: "peers.none",
-    message: "No other device of this mesh is connected. See mesh peers; add an address with mesh serve --peer HOST:PORT.",
+    message:
+      "No other device of this mesh is connected. See mesh peers; add an address with mesh serve --peer HOST:PORT.",
     exit: .noMember)
 }
 

@@ -78,7 +78,9 @@ public struct Configuration: Hashable, Sendable {
     wanted.peers += fresh
     let result = insert(fresh.map { quoted($0.description) }.joined(separator: ", "), into: toml)
     guard try Configuration(toml: result, path: path) == wanted else {
-      throw HomeError(.configuration, "\(path): the list of peers is written in a way that cannot be added to. Write it as peers = [\"HOST:PORT\"].")
+      throw HomeError(
+        .configuration,
+        "\(path): the list of peers is written in a way that cannot be added to. Write it as peers = [\"HOST:PORT\"].")
     }
     return result
   }

@@ -110,7 +110,8 @@ extension Disk {
     guard status.st_uid == geteuid() else {
       throw HomeError(
         .permissions,
-        "\(path) belongs to user \(status.st_uid), and this is user \(geteuid()). Run as its owner, or: chown \(geteuid()) \(path)")
+        "\(path) belongs to user \(status.st_uid), and this is user \(geteuid()). Run as its owner, or: chown \(geteuid()) \(path)"
+      )
     }
     guard status.st_mode & others == 0 else {
       throw HomeError(
@@ -121,7 +122,9 @@ extension Disk {
   }
 
   private static func symlink(_ path: String) -> HomeError {
-    HomeError(.symlink, "\(path) is a symbolic link; a home has none. Name the place it leads to, or put the file itself there.")
+    HomeError(
+      .symlink, "\(path) is a symbolic link; a home has none. Name the place it leads to, or put the file itself there."
+    )
   }
 
   private static func octal(_ mode: mode_t) -> String {

@@ -18,7 +18,8 @@ public struct Home: Hashable, Sendable {
     try home.checkDirectories()
     guard try !home.exists(.configuration) else {
       throw HomeError(
-        .exists, "\(home.path) is a node's home already. Choose another directory with --home, or remove this one first.")
+        .exists,
+        "\(home.path) is a node's home already. Choose another directory with --home, or remove this one first.")
     }
     for directory in directories { try Disk.makeDirectories("\(home.path)/\(directory)") }
     try home.checkSecrets()

@@ -53,7 +53,8 @@ public enum HomeFile: Hashable, Sendable {
     }
     guard allowed, (1...Self.zoneNameLimit).contains(id.utf8.count) else {
       throw HomeError(
-        .name, "A zone's key file cannot be called “\(printable(id))”: an id has lower-case letters, digits and hyphens.")
+        .name,
+        "A zone's key file cannot be called “\(printable(id))”: an id has lower-case letters, digits and hyphens.")
     }
   }
 

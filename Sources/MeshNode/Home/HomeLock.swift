@@ -55,7 +55,9 @@ public final class HomeLock: Sendable {
     let count = pread(descriptor, &buffer, buffer.count, 0)
     guard count > 0 else { return nil }
     let words = String(decoding: buffer[..<count], as: UTF8.self).split(whereSeparator: \.isWhitespace)
-    guard words.count == 2, let pid = Int32(words[0]), let purpose = Purpose(rawValue: String(words[1])) else { return nil }
+    guard words.count == 2, let pid = Int32(words[0]), let purpose = Purpose(rawValue: String(words[1])) else {
+      return nil
+    }
     return Holder(pid: pid, purpose: purpose)
   }
 
@@ -86,7 +88,9 @@ extension Home {
       do throws(HomeError) {
         return try lock(as: purpose)
       } catch {
-        guard error.code == .locked, error.holder?.purpose != .daemon, ContinuousClock.now < deadline else { throw error }
+        guard error.code == .locked, error.holder?.purpose != .daemon, ContinuousClock.now < deadline else {
+          throw error
+        }
       }
       try await Task.sleep(for: Self.lockPoll)
     }

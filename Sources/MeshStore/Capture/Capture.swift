@@ -38,9 +38,7 @@ enum Capture {
   @discardableResult
   static func remove(_ db: Database, table name: String) throws -> Bool {
     guard let table = try TrackedTable.read(db, name: name) else { return false }
-    for event in CaptureTriggers.Event.allCases {
-      try db.execute(sql: "DROP TRIGGER IF EXISTS main.\(CaptureTriggers.name(table.id, event).quotedName)")
-    }
+    try drop(db, table.id)
     try db.execute(sql: "UPDATE mesh_table SET tracked = 0 WHERE id = ?", arguments: [table.id])
     try noteSchemaVersion(db)
     return true
@@ -112,7 +110,7 @@ extension Capture {
       db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?", arguments: [name])
     if found == wanted { return nil }
     if found != nil { try db.execute(sql: "DROP TRIGGER main.\(name.quotedName)") }
-    try db.execute(sql: wanted)
+    if let wanted { try db.execute(sql: wanted) }
     return found == nil ? .triggersMissing : .triggersAltered
   }
 

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// The three triggers of one table, as SQL text. They use built-in SQL only, so every program's writes fire them.
+/// The triggers of one table, as SQL text. They use built-in SQL only, so every program's writes fire them.
 struct CaptureTriggers {
   let schema: TableSchema
   let form: KeyForm
@@ -18,17 +18,16 @@ struct CaptureTriggers {
     self.layout = layout
   }
 
+  /// What makes a trigger fire. An update that leaves the record its key fires `update`, one that does not `move`.
   enum Event: String, CaseIterable {
-    case insert, update, delete
+    case insert, update, move, delete
+  }
 
-    /// `mesh_pending.op`.
-    var op: Int {
-      switch self {
-      case .insert: 1
-      case .update: 2
-      case .delete: 3
-      }
-    }
+  /// `mesh_pending.op`.
+  enum Operation: Int {
+    case insert = 1
+    case update = 2
+    case delete = 3
   }
 
   /// All names of our triggers begin so.
@@ -36,42 +35,48 @@ struct CaptureTriggers {
 
   static func name(_ table: Int64, _ event: Event) -> String { "\(prefix)\(table)_\(event.rawValue)" }
 
-  func sql(_ event: Event) -> String {
-    let statements =
-      switch event {
-      case .insert: [note(.insert, key: new(keyName), when: nil)]
-      case .delete: [note(.delete, key: old(keyName), when: nil)]
-      case .update: update
-      }
+  /// Nil where the table needs no such trigger: one that is nothing but its key has no columns to change.
+  func sql(_ event: Event) -> String? {
+    let keys = "\(old(keyName)) COLLATE \(form.collation.sql)"
+    // A record's identity is immutable: a new key is a delete of the old record and an insert of the new one.
+    return switch event {
+    case .insert: trigger(event, on: "INSERT", [note(.insert, key: new(keyName))])
+    case .delete: trigger(event, on: "DELETE", [note(.delete, key: old(keyName))])
+    case .update: trigger(event, on: "UPDATE", when: "\(keys) IS \(new(keyName))", changes)
+    case .move:
+      trigger(
+        event, on: "UPDATE", when: "\(keys) IS NOT \(new(keyName))",
+        [note(.delete, key: old(keyName)), note(.insert, key: new(keyName))])
+    }
+  }
+
+  private func trigger(
+    _ event: Event, on statement: String, when condition: String? = nil, _ body: [String]
+  ) -> String? {
+    if body.isEmpty { return nil }
     // `IS NOT 1` rather than `= 0`: if the row of mesh_state were lost, writes would be noted all the same.
     return """
-      CREATE TRIGGER \(Self.name(table, event).quotedName) AFTER \(event.rawValue.uppercased()) ON \(schema.name.quotedName)
-      WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1
+      CREATE TRIGGER \(Self.name(table, event).quotedName) AFTER \(statement) ON \(schema.name.quotedName)
+      WHEN \(condition.map { "\($0) AND " } ?? "")(SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1
       BEGIN
-      \(statements.map { "  \($0);" }.joined(separator: "\n"))
+      \(body.map { "  \($0);" }.joined(separator: "\n"))
       END
       """
   }
 
-  /// A record's identity is immutable: a new key is a delete of the old record and an insert of the new one.
-  private var update: [String] {
-    let keys = "\(old(keyName)) COLLATE \(form.collation.sql)"
-    let moved = "\(keys) IS NOT \(new(keyName))"
-    let stayed = "\(keys) IS \(new(keyName))"
-    return [note(.delete, key: old(keyName), when: moved), note(.insert, key: new(keyName), when: moved)]
-      + words.enumerated().map { noteChanges(word: $0.offset, mask: $0.element, when: stayed) }
+  private func note(_ operation: Operation, key: String) -> String {
+    "\(Self.into) VALUES (\(table), \(layout), \(key), \(operation.rawValue), 0, 0, \(Self.wall))"
   }
 
-  private func note(_ event: Event, key: String, when condition: String?) -> String {
-    "\(Self.into) SELECT \(table), \(layout), \(key), \(event.op), 0, 0, \(Self.wall)"
-      + (condition.map { " WHERE \($0)" } ?? "")
-  }
-
-  private func noteChanges(word: Int, mask: String, when condition: String) -> String {
-    """
-    \(Self.into) SELECT \(table), \(layout), \(new(keyName)), \(Event.update.op), \(word), mask, \(Self.wall)
-        FROM (SELECT \(mask) AS mask) WHERE mask <> 0 AND \(condition)
-    """
+  /// One statement for each word. LIMIT keeps SQLite from folding the inner query into the outer and computing the
+  /// mask twice.
+  private var changes: [String] {
+    words.enumerated().map { word, mask in
+      """
+      \(Self.into) SELECT \(table), \(layout), \(new(keyName)), \(Operation.update.rawValue), \(word), mask, \(Self.wall)
+          FROM (SELECT \(mask) AS mask LIMIT 1) WHERE mask <> 0
+      """
+    }
   }
 
   /// For each 63 columns, the expression of their mask.

@@ -90,7 +90,10 @@ extension DatabaseFile {
     configuration.foreignKeysEnabled = false
     configuration.prepareDatabase { db in
       mesh_sqlite3_set_defensive(db.sqliteConnection, 1)
-      mesh_sqlite3_set_trusted_schema(db.sqliteConnection, 0)
+      // Apps keep a full-text index by triggers, and before SQLite 3.41 an untrusted schema may not name FTS5 there
+      // ("unsafe use of virtual table"): every apply to such a table would fail. Trust costs nothing here: this
+      // connection has no functions with side effects and loads no extensions, and no peer's text becomes schema.
+      mesh_sqlite3_set_trusted_schema(db.sqliteConnection, 1)
       try FileHeader.check(db, path: path)
     }
     return configuration

@@ -1,0 +1,153 @@
+import GRDB
+import Testing
+
+@testable import MeshStore
+
+/// Triggers are kept as they should be, whatever happens to the schema.
+@Suite struct CaptureUpkeepTests {
+  static let table = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b)"
+
+  private func update(_ bench: CaptureBench) throws -> [CaptureFinding] {
+    try bench.file.write { try Capture.update($0) }
+  }
+
+  private func triggers(_ bench: CaptureBench) throws -> [String] {
+    try bench.file.read {
+      try String.fetchAll($0, sql: "SELECT sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY name")
+    }
+  }
+
+  @Test func `installing and updating again changes nothing`() throws {
+    let bench = try CaptureBench(Self.table, track: ["t"])
+    let before = try triggers(bench)
+    #expect(before.count == CaptureTriggers.Event.allCases.count)
+    let version = try bench.file.read { try Int.fetchOne($0, sql: "PRAGMA schema_version") }
+    #expect(try bench.file.read { try Capture.needsUpdate($0) } == false)
+    let again = try bench.file.write { try Capture.install($0, tables: ["T"]) }
+    #expect(again.map(\.name) == ["t"])
+    #expect(try bench.file.write { try Capture.update($0, force: true) }.isEmpty)
+    #expect(try triggers(bench) == before)
+    #expect(try bench.file.read { try Int.fetchOne($0, sql: "PRAGMA schema_version") } == version)
+  }
+
+  @Test(arguments: Writer.allCases)
+  func `an added column is captured after an update, and older rows keep their layout`(writer: Writer) throws {
+    let bench = try CaptureBench(Self.table, track: ["t"])
+    try writer.run(
+      [
+        "INSERT INTO t VALUES ('k', 1, 2)", "UPDATE t SET b = 3", "ALTER TABLE t ADD COLUMN c DEFAULT 7",
+        "UPDATE t SET c = 8",
+      ], on: bench.path)
+    #expect(try bench.file.read { try Capture.needsUpdate($0) })
+    let findings = try update(bench)
+    #expect(findings.map(\.name) == ["t"])
+    #expect(findings.map(\.reasons) == [[.layoutChanged, .triggersAltered]])
+    #expect(findings.allSatisfy { $0.needsRescan })
+    #expect(try update(bench).isEmpty)
+    try writer.run(["UPDATE t SET b = 4, c = 9"], on: bench.path)
+    #expect(try bench.noted() == ["t insert 'k'", "t update 'k' [b]", "t update 'k' [b c]"])
+  }
+
+  @Test func `a re-created table gets its triggers back`() throws {
+    let bench = try CaptureBench(Self.table, track: ["t"])
+    try bench.execute(
+      """
+      CREATE TABLE new (id TEXT PRIMARY KEY NOT NULL, b, a); INSERT INTO new SELECT id, b, a FROM t;
+      DROP TABLE t; ALTER TABLE new RENAME TO t;
+      """)
+    #expect(try update(bench).map(\.reasons) == [[.layoutChanged, .triggersMissing]])
+    try bench.execute("INSERT INTO t VALUES ('k', 1, 1); UPDATE t SET a = 2")
+    #expect(try bench.noted() == ["t insert 'k'", "t update 'k' [a]"])
+  }
+
+  @Test func `a dropped table is reported, and captured again when it returns`() throws {
+    let bench = try CaptureBench(Self.table, track: ["t"])
+    try bench.execute("DROP TABLE t")
+    let gone = try update(bench)
+    #expect(gone.map(\.reasons) == [.tableMissing])
+    #expect(gone.allSatisfy { !$0.needsRescan })
+    #expect(try update(bench).isEmpty)
+    try bench.execute(Self.table)
+    #expect(try update(bench).map(\.reasons) == [.triggersMissing])
+    try bench.execute("INSERT INTO t VALUES ('k', 1, 1)")
+    #expect(try bench.noted() == ["t insert 'k'"])
+  }
+
+  @Test func `a renamed table takes no triggers with it`() throws {
+    let bench = try CaptureBench(Self.table, track: ["t"])
+    try bench.execute("ALTER TABLE t RENAME TO other")
+    #expect(try update(bench).map(\.reasons) == [.tableMissing])
+    #expect(try triggers(bench).isEmpty)
+    try bench.execute("ALTER TABLE other RENAME TO t")
+    #expect(try update(bench).map(\.reasons) == [.triggersMissing])
+  }
+
+  @Test func `a renamed column is another column`() throws {
+    let bench = try CaptureBench(Self.table, track: ["t"])
+    try bench.execute("INSERT INTO t VALUES ('k', 1, 1); UPDATE t SET a = 2; ALTER TABLE t RENAME COLUMN a TO z")
+    #expect(try update(bench).map(\.reasons) == [[.layoutChanged, .triggersAltered]])
+    try bench.execute("UPDATE t SET z = 3")
+    #expect(try bench.noted() == ["t insert 'k'", "t update 'k' [a]", "t update 'k' [z]"])
+  }
+
+  @Test func `a column can be dropped in one of two documented ways`() throws {
+    let bench = try CaptureBench("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a, b, c)", track: ["t"])
+    #expect(throws: DatabaseError.self) { try bench.execute("ALTER TABLE t DROP COLUMN a") }
+    try bench.execute("PRAGMA legacy_alter_table = ON; ALTER TABLE t DROP COLUMN a; PRAGMA legacy_alter_table = OFF")
+    #expect(try update(bench).map(\.reasons) == [[.layoutChanged, .triggersAltered]])
+    try bench.execute("DROP TRIGGER mesh_capture_1_update; ALTER TABLE t DROP COLUMN b")
+    #expect(try update(bench).map(\.reasons) == [[.layoutChanged, .triggersAltered, .triggersMissing]])
+  }
+
+  @Test func `a trigger that somebody dropped or edited is restored`() throws {
+    let bench = try CaptureBench(Self.table, track: ["t"])
+    let before = try triggers(bench)
+    try bench.execute("DROP TRIGGER mesh_capture_1_delete")
+    #expect(try update(bench).map(\.reasons) == [.triggersMissing])
+    try bench.execute(
+      """
+      DROP TRIGGER mesh_capture_1_insert; CREATE TRIGGER mesh_capture_1_insert AFTER INSERT ON t BEGIN SELECT 1; END;
+      CREATE TRIGGER mesh_capture_9_insert AFTER INSERT ON t BEGIN SELECT 1; END;
+      """)
+    #expect(try update(bench).map(\.reasons) == [.triggersAltered])
+    #expect(try triggers(bench) == before)
+  }
+
+  @Test func `a key that became composite stops capture, with a report`() throws {
+    let bench = try CaptureBench(Self.table, track: ["t"])
+    try bench.execute("DROP TABLE t; CREATE TABLE t (id TEXT NOT NULL, a NOT NULL, b, PRIMARY KEY (id, a))")
+    #expect(try update(bench).map(\.reasons) == [.keyUnfit])
+    #expect(try triggers(bench).isEmpty)
+  }
+
+  @Test func `another key column is another layout`() throws {
+    let bench = try CaptureBench(Self.table, track: ["t"])
+    try bench.execute("DROP TABLE t; CREATE TABLE t (a TEXT PRIMARY KEY NOT NULL, id, b)")
+    #expect(try update(bench).map(\.reasons) == [[.layoutChanged, .triggersMissing]])
+    try bench.execute("INSERT INTO t VALUES ('k', 1, 1); UPDATE t SET id = 2, b = 2")
+    #expect(try bench.noted() == ["t insert 'k'", "t update 'k' [id b]"])
+  }
+
+  @Test func `a table that is no longer tracked is left alone, and keeps its number`() throws {
+    let bench = try CaptureBench(Self.table, track: ["t"])
+    let id = try bench.file.read { try TrackedTable.read($0, name: "t")?.id }
+    #expect(try bench.file.write { try Capture.remove($0, table: "T") })
+    #expect(try bench.file.write { try Capture.remove($0, table: "t") } == false)
+    try bench.execute("INSERT INTO t VALUES ('k', 1, 1)")
+    #expect(try bench.noted().isEmpty)
+    #expect(try triggers(bench).isEmpty)
+    let again = try bench.file.write { try Capture.install($0, tables: [], private: ["t"]) }
+    #expect(again.map(\.id) == [id])
+    #expect(again.map(\.isPrivate) == [true])
+  }
+
+  @Test func `what is rolled back is not remembered`() throws {
+    let bench = try CaptureBench(Self.table)
+    try bench.file.queue.inTransaction { db in
+      try Capture.install(db, tables: ["t"])
+      return .rollback
+    }
+    #expect(try bench.file.read { try TrackedTable.all($0) }.isEmpty)
+    #expect(try triggers(bench).isEmpty)
+  }
+}

@@ -56,8 +56,8 @@ public struct Transport: Sendable {
     }
   }
 
-  /// Connects and completes the handshake. Throws `.unreachable`, `.timedOut`, `.handshake`, `.peerClosed`, or `.closed`
-  /// where the task is cancelled.
+  /// Connects and completes the handshake. Throws `.unreachable`, `.timedOut`, `.handshake`, `.peerClosed`, or
+  /// `.closed` where the task is cancelled.
   public func dial(host: String, port: Int) async throws(TransportError) -> Link {
     let attempt = DialAttempt()
     let address = SocketAddress.hostAndPort(host, port)

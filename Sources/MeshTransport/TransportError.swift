@@ -14,7 +14,7 @@ public struct TransportError: Error, Equatable, Sendable, CustomStringConvertibl
     case tooMany
     /// The peer does not speak this protocol, or its keys are unusable. The caller does not try again soon.
     case handshake
-    /// The peer broke a rule of the framing, or its bytes were altered on the way. The caller counts it against the peer.
+    /// The peer broke a rule of the framing, or its bytes were altered on the way. The caller counts it against it.
     case framing
     /// The peer does not read what it is sent. The caller connects again and catches up.
     case overloaded

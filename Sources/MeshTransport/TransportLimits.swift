@@ -15,7 +15,7 @@ public struct TransportLimits: Sendable {
   public var connectionBurst = 64
   /// Connections per second from one address in the long run. A handshake costs about 0.3 ms of a core.
   public var connectionsPerSecond = 4
-  /// Bytes that may wait to be sent on one link: twice the credit window, so that only a peer that does not read meets it.
+  /// Bytes that may wait to be sent on one link: twice the credit window, so only a peer that does not read meets it.
   public var outboundBytes = 16 << 20
   /// Bytes received and not yet consumed on one link, before reading from the socket stops.
   public var inboundBytes = 4 << 20

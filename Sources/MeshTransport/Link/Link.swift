@@ -5,7 +5,7 @@ import NIOCore
 /// An encrypted session with one peer, whose static key is proved and whose name is not yet known.
 ///
 /// Whole messages of 1 byte to 1 MiB + 64 KiB go in and come out in order, or the link ends. Both queues are bounded:
-/// a peer that does not read ends the link (`.overloaded`); messages that are not consumed stop the reading of the socket.
+/// a peer that does not read ends the link (`.overloaded`); messages that are not consumed stop the reading.
 ///
 /// ```swift
 /// link.send(hello)
@@ -51,8 +51,8 @@ public final class Link: Sendable {
 
   /// Queues a message; returns at once, from any thread. Messages arrive in the order of the calls.
   ///
-  /// An empty or too long message ends the link with `.messageSize`, a full queue with `.overloaded`. On a link that has
-  /// ended it does nothing.
+  /// An empty or too long message ends the link with `.messageSize`, a full queue with `.overloaded`. On a link that
+  /// has ended it does nothing.
   public func send(_ message: [UInt8]) {
     let cost = message.count + TransportLimits.messageOverhead
     let event: LinkEvent? = state.withLockedValue { state in

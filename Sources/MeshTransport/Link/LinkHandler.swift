@@ -166,7 +166,7 @@ extension LinkHandler {
 
 /// How many bytes one read of the socket takes.
 enum ReadSizes {
-  static let handshake = FixedSizeRecvByteBufferAllocator(capacity: Framing.handshakeBytes)
+  static let handshake = FixedSizeRecvByteBufferAllocator(capacity: Framing.handshakeRead)
   /// Grows to four frames of the longest kind: beyond that, larger reads no longer make it faster.
   static let session = AdaptiveRecvByteBufferAllocator(minimum: 1 << 10, initial: 64 << 10, maximum: 256 << 10)
 }

@@ -1,6 +1,7 @@
 import MeshCore
 
-/// Who may connect now, as a value: a token bucket for each address, and the places for half-open connections and links.
+/// Who may connect now, as a value: a token bucket for each address, and the places of half-open connections and of
+/// links.
 struct Admission {
   /// The network part of a peer's address, as bytes.
   typealias Origin = [UInt8]

@@ -2,7 +2,7 @@ import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// A bound address. Nothing is accepted before `run`, which is to be called once; a listener that will not run is closed.
+/// A bound address. Nothing is accepted before `run`, which is called once; a listener that will not run is closed.
 public struct Listener: Sendable {
   /// Where peers on this machine reach it; the port is the real one where 0 was asked for.
   public let host: String

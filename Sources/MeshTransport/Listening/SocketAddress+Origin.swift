@@ -1,8 +1,8 @@
 import NIOCore
 
 extension SocketAddress {
-  /// What rates are counted by: an IPv4 address (also where IPv6 carries it), or the first 64 bits of an IPv6 address, as
-  /// one machine has all the others of that network to choose from.
+  /// What rates are counted by: an IPv4 address (also where IPv6 carries it), or the first 64 bits of an IPv6 address,
+  /// as one machine has all the others of that network to choose from.
   var origin: Admission.Origin {
     withSockAddr { address, size in
       let bytes = UnsafeRawBufferPointer(start: address, count: size)

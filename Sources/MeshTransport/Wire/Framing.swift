@@ -5,8 +5,9 @@ import MeshCrypto
 enum Framing {
   /// The big-endian length before each Noise message.
   static let lengthSize = 2
-  /// Bytes that are read before the handshake ends. A dialler sends 100 of them, a listener 98.
-  static let handshakeBytes = 256
+  /// Bytes that one read of the socket takes before the handshake ends. A dialler has sent 34 then and less than 66 of
+  /// its second frame, so with one read more it is judged after 227 at most: within the 256 of the specification.
+  static let handshakeRead = 128
   /// The flag before each piece.
   static let flagSize = 1
   /// What a frame has beside its piece.

@@ -12,52 +12,43 @@ struct HandshakeWire {
 
   private var handshake: NoiseHandshake
   private var incoming = ByteBuffer()
-  private var received = 0
 
   init(role: NoiseHandshake.Role, keys: DeviceKeys, randomness: any Randomness) {
     handshake = NoiseHandshake(role: role, keys: keys, randomness: randomness)
   }
 
-  mutating func receive(_ bytes: ByteBuffer) {
-    received += bytes.readableBytes
-    incoming.writeImmutableBuffer(bytes)
-  }
+  mutating func receive(_ bytes: ByteBuffer) { incoming.writeImmutableBuffer(bytes) }
 
   /// What is to be done next, or nil where more bytes are needed. To be called until nil.
   mutating func next() throws(TransportError) -> Step? {
-    do {
-      while let size = handshake.expectedSize {
-        guard let message = try frame(size) else { return nil }
-        try handshake.readMessage(message)
-      }
-      if handshake.isComplete {
-        return .established(SessionWire(session: try handshake.split(), incoming: incoming))
-      }
-      return .write(Self.framed(try handshake.writeMessage()))
-    } catch let error as CryptoError {
-      throw TransportError(.handshake, "the handshake was refused: \(error.message)")
-    } catch let error as TransportError {
-      throw error
-    } catch {
-      throw TransportError(.handshake, "the handshake was refused")
+    while let size = handshake.expectedSize {
+      guard let message = try frame(size) else { return nil }
+      try Self.refusing { () throws(CryptoError) in try handshake.readMessage(message) }
     }
+    if handshake.isComplete {
+      let session = try Self.refusing { () throws(CryptoError) in try handshake.split() }
+      return .established(SessionWire(session: session, incoming: incoming))
+    }
+    return .write(Self.framed(try Self.refusing { () throws(CryptoError) in try handshake.writeMessage() }))
   }
 
   /// The peer's next message, which has `size` bytes; nil as long as it is not all here.
   private mutating func frame(_ size: Int) throws(TransportError) -> [UInt8]? {
-    if let length = incoming.getInteger(at: incoming.readerIndex, as: UInt16.self) {
-      guard length == size else {
-        throw TransportError(.handshake, "the peer's handshake message announces \(length) bytes instead of \(size)")
-      }
-      if incoming.readableBytes >= Framing.lengthSize + size {
-        incoming.moveReaderIndex(forwardBy: Framing.lengthSize)
-        return incoming.readBytes(length: size)
-      }
+    guard let length = incoming.getInteger(at: incoming.readerIndex, as: UInt16.self) else { return nil }
+    guard length == size else {
+      throw TransportError(.handshake, "the peer's handshake message announces \(length) bytes instead of \(size)")
     }
-    guard received <= Framing.handshakeBytes else {
-      throw TransportError(.handshake, "the peer sent over \(Framing.handshakeBytes) bytes without a handshake")
+    guard incoming.readableBytes >= Framing.lengthSize + size else { return nil }
+    incoming.moveReaderIndex(forwardBy: Framing.lengthSize)
+    return incoming.readBytes(length: size)
+  }
+
+  private static func refusing<T>(_ step: () throws(CryptoError) -> T) throws(TransportError) -> T {
+    do {
+      return try step()
+    } catch {
+      throw TransportError(.handshake, "the handshake was refused: \(error.message)")
     }
-    return nil
   }
 
   private static func framed(_ message: [UInt8]) -> ByteBuffer {

@@ -89,7 +89,7 @@ struct SessionWire {
     }
   }
 
-  /// Takes a flag, a piece of `count` bytes and the used tag from the decrypted bytes; the message where it is complete.
+  /// Takes a flag, a piece of `count` bytes and the used tag from what was decrypted; the message where it is complete.
   private mutating func takePiece(_ count: Int) throws(TransportError) -> [UInt8]? {
     guard let flag = incoming.readInteger(as: UInt8.self).flatMap(Framing.Flag.init),
       let piece = incoming.readSlice(length: count)

@@ -27,7 +27,9 @@ extension Replica {
     case .digestRequest(let zone): try sendDigest(link, zone)
     case .digest(let zone, let vector, let digest): sessions[link]?.digests[zone] = (vector, digest)
     case .schema(let tables):
-      if let peer = sessions[link]?.peer { try store.saveForeignSchema(tables, device: peer.device) }
+      guard let peer = sessions[link]?.peer else { break }
+      try store.saveForeignSchema(tables, device: peer.device)
+      hasForeignSchema = true
     case .goodbye(_, let text):
       let name = sessions.removeValue(forKey: link)?.name ?? "a peer"
       let reason = printable(text)

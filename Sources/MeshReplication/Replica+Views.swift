@@ -65,8 +65,11 @@ extension Replica {
   /// True once the zone's log, its schema and the key to write are here: a joining device has what it came for.
   public var isReady: Bool {
     guard let zone = privateZone.flatMap({ zones[$0] }) else { return false }
-    return cannotWrite(zone) == nil
+    return hasForeignSchema && cannotWrite(zone) == nil
   }
 
   public var sessionCount: Int { sessions.count }
+
+  /// Nothing waits to be performed.
+  public var hasNoActions: Bool { actions.isEmpty }
 }

@@ -56,7 +56,7 @@ struct Init: AsyncParsableCommand {
     let lock = try home.lock(as: .verb)
     defer { lock.release() }
     let report = try await Progress.during(options.link == nil ? "making the node" : "joining") {
-      try await NodeFactory().initialize(options, home: home, lock: lock) { Output.note(printable($0)) }
+      try await NodeOpener().initialize(options, home: home, lock: lock) { Output.note(printable($0)) }
     }
     if json.isOn { return try Output.json(report) }
     show(report)

@@ -10,7 +10,7 @@ struct NodeAccess {
   }
 
   let home: Home
-  var opening: any NodeOpening = NodeFactory()
+  var opening: any NodeOpening = NodeOpener()
 
   /// A daemon that is starting, or a verb that is at work, is waited for so long. Opening a database after a crash
   /// takes a second or two.

@@ -35,7 +35,7 @@ struct Serve: AsyncParsableCommand {
     LoggingSystem.bootstrap(StreamLogHandler.standardError)
     let logger = Logger(label: "mesh")
     let options = ServeOptions(listen: listen, advertise: advertise, peers: peers)
-    let daemon = try await NodeFactory().daemon(home: home, lock: lock, options: options, logger: logger)
+    let daemon = try await NodeOpener().daemon(home: home, lock: lock, options: options, logger: logger)
     try await DaemonProcess(daemon: daemon, home: home, logger: logger).run()
   }
 }

@@ -21,6 +21,8 @@ public struct HomeError: Refusing, Equatable, CustomStringConvertible {
     case configuration
     /// A name or path that cannot be used.
     case name
+    /// A file of the home is not what was written there.
+    case damaged
     /// The operating system refused.
     case system
   }

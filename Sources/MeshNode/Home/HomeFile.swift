@@ -16,6 +16,8 @@ public enum HomeFile: Hashable, Sendable {
   case zone(id: String)
   /// The last number signed per zone, kept apart from the database so that a restored copy is noticed.
   case highWater
+  /// Device links that this node printed, as far as it must remember them; the secrets are not in it.
+  case links
   /// Where the running daemon answers.
   case controlSocket
   /// Held while a daemon or a writing verb runs.
@@ -31,6 +33,7 @@ public enum HomeFile: Hashable, Sendable {
     case .accountState: "account/account.state"
     case .zone(let id): "zones/\(id)"
     case .highWater: "highwater"
+    case .links: "links"
     case .controlSocket: "control.sock"
     case .lock: "lock"
     }
@@ -40,7 +43,7 @@ public enum HomeFile: Hashable, Sendable {
   public var isSecret: Bool {
     switch self {
     case .deviceKey, .accountKey, .recoveryKey, .zone: true
-    case .configuration, .accountState, .highWater, .controlSocket, .lock: false
+    case .configuration, .accountState, .highWater, .links, .controlSocket, .lock: false
     }
   }
 

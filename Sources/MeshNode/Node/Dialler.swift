@@ -1,0 +1,67 @@
+import MeshCore
+import MeshTransport
+
+/// Keeps a session with every configured address: dials, serves, and dials again after a while.
+struct Dialler: Sendable {
+  let node: Node
+
+  /// A session that lasted so long was a good one: the next try comes soon.
+  private static let goodSession = Duration.seconds(10)
+  /// Between two looks at whether an address is wanted and its device not connected.
+  private static let look = Duration.milliseconds(500)
+
+  func run() async {
+    await withDiscardingTaskGroup { group in
+      var dialled: Set<HostPort> = []
+      while !Task.isCancelled {
+        for address in await node.wantedPeers where dialled.insert(address).inserted {
+          group.addTask { await keep(address) }
+        }
+        try? await Task.sleep(for: Self.look)
+      }
+    }
+  }
+
+  private func keep(_ address: HostPort) async {
+    var failures = 0
+    while !Task.isCancelled {
+      guard await node.shouldDial(address) else {
+        try? await Task.sleep(for: Self.look)
+        continue
+      }
+      let started = ContinuousClock.now
+      let reason = await session(address)
+      await node.dialEnded(address, reason)
+      failures = ContinuousClock.now - started > Self.goodSession ? 1 : failures + 1
+      try? await Task.sleep(for: Backoff.dial.delay(after: failures))
+    }
+  }
+
+  private func session(_ address: HostPort) async -> String? {
+    do {
+      let link = try await node.transport.dial(host: address.host, port: Int(address.port))
+      return await withTaskCancellationHandler {
+        await node.serve(link, dialled: address)
+      } onCancel: {
+        link.close()
+      }
+    } catch {
+      return error.message
+    }
+  }
+}
+
+extension Node {
+  var wantedPeers: [HostPort] { configuration.peers }
+
+  /// Not while the device there has a session already, whoever dialled it.
+  func shouldDial(_ address: HostPort) -> Bool {
+    guard configuration.peers.contains(address) else { return false }
+    guard let device = dials[address]?.device else { return true }
+    return !replica.peerViews.contains { $0.device == device }
+  }
+
+  func dialEnded(_ address: HostPort, _ reason: String?) {
+    dials[address, default: DialState()].lastError = reason
+  }
+}

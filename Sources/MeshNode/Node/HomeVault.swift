@@ -1,0 +1,105 @@
+import MeshCore
+import MeshReplication
+
+/// Keys of zones, high-water marks and issued links in a home's files. Each file begins with a version byte and is replaced as
+/// a whole, durably.
+///
+/// Guard: owned by the node that has the home's lock.
+final class HomeVault: Vault {
+  private let home: Home
+  private static let version: UInt8 = 1
+
+  init(home: Home) { self.home = home }
+
+  func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey] {
+    var keys: [EpochID: EpochKey] = [:]
+    try read(.zone(id: zone.description)) { (reader: inout ByteReader) throws(DecodingError) in
+      while !reader.isAtEnd {
+        let epoch = try EpochID(from: &reader)
+        keys[epoch] = EpochKey(try reader.raw(32))
+      }
+    }
+    return keys
+  }
+
+  func saveEpochKey(_ key: EpochKey, epoch: EpochID, zone: ZoneID) throws {
+    var keys = try epochKeys(zone)
+    keys[epoch] = key
+    try write(.zone(id: zone.description)) { writer in
+      for (epoch, key) in keys.sorted(by: { $0.key < $1.key }) {
+        epoch.write(to: &writer)
+        writer.raw(key.bytes)
+      }
+    }
+  }
+
+  func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { try marks()[zone] }
+
+  func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws {
+    var marks = try marks()
+    marks[zone] = mark
+    try write(.highWater) { writer in
+      for (zone, mark) in marks.sorted(by: { $0.key < $1.key }) {
+        zone.write(to: &writer)
+        writer.uint64(mark.instance.value)
+        writer.varint(mark.number)
+        mark.id.write(to: &writer)
+      }
+    }
+  }
+
+  private func marks() throws -> [ZoneID: HighWaterMark] {
+    var marks: [ZoneID: HighWaterMark] = [:]
+    try read(.highWater) { (reader: inout ByteReader) throws(DecodingError) in
+      while !reader.isAtEnd {
+        let zone = try ZoneID(from: &reader)
+        marks[zone] = HighWaterMark(
+          instance: InstanceID(try reader.uint64()), number: try reader.varint(), id: try ChangeSetID(from: &reader))
+      }
+    }
+    return marks
+  }
+
+  func links() throws -> [IssuedLink] {
+    var links: [IssuedLink] = []
+    try read(.links) { (reader: inout ByteReader) throws(DecodingError) in
+      while !reader.isAtEnd {
+        let publicHalf = try reader.raw(32)
+        let expires = try reader.signedVarint()
+        let isUsed = try reader.byte() == 1
+        links.append(
+          IssuedLink(publicHalf: publicHalf, expires: expires, usedBy: isUsed ? try DeviceID(from: &reader) : nil))
+      }
+    }
+    return links
+  }
+
+  func saveLinks(_ links: [IssuedLink]) throws {
+    try write(.links) { writer in
+      for link in links {
+        writer.raw(link.publicHalf)
+        writer.signedVarint(link.expires)
+        writer.byte(link.usedBy == nil ? 0 : 1)
+        link.usedBy?.write(to: &writer)
+      }
+    }
+  }
+
+  private func read(_ file: HomeFile, _ body: (inout ByteReader) throws(DecodingError) -> Void) throws {
+    guard try home.exists(file) else { return }
+    var reader = ByteReader(try home.read(file))
+    do {
+      guard try reader.byte() == Self.version else { throw DecodingError.unknown("version") }
+      try body(&reader)
+    } catch {
+      throw HomeError(.damaged, "\(home.path(of: file)) is damaged (\(error)): restore it from a backup of the home.")
+    }
+  }
+
+  private func write(_ file: HomeFile, _ body: (inout ByteWriter) -> Void) throws {
+    var writer = ByteWriter()
+    writer.byte(Self.version)
+    body(&writer)
+    try home.write(file, writer.bytes)
+  }
+}

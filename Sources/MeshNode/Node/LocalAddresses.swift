@@ -1,0 +1,23 @@
+import MeshCore
+import NIOCore
+
+/// What to tell others to dial.
+enum LocalAddresses {
+  /// The configured address; else the one listened on; and where that is "every interface", those of the machine, loopback last.
+  static func toAdvertise(_ listening: HostPort, configured: HostPort?) -> [String] {
+    if let configured { return [configured.description] }
+    guard listening.host == "0.0.0.0" || listening.host == "::" else { return [listening.description] }
+    let wantsIPv6 = listening.host == "::"
+    let hosts = ((try? System.enumerateDevices()) ?? []).compactMap(\.address).compactMap { address -> String? in
+      switch address {
+      case .v4: address.ipAddress
+      case .v6: wantsIPv6 ? address.ipAddress.flatMap { $0.hasPrefix("fe80") ? nil : $0 } : nil
+      case .unixDomainSocket: nil
+      }
+    }
+    let sorted = hosts.filter { !isLoopback($0) } + hosts.filter(isLoopback)
+    return sorted.prefix(Limits.linkAddresses).map { HostPort(host: $0, port: listening.port).description }
+  }
+
+  private static func isLoopback(_ host: String) -> Bool { host.hasPrefix("127.") || host == "::1" }
+}

@@ -1,0 +1,288 @@
+import Foundation
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// What the verbs ask, answered by the node itself: in the daemon and on the home alone.
+extension Node: NodeControl {
+  func status() throws -> StatusReport {
+    let zone = try replica.privateZone.flatMap { try replica.zoneView($0) }
+    return StatusReport(
+      running: listening != nil, account: replica.account.id.description, accountName: zone?.title ?? "",
+      device: replica.device.description, deviceName: deviceName(replica.device) ?? "",
+      instance: zone?.author.map { String($0.instance.value, radix: 16) }, database: store.path,
+      listen: listening?.description, pending: try store.pendingCount(), held: try held(), alarms: try alarms(),
+      zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
+  }
+
+  /// Records that are merged and not shown, and change sets that are stored and not merged.
+  private func held() throws -> [String: Int] {
+    var held = try store.heldCounts()
+    for zone in replica.zoneIDs {
+      for (reason, count) in try replica.zoneView(zone)?.waiting ?? [:] { held[reason.rawValue, default: 0] += count }
+    }
+    return held
+  }
+
+  private func alarms() throws -> [String] {
+    var alarms: [String] = []
+    if replica.isRevoked { alarms.append("The account revoked this device: it takes no further part.") }
+    if let fault { alarms.append(fault) }
+    for zone in replica.zoneIDs {
+      guard let view = try replica.zoneView(zone) else { continue }
+      if let reason = view.cannotWrite, !replica.isRevoked {
+        alarms.append("Local writes stay pending: \(reason).")
+      }
+    }
+    for (reason, count) in replica.refusals.sorted(by: { $0.key < $1.key }) {
+      alarms.append("\(count) change sets were refused since the start: \(reason).")
+    }
+    return alarms
+  }
+
+  func zoneReport(_ id: ZoneID) throws -> ZoneReport? {
+    guard let view = try replica.zoneView(id) else { return nil }
+    let vector = view.merged.numbers.map { ($0.key.description, $0.value) }
+    return ZoneReport(
+      id: id.description, name: view.title, owner: view.owner?.description ?? "",
+      role: view.owner == replica.account.id ? .owner : .readWrite, records: Int(view.digest.records),
+      vector: Dictionary(vector, uniquingKeysWith: max), digest: Self.hexadecimal(view.digest.hash))
+  }
+
+  private func peerReports() throws -> [PeerReport] {
+    var reports: [PeerReport] = []
+    var connected: Set<DeviceID> = []
+    for peer in replica.peerViews {
+      connected.insert(peer.device)
+      reports.append(
+        PeerReport(
+          device: peer.device.description, account: peer.account.description, name: printable(peer.name),
+          address: peer.address, connected: true, behind: try behind(peer), lastError: nil))
+    }
+    for (address, dial) in dials.sorted(by: { $0.key.description < $1.key.description }) {
+      if let device = dial.device, connected.contains(device) { continue }
+      reports.append(
+        PeerReport(
+          device: dial.device?.description, account: dial.device == nil ? nil : replica.account.id.description,
+          name: dial.device.flatMap(deviceName), address: address.description, connected: false,
+          behind: PeerReport.Behind(here: 0, there: 0), lastError: dial.lastError))
+    }
+    return reports
+  }
+
+  private func behind(_ peer: Replica.PeerView) throws -> PeerReport.Behind {
+    var behind = PeerReport.Behind(here: 0, there: 0)
+    for zone in peer.zones {
+      let each = try self.behind(peer, zone)
+      behind.here += each.here
+      behind.there += each.there
+    }
+    return behind
+  }
+
+  private func behind(_ peer: Replica.PeerView, _ zone: ZoneID) throws -> PeerReport.Behind {
+    guard let view = try replica.zoneView(zone) else { return PeerReport.Behind(here: 0, there: 0) }
+    let theirs = peer.merged[zone] ?? VersionVector()
+    return PeerReport.Behind(
+      here: Int(clamping: theirs.count(beyond: view.merged)),
+      there: Int(clamping: view.merged.count(beyond: peer.acknowledged[zone] ?? VersionVector())))
+  }
+
+  func conflicts() throws -> ConflictsReport {
+    ConflictsReport(conflicts: try store.conflicts(limit: Self.conflictLimit).map(conflictReport))
+  }
+
+  /// Rows of a report that a person reads.
+  private static let conflictLimit = 1_000
+
+  // MARK: Proof
+
+  func verify(timeout: Duration) async throws -> VerifyReport {
+    let deadline = ContinuousClock.now + timeout
+    replica.requestDigests()
+    perform()
+    var asked = ContinuousClock.now
+    while true {
+      let report = VerifyReport(comparisons: try comparisons())
+      guard !report.comparisons.isEmpty else { throw Refusal.noMember }
+      let isDecided = report.comparisons.allSatisfy { $0.outcome != .notInTime }
+      if isDecided || ContinuousClock.now >= deadline { return report }
+      try await Task.sleep(for: Self.look)
+      if ContinuousClock.now - asked > Self.askAgain {
+        replica.requestDigests()
+        perform()
+        asked = .now
+      }
+    }
+  }
+
+  private static let look = Duration.milliseconds(20)
+  private static let askAgain = Duration.milliseconds(500)
+
+  private func comparisons() throws -> [VerifyReport.Comparison] {
+    let hasPending = try store.pendingCount() > 0
+    return try replica.peerViews.flatMap { peer in
+      try peer.zones.compactMap { zone in
+        guard let view = try replica.zoneView(zone) else { return nil }
+        let theirs = peer.digests[zone]
+        let isComparable = !hasPending && theirs?.vector == view.merged
+        return VerifyReport.Comparison(
+          zone: zone.description, device: peer.device.description, name: printable(peer.name),
+          outcome: !isComparable ? .notInTime : theirs?.digest == view.digest ? .equal : .unequal,
+          here: Self.hexadecimal(view.digest.hash), there: theirs.map { Self.hexadecimal($0.digest.hash) })
+      }
+    }
+  }
+
+  func wait(timeout: Duration) async throws -> WaitReport {
+    let deadline = ContinuousClock.now + timeout
+    while true {
+      let report = try waitReport()
+      if report.complete || ContinuousClock.now >= deadline { return report }
+      try await Task.sleep(for: Self.look)
+    }
+  }
+
+  private func waitReport() throws -> WaitReport {
+    _ = lookAtDatabase()
+    let peers = replica.peerViews
+    guard !peers.isEmpty else { throw Refusal.noMember }
+    let missing = try peers.flatMap { peer in
+      try peer.zones.compactMap { zone -> WaitReport.Missing? in
+        let behind = try self.behind(peer, zone)
+        guard behind.here > 0 || behind.there > 0 else { return nil }
+        return WaitReport.Missing(
+          zone: zone.description, device: peer.device.description, name: printable(peer.name), behind: behind)
+      }
+    }
+    return WaitReport(pending: try store.pendingCount(), missing: missing)
+  }
+
+  // MARK: Tables
+
+  func track(_ request: TrackRequest) throws -> TrackReport {
+    let tables = try store.track(
+      tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds())
+    try replica.schemaChanged()
+    perform()
+    return TrackReport(tables: tables.map { TrackReport.Table(name: $0.name, isPrivate: $0.isPrivate, rows: $0.rows) })
+  }
+
+  func untrack(_ tables: [String]) throws -> UntrackReport {
+    try store.untrack(tables)
+    try replica.schemaChanged()
+    perform()
+    return UntrackReport(tables: tables)
+  }
+
+  func schema(apply: Bool) throws -> SchemaReport {
+    let missing = try store.missingSchema()
+    if apply, missing.contains(where: { $0.refusal == nil }) {
+      try store.adopt(try store.foreignSchemas(), now: time.milliseconds())
+      try replica.schemaChanged()
+      perform()
+    }
+    return SchemaReport(
+      applied: apply,
+      missing: missing.map {
+        SchemaReport.Missing(
+          table: $0.table, exists: $0.exists, columns: $0.columns, statements: $0.statements, refusal: $0.refusal)
+      })
+  }
+
+  // MARK: Account
+
+  func deviceInvite(expires: Duration) throws -> InviteReport {
+    guard let listening else {
+      throw Refusal(
+        code: "daemon.needed", message: "A link needs a running daemon to answer it: start one with mesh serve.",
+        exit: .daemonNeeded)
+    }
+    let addresses = LocalAddresses.toAdvertise(listening, configured: configuration.advertise)
+    let now = time.now
+    let link = try replica.issueLink(
+      expires: now.wall + Int64(expires.inSeconds * 1_000), addresses: addresses, now: now)
+    perform()
+    return InviteReport(link: link.text, expires: Self.date(link.expires), addresses: addresses)
+  }
+
+  func deviceList() -> DevicesReport {
+    let account = replica.account
+    let devices = account.certificates.values.sorted { ($0.issued, $0.device) < ($1.issued, $1.device) }
+    return DevicesReport(
+      devices: devices.map { certificate in
+        DevicesReport.Device(
+          device: certificate.device.description, name: printable(certificate.request.name),
+          isThis: certificate.device == replica.device, certified: Self.date(certificate.issued),
+          revoked: account.revocations[certificate.device].map { Self.date($0.issued) })
+      })
+  }
+
+  func deviceRevoke(_ text: String) throws -> RevokeReport {
+    let device = try device(named: text)
+    try replica.revoke(device, now: time.now)
+    try home.write(.accountState, replica.account.encoded)
+    perform()
+    let zones = try replica.zoneIDs.filter { try replica.zoneView($0)?.cuts.contains(device) ?? false }
+    return RevokeReport(
+      device: device.description, name: deviceName(device) ?? "",
+      revoked: Self.date(replica.account.revocations[device]?.issued ?? time.milliseconds()),
+      zones: zones.map(\.description))
+  }
+
+  func accountShow() throws -> AccountReport {
+    let devices = deviceList().devices
+    return AccountReport(
+      account: replica.account.id.description,
+      name: try replica.privateZone.flatMap { try replica.zoneView($0) }?.title ?? "",
+      device: replica.device.description, deviceName: deviceName(replica.device) ?? "",
+      holdsAccountKey: holdsAccountKey, keyHolder: devices.first.map { "\($0.name) (\($0.device))" },
+      recoveryWaiting: try home.exists(.recoveryKey), devices: replica.account.liveDevices.count)
+  }
+
+  /// By its displayed id, or by its name where exactly one device has it.
+  private func device(named text: String) throws -> DeviceID {
+    let all = replica.account.certificates.values
+    if let certificate = all.first(where: { $0.device.description == text.lowercased() }) { return certificate.device }
+    let named = all.filter { $0.request.name == text }
+    if let only = named.first, named.count == 1 { return only.device }
+    let why =
+      named.count > 1
+      ? "\(named.count) devices have that name: give the id" : "the account has no device with that id or name"
+    throw Refusal(code: "device.unknown", message: "\(printable(text)): \(why). See mesh device list.")
+  }
+
+  private func deviceName(_ device: DeviceID) -> String? {
+    replica.account.certificates[device].map { printable($0.request.name) }
+  }
+
+  private func conflictReport(_ conflict: Conflict) -> ConflictReport {
+    func side(_ value: Value, _ stamp: Stamp) -> ConflictReport.Side {
+      ConflictReport.Side(
+        value: ReportedValue(value), device: stamp.author.device.description,
+        deviceName: deviceName(stamp.author.device), written: Self.date(stamp.time.milliseconds))
+    }
+    return ConflictReport(
+      zone: conflict.zone.description, table: conflict.table, key: ReportedValue(conflict.key), column: conflict.column,
+      winner: side(conflict.winnerValue, conflict.winner), loser: side(conflict.loserValue, conflict.loser),
+      found: Self.date(conflict.found))
+  }
+
+  static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }
+
+  static func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
+}
+
+extension ReportedValue {
+  init(_ value: Value) {
+    switch value {
+    case .null: self = .null
+    case .integer(let integer): self = .integer(integer)
+    case .real(let bits): self = .real(Double(bitPattern: bits))
+    case .text(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
+    case .blob(let bytes): self = .blob(bytes)
+    }
+  }
+}

@@ -1,0 +1,235 @@
+import Logging
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshStore
+import MeshTransport
+
+/// One node: a replica, its store and its links, owned by one actor. Everything that happens to a node is a call to it, one at a
+/// time; each holds the database for a bounded while.
+actor Node {
+  let home: Home
+  var configuration: Configuration
+  let store: Store
+  let replica: Replica
+  let transport: Transport
+  let time = SystemTime()
+  let logger: Logger
+
+  /// Open links, and what their ends were told.
+  private var links: [LinkID: OpenLink] = [:]
+  private var nextLink: UInt64 = 0
+  /// What is known of each address that is dialled.
+  var dials: [HostPort: DialState] = [:]
+  private let wakeups: AsyncStream<Void>
+  private let waker: AsyncStream<Void>.Continuation
+  private var dataVersion: Int?
+  private var savedAccount: AccountState?
+  /// The last fault of this node's own (disk full, database locked …); nil once work goes on.
+  var fault: String?
+  /// Set while the node listens.
+  var listening: HostPort?
+  var holdsAccountKey: Bool
+
+  private struct OpenLink {
+    let link: Link
+    let dialled: HostPort?
+    var reason: String?
+  }
+
+  struct DialState {
+    var device: DeviceID?
+    var lastError: String?
+  }
+
+  /// Opens the home's keys and database. Nothing listens yet.
+  init(home: Home, configuration: Configuration, logger: Logger) throws {
+    let cryptography = try Sodium()
+    let keys = try DeviceKeys(encoded: try home.read(.deviceKey))
+    let accountKey = try home.exists(.accountKey) ? AccountKey(encoded: try home.read(.accountKey)) : nil
+    var reader = ByteReader(try home.read(.accountState))
+    guard let account = try? AccountState(from: &reader, cryptography) else {
+      throw HomeError(.damaged, "\(home.path(of: .accountState)) is damaged: restore it from a backup of the home.")
+    }
+    self.home = home
+    self.configuration = configuration
+    self.logger = logger
+    let store = try Store(path: configuration.database, cryptography: cryptography)
+    guard try store.accounts().allSatisfy({ $0 == account.id }) else { throw ReplicaError.foreignDatabase }
+    self.store = store
+    holdsAccountKey = accountKey != nil
+    let signer: (@Sendable ([UInt8]) -> [UInt8])? = accountKey.map { key in { key.sign($0) } }
+    replica = try Replica(
+      store: store, vault: HomeVault(home: home), account: account, secrets: keys, accountSigner: signer,
+      cryptography: cryptography, randomness: cryptography)
+    transport = Transport(keys: keys, randomness: cryptography, clock: time, logger: logger)
+    (wakeups, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    savedAccount = account
+  }
+
+  var hasLinks: Bool { !links.isEmpty }
+  var databasePath: String { store.path }
+
+  // MARK: Links
+
+  /// Talks over a link until it ends; returns why it ended.
+  nonisolated func serve(_ link: Link, dialled: HostPort?) async -> String? {
+    let id = await opened(link, dialled)
+    for await message in link.messages { await received(id, message) }
+    return await closed(id)
+  }
+
+  private func opened(_ link: Link, _ dialled: HostPort?) -> LinkID {
+    nextLink += 1
+    let id = LinkID(nextLink)
+    links[id] = OpenLink(link: link, dialled: dialled)
+    let info = LinkInfo(
+      role: link.role == .dialler ? .dialler : .listener, handshakeHash: link.handshakeHash,
+      remoteStatic: link.remoteStatic, address: dialled?.description ?? link.remoteAddress)
+    attempt(id) { try replica.linkOpened(id, info, now: time.now) }
+    return id
+  }
+
+  private func received(_ id: LinkID, _ message: [UInt8]) {
+    attempt(id) { try replica.received(id, message, now: time.now) }
+  }
+
+  private func closed(_ id: LinkID) -> String? {
+    let ended = links.removeValue(forKey: id)
+    replica.linkClosed(id, now: time.now)
+    perform()
+    return ended?.reason ?? ended?.link.closeReason?.message
+  }
+
+  /// A fault of our own while a peer is being served costs this session, not the node: what it brought is asked for again.
+  private func attempt(_ id: LinkID, _ body: () throws -> Void) {
+    do {
+      try body()
+    } catch {
+      report(error)
+      links[id]?.link.close(TransportError(.closed, "this node has a fault: \(Self.text(error))"))
+    }
+    perform()
+  }
+
+  /// Ticks several times a second.
+  func tick() {
+    do {
+      try replica.tick(now: time.now)
+    } catch {
+      report(error)
+    }
+    perform()
+  }
+
+  func perform() {
+    for action in replica.takeActions() {
+      switch action {
+      case .send(let id, let bytes): links[id]?.link.send(bytes)
+      case .close(let id, let reason):
+        links[id]?.reason = reason
+        links[id]?.link.close(TransportError(.closed, reason))
+      case .log(.info, let text): logger.info("\(text)")
+      case .log(.warning, let text): logger.warning("\(text)")
+      }
+    }
+    for peer in replica.peerViews {
+      if let address = links[peer.link]?.dialled {
+        dials[address, default: DialState()].device = peer.device
+        dials[address]?.lastError = nil
+      }
+    }
+    waker.yield()
+  }
+
+  // MARK: Work
+
+  /// Flushes and merges whenever there is something to do. A fault is reported and tried again later, longer each time.
+  nonisolated func runWork() async {
+    var failures = 0
+    for await _ in wakeups {
+      while !Task.isCancelled {
+        switch await workOnce() {
+        case .done:
+          failures = 0
+        case .more:
+          failures = 0
+          await Task.yield()
+          continue
+        case .failed:
+          failures += 1
+          try? await Task.sleep(for: Backoff.work.delay(after: failures))
+          continue
+        }
+        break
+      }
+      if Task.isCancelled { return }
+    }
+  }
+
+  private enum WorkResult { case done, more, failed }
+
+  private func workOnce() -> WorkResult {
+    do {
+      let hasMore = try replica.work(now: time.now)
+      try saveAccount()
+      fault = nil
+      if hasMore || !replica.hasNoActions { perform() }
+      return hasMore ? .more : .done
+    } catch {
+      report(error)
+      return .failed
+    }
+  }
+
+  /// The home keeps a copy of the account's public state: a database that was restored can't bring a revoked device back.
+  private func saveAccount() throws {
+    guard savedAccount != replica.account else { return }
+    try home.write(.accountState, replica.account.encoded)
+    savedAccount = replica.account
+  }
+
+  /// Whether another connection has committed since the last look; if so its writes will be flushed.
+  func lookAtDatabase() -> Bool {
+    do {
+      let version = try store.dataVersion()
+      guard version != dataVersion else { return false }
+      dataVersion = version
+      if try store.schemaChanged(now: time.milliseconds()) { try replica.schemaChanged() }
+      replica.databaseChanged()
+      perform()
+      return true
+    } catch {
+      report(error)
+      return false
+    }
+  }
+
+  /// Flushes what is pending and says goodbye.
+  func stop() {
+    do {
+      while try replica.work(now: time.now) {}
+    } catch {
+      report(error)
+    }
+    replica.stop()
+    perform()
+    waker.finish()
+  }
+
+  func close() {
+    do {
+      try store.close()
+    } catch {
+      report(error)
+    }
+  }
+
+  private func report(_ error: any Error) {
+    let text = Self.text(error)
+    if fault != text { logger.error("\(text)") }
+    fault = text
+  }
+
+  static func text(_ error: any Error) -> String { (error as? any Refusing)?.refusal.message ?? "\(error)" }
+}

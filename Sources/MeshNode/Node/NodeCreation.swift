@@ -1,0 +1,193 @@
+import Glibc
+import Logging
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshStore
+import MeshTransport
+
+/// Makes a node's keys, its database's tables and its home's files. What an attempt that was cut short left is taken up again;
+/// `config.toml` comes last and makes the home complete.
+struct NodeCreation {
+  let options: InitOptions
+  let home: Home
+  let cryptography: Sodium
+  let keys: DeviceKeys
+  private let time = SystemTime()
+  private let created: Bool
+
+  init(options: InitOptions, home: Home) throws {
+    self.options = options
+    self.home = home
+    cryptography = try Sodium()
+    created = access(options.database, F_OK) != 0
+    // Before any key: a database that can't be used leaves nothing behind but an empty home.
+    try Store(path: options.database, cryptography: cryptography).close()
+    if try home.exists(.deviceKey) {
+      keys = try DeviceKeys(encoded: try home.read(.deviceKey))
+    } else {
+      keys = DeviceKeys(randomness: cryptography)
+      try home.write(.deviceKey, keys.encoded)
+    }
+  }
+
+  private func request() throws -> CertificateRequest {
+    guard let device = DeviceID(keys.signingKey) else { throw ReplicaError.badDeviceKey }
+    return CertificateRequest(
+      device: device, sessionKey: keys.sessionKey, sealingKey: keys.sealingKey, name: options.deviceName)
+  }
+
+  private func configuration(peers: [HostPort] = []) -> Configuration {
+    Configuration(database: options.database, peers: peers)
+  }
+
+  private static let silent = Logger(label: "mesh") { _ in SwiftLogNoOpLogHandler() }
+
+  // MARK: A new account
+
+  func createAccount() async throws -> InitReport {
+    if try !home.exists(.accountState) {
+      let accountKey = try accountKey()
+      let genesis = AccountGenesis(
+        signingKey: accountKey.publicKey, recoveryKey: try recoveryKey().publicKey, salt: cryptography.bytes(16))
+      let account = try Replica.createAccount(
+        genesis: genesis, request: try request(), now: time.milliseconds(), sign: accountKey.sign,
+        cryptography: cryptography, randomness: cryptography)
+      try home.write(.accountState, account.encoded)
+    }
+    let node = try Node(home: home, configuration: configuration(), logger: Self.silent)
+    try await node.createPrivateZone(title: options.accountName)
+    try home.write(configuration())
+    return try await report(node, joined: false)
+  }
+
+  private func accountKey() throws -> AccountKey {
+    if try home.exists(.accountKey) { return try AccountKey(encoded: try home.read(.accountKey)) }
+    let key = AccountKey(randomness: cryptography)
+    try home.write(.accountKey, key.encoded)
+    return key
+  }
+
+  private func recoveryKey() throws -> RecoveryKey {
+    if try home.exists(.recoveryKey) {
+      return try RecoveryKey(text: String(decoding: try home.read(.recoveryKey), as: UTF8.self))
+    }
+    let key = RecoveryKey(randomness: cryptography)
+    try home.write(.recoveryKey, Array(key.text.utf8))
+    return key
+  }
+
+  // MARK: Joining
+
+  func join(_ link: DeviceLink, progress: @escaping @Sendable (String) -> Void) async throws -> InitReport {
+    guard link.expires > time.milliseconds() else {
+      throw Refusal(code: "link.expired", message: "The link has expired. Make a new one with mesh device invite.")
+    }
+    let addresses = link.addresses.compactMap { HostPort($0) }
+    guard !addresses.isEmpty else {
+      throw Refusal(code: "link.addresses", message: "The link names no address to dial. Make a new one with mesh device invite on a running node.")
+    }
+    let transport = Transport(keys: keys, randomness: cryptography, clock: time)
+    let address = try await firstAdmitting(addresses, link, transport, progress)
+    let remembered = [address] + addresses.filter { $0 != address }
+    let node = try Node(home: home, configuration: configuration(peers: remembered), logger: Self.silent)
+    progress("certified; fetching the account's zone from \(address)")
+    try await catchUp(node, transport, address)
+    var adopted: [String] = []
+    if options.adoptSchema {
+      adopted = try await node.schema(apply: true).missing.filter { $0.refusal == nil }.map(\.table)
+    }
+    try home.write(configuration(peers: remembered))
+    return try await report(node, joined: true, adopted: adopted, peers: remembered)
+  }
+
+  /// Dials in turn until one node lets this device in; certified by an earlier attempt, the first that answers will do.
+  private func firstAdmitting(
+    _ addresses: [HostPort], _ link: DeviceLink, _ transport: Transport, _ progress: @Sendable (String) -> Void
+  ) async throws -> HostPort {
+    var reasons: [String] = []
+    for address in addresses {
+      progress("dialling \(address)")
+      do {
+        let connection = try await transport.dial(host: address.host, port: Int(address.port))
+        let account = try await admission(connection, link)
+        try home.write(.accountState, account.encoded)
+        return address
+      } catch let error as TransportError {
+        reasons.append(error.message)
+      }
+    }
+    throw Refusal(
+      code: "link.unreachable",
+      message: "No address of the link could be reached:\n  " + reasons.joined(separator: "\n  ")
+        + "\nCheck that the daemon runs there and that the network lets this machine through.")
+  }
+
+  private func admission(_ connection: Link, _ link: DeviceLink) async throws -> AccountState {
+    let info = LinkInfo(
+      role: .dialler, handshakeHash: connection.handshakeHash, remoteStatic: connection.remoteStatic,
+      address: connection.remoteAddress)
+    var joining = Joining(link: link, request: try request(), info: info, secrets: keys, cryptography: cryptography)
+    defer { connection.close() }
+    func act(_ outputs: [Joining.Output]) throws -> AccountState? {
+      for output in outputs {
+        switch output {
+        case .send(let message): connection.send(message.encoded)
+        case .done(_, let account): return account
+        case .refused(let reason): throw Refusal(code: "link.refused", message: "Joining was refused: \(reason).")
+        }
+      }
+      return nil
+    }
+    _ = try act(joining.start())
+    for await bytes in connection.messages {
+      guard let message = try Message.decode(bytes) else { continue }
+      if let account = try act(joining.receive(message)) { return account }
+    }
+    throw TransportError(.peerClosed, connection.closeReason?.message ?? "the peer closed the connection before this device was certified")
+  }
+
+  /// One session as a member, until the zone's log, its key and the account's schema are here.
+  private func catchUp(_ node: Node, _ transport: Transport, _ address: HostPort) async throws {
+    let connection = try await transport.dial(host: address.host, port: Int(address.port))
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { _ = await node.serve(connection, dialled: address) }
+      group.addTask {
+        let deadline = ContinuousClock.now + Self.catchUpLimit
+        while await !node.hasWhatJoiningNeeds {
+          guard ContinuousClock.now < deadline, connection.closeReason == nil else {
+            throw Refusal(
+              code: "link.incomplete",
+              message: "This device is certified, and the account's zone did not come from \(address) in time. Run the same command again.")
+          }
+          try await Task.sleep(for: .milliseconds(20))
+        }
+      }
+      try await group.next()
+      connection.close()
+      try await group.waitForAll()
+    }
+  }
+
+  private static let catchUpLimit = Duration.seconds(30)
+
+  private func report(
+    _ node: Node, joined: Bool, adopted: [String] = [], peers: [HostPort] = []
+  ) async throws -> InitReport {
+    let account = try await node.accountShow()
+    await node.close()
+    return InitReport(
+      home: home.path, account: account.account, accountName: account.name, device: account.device,
+      deviceName: account.deviceName, database: options.database, created: created, joined: joined, adopted: adopted,
+      peers: peers.map(\.description))
+  }
+}
+
+extension Node {
+  func createPrivateZone(title: String) throws {
+    if replica.privateZone == nil { try replica.createPrivateZone(title: title, now: time.now) }
+    try home.write(.accountState, replica.account.encoded)
+  }
+
+  var hasWhatJoiningNeeds: Bool { replica.isReady }
+}

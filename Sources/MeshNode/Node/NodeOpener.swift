@@ -1,0 +1,56 @@
+public import Logging
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshStore
+import MeshTransport
+
+/// Opens nodes for the command line: new ones, without a daemon, and as a daemon.
+public struct NodeOpener: NodeOpening {
+  public init() {}
+
+  public func initialize(
+    _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void
+  ) async throws -> InitReport {
+    let creation = try NodeCreation(options: options, home: home)
+    if let text = options.link {
+      return try await creation.join(try DeviceLink(text: text), progress: progress)
+    }
+    return try await creation.createAccount()
+  }
+
+  public func local(home: Home, lock: HomeLock) async throws -> any NodeControl {
+    let node = try Node(home: home, configuration: try home.configuration(), logger: Logger(label: "mesh") { _ in SwiftLogNoOpLogHandler() })
+    return node
+  }
+
+  public func daemon(home: Home, lock: HomeLock, options: ServeOptions, logger: Logger) async throws -> Daemon {
+    let configuration = try options.applied(to: try home.configuration())
+    let node = try Node(home: home, configuration: configuration, logger: logger)
+    return Daemon(control: node, services: [NodeService(node: node, listen: configuration.listen)]) {
+      await node.reload(try options.applied(to: try home.configuration()))
+    }
+  }
+}
+
+extension ServeOptions {
+  /// What was given on the command line wins, for this run.
+  fileprivate func applied(to configuration: Configuration) throws -> Configuration {
+    var configuration = configuration
+    if let listen { configuration.listen = listen }
+    if let advertise { configuration.advertise = advertise }
+    configuration.peers += peers.filter { !configuration.peers.contains($0) }
+    return configuration
+  }
+}
+
+extension Node {
+  /// Peers and the advertised address take effect at once; another database or listening address asks for a restart.
+  func reload(_ new: Configuration) {
+    if new.database != configuration.database || new.listen != configuration.listen {
+      logger.warning("database and listen take effect when the daemon is started again")
+    }
+    configuration.peers = new.peers
+    configuration.advertise = new.advertise
+  }
+}

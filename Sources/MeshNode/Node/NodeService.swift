@@ -1,0 +1,60 @@
+import Logging
+import MeshCore
+import MeshTransport
+import ServiceLifecycle
+
+/// A node at work: listening, dialling, watching the database, flushing and merging, until it is told to stop.
+struct NodeService: Service {
+  let node: Node
+  let listen: HostPort
+
+  /// Between two ticks of the replica: short beside its time-outs, long beside a processor's patience.
+  private static let tick = Duration.milliseconds(200)
+  /// After the goodbyes, for them to leave.
+  private static let farewell = Duration.seconds(1)
+
+  func run() async throws {
+    let listener = try await node.listen(listen)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await listener.run { _ = await node.serve($0, dialled: nil) } }
+      group.addTask { await node.runWork() }
+      group.addTask { await runTicks() }
+      group.addTask { await DatabaseWatcher(node: node).run() }
+      group.addTask { await Dialler(node: node).run() }
+      group.addTask {
+        try? await gracefulShutdown()
+        await node.stop()
+        try? await node.waitForLinks(atMost: Self.farewell)
+        throw CancellationError()
+      }
+      do {
+        while try await group.next() != nil {}
+      } catch is CancellationError {
+      }
+      group.cancelAll()
+    }
+    await node.close()
+  }
+
+  private func runTicks() async {
+    while !Task.isCancelled {
+      await node.tick()
+      try? await Task.sleep(for: Self.tick)
+    }
+  }
+}
+
+extension Node {
+  func listen(_ address: HostPort) async throws -> Listener {
+    let listener = try await transport.listen(host: address.host, port: Int(address.port))
+    listening = HostPort(host: listener.host, port: UInt16(clamping: listener.port))
+    logger.info("listening on \(listener.address)")
+    return listener
+  }
+
+  /// Until every session is closed, or the time is over.
+  func waitForLinks(atMost limit: Duration) async throws {
+    let deadline = ContinuousClock.now + limit
+    while hasLinks, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(10)) }
+  }
+}

@@ -1,0 +1,37 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshStore
+import MeshTransport
+
+// The errors of the modules below, as a verb's user meets them: a stable code, and the module's own words.
+
+extension StoreError: Refusing {
+  public var refusal: Refusal { Refusal(code: "database.\(code)", message: message) }
+}
+
+extension TransportError: Refusing {
+  public var refusal: Refusal { Refusal(code: "network.\(code.rawValue)", message: message) }
+}
+
+extension CryptoError: Refusing {
+  public var refusal: Refusal { Refusal(code: "key.\(code)", message: message) }
+}
+
+extension DeviceLink.Fault: Refusing {
+  public var refusal: Refusal { Refusal(code: "link.invalid", message: description) }
+}
+
+extension ReplicaError: Refusing {
+  public var refusal: Refusal {
+    let code =
+      switch self {
+      case .badDeviceKey: "key.damaged"
+      case .foreignDatabase: "database.foreign"
+      case .needsAccountKey: "account.keyElsewhere"
+      case .unknownDevice: "device.unknown"
+      case .notReady: "node.notReady"
+      }
+    return Refusal(code: code, message: description)
+  }
+}

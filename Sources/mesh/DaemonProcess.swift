@@ -23,7 +23,7 @@ struct DaemonProcess {
     }
     let reload = ReloadOnHangup(reload: daemon.reload, logger: logger)
     // A service that ends or fails takes the others with it in good order; its error is thrown when all have stopped.
-    let services = (daemon.services + [reload, control]).map {
+    let services = (daemon.services + [reload, control, StoppingNotice(notification: notification)]).map {
       ServiceGroupConfiguration.ServiceConfiguration(
         service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
         failureTerminationBehavior: .gracefullyShutdownGroup)
@@ -34,7 +34,6 @@ struct DaemonProcess {
     configuration.maximumCancellationDuration = Self.cancelLimit
     let group = ServiceGroup(configuration: configuration)
     try await group.run()
-    notification.stopping()
   }
 
   /// The service group tells of each step at debug and info; a person wants the steps of the node.
@@ -42,6 +41,16 @@ struct DaemonProcess {
     var logger = logger
     logger.logLevel = max(logger.logLevel, .warning)
     return logger
+  }
+}
+
+/// Tells the service manager that the end has begun. Last in the group, so the first to hear of it.
+private struct StoppingNotice: Service {
+  let notification: ServiceNotification
+
+  func run() async throws {
+    try await gracefulShutdown()
+    notification.stopping()
   }
 }
 

@@ -14,7 +14,7 @@ struct Init: AsyncParsableCommand {
       Examples:
         mesh init --database notes.db --account alice
         mesh init --database notes.db --link mesh-device-… --adopt-schema
-        ssh first-machine mesh device invite | tail -1 | mesh init --database notes.db --link -
+        ssh tower mesh device invite | tail -1 | mesh init --database n.db --link -
       """)
 
   @OptionGroup var home: HomeOption

@@ -4,10 +4,11 @@ public import ServiceLifecycle
 /// How the command line comes by a node. The executable has one implementation; the caller holds `lock` for as long as
 /// it uses what it got, and has checked the home.
 public protocol NodeOpening: Sendable {
-  /// Makes keys, our tables in the database (the database too, if missing), and last `config.toml`. With a link it joins
-  /// the link's account instead of making one, and returns once this device is certified.
+  /// Makes keys, our tables in the database (the database too, if missing), and last `config.toml`. With a link it
+  /// joins the link's account instead of making one, and returns once this device is certified.
   ///
-  /// `home` may hold keys from an attempt that was cut short; they are taken up again. `progress` takes one line at a time.
+  /// `home` may hold keys from an attempt that was cut short; they are taken up again. `progress` takes one line at a
+  /// time, which may quote a peer.
   func initialize(
     _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void
   ) async throws -> InitReport

@@ -1,7 +1,8 @@
 import Glibc
 import NIOCore
 
-/// Who is at the other end of a Unix socket, as the kernel says it: its `struct ucred`, which Swift's Glibc does not show.
+/// Who is at the other end of a Unix socket, as the kernel says it: its `struct ucred`, which Swift's Glibc does not
+/// show.
 struct PeerCredentials: Sendable {
   let pid: Int32
   let uid: UInt32

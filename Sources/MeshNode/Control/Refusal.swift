@@ -18,7 +18,8 @@ public enum ExitStatus: Int32, Codable, Sendable, CaseIterable {
 public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertible {
   /// Stable, `subject.reason`: `home.permissions`, `device.unknown`.
   public let code: String
-  /// Names the thing, the rule and the way out. Several lines where several things are wrong. No secrets, no row values.
+  /// Names the thing, the rule and the way out. Several lines where several things are wrong. No secrets and no values
+  /// of rows.
   public let message: String
   public let exit: ExitStatus
 

@@ -69,7 +69,8 @@ public struct Configuration: Hashable, Sendable {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// The same text with `peers` added to its list, those that it has already left out; all else stays as it was, byte for byte.
+  /// The same text with `peers` added to its list, those that it has already left out; all else stays as it was, byte
+  /// for byte.
   public static func adding(_ peers: [HostPort], to toml: String, path: String) throws(HomeError) -> String {
     var wanted = try Configuration(toml: toml, path: path)
     var fresh: [HostPort] = []

@@ -5,8 +5,15 @@ enum MeshTables {
   /// Of the whole set; a file with a greater number is refused.
   static let format = 1
 
-  /// Makes what is missing.
+  /// Makes what is missing. Throws `StoreError` (`formatTooNew`) where a later version of this program made them.
   static func create(_ db: Database) throws {
+    if try db.tableExists("mesh_state"), let found = try Int.fetchOne(db, sql: "SELECT max(format) FROM mesh_state"),
+      found > format
+    {
+      throw StoreError(
+        .formatTooNew,
+        "the database's mesh tables have format \(found), and this program knows \(format); install a newer mesh")
+    }
     for sql in all { try db.execute(sql: sql) }
     try db.execute(sql: "INSERT OR IGNORE INTO mesh_state (id, format) VALUES (1, ?)", arguments: [format])
   }

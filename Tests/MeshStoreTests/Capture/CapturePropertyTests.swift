@@ -17,7 +17,7 @@ import Testing
 
   typealias Rows = [Value: [String: Value]]
 
-  @Test(arguments: 1...40 as ClosedRange<UInt64>)
+  @Test(arguments: 1...24 as ClosedRange<UInt64>)
   func `the log explains every difference`(seed: UInt64) throws {
     let bench = try CaptureBench(Self.schema, track: Self.tables, integerKeys: true)
     var random = SplitMix(state: seed)

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Testing
 
@@ -149,5 +150,23 @@ import Testing
     }
     #expect(try bench.file.read { try TrackedTable.all($0) }.isEmpty)
     #expect(try triggers(bench).isEmpty)
+  }
+
+  @Test func `tables of a later format are refused and left as they are`() throws {
+    let bench = try CaptureBench(Self.table)
+    try bench.execute("UPDATE mesh_state SET format = 2")
+    let error = #expect(throws: StoreError.self) { try bench.file.write { try MeshTables.create($0) } }
+    #expect(error?.code == .formatTooNew)
+    #expect(throws: StoreError.self) { try bench.file.write { try Capture.install($0, tables: ["t"]) } }
+    #expect(try triggers(bench).isEmpty)
+  }
+
+  @Test func `the specification shows the tables as they are made`() throws {
+    let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appendingPathComponent("../../../Sources/MeshStore/MeshStore.docc/Tables.md")
+    let text = try String(contentsOf: article, encoding: .utf8)
+    for sql in [MeshTables.state, MeshTables.table, MeshTables.column, MeshTables.layout, MeshTables.pending] {
+      #expect(text.contains(sql.replacingOccurrences(of: "IF NOT EXISTS ", with: "") + ";"))
+    }
   }
 }

@@ -30,6 +30,14 @@ public enum Limits {
   public static let controlRecord = 16 << 10
   /// Control records in one message.
   public static let controlBatch = 1_024
+  /// Change sets in one message: no more fit, since each has over 200 bytes, but a count is checked before its elements.
+  public static let changeSetBatch = 65_536
+  /// Bytes of a key sealed to a device: 80 in this version.
+  public static let sealedKey = 256
+  /// Bytes of the text of a goodbye: a sentence or two.
+  public static let goodbyeText = 1_024
+  /// Versions of the session protocol that a hello offers.
+  public static let versions = 16
   /// Addresses in a link.
   public static let linkAddresses = 8
   /// Zones that two accounts have in common, as tags.

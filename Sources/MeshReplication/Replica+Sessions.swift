@@ -133,10 +133,10 @@ extension Replica {
     if let known = account.certificate(claim.request.device), known.request == claim.request {
       return send(link, .admitted(known))
     }
-    guard !account.isRevoked(claim.request.device), account.liveDevices.count < Limits.liveDevices else {
+    guard !account.isRevoked(claim.request.device), account.hasRoom else {
       return end(
         link, .linkRefused,
-        "the account has \(Limits.liveDevices) devices, or revoked this one: revoke one with “mesh device revoke”")
+        "the account revoked this device, or has \(Limits.liveDevices) devices: revoke one with “mesh device revoke”")
     }
     let certificate = Certificate(
       account: account.id, keyGeneration: 0, request: claim.request, serial: randomness.bytes(16), issued: now.wall,

@@ -51,6 +51,9 @@ public struct ChangeSetBody: Hashable, Sendable {
       for _ in 0..<(try reader.count(Limits.tables, "tables")) {
         tables.append(try TableChanges(from: &reader, authors: authors))
       }
+      var met = AuthorTable(author)
+      for table in tables { table.collectAuthors(into: &met) }
+      guard met.others == others else { throw .invalid("authors as the rows name them") }
       content = .changes(tables)
     case Kind.piece:
       content = .piece(try LongValuePiece(from: &reader))
@@ -107,9 +110,10 @@ public struct LongValuePiece: Hashable, Sendable {
 
   init(from reader: inout ByteReader) throws(DecodingError) {
     ordinal = try reader.varint()
-    offset = try reader.varint()
-    guard offset <= UInt64(Limits.longValue) else { throw .limit("long value") }
+    let offset = try reader.count(Limits.longValue, "long value")
+    self.offset = UInt64(offset)
     bytes = try reader.sized(Limits.piece, "piece of a long value")
     guard !bytes.isEmpty else { throw .invalid("a piece is not empty") }
+    guard offset + bytes.count <= Limits.longValue else { throw .limit("long value") }
   }
 }

@@ -25,7 +25,7 @@ public struct RowChange: Hashable, Sendable {
   public struct Field: Hashable, Sendable {
     /// Index into the table's columns.
     public var column: Int
-    /// Nil where it is the row's.
+    /// Nil where it is the row's; one that equals the row's is written as if it were nil.
     public var stamp: Stamp?
     public var value: FieldValue
 
@@ -95,7 +95,7 @@ extension TableChanges {
   func collectAuthors(into authors: inout AuthorTable) {
     for row in rows {
       authors.add(row.stamp.author)
-      for field in row.fields { if let stamp = field.stamp { authors.add(stamp.author) } }
+      for field in row.fields { if let stamp = row.ownStamp(of: field) { authors.add(stamp.author) } }
     }
   }
 
@@ -125,6 +125,8 @@ extension TableChanges {
 }
 
 extension RowChange {
+  fileprivate func ownStamp(of field: Field) -> Stamp? { field.stamp == stamp ? nil : field.stamp }
+
   private func hasShape(of other: RowChange) -> Bool {
     generation == other.generation && fields.count == other.fields.count
       && zip(fields, other.fields).allSatisfy { $0.column == $1.column }
@@ -133,7 +135,7 @@ extension RowChange {
   func write(to writer: inout ByteWriter, after before: RowChange?, authors: AuthorTable) {
     let sameShape = before.map(hasShape) ?? false
     let sameStamp = before?.stamp == stamp
-    let ownStamps = fields.contains { $0.stamp != nil }
+    let ownStamps = fields.contains { ownStamp(of: $0) != nil }
     writer.byte(
       (isLife ? RowFlag.life : 0) | (sameShape ? RowFlag.sameShape : 0) | (sameStamp ? RowFlag.sameStamp : 0)
         | (ownStamps ? RowFlag.ownStamps : 0))
@@ -153,8 +155,9 @@ extension RowChange {
     }
     for field in fields {
       if ownStamps {
-        writer.varint(field.stamp.map { authors.index(of: $0.author) + 1 } ?? 0)
-        if let stamp = field.stamp { writer.uint64(stamp.time.value) }
+        let own = ownStamp(of: field)
+        writer.varint(own.map { authors.index(of: $0.author) + 1 } ?? 0)
+        if let own { writer.uint64(own.time.value) }
       }
       field.value.write(to: &writer)
     }
@@ -200,6 +203,17 @@ extension RowChange {
         if author > 0 { own = try Self.stamp(author - 1, &reader, authors) }
       }
       fields.append(Field(column: index, stamp: own, value: try FieldValue(from: &reader)))
+    }
+    try checkFlags(flags, before)
+  }
+
+  /// A flag is set exactly where it can be: a row has one encoding.
+  private func checkFlags(_ flags: UInt8, _ before: RowChange?) throws(DecodingError) {
+    if let before, flags & RowFlag.sameShape == 0, hasShape(of: before) { throw .invalid("a shape is written once") }
+    if let before, flags & RowFlag.sameStamp == 0, stamp == before.stamp { throw .invalid("a stamp is written once") }
+    guard flags & RowFlag.ownStamps != 0 else { return }
+    guard fields.contains(where: { $0.stamp != nil }), fields.allSatisfy({ $0.stamp != stamp }) else {
+      throw .invalid("a field's own stamp differs from the row's")
     }
   }
 

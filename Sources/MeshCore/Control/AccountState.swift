@@ -20,17 +20,26 @@ public struct AccountState: Hashable, Sendable {
 
   public func isRevoked(_ device: DeviceID) -> Bool { revocations[device] != nil }
 
+  /// Whether the account may certify one more device. The limits bind the signer: a set that lacks revocations which are on their
+  /// way may show more live devices than an account ever has.
+  public var hasRoom: Bool {
+    liveDevices.count < Limits.liveDevices && certificates.count < Limits.devicesEver
+  }
+
   public var liveDevices: [DeviceID] { certificates.keys.filter { revocations[$0] == nil }.sorted() }
 
   /// Adds a certificate that the account signed. A device has one for its life; a second one for the same device loses to
-  /// the one with the smaller serial, so that the set's order of arrival does not matter.
+  /// the one with the smaller serial and signature, so that the set's order of arrival does not matter.
   @discardableResult
   public mutating func insert(_ certificate: Certificate, _ cryptography: any Cryptography) -> Bool {
     guard certificate.account == id, certificate.keyGeneration == 0,
       certificate.isSigned(by: genesis.signingKey, cryptography)
     else { return false }
-    if let known = certificates[certificate.device], !certificate.serial.lexicographicallyPrecedes(known.serial) {
-      return true
+    if let known = certificates[certificate.device] {
+      let rank = certificate.serial + certificate.signature
+      guard rank.lexicographicallyPrecedes(known.serial + known.signature) else { return true }
+    } else if certificates.count >= Limits.devicesEver {
+      return false
     }
     certificates[certificate.device] = certificate
     return true
@@ -42,14 +51,16 @@ public struct AccountState: Hashable, Sendable {
     guard revocation.account == id, revocation.keyGeneration == 0,
       revocation.isSigned(by: genesis.signingKey, cryptography)
     else { return false }
-    if let known = revocations[revocation.device], !revocation.signature.lexicographicallyPrecedes(known.signature) {
-      return true
+    if let known = revocations[revocation.device] {
+      guard revocation.signature.lexicographicallyPrecedes(known.signature) else { return true }
+    } else if revocations.count >= Limits.devicesEver {
+      return false
     }
     revocations[revocation.device] = revocation
     return true
   }
 
-  /// The union with what a peer knows of the same account. False where something in it is not signed by the account.
+  /// The union with what a peer knows of the same account. False where something in it is not signed by the account, or is over `Limits.devicesEver`.
   @discardableResult
   public mutating func merge(_ other: AccountState, _ cryptography: any Cryptography) -> Bool {
     guard other.id == id else { return false }
@@ -83,12 +94,17 @@ public struct AccountState: Hashable, Sendable {
     let genesis = try AccountGenesis(from: &reader)
     guard let empty = AccountState(genesis, cryptography) else { throw .invalid("a hash of 32 bytes") }
     self = empty
+    var previous: DeviceID?
     for _ in 0..<(try reader.count(Limits.devicesEver, "certificates")) {
-      guard insert(try Certificate(from: &reader), cryptography) else { throw .invalid("certificate signature") }
+      let certificate = try Certificate(from: &reader)
+      try reader.ascend(&previous, to: certificate.device, "certificates")
+      guard insert(certificate, cryptography) else { throw .invalid("certificate signature") }
     }
+    previous = nil
     for _ in 0..<(try reader.count(Limits.devicesEver, "revocations")) {
-      guard insert(try Revocation(from: &reader), cryptography) else { throw .invalid("revocation signature") }
+      let revocation = try Revocation(from: &reader)
+      try reader.ascend(&previous, to: revocation.device, "revocations")
+      guard insert(revocation, cryptography) else { throw .invalid("revocation signature") }
     }
-    guard liveDevices.count <= Limits.liveDevices else { throw .limit("live devices") }
   }
 }

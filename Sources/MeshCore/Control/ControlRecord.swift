@@ -14,14 +14,15 @@ public struct ControlRecord: Hashable, Sendable {
   public let signature: [UInt8]
   public let id: ControlID
 
-  /// Makes and signs a record.
+  /// Makes and signs a record. Of more than `Limits.controlHeads` parents the first are named: the others stay heads, for the
+  /// next record to name. Throws where the act is too long for a record.
   public init(
     zone: ZoneID, parents: [ControlID], number: UInt64, previous: ControlID?, act: ControlAct,
     secrets: any DeviceSecrets, _ cryptography: any Cryptography
   ) throws(DecodingError) {
     guard let author = DeviceID(secrets.signingKey) else { throw .invalid("a device key of 32 bytes") }
     self.zone = zone
-    self.parents = parents.sorted()
+    self.parents = Array(Set(parents).sorted().prefix(Limits.controlHeads))
     self.author = author
     self.number = number
     self.previous = previous
@@ -30,6 +31,7 @@ public struct ControlRecord: Hashable, Sendable {
     guard let id = ControlID(cryptography.hash(unsigned)) else { throw .invalid("a hash of 32 bytes") }
     self.id = id
     signature = secrets.sign(signedBytes(.control, unsigned))
+    guard unsigned.count + signature.count <= Limits.controlRecord else { throw .limit("control record") }
   }
 
   private static func unsigned(
@@ -159,9 +161,10 @@ public enum ControlAct: Hashable, Sendable {
       var before: InstanceID?
       for _ in 0..<(try inner.count(Limits.authors, "instances")) {
         let instance = InstanceID(try inner.uint64())
-        if let before, instance <= before { throw .invalid("instances in ascending order") }
-        before = instance
-        heads[instance] = CutPoint(number: try inner.varint(), id: try ChangeSetID(from: &inner))
+        try inner.ascend(&before, to: instance, "instances")
+        let number = try inner.varint()
+        guard number > 0 else { throw .invalid("numbers above zero") }
+        heads[instance] = CutPoint(number: number, id: try ChangeSetID(from: &inner))
       }
       self = .cut(device: device, heads: heads)
     case Tag.title:

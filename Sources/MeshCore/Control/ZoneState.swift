@@ -33,17 +33,17 @@ public struct ZoneState: Sendable, Equatable {
     heads = byID.keys.filter { !named.contains($0) }.sorted()
     guard let owner = Self.owner(zone, byID.values, cryptography), let devices = account(owner) else { return }
     self.owner = owner
-    let ancestry = Ancestry(byID)
     let certified = byID.values.filter { devices.certificates[$0.author] != nil }.sorted { $0.id < $1.id }
-    let cutRecords = Self.validCuts(certified, ancestry, devices)
-    for case (_, .cut(let device, let points)) in cutRecords.map({ ($0, $0.act) }) {
+    let cutRecords = certified.filter { if case .cut = $0.act { true } else { false } }
+    let ancestry = Ancestry(byID, marking: cutRecords.map(\.id))
+    let valid = Self.validCuts(cutRecords, ancestry, devices)
+    for case .cut(let device, let points) in valid.members.map({ cutRecords[$0].act }) {
       cuts[device] = cuts[device].map { Self.least($0, points) } ?? points
     }
     title = Self.title(certified)
-    let cutIDs = Set(cutRecords.map(\.id))
     for record in certified {
       guard case .epoch(let commitment) = record.act, let id = EpochID(record.id.bytes) else { continue }
-      let coversAll = cutIDs.isSubset(of: ancestry.of(record.id)) && !devices.isRevoked(record.author)
+      let coversAll = valid.isSubset(of: ancestry.marks(before: record.id)) && !devices.isRevoked(record.author)
       epochs[id] = Epoch(id: id, minter: record.author, commitment: commitment, isCurrent: coversAll)
     }
   }
@@ -74,18 +74,28 @@ public struct ZoneState: Sendable, Equatable {
     return nil
   }
 
-  /// A live device's cuts count. Those of a device that was revoked since count as far as the records that cut it had seen them.
-  /// (A revoked device's epochs encrypt nothing new, but what was written under them can still be read.)
-  private static func validCuts(
-    _ records: [ControlRecord], _ ancestry: Ancestry, _ devices: AccountState
-  ) -> [ControlRecord] {
-    let cuts = records.filter { if case .cut = $0.act { true } else { false } }
-    var seen: [DeviceID: Set<ControlID>] = [:]
-    for record in cuts {
-      guard case .cut(let device, _) = record.act, !devices.isRevoked(record.author) else { continue }
-      seen[device, default: []].formUnion(ancestry.of(record.id))
+  /// A live device's cuts count. Those of a device that was revoked since count as far as a cut of it that counts had seen
+  /// them, however many removals that takes. (A revoked device's epochs encrypt nothing new, but what was written under them
+  /// can still be read.)
+  private static func validCuts(_ cuts: [ControlRecord], _ ancestry: Ancestry, _ devices: AccountState) -> MarkSet {
+    var valid = MarkSet()
+    var doubtful: [DeviceID: [Int]] = [:]
+    var found: [Int] = []
+    for (index, record) in cuts.enumerated() {
+      if devices.isRevoked(record.author) {
+        doubtful[record.author, default: []].append(index)
+      } else {
+        found.append(index)
+      }
     }
-    return cuts.filter { !devices.isRevoked($0.author) || (seen[$0.author]?.contains($0.id) ?? false) }
+    while let index = found.popLast() {
+      valid.insert(index)
+      guard case .cut(let device, _) = cuts[index].act else { continue }
+      let seen = ancestry.marks(before: cuts[index].id)
+      found += doubtful[device]?.filter(seen.contains) ?? []
+      doubtful[device]?.removeAll(where: seen.contains)
+    }
+    return valid
   }
 
   private static func least(
@@ -97,38 +107,5 @@ public struct ZoneState: Sendable, Equatable {
       both[instance] = point.number <= other.number ? point : other
     }
     return both
-  }
-}
-
-/// Which records lead to which.
-private struct Ancestry {
-  private var ancestors: [ControlID: Set<ControlID>] = [:]
-
-  init(_ records: [ControlID: ControlRecord]) {
-    for id in records.keys { visit(id, records) }
-  }
-
-  func of(_ id: ControlID) -> Set<ControlID> { ancestors[id] ?? [] }
-
-  /// Depth first with a stack of its own: a hostile log can be as deep as it is long.
-  private mutating func visit(_ start: ControlID, _ records: [ControlID: ControlRecord]) {
-    var stack = [start]
-    while let id = stack.last {
-      guard ancestors[id] == nil else {
-        stack.removeLast()
-        continue
-      }
-      let parents = (records[id]?.parents ?? []) + (records[id]?.previous.map { [$0] } ?? [])
-      let missing = parents.filter { ancestors[$0] == nil && records[$0] != nil }
-      if missing.isEmpty {
-        stack.removeLast()
-        ancestors[id] = parents.reduce(into: []) {
-          $0.formUnion(ancestors[$1] ?? [])
-          $0.insert($1)
-        }
-      } else {
-        stack.append(contentsOf: missing)
-      }
-    }
   }
 }

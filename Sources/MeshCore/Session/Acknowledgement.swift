@@ -6,6 +6,7 @@ public struct Acknowledgement: Hashable, Sendable {
   public let time: HybridTime
   public let merged: VersionVector
   /// The heads of the zone's control log as the device knew it, so that stale logs cannot hide a removal for long.
+  /// At most `Limits.controlHeads`.
   public let controlHeads: [ControlID]
   public let signature: [UInt8]
 
@@ -17,6 +18,8 @@ public struct Acknowledgement: Hashable, Sendable {
     self.device = device
     self.time = time
     self.merged = merged
+    // A member that forks the log on purpose must not keep others from acknowledging.
+    let controlHeads = Array(controlHeads.prefix(Limits.controlHeads))
     self.controlHeads = controlHeads
     signature = secrets.sign(
       signedBytes(.acknowledgement, Self.unsigned(zone, device, time, merged, controlHeads)))

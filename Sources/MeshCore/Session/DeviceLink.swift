@@ -1,5 +1,5 @@
 /// What `mesh device invite` prints: a secret that lets one more device into an account, and where to dial.
-/// Text: `mesh-device-`, then base32 of the content and its CRC-32.
+/// Text: `mesh-device-`, then base32 of the content and its CRC-32. Blanks around it and upper case are read too.
 public struct DeviceLink: Hashable, Sendable {
   public static let prefix = "mesh-device-"
 
@@ -8,14 +8,14 @@ public struct DeviceLink: Hashable, Sendable {
   public let account: AccountID
   /// Milliseconds since 1970.
   public let expires: Int64
-  /// `HOST:PORT`, at most `Limits.linkAddresses`.
+  /// `HOST:PORT`, at most `Limits.linkAddresses`, each at most `Limits.name` bytes: more and longer ones are left out.
   public let addresses: [String]
 
   public init(seed: [UInt8], account: AccountID, expires: Int64, addresses: [String]) {
     self.seed = seed
     self.account = account
     self.expires = expires
-    self.addresses = Array(addresses.prefix(Limits.linkAddresses))
+    self.addresses = Array(addresses.filter { $0.utf8.count <= Limits.name }.prefix(Limits.linkAddresses))
   }
 
   public var text: String {
@@ -33,6 +33,7 @@ public struct DeviceLink: Hashable, Sendable {
   /// Why a text is not a device link; each says what to do about it.
   public enum Fault: Error, Equatable, Sendable, CustomStringConvertible {
     case notALink
+    /// What it is instead, in words.
     case otherKind(String)
     case damaged
     case version(UInt8)
@@ -42,7 +43,7 @@ public struct DeviceLink: Hashable, Sendable {
       switch self {
       case .notALink: "this is not a link: one begins with “mesh-device-” and is a single line"
       case .otherKind(let kind):
-        "this is a link to join a \(kind), not to link a device to an account: use the verb that it was made for"
+        "this is \(kind), not a link for a device: “mesh device invite” prints one, which begins with “mesh-device-”"
       case .damaged: "the link is damaged: a character was lost or changed on the way; copy the whole line again"
       case .version(let version): "the link is of version \(version), which this program does not know: update it"
       case .malformed: "the link's content is not what a device link holds: ask for a new one with “mesh device invite”"
@@ -51,12 +52,12 @@ public struct DeviceLink: Hashable, Sendable {
   }
 
   public init(text: String) throws(Fault) {
-    let spaces: Set<Character> = [" ", "\t", "\n", "\r", "\r\n"]
-    let trimmed = String(text.drop(while: spaces.contains).reversed().drop(while: spaces.contains).reversed())
-    guard trimmed.hasPrefix(Self.prefix) else {
-      throw trimmed.hasPrefix("mesh-share-") ? .otherKind("share") : .notALink
+    let text = trimmed(text).asciiLowercased
+    guard text.hasPrefix(Self.prefix) else {
+      if let kind = kind(ofDisplayed: text) { throw .otherKind(kind) }
+      throw .notALink
     }
-    guard let bytes = Base32.decode(trimmed.dropFirst(Self.prefix.count)), bytes.count > 4 else { throw .damaged }
+    guard let bytes = Base32.decode(text.dropFirst(Self.prefix.count)), bytes.count > 4 else { throw .damaged }
     let content = Array(bytes.dropLast(4))
     var writer = ByteWriter()
     writer.uint32(checksum(content))

@@ -48,7 +48,10 @@ public struct Hello: Hashable, Sendable {
   }
 
   public init(from reader: inout ByteReader) throws(DecodingError) {
-    versions = try reader.sized(16, "versions")
+    versions = try reader.sized(Limits.versions, "versions")
+    guard zip(versions, versions.dropFirst()).allSatisfy({ $0 < $1 }) else {
+      throw .invalid("versions in ascending order")
+    }
     certificate = try reader.flag() ? try Certificate(from: &reader) : nil
     accountHead = try reader.raw(32)
     proof = try reader.flag() ? try LinkProof(from: &reader) : nil

@@ -172,7 +172,7 @@ public enum Message: Hashable, Sendable {
     case .hello: return .hello(try Hello(from: &reader))
     case .goodbye:
       guard let code = Goodbye(rawValue: try reader.byte()) else { throw .unknown("goodbye") }
-      return .goodbye(code, text: try reader.text(1_024, "goodbye text"))
+      return .goodbye(code, text: try reader.text(Limits.goodbyeText, "goodbye text"))
     case .account: return .account(try reader.sized(Limits.message, "account state"))
     case .claim: return .claim(try DeviceClaim(from: &reader))
     case .admitted: return .admitted(try Certificate(from: &reader))
@@ -188,13 +188,17 @@ public enum Message: Hashable, Sendable {
     case .keys:
       let zone = try ZoneID(from: &reader)
       var keys: [EpochID: [UInt8]] = [:]
+      var previous: EpochID?
       for _ in 0..<(try reader.count(Limits.controlBatch, "keys")) {
-        keys[try EpochID(from: &reader)] = try reader.sized(256, "sealed key")
+        let epoch = try EpochID(from: &reader)
+        try reader.ascend(&previous, to: epoch, "epochs")
+        keys[epoch] = try reader.sized(Limits.sealedKey, "sealed key")
       }
       return .keys(zone, keys)
     case .want: return .want(try ZoneID(from: &reader), try VersionVector(from: &reader))
     case .changeSets:
-      return .changeSets(try ZoneID(from: &reader), try blobs(&reader, 65_536, Limits.changeSet, "change set"))
+      return .changeSets(
+        try ZoneID(from: &reader), try blobs(&reader, Limits.changeSetBatch, Limits.changeSet, "change set"))
     case .upToDate: return .upToDate(try ZoneID(from: &reader), try VersionVector(from: &reader))
     case .have: return .have(try ZoneID(from: &reader), try VersionVector(from: &reader))
     case .announceOnly: return .announceOnly(try ZoneID(from: &reader))

@@ -158,6 +158,12 @@ public struct ByteReader: Sendable {
     return elements
   }
 
+  /// Throws unless `next` comes after `previous`, and makes it the previous one: a set has one encoding, in ascending order.
+  func ascend<Key: Comparable>(_ previous: inout Key?, to next: Key, _ name: String) throws(DecodingError) {
+    if let previous, next <= previous { throw .invalid("\(name) in ascending order") }
+    previous = next
+  }
+
   /// To be called last: nothing may be left over.
   public func end() throws(DecodingError) {
     guard isAtEnd else { throw .trailing }

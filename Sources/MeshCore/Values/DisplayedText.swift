@@ -62,9 +62,17 @@ extension Identifier: CustomStringConvertible {
       + Base32.encode(head + [UInt8(truncatingIfNeeded: check >> 8), UInt8(truncatingIfNeeded: check)])
   }
 
-  /// What is wrong with a text that should be a displayed id; nil where its form and checksum are right.
+  /// A displayed id as it is compared with others: what people paste may have blanks around it, or be in upper case.
+  public static func canonical(_ text: String) -> String { trimmed(text).asciiLowercased }
+
+  /// What is wrong with a text that should be a displayed id; nil where its form and checksum are right. Blanks around it and
+  /// upper case are no fault (see `canonical`).
   public static func fault(inDisplayed text: String) -> String? {
-    guard text.hasPrefix(Kind.prefix + "-") else { return "it does not begin with “\(Kind.prefix)-”" }
+    let text = canonical(text)
+    guard text.hasPrefix(Kind.prefix + "-") else {
+      if let other = kind(ofDisplayed: text) { return "it is \(other), and the id of a \(Kind.prefix) is asked for" }
+      return "it does not begin with “\(Kind.prefix)-”"
+    }
     guard let decoded = Base32.decode(text.dropFirst(Kind.prefix.count + 1)), decoded.count == 15 else {
       return "24 letters a–z or digits 2–7 come after “\(Kind.prefix)-”"
     }
@@ -75,6 +83,23 @@ extension Identifier: CustomStringConvertible {
     }
     return nil
   }
+}
+
+/// What a text seems to be by its beginning, in words; nil for none of the texts of a mesh.
+func kind(ofDisplayed text: String) -> String? {
+  let kinds: [(prefix: String, name: String)] = [
+    ("mesh-share-", "a link to join a share"), ("mesh-device-", "a link for a device"),
+    ("mesh-recovery-", "an account's recovery key"), ("account-", "the id of an account"),
+    ("device-", "the id of a device"), ("zone-", "the id of a zone"), ("changeset-", "the id of a change set"),
+    ("epoch-", "the id of an epoch"), ("control-", "the id of a control record"),
+  ]
+  return kinds.first { text.hasPrefix($0.prefix) }?.name
+}
+
+/// Without spaces, tabs and line breaks at both ends.
+func trimmed(_ text: String) -> String {
+  let blanks: Set<Character> = [" ", "\t", "\n", "\r", "\r\n"]
+  return String(text.drop(while: blanks.contains).reversed().drop(while: blanks.contains).reversed())
 }
 
 extension Author: CustomStringConvertible {

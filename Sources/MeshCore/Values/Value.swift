@@ -7,7 +7,8 @@ public enum Value: Hashable, Sendable {
   case text([UInt8])
   case blob([UInt8])
 
-  public static func real(_ double: Double) -> Value { .real(double.bitPattern) }
+  /// NULL for NaN, as SQLite has it.
+  public static func real(_ double: Double) -> Value { double.isNaN ? .null : .real(double.bitPattern) }
   public static func text(_ string: String) -> Value { .text(Array(string.utf8)) }
 
   /// Wire tags; 5 (asset manifest) and 7 (increment) are reserved.
@@ -51,7 +52,11 @@ public enum Value: Hashable, Sendable {
     switch try reader.byte() {
     case Tag.null: self = .null
     case Tag.integer: self = .integer(try reader.signedVarint())
-    case Tag.real: self = .real(try reader.uint64())
+    case Tag.real:
+      let bits = try reader.uint64()
+      // It would be NULL in every table, and so never equal to itself.
+      guard !Double(bitPattern: bits).isNaN else { throw .invalid("a real is a number") }
+      self = .real(bits)
     case Tag.text: self = .text(try reader.sized(Limits.changeSet, "text"))
     case Tag.blob: self = .blob(try reader.sized(Limits.changeSet, "blob"))
     default: throw .unknown("value tag")
@@ -59,7 +64,8 @@ public enum Value: Hashable, Sendable {
   }
 }
 
-/// SQLite's order of values across types, then within; used wherever records are tried "in key order".
+/// SQLite's order of values across types, then within, exact at any magnitude; used wherever records are tried "in key
+/// order". Where SQLite sees two equal numbers, this is an order still: a real comes before an integer, −0 before 0.
 extension Value: Comparable {
   private var rank: Int {
     switch self {
@@ -74,11 +80,19 @@ extension Value: Comparable {
     switch (left, right) {
     case (.integer(let a), .integer(let b)): a < b
     case (.real(let a), .real(let b)):
-      Double(bitPattern: a) == Double(bitPattern: b) ? a < b : Double(bitPattern: a) < Double(bitPattern: b)
-    case (.integer(let a), .real(let b)): Double(a) < Double(bitPattern: b)
-    case (.real(let a), .integer(let b)): Double(bitPattern: a) <= Double(b)
+      a != b && Double(bitPattern: a).isTotallyOrdered(belowOrEqualTo: Double(bitPattern: b))
+    case (.integer(let a), .real(let b)): isBelow(a, Double(bitPattern: b))
+    case (.real(let a), .integer(let b)): !isBelow(b, Double(bitPattern: a))
     case (.text(let a), .text(let b)), (.blob(let a), .blob(let b)): a.lexicographicallyPrecedes(b)
     default: left.rank < right.rank
     }
+  }
+
+  /// Whether an integer is less than a real. Through `Double` it could not tell neighbours beyond 2⁵³ apart.
+  private static func isBelow(_ integer: Int64, _ real: Double) -> Bool {
+    if real >= 0x1p63 { return true }
+    guard real >= -0x1p63 else { return false }
+    let whole = real.rounded(.down)
+    return integer == Int64(whole) ? whole < real : integer < Int64(whole)
   }
 }

@@ -16,11 +16,11 @@ public struct VersionVector: Hashable, Sendable {
     numbers.allSatisfy { $0.value <= other[$0.key] }
   }
 
-  /// How many change sets are here that the other lacks.
+  /// How many change sets are here that the other lacks; the greatest number where the sum is above it.
   public func count(beyond other: VersionVector) -> UInt64 {
     numbers.reduce(0) { sum, entry in
       let theirs = other[entry.key]
-      return entry.value > theirs ? sum &+ (entry.value - theirs) : sum
+      return entry.value > theirs ? saturatingSum(sum, entry.value - theirs) : sum
     }
   }
 
@@ -41,8 +41,7 @@ public struct VersionVector: Hashable, Sendable {
     var previous: Author?
     for _ in 0..<(try reader.count(Limits.authors, "authors")) {
       let author = try Author(from: &reader)
-      if let previous, author <= previous { throw .invalid("authors in ascending order") }
-      previous = author
+      try reader.ascend(&previous, to: author, "authors")
       let number = try reader.varint()
       guard number > 0 else { throw .invalid("numbers above zero") }
       numbers[author] = number
@@ -80,21 +79,23 @@ public struct CausalContext: Hashable, Sendable {
   public var vector: VersionVector { VersionVector(entries.mapValues(\.number)) }
 
   /// How many change sets it covers; bounds the generations that its author can honestly have reached.
-  public var count: UInt64 { entries.values.reduce(0) { $0 &+ $1.number } }
+  public var count: UInt64 { entries.values.reduce(0) { saturatingSum($0, $1.number) } }
 
-  /// The entries that are not in `earlier`, or are further there.
+  /// The entries that are not in `earlier`, or are further here. What went back since, because its author was cut, is left
+  /// out: a context that was signed can only grow.
   public func difference(from earlier: CausalContext) -> CausalContext {
-    CausalContext(entries.filter { earlier[$0.key] != $0.value })
+    CausalContext(
+      entries.filter { author, seen in earlier[author].map { seen.number > $0.number } ?? true })
   }
 
-  /// Lays a difference over this context; entries never go back.
+  /// Lays a difference over this context: each entry is new here, or further in number and in time. Where one is not,
+  /// nothing changes.
   public mutating func advance(by difference: CausalContext) throws(DecodingError) {
     for (author, seen) in difference.entries {
-      if let known = entries[author], seen.number < known.number || seen.time < known.time {
-        throw .invalid("a context never goes back")
-      }
-      entries[author] = seen
+      guard let known = entries[author] else { continue }
+      guard seen.number > known.number, seen.time > known.time else { throw .invalid("a context only advances") }
     }
+    entries.merge(difference.entries) { $1 }
   }
 
   public func write(to writer: inout ByteWriter) {
@@ -110,10 +111,17 @@ public struct CausalContext: Hashable, Sendable {
     var previous: Author?
     for _ in 0..<(try reader.count(Limits.authors, "authors")) {
       let author = try Author(from: &reader)
-      if let previous, author <= previous { throw .invalid("authors in ascending order") }
-      previous = author
-      entries[author] = Seen(number: try reader.varint(), time: HybridTime(try reader.uint64()))
+      try reader.ascend(&previous, to: author, "authors")
+      let number = try reader.varint()
+      guard number > 0 else { throw .invalid("numbers above zero") }
+      entries[author] = Seen(number: number, time: HybridTime(try reader.uint64()))
     }
     self.entries = entries
   }
+}
+
+/// Numbers come from peers: a sum of them must not wrap round.
+private func saturatingSum(_ left: UInt64, _ right: UInt64) -> UInt64 {
+  let (sum, overflow) = left.addingReportingOverflow(right)
+  return overflow ? .max : sum
 }

@@ -1,0 +1,93 @@
+import GRDB
+import MeshCore
+
+/// Births of records that nobody here knew: most of what arrives in bulk. There is nothing to merge with, so the row and
+/// the record are written at once.
+final class BirthWriter {
+  let table: TableForm
+  private let records: ZoneRecords
+  /// For each column of the change set, its index in the table; nil for one that the table lacks.
+  private let places: [Int?]
+  private let columns: [Int64]
+  private let names: [[UInt8]]
+  private let folded: [UInt8]
+  private var shape: Shape?
+
+  /// What births with the same columns have in common.
+  private struct Shape {
+    let fields: [Int]
+    let insert: Statement
+    /// Indexes of fields in the order of hashing.
+    let order: [Int]
+    let layout: Int64
+    /// Index of the field that spells the key.
+    let spelling: Int?
+  }
+
+  init(_ records: ZoneRecords, _ table: TableForm, _ columns: [Int64]) throws {
+    self.records = records
+    self.table = table
+    self.columns = columns
+    places = columns.map { table.indexes[$0] }
+    names = try columns.map { try records.session.catalog.column($0).folded }
+    folded = Array(table.schema.name.asciiLowercased.utf8)
+  }
+
+  /// False where the change is not of this simple kind, or SQLite refuses the row: then nothing was written.
+  func write(_ ref: RecordRef, _ change: RowChange) throws -> Bool {
+    guard change.isLife, change.generation.isAlive, try isSimple(change), let shape else { return false }
+    let statement = shape.insert
+    statement.bind(shape.spelling.map { value(change, $0) } ?? change.key, at: 1)
+    var parameter = 2
+    for index in change.fields.indices where index != shape.spelling {
+      statement.bind(value(change, index), at: parameter)
+      parameter += 1
+    }
+    do {
+      try statement.execute()
+    } catch let error as DatabaseError where error.refusesRow {
+      guard records.session.sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+      return false
+    }
+    let hash = RecordHash(
+      table: folded, key: change.key, generation: change.generation,
+      cells: shape.order.lazy.map { (self.names[change.fields[$0].column], change.stamp, self.value(change, $0)) },
+      records.session.cryptography)
+    let stamps = RecordStamps(base: try records.local(change.stamp), layout: shape.layout)
+    let record = StoredRecord(generation: change.generation, hash: hash, stamps: stamps)
+    try records.save(ref, record, replacing: nil)
+    return true
+  }
+
+  private func value(_ change: RowChange, _ index: Int) -> Value {
+    if case .value(let value) = change.fields[index].value { return value }
+    return .null
+  }
+
+  /// One stamp for all, values that travel inline, columns that the table has and that keep the values as they are.
+  private func isSimple(_ change: RowChange) throws -> Bool {
+    for field in change.fields {
+      guard field.stamp == nil, case .value(let value) = field.value, let place = places[field.column],
+        table.columns[place].schema.affinity.keeps(value)
+      else { return false }
+    }
+    if let shape, shape.fields.count == change.fields.count,
+      zip(shape.fields, change.fields).allSatisfy({ $0 == $1.column })
+    {
+      return true
+    }
+    shape = try make(change)
+    return true
+  }
+
+  private func make(_ change: RowChange) throws -> Shape {
+    let fields = change.fields.map(\.column)
+    let spelling = fields.firstIndex { places[$0] == table.keyColumn && table.keyColumn != nil }
+    let sql = table.upsert(fields.compactMap { places[$0] })
+    let ids = fields.map { columns[$0] }.sorted()
+    return Shape(
+      fields: fields, insert: try records.session.sql.statement(sql),
+      order: fields.indices.sorted { names[fields[$0]].lexicographicallyPrecedes(names[fields[$1]]) },
+      layout: try records.session.catalog.layoutNumber(ids, of: table.id), spelling: spelling)
+  }
+}

@@ -1,0 +1,44 @@
+import MeshCore
+
+/// What a decrypted body must not do, whoever signed it. What breaks a rule is never merged, by anybody.
+enum ChangeRules {
+  static func check(_ body: ChangeSetBody, _ header: ChangeSetHeader, _ context: CausalContext) throws {
+    guard case .changes(let tables) = body.content else { return }
+    let explained = (context.count &+ header.number).multipliedReportingOverflow(by: 2)
+    let bound = explained.overflow ? UInt64.max : explained.partialValue
+    var long = 0
+    for table in tables {
+      try checkNames(table)
+      for row in table.rows {
+        try checkStamps(row, header)
+        // A flush raises a record by two generations at most.
+        guard row.generation <= bound else { throw malformed("a generation is further ahead than its past explains") }
+        for field in row.fields { if case .long(_, let size, _) = field.value { long += size } }
+      }
+    }
+    guard long <= Limits.longValue else { throw malformed("the long values of a part are over the limit") }
+  }
+
+  private static func checkNames(_ table: TableChanges) throws {
+    guard !table.table.isEmpty, !SchemaDescription.isReserved(table.table) else {
+      throw malformed("a table's name is reserved or empty")
+    }
+    var seen: Set<String> = []
+    for column in table.columns {
+      guard !column.isEmpty, seen.insert(column.asciiLowercased).inserted else {
+        throw malformed("a column is named twice, or not at all")
+      }
+    }
+  }
+
+  private static func checkStamps(_ row: RowChange, _ header: ChangeSetHeader) throws {
+    // Only a birth may bring stamps that others gave: a record that moved from another zone.
+    let isMove = row.isLife && row.generation.isAlive
+    for stamp in [row.stamp] + row.fields.compactMap(\.stamp) {
+      guard stamp.time <= header.time else { throw malformed("a stamp is later than the change set") }
+      guard isMove || stamp.author == header.author else { throw malformed("a stamp is another author's") }
+    }
+  }
+
+  private static func malformed(_ reason: String) -> UnitReader.Malformed { UnitReader.Malformed(reason: reason) }
+}

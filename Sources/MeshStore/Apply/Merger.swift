@@ -1,0 +1,115 @@
+import GRDB
+import MeshCore
+
+/// Merges the rows of change sets into records and tables, inside one write transaction.
+final class Merger {
+  typealias State = ZoneRecords.State
+
+  let records: ZoneRecords
+  let materialiser: Materialiser
+  let now: Int64
+  private var session: Session { records.session }
+
+  init(_ records: ZoneRecords, _ materialiser: Materialiser, now: Int64) {
+    self.records = records
+    self.materialiser = materialiser
+    self.now = now
+  }
+
+  /// Merges the part's rows in `part.rows`.
+  func merge(_ part: UnitReader.Part, long: LongValues) throws {
+    guard case .changes(let tables) = part.body.content else { return }
+    var first = 0
+    for table in tables {
+      let chosen = part.rows.clamped(to: first..<first + table.rows.count)
+      if !chosen.isEmpty {
+        let run = try Run(self, table, part, long)
+        for index in chosen { try run.merge(table.rows[index - first]) }
+      }
+      first += table.rows.count
+    }
+  }
+
+  /// Rows of one table in one part: names are resolved once.
+  private final class Run {
+    let merger: Merger
+    let part: UnitReader.Part
+    let long: LongValues
+    let tableID: Int64
+    let columns: [Int64]
+    let birth: BirthWriter?
+
+    init(_ merger: Merger, _ table: TableChanges, _ part: UnitReader.Part, _ long: LongValues) throws {
+      self.merger = merger
+      self.part = part
+      self.long = long
+      let catalog = merger.session.catalog
+      let id = try catalog.tableNumber(table.table)
+      tableID = id
+      let columns = try table.columns.map { try catalog.columnNumber($0, of: id) }
+      self.columns = columns
+      birth = try catalog.table(id).map { try BirthWriter(merger.records, $0, columns) }
+    }
+
+    func merge(_ change: RowChange) throws {
+      let ref = RecordRef(table: tableID, key: change.key)
+      let old = try merger.records.load(ref)
+      if old == nil, merger.materialiser.refused.isEmpty, let birth, try birth.write(ref, change) {
+        if !birth.table.references.isEmpty { merger.materialiser.check(ref) }
+        return try merger.materialiser.appear(ref)
+      }
+      let news = try State(change, columns: columns, long)
+      var state = try old.map { try merger.records.state(ref, $0) } ?? State()
+      let before = state
+      let losses = state.merge(news)
+      if state != before {
+        let changed = Set(state.cells.filter { before.cells[$0.key] != $0.value }.keys)
+        try merger.materialiser.place(
+          ref, state, replacing: old, changed: before.generation == state.generation ? changed : nil)
+      }
+      for loss in losses where isConflict(loss, state) { try merger.note(loss, ref) }
+    }
+
+    /// A value is lost that whoever overwrote it had not seen. What was here had been seen if the change set's author
+    /// had merged it; what arrives and loses had not been seen, or it would not have been sent.
+    private func isConflict(_ loss: State.Loss, _ state: State) -> Bool {
+      if state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
+      guard loss.wasLocal else { return true }
+      return loss.loser.stamp.author != part.header.author && !part.context.hasSeen(loss.loser.stamp)
+    }
+  }
+
+  private func note(_ loss: State.Loss, _ ref: RecordRef) throws {
+    let loser = try records.local(loss.loser.stamp)
+    let winner = try loss.winner.map(records.local)
+    try session.sql.run(
+      """
+      INSERT INTO mesh_conflict (zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time,
+        was_local, noted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .integer(records.zone.id), .integer(ref.table), ref.key, .integer(loss.column),
+        .blob(ExtraValues.encode(loss.loser.value)), .integer(loser.author), .bits(loser.time.value),
+        .optional(winner?.author), winner.map { .bits($0.time.value) } ?? .null, .integer(loss.wasLocal ? 1 : 0),
+        .integer(now),
+      ])
+    let newest = session.sql.lastInsertedID
+    try session.sql.run("DELETE FROM mesh_conflict WHERE id <= ?", [.integer(newest - Int64(StoreLimits.conflicts))])
+  }
+}
+
+extension RecordState<Int64> {
+  /// What a row of a change set says, with columns as numbers.
+  init(_ change: RowChange, columns: [Int64], _ long: LongValues) throws {
+    var cells: [Int64: Cell] = [:]
+    for field in change.fields {
+      let value: Value
+      switch field.value {
+      case .value(let inline): value = inline
+      case .long(let ordinal, let size, let isText): value = try long.value(ordinal, size: size, isText: isText)
+      }
+      cells[columns[field.column]] = Cell(stamp: field.stamp ?? change.stamp, value: value)
+    }
+    self.init(generation: change.generation, life: change.isLife ? change.stamp : nil, cells: cells)
+  }
+}

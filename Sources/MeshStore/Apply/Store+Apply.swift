@@ -1,0 +1,95 @@
+public import MeshCore
+
+extension Store {
+  public func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress {
+    if let progress = try showAgain(zone) { return progress }
+    while true {
+      let choice = try read { session -> UnitReader.Choice? in
+        if try session.hasPending() { return nil }
+        guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
+        var units = try UnitReader(session, zone: row, reader, now: now)
+        return try units.choose(&partInHand)
+      }
+      switch choice {
+      case nil: return .flushFirst
+      case .idle(let waiting)?:
+        partInHand = nil
+        return .idle(waiting: waiting)
+      case .malformed(let head, let reason)?: try refuse(head, reason, zone)
+      case .slice(let slice)?:
+        do {
+          return try merge(slice, zone, reader, now: now)
+        } catch let fault as UnitReader.Malformed {
+          try refuse(slice.head, fault.reason, zone)
+        }
+      }
+    }
+  }
+
+  /// The author is stuck for ever, visibly; nobody else is harmed.
+  private func refuse(_ head: AuthorHead, _ reason: String, _ zone: ZoneID) throws {
+    try write { session in
+      let row = try ZoneRow.obtain(zone, session.sql)
+      var stuck = head
+      stuck.malformed = reason
+      try stuck.save(session.sql, zone: row.id)
+    }
+  }
+
+  private func merge(
+    _ slice: UnitReader.Slice, _ zone: ZoneID, _ reader: ChangeSetReader, now: Int64
+  ) throws -> ApplyProgress {
+    var refused: [RecordRef: String] = [:]
+    while true {
+      do {
+        return try write { session in
+          if try session.hasPending() { return .flushFirst }
+          return try session.applying { try merge(slice, session, zone, reader, now: now, refused) }
+        }
+      } catch let taken as TakenBack where refused[taken.ref] == nil {
+        refused[taken.ref] = taken.message
+      }
+    }
+  }
+
+  private func merge(
+    _ slice: UnitReader.Slice, _ session: Session, _ zone: ZoneID, _ reader: ChangeSetReader, now: Int64,
+    _ refused: [RecordRef: String]
+  ) throws -> ApplyProgress {
+    let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
+    let materialiser = try Materialiser(records, refused: refused)
+    let merger = Merger(records, materialiser, now: now)
+    var head = slice.head
+    for part in slice.parts {
+      let long = LongValues(
+        session: session, zone: records.zone.id, author: head.author, reader: reader,
+        numbers: head.merged + 1..<part.header.number)
+      try merger.merge(part, long: long)
+      records.zone.clock.witness(part.header.time)
+      if part.rows.upperBound == part.rowCount {
+        head.applied = part.header.number
+        head.appliedRows = 0
+        head.context = part.context
+      } else {
+        head.appliedRows = Int64(part.rows.upperBound)
+      }
+    }
+    try materialiser.settle()
+    if slice.isUnitEnd, let last = slice.parts.last { try end(&head, last, records) }
+    try head.save(session.sql, zone: records.zone.id)
+    try records.zone.save(session.sql)
+    return .merged(records: slice.parts.reduce(0) { $0 + $1.rows.count }, unitEnded: slice.isUnitEnd)
+  }
+
+  private func end(_ head: inout AuthorHead, _ last: UnitReader.Part, _ records: ZoneRecords) throws {
+    let sql = records.session.sql
+    try LogRow.place(sql, &records.zone, author: head.author, numbers: head.merged + 1...last.header.number)
+    let size = try sql.integer(
+      "SELECT sum(size) FROM mesh_log WHERE zone = ? AND author = ? AND number > ? AND number <= ?",
+      [.integer(records.zone.id), .integer(head.author), .bits(head.merged), .bits(last.header.number)])
+    head.waiting -= size ?? 0
+    head.merged = last.header.number
+    head.mergedID = last.id
+    head.mergedTime = last.header.time
+  }
+}

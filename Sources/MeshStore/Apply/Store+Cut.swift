@@ -1,0 +1,202 @@
+public import MeshCore
+
+extension Store {
+  public func cut(
+    _ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
+  ) throws {
+    let touched = try write { session -> [RecordRef] in
+      // A pending edit would be mixed with the state that it was not made on.
+      if try session.hasPending() {
+        throw StoreError(.pendingWrites, "rows are pending in \(path); flush them before an author is cut")
+      }
+      let row = try ZoneRow.obtain(zone, session.sql)
+      return try Cutter(session, row, reader, limits).mark()
+    }
+    for start in stride(from: 0, to: touched.count, by: Choices.slice) {
+      let slice = Array(touched[start..<min(start + Choices.slice, touched.count)])
+      try restate(slice, zone, reader, limits)
+    }
+    try write { session in
+      let row = try ZoneRow.obtain(zone, session.sql)
+      try Cutter(session, row, reader, limits).finish()
+    }
+  }
+
+  private func restate(
+    _ refs: [RecordRef], _ zone: ZoneID, _ reader: ChangeSetReader, _ limits: [Author: UInt64]
+  ) throws {
+    var refused: [RecordRef: String] = [:]
+    while true {
+      do {
+        return try write { session in
+          let cutter = try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits)
+          try session.applying { try cutter.restate(refs, refused) }
+        }
+      } catch let taken as TakenBack where refused[taken.ref] == nil {
+        refused[taken.ref] = taken.message
+      }
+    }
+  }
+}
+
+/// Takes back what authors wrote above a number: the records that it touched are computed again from the log without it,
+/// which is what a node has that never merged it. The log above the limit goes last, so that a crash starts over.
+private struct Cutter {
+  typealias State = ZoneRecords.State
+
+  let session: Session
+  let zone: ZoneRow
+  let reader: ChangeSetReader
+  /// By the author's number in this file.
+  let limits: [Int64: UInt64]
+
+  init(_ session: Session, _ zone: ZoneRow, _ reader: ChangeSetReader, _ limits: [Author: UInt64]) throws {
+    self.session = session
+    self.zone = zone
+    self.reader = reader
+    var numbers: [Int64: UInt64] = [:]
+    for (author, limit) in limits { numbers[try session.catalog.authorNumber(author)] = limit }
+    self.limits = numbers
+  }
+
+  /// Refuses the authors' change sets from now on. Returns the records that those above the limits touched.
+  func mark() throws -> [RecordRef] {
+    var touched: Set<RecordRef> = []
+    for (author, limit) in limits {
+      var head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
+      head.cut = min(head.cut ?? limit, limit)
+      try head.save(session.sql, zone: zone.id)
+      // A unit that is merged in part is beyond `merged`, and has touched records all the same.
+      for number in numbers(head, above: limit) {
+        try forEachRow(author, number) { ref, _, _, _ in touched.insert(ref) }
+      }
+    }
+    return touched.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
+  }
+
+  private func numbers(_ head: AuthorHead, above limit: UInt64) -> ClosedRange<UInt64> {
+    let last = head.applied + (head.appliedRows > 0 ? 1 : 0)
+    return last > limit ? limit + 1...last : limit + 1...limit + 1
+  }
+
+  /// Gives the records the state that the rest of the log makes.
+  func restate(_ refs: [RecordRef], _ refused: [RecordRef: String]) throws {
+    let wanted = Set(refs)
+    var states: [RecordRef: State] = [:]
+    for head in try AuthorHead.all(session.sql, zone: zone.id) {
+      let last = min(head.applied + (head.appliedRows > 0 ? 1 : 0), limits[head.author] ?? .max)
+      guard last > 0 else { continue }
+      for number in 1...last {
+        let isPartial = number == head.applied + 1
+        try forEachRow(head.author, number) { ref, change, columns, index in
+          guard wanted.contains(ref), !isPartial || index < head.appliedRows else { return }
+          states[ref, default: State()].merge(try state(change, columns, head.author, number))
+        }
+      }
+    }
+    let records = ZoneRecords(session, zone: zone)
+    let materialiser = try Materialiser(records, refused: refused)
+    for ref in refs {
+      guard let old = try records.load(ref) else { continue }
+      if let state = states[ref], state.generation > 0 {
+        try materialiser.place(ref, state, replacing: old, changed: nil)
+      } else {
+        try forget(ref, old, records, materialiser)
+      }
+    }
+    try materialiser.settle()
+    try records.zone.save(session.sql)
+  }
+
+  /// Nobody has born it any more.
+  private func forget(
+    _ ref: RecordRef, _ old: StoredRecord, _ records: ZoneRecords, _ materialiser: Materialiser
+  ) throws {
+    try materialiser.stopWaiting(ref)
+    try records.remove(ref, old)
+    guard old.isShown, let table = session.catalog.table(ref.table) else { return }
+    try materialiser.deleteRow(table, ref.key)
+    try materialiser.leave(ref, table)
+  }
+
+  /// Sets the heads back, and drops what is above the limits.
+  func finish() throws {
+    for (author, limit) in limits {
+      var head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
+      try session.sql.run(
+        "DELETE FROM mesh_log WHERE zone = ? AND author = ? AND number > ?",
+        [.integer(zone.id), .integer(author), .bits(limit)])
+      guard head.stored > limit || head.applied > limit else { continue }
+      let id = limit > 0 ? try LogRow.id(session.sql, zone: zone.id, author: author, number: limit) : nil
+      let time = try session.sql.integer(
+        "SELECT time FROM mesh_log WHERE zone = ? AND author = ? AND number = ?",
+        [.integer(zone.id), .integer(author), .bits(limit)])
+      let atLimit = HybridTime(UInt64(bitPattern: time ?? 0))
+      head.malformed = nil
+      (head.stored, head.storedID, head.storedTime, head.storedPart) = (limit, id, atLimit, 0)
+      if head.applied >= limit {
+        (head.merged, head.mergedID, head.mergedTime) = (limit, id, atLimit)
+        (head.applied, head.appliedRows) = (limit, 0)
+        head.waiting = 0
+        head.context = try context(author, through: limit)
+      } else {
+        head.waiting =
+          try session.sql.integer(
+            "SELECT sum(size) FROM mesh_log WHERE zone = ? AND author = ? AND number > ?",
+            [.integer(zone.id), .integer(author), .bits(head.merged)]) ?? 0
+      }
+      try head.save(session.sql, zone: zone.id)
+    }
+  }
+
+  // MARK: Reading the log
+
+  private func body(_ author: Int64, _ number: UInt64) throws -> ChangeSetBody? {
+    guard let bytes = try LogRow.bytes(session.sql, zone: zone.id, author: author, number: number) else { return nil }
+    let changeSet = try ChangeSet(bytes, with: reader.cryptography)
+    guard let key = reader.keys[changeSet.header.epoch] else {
+      throw StoreError(
+        .keyMissing, "the key of an epoch is missing that merged change sets need; restore the home's zones")
+    }
+    guard let plain = changeSet.body(key: key, with: reader.cryptography) else { return nil }
+    return try ChangeSetBody(plain, author: changeSet.header.author)
+  }
+
+  private func context(_ author: Int64, through limit: UInt64) throws -> CausalContext {
+    var context = CausalContext()
+    guard limit > 0 else { return context }
+    for number in 1...limit {
+      if let difference = try body(author, number)?.context { try context.advance(by: difference) }
+    }
+    return context
+  }
+
+  /// With the record, the change, the columns' numbers, and the row's index in the change set.
+  private func forEachRow(
+    _ author: Int64, _ number: UInt64, _ visit: (RecordRef, RowChange, [Int64], Int) throws -> Void
+  ) throws {
+    guard case .changes(let tables)? = try body(author, number)?.content else { return }
+    var index = 0
+    for table in tables {
+      let id = try session.catalog.tableNumber(table.table)
+      let columns = try table.columns.map { try session.catalog.columnNumber($0, of: id) }
+      for row in table.rows {
+        try visit(RecordRef(table: id, key: row.key), row, columns, index)
+        index += 1
+      }
+    }
+  }
+
+  private func state(_ change: RowChange, _ columns: [Int64], _ author: Int64, _ number: UInt64) throws -> State {
+    let long = LongValues(
+      session: session, zone: zone.id, author: author, reader: reader, numbers: try unitStart(author, number)..<number)
+    return try State(change, columns: columns, long)
+  }
+
+  private func unitStart(_ author: Int64, _ number: UInt64) throws -> UInt64 {
+    let end = try session.sql.integer(
+      "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number < ? AND final = 1",
+      [.integer(zone.id), .integer(author), .bits(number)])
+    return UInt64(bitPattern: end ?? 0) + 1
+  }
+}

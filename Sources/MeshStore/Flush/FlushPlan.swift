@@ -1,0 +1,50 @@
+import MeshCore
+
+/// What one slice of the pending log means: the changes to send, and the rows of ours that say so.
+///
+/// Made from one snapshot, before the write lock is taken. It is carried out only if under the lock the pending log and
+/// the schema are still those of the snapshot, so every value in it is the committed one; else it is made again.
+///
+/// Where the slice is not the whole log, a row may already show an edit that is noted later in the log. That edit is sent
+/// when its own rows are reached; until then the record's hash is computed with a value that is ahead of its stamp,
+/// which `mesh_zone.ahead` remembers: a record noted up to it is never thought unchanged because its hash matches.
+struct FlushPlan {
+  /// What happens to one record.
+  struct Change {
+    let ref: RecordRef
+    let table: TableForm
+    let record: StoredRecord
+    let old: StoredRecord?
+    let kind: Kind
+    enum Kind { case birth, edit, delete }
+  }
+
+  /// A value that goes before the part, in pieces.
+  struct LongValue {
+    let ordinal: UInt64
+    let value: Value
+  }
+
+  /// Children's rows that go with a deleted parent, though the writer had foreign keys off.
+  struct Cascade {
+    let reference: Reference
+    let parent: Value
+  }
+
+  var changes: [Change] = []
+  var tables: [TableChanges] = []
+  var longValues: [LongValue] = []
+  /// Not empty: these rows are deleted first, with capture on, and nothing else of the plan is done.
+  var cascades: [Cascade] = []
+  /// Records that lose against what is merged and must be shown as that again.
+  var reshown: [RecordRef] = []
+  /// Records whose value is too long to be sent.
+  var tooLong: [RecordRef] = []
+  /// Rows of the log that this deals with.
+  var consumed: [Int64] = []
+  /// Nothing is left in the log after it.
+  var isWhole = true
+  var lastID: Int64 = 0
+  var schemaVersion: Int64?
+  var clock = HybridClock()
+}

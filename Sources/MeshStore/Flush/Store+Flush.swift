@@ -1,0 +1,283 @@
+public import MeshCore
+
+extension Store {
+  public func pendingCount() throws -> Int {
+    try read { Int(try $0.sql.integer("SELECT count(*) FROM mesh_pending") ?? 0) }
+  }
+
+  public func flush(_ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress {
+    var flusher = Flusher(store: self, writer: writer, now: now)
+    for _ in 0..<StoreLimits.flushAttempts {
+      if let progress = try flusher.attempt() { return progress }
+    }
+    return FlushProgress(head: nil, records: 0, hasMore: true)
+  }
+}
+
+/// One call of `flush`: a plan from a snapshot, its encoding and signature, then a short write transaction.
+private struct Flusher {
+  let store: Store
+  let writer: ChangeSetWriter
+  let now: Int64
+  /// Long values that this call has sent, by ordinal.
+  var sent: [Value: UInt64] = [:]
+  /// Records that an app's trigger refused.
+  var refused: [RecordRef: String] = [:]
+
+  init(store: Store, writer: ChangeSetWriter, now: Int64) {
+    self.store = store
+    self.writer = writer
+    self.now = now
+  }
+
+  /// Nil where other writers were faster, and it is to be tried again.
+  mutating func attempt() throws -> FlushProgress? {
+    guard let draft = try prepare() else { return FlushProgress(head: nil, records: 0, hasMore: false) }
+    if !draft.plan.cascades.isEmpty {
+      try cascade(draft.plan.cascades)
+      return FlushProgress(head: nil, records: 0, hasMore: true)
+    }
+    if !draft.plan.longValues.isEmpty {
+      for value in draft.plan.longValues { try send(value.value) }
+      return nil
+    }
+    do {
+      return try store.write { session in
+        let isCurrent = try draft.isCurrent(session)
+        guard let draft = isCurrent ? draft : try Draft(session, writer, now, sent) else { return nil }
+        guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
+        return try commit(draft, session)
+      }
+    } catch let taken as TakenBack {
+      refused[taken.ref] = taken.message
+      return nil
+    }
+  }
+
+  private func prepare() throws -> Draft? {
+    do {
+      return try store.read { try Draft($0, writer, now, sent) }
+    } catch is NeedsWriteLock {
+      return try store.write { try Draft($0, writer, now, sent) }
+    }
+  }
+
+  // MARK: Before the slice itself
+
+  /// The delete of a parent takes its children's rows along even where the writer had foreign keys off. The rows are
+  /// deleted as by any writer: capture notes them, and their own children follow when they are reached.
+  private func cascade(_ cascades: [FlushPlan.Cascade]) throws {
+    try store.write { session in
+      for cascade in cascades {
+        guard let child = session.catalog.table(cascade.reference.child) else { continue }
+        let keys = try session.sql.all(
+          child.keysReferring(cascade.reference.column) + " LIMIT \(Choices.slice)", [cascade.parent]
+        ) { $0.value(0) }
+        for key in keys { try session.sql.run(child.delete, [key]) }
+      }
+    }
+  }
+
+  /// Each piece is a part of its own, in a transaction of its own. After a crash the value is sent again under another
+  /// ordinal, and the pieces that were there stay without a reference.
+  private mutating func send(_ value: Value) throws {
+    let bytes: [UInt8]
+    switch value {
+    case .text(let text): bytes = text
+    case .blob(let blob): bytes = blob
+    case .null, .integer, .real: return
+    }
+    try makeRoom(parts: UInt64(bytes.count / Limits.piece) + 2)
+    let ordinal = try store.write { session in
+      var row = try ZoneRow.obtain(writer.zone, session.sql)
+      row.flushValues += 1
+      try row.save(session.sql)
+      return row.flushValues - 1
+    }
+    for offset in stride(from: 0, to: bytes.count, by: Limits.piece) {
+      let piece = LongValuePiece(
+        ordinal: ordinal, offset: UInt64(offset), bytes: Array(bytes[offset..<min(offset + Limits.piece, bytes.count)]))
+      try store.write { session in
+        var part = try NextPart(session, writer, now)
+        try part.append(.piece(piece), isFinal: false, session, writer)
+        try part.zone.save(session.sql)
+      }
+    }
+    sent[value] = ordinal
+  }
+
+  /// A value's pieces and the part that refers to it are in one unit: one that is nearly full ends first.
+  private mutating func makeRoom(parts: UInt64) throws {
+    let isFull = try store.read { session in
+      (try ZoneRow.read(writer.zone, session.sql)?.flushPart ?? 0) + parts > StoreLimits.unitParts
+    }
+    guard isFull else { return }
+    sent = [:]
+    try store.write { session in
+      var part = try NextPart(session, writer, now)
+      try part.append(.changes([]), isFinal: true, session, writer)
+      try part.zone.save(session.sql)
+    }
+  }
+
+  // MARK: The slice
+
+  private func commit(_ draft: Draft, _ session: Session) throws -> FlushProgress {
+    let plan = draft.plan
+    var part = draft.part
+    let records = ZoneRecords(session, zone: part.zone)
+    let materialiser = try Materialiser(records, believesRecords: !plan.isWhole, refused: refused)
+    try session.applying {
+      for change in plan.changes { try carryOut(change, records, materialiser) }
+      for ref in plan.reshown { try materialiser.show(ref) }
+      try materialiser.settle()
+    }
+    for ref in plan.tooLong {
+      try materialiser.note(
+        ref, .valueTooLong, "a value is longer than \(Limits.longValue) bytes; shorten it, and the row is sent")
+    }
+    try consume(plan, session.sql)
+    part.zone = records.zone
+    part.zone.clock = part.clock
+    if !plan.isWhole { part.zone.ahead = plan.lastID }
+    if let changeSet = draft.changeSet { try part.record(changeSet, session) }
+    try part.zone.save(session.sql)
+    return FlushProgress(
+      head: draft.changeSet.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) },
+      records: plan.changes.count, hasMore: !plan.isWhole)
+  }
+
+  private func carryOut(_ change: FlushPlan.Change, _ records: ZoneRecords, _ materialiser: Materialiser) throws {
+    let (ref, old) = (change.ref, change.old)
+    if let old, old.held != nil || !old.extra.isEmpty { try materialiser.stopWaiting(ref) }
+    try records.save(ref, change.record, replacing: old)
+    switch change.kind {
+    case .delete:
+      try materialiser.leave(ref, change.table)
+    case .birth, .edit:
+      if change.record.held != nil { return try materialiser.show(ref) }
+      if !change.table.references.isEmpty { materialiser.check(ref) }
+      if old?.isShown != true { try materialiser.appear(ref) }
+    }
+  }
+
+  private func consume(_ plan: FlushPlan, _ sql: Connection) throws {
+    if plan.isWhole { return try sql.run("DELETE FROM mesh_pending WHERE id <= ?", [.integer(plan.lastID)]) }
+    for id in plan.consumed { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+  }
+}
+
+/// A plan with its change set, ready to be written.
+private struct Draft {
+  let plan: FlushPlan
+  let part: NextPart
+  /// Nil where nothing is to be said.
+  let changeSet: ChangeSet?
+
+  /// Nil where nothing is pending and no unit is open.
+  init?(_ session: Session, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64]) throws {
+    var part = try NextPart(session, writer, now)
+    guard try session.hasPending() || part.zone.flushPart > 0 else { return nil }
+    var planner = FlushPlanner(
+      ZoneRecords(session, zone: part.zone), writer: writer, author: part.head.author, now: now, room: part.room,
+      sent: sent)
+    plan = try planner.make()
+    part.clock = plan.clock
+    let isOpen = part.zone.flushPart > 0
+    let hasNews = plan.tables.contains { !$0.rows.isEmpty }
+    if plan.cascades.isEmpty, plan.longValues.isEmpty, hasNews || (plan.isWhole && isOpen) {
+      changeSet = try part.make(.changes(plan.tables), isFinal: plan.isWhole, writer)
+    } else {
+      changeSet = nil
+    }
+    self.part = part
+  }
+
+  /// The pending log and the schema are those that the plan was made from.
+  func isCurrent(_ session: Session) throws -> Bool {
+    try session.catalog.schemaVersion == plan.schemaVersion
+      && (session.sql.integer("SELECT max(id) FROM mesh_pending") ?? 0) == plan.lastID
+  }
+}
+
+/// The author's next change set: where it stands in the chain, in its unit, and in causal order.
+private struct NextPart {
+  var zone: ZoneRow
+  var head: AuthorHead
+  var clock: HybridClock
+  let now: Int64
+  /// What this node has merged, without the author itself.
+  let context: CausalContext
+
+  init(_ session: Session, _ writer: ChangeSetWriter, _ now: Int64) throws {
+    if let known = try ZoneRow.read(writer.zone, session.sql) {
+      zone = known
+    } else {
+      guard session.catalog.isWritable else { throw NeedsWriteLock() }
+      zone = try ZoneRow.obtain(writer.zone, session.sql)
+    }
+    if zone.flushPart == 0 {
+      let pending = try session.sql.integer("SELECT count(*) FROM mesh_pending") ?? 0
+      zone.flushPlanned = UInt64(max(0, Int(pending) - 1) / Choices.slice + 1)
+    }
+    let author = try session.catalog.authorNumber(writer.author)
+    head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
+    clock = zone.clock
+    self.now = now
+    var context = CausalContext()
+    for other in try AuthorHead.all(session.sql, zone: zone.id) where other.author != author && other.merged > 0 {
+      context[try session.catalog.author(other.author)] = .init(number: other.merged, time: other.mergedTime)
+    }
+    self.context = context
+  }
+
+  private var difference: CausalContext { context.difference(from: head.context) }
+
+  /// Bytes for the changes, which the names of their tables and columns are counted with.
+  var room: Int {
+    var writer = ByteWriter()
+    difference.write(to: &writer)
+    return Limits.changeSet - ChangeSet.overhead - writer.bytes.count - 64
+  }
+
+  /// Encodes, encrypts and signs.
+  mutating func make(_ content: ChangeSetBody.Content, isFinal: Bool, _ writer: ChangeSetWriter) throws -> ChangeSet {
+    // After every stamp inside, and after the author's last.
+    let time = clock.tick(noted: now, now: now)
+    let index = zone.flushPart
+    let part = ChangeSetHeader.Part(
+      index: index, planned: max(zone.flushPlanned, index + 1), isFinal: isFinal || index + 1 >= StoreLimits.unitParts)
+    let header = ChangeSetHeader(
+      zone: writer.zone, author: writer.author, number: head.stored + 1, previous: head.storedID, time: time,
+      epoch: writer.epoch, part: part)
+    let body = ChangeSetBody(context: difference, content: content).encoded(author: writer.author)
+    return try ChangeSet(header, body: body, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
+  }
+
+  mutating func append(
+    _ content: ChangeSetBody.Content, isFinal: Bool, _ session: Session, _ writer: ChangeSetWriter
+  ) throws {
+    let changeSet = try make(content, isFinal: isFinal, writer)
+    zone.clock = clock
+    try record(changeSet, session)
+  }
+
+  /// Writes the log row and the author's head, and counts the part.
+  mutating func record(_ changeSet: ChangeSet, _ session: Session) throws {
+    try LogRow.insert(session.sql, zone: zone.id, author: head.author, changeSet, position: zone.nextPosition)
+    zone.nextPosition += 1
+    head.advance(to: changeSet)
+    head.applied = head.stored
+    head.context = context
+    if changeSet.header.part.isFinal {
+      head.merged = head.stored
+      head.mergedID = head.storedID
+      head.mergedTime = head.storedTime
+      zone.flushPart = 0
+      zone.flushValues = 0
+    } else {
+      zone.flushPart += 1
+    }
+    try head.save(session.sql, zone: zone.id)
+  }
+}

@@ -1,0 +1,53 @@
+import MeshCore
+
+/// Rows of `mesh_log`.
+enum LogRow {
+  /// - Parameter position: In the order of merging; nil for one that waits.
+  static func insert(
+    _ sql: Connection, zone: Int64, author: Int64, _ changeSet: ChangeSet, position: Int64?
+  ) throws {
+    try sql.run(
+      """
+      INSERT INTO mesh_log (zone, author, number, position, changeset, time, final, size, bytes)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      """,
+      [
+        .integer(zone), .integer(author), .bits(changeSet.header.number), .optional(position),
+        .blob(changeSet.id.bytes),
+        .bits(changeSet.header.time.value), .integer(changeSet.header.part.isFinal ? 1 : 0),
+        .count(changeSet.bytes.count), .blob(changeSet.bytes),
+      ])
+  }
+
+  static func bytes(_ sql: Connection, zone: Int64, author: Int64, number: UInt64) throws -> [UInt8]? {
+    try sql.first(
+      "SELECT bytes FROM mesh_log WHERE zone = ? AND author = ? AND number = ?",
+      [.integer(zone), .integer(author), .bits(number)]
+    ) { $0.bytes(0) }
+  }
+
+  static func id(_ sql: Connection, zone: Int64, author: Int64, number: UInt64) throws -> ChangeSetID? {
+    try sql.first(
+      "SELECT changeset FROM mesh_log WHERE zone = ? AND author = ? AND number = ?",
+      [.integer(zone), .integer(author), .bits(number)]
+    ) { ChangeSetID($0.bytes(0)) } ?? nil
+  }
+
+  /// The end of the unit that `number` belongs to; nil where it is not here.
+  static func unitEnd(_ sql: Connection, zone: Int64, author: Int64, from number: UInt64) throws -> UInt64? {
+    try sql.integer(
+      "SELECT number FROM mesh_log WHERE zone = ? AND author = ? AND number >= ? AND final = 1 ORDER BY number LIMIT 1",
+      [.integer(zone), .integer(author), .bits(number)]
+    ).map { UInt64(bitPattern: $0) }
+  }
+
+  /// Gives the change sets of a unit their places in the order of merging.
+  static func place(_ sql: Connection, _ zone: inout ZoneRow, author: Int64, numbers: ClosedRange<UInt64>) throws {
+    for number in numbers {
+      try sql.run(
+        "UPDATE mesh_log SET position = ? WHERE zone = ? AND author = ? AND number = ?",
+        [.integer(zone.nextPosition), .integer(zone.id), .integer(author), .bits(number)])
+      zone.nextPosition += 1
+    }
+  }
+}

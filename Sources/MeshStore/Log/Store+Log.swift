@@ -1,0 +1,114 @@
+public import MeshCore
+
+// MARK: - Vectors, storing and sending
+
+extension Store {
+  public func storedVector(_ zone: ZoneID) throws -> VersionVector { try vector(zone, \.stored) }
+
+  public func mergedVector(_ zone: ZoneID) throws -> VersionVector { try vector(zone, \.merged) }
+
+  public func mergedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead] {
+    try read { session in
+      var heads: [Author: ChangeSetHead] = [:]
+      for head in try session.heads(zone) {
+        heads[try session.catalog.author(head.author)] = head.mergedHead
+      }
+      return heads
+    }
+  }
+
+  private func vector(_ zone: ZoneID, _ number: KeyPath<AuthorHead, UInt64>) throws -> VersionVector {
+    try read { session in
+      var vector = VersionVector()
+      for head in try session.heads(zone) { vector[try session.catalog.author(head.author)] = head[keyPath: number] }
+      return vector
+    }
+  }
+
+  public func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) throws -> [StoreOutcome] {
+    guard !changeSets.isEmpty else { return [] }
+    return try write { session in
+      let row = try ZoneRow.obtain(zone, session.sql)
+      var heads: [Int64: AuthorHead] = [:]
+      let outcomes = try changeSets.map { changeSet in
+        let author = try session.catalog.authorNumber(changeSet.header.author)
+        var head = try heads[author] ?? AuthorHead.read(session.sql, zone: row.id, author: author)
+        let outcome = try head.take(changeSet, session.sql, zone: row.id)
+        heads[author] = head
+        return outcome
+      }
+      for head in heads.values where head.stored > 0 { try head.save(session.sql, zone: row.id) }
+      return outcomes
+    }
+  }
+
+  public func changeSets(
+    _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
+  ) throws -> ChangeSetBatch {
+    try read { session in
+      var batch = ChangeSetBatch(changeSets: [], position: position, isComplete: true)
+      guard let row = try ZoneRow.read(zone, session.sql) else { return batch }
+      let statement = try session.sql.statement(
+        """
+        SELECT position, author, number, size, bytes FROM mesh_log
+        WHERE zone = ? AND position > ? AND position IS NOT NULL ORDER BY position
+        """)
+      defer { statement.reset() }
+      statement.bind([.integer(row.id), .integer(position)])
+      var total = 0
+      while try statement.step() {
+        let author = try session.catalog.author(statement.integer(1))
+        if statement.bits(2) > vector[author] {
+          let size = Int(statement.integer(3))
+          guard batch.changeSets.isEmpty || total + size <= maximumBytes else {
+            batch.isComplete = false
+            break
+          }
+          total += size
+          batch.changeSets.append(statement.bytes(4))
+        }
+        batch.position = statement.integer(0)
+      }
+      return batch
+    }
+  }
+}
+
+extension Session {
+  func heads(_ zone: ZoneID) throws -> [AuthorHead] {
+    guard let row = try ZoneRow.read(zone, sql) else { return [] }
+    return try AuthorHead.all(sql, zone: row.id)
+  }
+}
+
+extension AuthorHead {
+  /// Stores the change set if it continues what is here.
+  fileprivate mutating func take(_ changeSet: ChangeSet, _ sql: Connection, zone: Int64) throws -> StoreOutcome {
+    let header = changeSet.header
+    // A number above a cut is refused for ever: to the sender it is a gap that nothing fills.
+    if let cut, header.number > cut { return .gap }
+    if header.number <= stored {
+      guard let existing = try LogRow.id(sql, zone: zone, author: author, number: header.number) else {
+        return .duplicate
+      }
+      return existing == changeSet.id ? .duplicate : .fork(existing: existing)
+    }
+    guard header.number == stored + 1 else { return .gap }
+    guard header.previous == storedID else { return .brokenChain }
+    guard header.time > storedTime || stored == 0 else { return .timeNotGreater }
+    guard header.part.index == storedPart else { return .partOutOfOrder }
+    guard waiting + Int64(changeSet.bytes.count) <= StoreLimits.waitingBytes else { return .overQuota }
+    try LogRow.insert(sql, zone: zone, author: author, changeSet, position: nil)
+    advance(to: changeSet)
+    waiting += Int64(changeSet.bytes.count)
+    return .stored
+  }
+
+  /// The stored head is this change set.
+  mutating func advance(to changeSet: ChangeSet) {
+    stored = changeSet.header.number
+    storedID = changeSet.id
+    storedTime = changeSet.header.time
+    storedPart = changeSet.header.part.isFinal ? 0 : changeSet.header.part.index + 1
+  }
+}

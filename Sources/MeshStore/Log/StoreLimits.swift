@@ -1,0 +1,20 @@
+import MeshCore
+
+/// Bounds of this store; another may choose others and still interoperate.
+enum StoreLimits {
+  /// Parts of one local unit: 256 MiB at most, half of what a receiver keeps waiting for. A larger transaction is
+  /// several units.
+  static let unitParts: UInt64 = 256
+  /// Bytes of one author's change sets that are stored and not merged.
+  static let waitingBytes: Int64 = 512 << 20
+  /// Rows of the pending log that one flush part reads: many writes of few records must not fill the memory.
+  static let pendingRows = 20_000
+  /// Bytes of a value that travels among others; a longer one travels in pieces of its own.
+  static let inlineValue = 256 << 10
+  /// Conflicts that are kept: some megabytes of usual values.
+  static let conflicts = 10_000
+  /// Rows that are taken in (or looked at again) in one transaction: each is one short row of the pending log.
+  static let importSlice = 10_000
+  /// Times that a flush starts over because other writers were faster; then it leaves the rest to the next call.
+  static let flushAttempts = 8
+}

@@ -1,0 +1,270 @@
+import GRDB
+import MeshCore
+
+/// Makes the tables show the merged state of the records concerned, as far as the schema and the references let it.
+///
+/// What is shown is the greatest set in which every reference holds: all candidates are written first (`place`, `show`),
+/// then what refers to a missing row is withdrawn, and what refers to that, until nothing changes (`settle`). So cycles
+/// of references are shown together, and the order of arrival does not matter.
+final class Materialiser {
+  typealias State = ZoneRecords.State
+
+  let records: ZoneRecords
+  /// In a flush, a parent whose row is gone while its record lives has its delete in the rest of the pending log.
+  let believesRecords: Bool
+  /// Records that an app's trigger refused by taking the transaction back, with its words.
+  let refused: [RecordRef: String]
+  /// Shown records whose references have to be looked at.
+  private var unchecked: [RecordRef] = []
+  /// Records that have been shown again in this run.
+  private var shown: Set<RecordRef> = []
+  private var hasWaiters: Bool
+
+  var session: Session { records.session }
+  private var sql: Connection { records.session.sql }
+
+  init(_ records: ZoneRecords, believesRecords: Bool = false, refused: [RecordRef: String] = [:]) throws {
+    self.records = records
+    self.believesRecords = believesRecords
+    self.refused = refused
+    hasWaiters = try records.session.sql.exists("SELECT 1 FROM mesh_wait LIMIT 1")
+  }
+
+  // MARK: Candidates
+
+  /// Writes a merged state to its table, as if all its references held, and to `mesh_record`.
+  ///
+  /// - Parameter changed: The columns whose merged value is another than before; nil for all.
+  func place(_ ref: RecordRef, _ state: State, replacing old: StoredRecord?, changed: Set<Int64>?) throws {
+    var record = try records.pack(ref, state, previous: old)
+    let values = state.cells.mapValues(\.value)
+    if let old, old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
+    guard let table = session.catalog.table(ref.table) else {
+      record.held = state.isAlive ? .unknownTable : nil
+      record.extra = values
+      return try records.save(ref, record, replacing: old)
+    }
+    guard state.isAlive else {
+      if old?.isShown ?? true { try deleteRow(table, ref.key) }
+      try records.save(ref, record, replacing: old)
+      return try leave(ref, table)
+    }
+    if let message = refused[ref] { return try refuse(ref, table, record, values, message, replacing: old) }
+    let stays = old.map { $0.isShown && $0.generation == state.generation } ?? false
+    do {
+      if let changed, stays, let old {
+        try update(table, ref.key, values, changed.union(old.extra.keys))
+      } else {
+        if old?.isShown ?? false { try deleteRow(table, ref.key) }
+        try insert(table, ref.key, values)
+      }
+    } catch let error as DatabaseError where error.refusesRow {
+      guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+      return try refuse(ref, table, record, values, error.reason, replacing: old)
+    }
+    record.extra = unseen(table, values)
+    try records.save(ref, record, replacing: old)
+    if !table.references.isEmpty { unchecked.append(ref) }
+    if !stays { try appear(ref) }
+  }
+
+  /// What a table cannot show of these values: columns it lacks, and values that their column would convert.
+  func unseen(_ table: TableForm, _ values: [Int64: Value]) -> [Int64: Value] {
+    values.filter { column, value in
+      guard let index = table.indexes[column] else { return true }
+      return !table.columns[index].schema.affinity.keeps(value)
+    }
+  }
+
+  /// Tries again to show a record that is held, or that is shown in part.
+  func show(_ ref: RecordRef) throws {
+    guard shown.insert(ref).inserted, let record = try records.load(ref), record.isAlive else { return }
+    try place(ref, try records.state(ref, record), replacing: record, changed: [])
+  }
+
+  /// A row is in its table that was not there before: the records that wait for it are candidates.
+  func appear(_ ref: RecordRef) throws {
+    guard hasWaiters else { return }
+    let waiting = try sql.all(
+      "SELECT tbl, key FROM mesh_wait WHERE parent_tbl = ? AND parent_key = ? AND zone = ?",
+      [.integer(ref.table), ref.key, .integer(records.zone.id)]
+    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
+    for child in waiting { try show(child) }
+  }
+
+  /// A row has left its table: the rows that refer to it have to be looked at.
+  func leave(_ ref: RecordRef, _ table: TableForm) throws {
+    for reference in table.referrers {
+      guard let child = session.catalog.table(reference.child) else { continue }
+      let keys = try sql.all(child.keysReferring(reference.column), [ref.key]) { $0.value(0) }
+      unchecked += keys.map { RecordRef(table: child.id, key: child.form.canonical($0)) }
+    }
+  }
+
+  /// The references of a shown record have to be looked at.
+  func check(_ ref: RecordRef) { unchecked.append(ref) }
+
+  // MARK: Withdrawing
+
+  /// Withdraws what refers to missing rows, until nothing changes.
+  func settle() throws {
+    while let ref = unchecked.popLast() { try settle(ref) }
+  }
+
+  private func settle(_ ref: RecordRef) throws {
+    guard let table = session.catalog.table(ref.table), let record = try records.load(ref), record.isShown,
+      let row = try records.row(table, ref.key)
+    else { return }
+    var missing: [(reference: Reference, parent: RecordRef, value: Value)] = []
+    var restored: Set<Int64> = []
+    for reference in table.references {
+      let column = table.columns[reference.column].id
+      let value = record.extra[column] ?? row[reference.column]
+      guard value != .null, let parent = session.catalog.table(reference.parent) else { continue }
+      let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
+      if try isPresent(parentRef, parent, value) {
+        if reference.isReset, record.extra[column] != nil, row[reference.column] != value { restored.insert(column) }
+      } else {
+        missing.append((reference, parentRef, value))
+      }
+    }
+    if missing.isEmpty && restored.isEmpty { return }
+    for entry in missing { try wait(ref, for: entry.parent) }
+    if let lost = missing.first(where: { !$0.reference.isReset }) {
+      return try withdraw(ref, table, record, row, reason(lost.parent))
+    }
+    try reset(ref, table, record, row, missing.map { ($0.reference, $0.value) }, restored)
+  }
+
+  private func isPresent(_ ref: RecordRef, _ table: TableForm, _ value: Value) throws -> Bool {
+    if try records.hasRow(table, value) { return true }
+    guard believesRecords else { return false }
+    return try records.load(ref)?.isShown ?? false
+  }
+
+  private func reason(_ parent: RecordRef) throws -> HeldReason {
+    let record = try records.load(parent)
+    return record != nil && record?.isAlive == false ? .parentDeleted : .missingParent
+  }
+
+  /// Takes the row out of its table, and keeps its values.
+  private func withdraw(
+    _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ row: [Value], _ reason: HeldReason
+  ) throws {
+    var held = record
+    held.extra = try records.values(ref, record, row: row)
+    held.held = reason
+    try deleteRow(table, ref.key)
+    try records.save(ref, held, replacing: record)
+    try leave(ref, table)
+  }
+
+  /// Shows references to missing rows as NULL or default, and those to rows that are back as they are.
+  private func reset(
+    _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ row: [Value],
+    _ missing: [(reference: Reference, value: Value)], _ restored: Set<Int64>
+  ) throws {
+    var shown = record
+    var assignments: [Int64: Value] = [:]
+    let stamped = Set(try records.columns(record.stamps).map(\.column))
+    for (reference, value) in missing {
+      let column = table.columns[reference.column].id
+      // A column without a stamp has its default, which refers to nothing that the merge knows.
+      if stamped.contains(column) { shown.extra[column] = value }
+      assignments[column] = reference.action == .setDefault ? table.defaultValue(reference.column) : .null
+    }
+    for column in restored {
+      assignments[column] = record.extra[column]
+      shown.extra[column] = nil
+    }
+    assignments = assignments.filter { column, value in table.indexes[column].map { row[$0] != value } ?? false }
+    do {
+      if !assignments.isEmpty { try update(table, ref.key, assignments, Set(assignments.keys)) }
+    } catch let error as DatabaseError where error.refusesRow {
+      guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+      let values = try records.values(ref, record, row: row)
+      return try refuse(ref, table, record, values, error.reason, replacing: record)
+    }
+    if shown.extra != record.extra { try records.save(ref, shown, replacing: record) }
+  }
+
+  private func refuse(
+    _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value], _ message: String,
+    replacing old: StoredRecord?
+  ) throws {
+    var held = record
+    held.held = .constraint
+    held.extra = values
+    try deleteRow(table, ref.key)
+    try records.save(ref, held, replacing: old)
+    try note(ref, .constraint, message)
+    try leave(ref, table)
+  }
+
+  func note(_ ref: RecordRef, _ reason: HeldReason, _ message: String) throws {
+    try sql.run(
+      "INSERT OR REPLACE INTO mesh_held (tbl, key, zone, reason, message) VALUES (?, ?, ?, ?, ?)",
+      [.integer(ref.table), ref.key, .integer(records.zone.id), .integer(reason.rawValue), .text(message)])
+  }
+
+  private func wait(_ ref: RecordRef, for parent: RecordRef) throws {
+    hasWaiters = true
+    try sql.run(
+      "INSERT OR IGNORE INTO mesh_wait (parent_tbl, parent_key, tbl, key, zone) VALUES (?, ?, ?, ?, ?)",
+      [.integer(parent.table), parent.key, .integer(ref.table), ref.key, .integer(records.zone.id)])
+  }
+
+  func stopWaiting(_ ref: RecordRef) throws {
+    let place: [Value] = [.integer(ref.table), ref.key, .integer(records.zone.id)]
+    try sql.run("DELETE FROM mesh_wait WHERE tbl = ? AND key = ? AND zone = ?", place)
+    try sql.run("DELETE FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?", place)
+  }
+}
+
+/// An app's trigger took the whole transaction back because of one record: it is started again without that record's row.
+struct TakenBack: Error {
+  let ref: RecordRef
+  let message: String
+}
+
+// MARK: - Rows
+
+extension Materialiser {
+  private func insert(_ table: TableForm, _ key: Value, _ values: [Int64: Value]) throws {
+    let chosen = table.columns.indices.filter { values[table.columns[$0].id] != nil }
+    let statement = try session.sql.statement(table.upsert(chosen))
+    // The key's own column, where it has one, is its spelling.
+    statement.bind(table.keyColumn.flatMap { values[table.columns[$0].id] } ?? key, at: 1)
+    for (place, index) in chosen.filter({ $0 != table.keyColumn }).enumerated() {
+      statement.bind(values[table.columns[index].id] ?? .null, at: place + 2)
+    }
+    try statement.execute()
+  }
+
+  /// Inserts where the row is gone unnoticed.
+  private func update(_ table: TableForm, _ key: Value, _ values: [Int64: Value], _ changed: Set<Int64>) throws {
+    let chosen = table.columns.indices.filter {
+      changed.contains(table.columns[$0].id) && values[table.columns[$0].id] != nil
+    }
+    guard !chosen.isEmpty else { return }
+    let statement = try session.sql.statement(table.update(chosen))
+    for (place, index) in chosen.enumerated() {
+      statement.bind(values[table.columns[index].id] ?? .null, at: place + 1)
+    }
+    statement.bind(key, at: chosen.count + 1)
+    try statement.execute()
+    if session.sql.changes == 0, values.count > chosen.count { try insert(table, key, values) }
+  }
+
+  func deleteRow(_ table: TableForm, _ key: Value) throws { try session.sql.run(table.delete, [key]) }
+}
+
+extension DatabaseError {
+  /// SQLite refuses this row and no other: a constraint, a type, its size, or an app's trigger that fails.
+  var refusesRow: Bool {
+    switch resultCode {
+    case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_ERROR: true
+    default: false
+    }
+  }
+}

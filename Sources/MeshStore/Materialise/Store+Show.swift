@@ -1,0 +1,51 @@
+import MeshCore
+
+extension Store {
+  /// Looks at a slice of the zone's held records again, where a schema has changed. Nil where there is none to look at.
+  func showAgain(_ zone: ZoneID) throws -> ApplyProgress? {
+    guard try read({ try $0.showCursor(zone) }) != nil else { return nil }
+    var refused: [RecordRef: String] = [:]
+    while true {
+      do {
+        return try write { session in
+          if try session.hasPending() { return .flushFirst }
+          return try session.applying { try session.showSlice(zone, refused) }
+        }
+      } catch let taken as TakenBack where refused[taken.ref] == nil {
+        refused[taken.ref] = taken.message
+      }
+    }
+  }
+}
+
+extension Session {
+  /// The last record looked at.
+  fileprivate func showCursor(_ zone: ZoneID) throws -> RecordRef? {
+    try sql.first(
+      "SELECT tbl, key FROM mesh_show WHERE zone = (SELECT id FROM mesh_zone WHERE zone = ?)", [.blob(zone.bytes)]
+    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
+  }
+
+  fileprivate func showSlice(_ zone: ZoneID, _ refused: [RecordRef: String]) throws -> ApplyProgress? {
+    guard let last = try showCursor(zone) else { return nil }
+    let records = ZoneRecords(self, zone: try ZoneRow.obtain(zone, sql))
+    let refs = try sql.all(
+      """
+      SELECT tbl, key FROM mesh_record WHERE zone = ?1 AND extra IS NOT NULL AND (tbl > ?2 OR (tbl = ?2 AND key > ?3))
+      ORDER BY tbl, key LIMIT \(Choices.slice)
+      """, [.integer(records.zone.id), .integer(last.table), last.key]
+    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
+    let materialiser = try Materialiser(records, refused: refused)
+    for ref in refs { try materialiser.show(ref) }
+    try materialiser.settle()
+    if let next = refs.last, refs.count == Choices.slice {
+      try sql.run(
+        "UPDATE mesh_show SET tbl = ?, key = ? WHERE zone = ?",
+        [.integer(next.table), next.key, .integer(records.zone.id)])
+    } else {
+      try sql.run("DELETE FROM mesh_show WHERE zone = ?", [.integer(records.zone.id)])
+    }
+    try records.zone.save(sql)
+    return .merged(records: refs.count, unitEnded: false)
+  }
+}

@@ -1,0 +1,212 @@
+import CSQLite
+import GRDB
+import MeshCore
+
+/// Tables, columns and layouts by number, as they are in the file; read again when the schema has changed.
+final class Catalog {
+  private let sql: Connection
+  private var tables: [Int64: TableForm] = [:]
+  private var tableNumbers: [String: Int64] = [:]
+  private var columns: [Int64: ColumnName] = [:]
+  private var columnNumbers: [ColumnKey: Int64] = [:]
+  private var layouts: [Int64: [Int64]] = [:]
+  private var layoutNumbers: [[Int64]: Int64] = [:]
+  private var authorsByNumber: [Int64: Author] = [:]
+  private var authorNumbers: [Author: Int64] = [:]
+  /// New numbers can be given: set by whoever begins an access.
+  var isWritable = false
+  /// `PRAGMA schema_version` for which all this was read; nil before.
+  private(set) var schemaVersion: Int64?
+
+  init(_ sql: Connection) { self.sql = sql }
+
+  private struct ColumnKey: Hashable {
+    var table: Int64
+    var folded: String
+  }
+
+  /// Forgets everything: after a rollback, which may have taken back new numbers, and when tables change.
+  func forget() {
+    tables = [:]
+    tableNumbers = [:]
+    columns = [:]
+    columnNumbers = [:]
+    layouts = [:]
+    layoutNumbers = [:]
+    authorsByNumber = [:]
+    authorNumbers = [:]
+    schemaVersion = nil
+  }
+
+  /// To be called first in every access.
+  func refresh(_ db: Database) throws {
+    let version = try sql.integer("PRAGMA main.schema_version") ?? 0
+    guard version != schemaVersion else { return }
+    forget()
+    sql.forget()
+    for row in try sql.all("SELECT id, name FROM mesh_table", [], { ($0.integer(0), $0.text(1)) }) {
+      tableNumbers[row.1.asciiLowercased] = row.0
+    }
+    let tracked = try TrackedTable.all(db)
+    for id in tableNumbers.values {
+      guard let table = tracked.first(where: { $0.id == id }) else { continue }
+      tables[id] = try form(table)
+    }
+    connectReferences()
+    schemaVersion = version
+  }
+
+  private func form(_ table: TrackedTable) throws -> TableForm? {
+    guard let schema = table.schema, let form = table.form, let key = schema.keyColumn else { return nil }
+    let visible = try schema.columns.filter { $0.generated == .no && (!$0.isKey || form.keyIsColumn) }
+      .map { TableForm.Column(id: try existingColumn($0.name, of: table.id), schema: $0) }
+    guard visible.allSatisfy({ $0.id != 0 }) else { return nil }
+    return TableForm(id: table.id, schema: schema, key: key, form: form, columns: visible)
+  }
+
+  private func connectReferences() {
+    for (id, table) in tables {
+      for reference in table.schema.foreignKeys where reference.columns.count == 1 {
+        guard let column = table.index(named: reference.columns[0]),
+          let parentID = tableNumbers[reference.parent.asciiLowercased], let parent = tables[parentID]
+        else { continue }
+        let found = Reference(child: id, column: column, parent: parentID, action: reference.onDelete)
+        table.references.append(found)
+        parent.referrers.append(found)
+      }
+    }
+  }
+
+  private func requireLock() throws {
+    if !isWritable { throw NeedsWriteLock() }
+  }
+
+  // MARK: Tables
+
+  /// The table as this file shows it; nil where it is not synchronized here.
+  func table(_ id: Int64) -> TableForm? { tables[id] }
+  var allTables: [TableForm] { tables.values.sorted { $0.id < $1.id } }
+
+  func tableName(_ id: Int64) throws -> String {
+    if let table = tables[id] { return table.schema.name }
+    return try sql.first("SELECT name FROM mesh_table WHERE id = ?", [.integer(id)]) { $0.text(0) } ?? ""
+  }
+
+  /// The number of a table's name; a new one if it has none (in a write transaction).
+  func tableNumber(_ name: String) throws -> Int64 {
+    let folded = name.asciiLowercased
+    if let known = tableNumbers[folded] { return known }
+    try requireLock()
+    try sql.run(
+      "INSERT INTO mesh_table (name, tracked, private, integer_keys) VALUES (?, 0, 0, 0)", [.text(name)])
+    tableNumbers[folded] = sql.lastInsertedID
+    return sql.lastInsertedID
+  }
+
+  // MARK: Columns
+
+  private func existingColumn(_ name: String, of table: Int64) throws -> Int64 {
+    try sql.integer("SELECT id FROM mesh_column WHERE tbl = ? AND name = ?", [.integer(table), .text(name)]) ?? 0
+  }
+
+  func columnNumber(_ name: String, of table: Int64) throws -> Int64 {
+    let key = ColumnKey(table: table, folded: name.asciiLowercased)
+    if let known = columnNumbers[key] { return known }
+    var id = try existingColumn(name, of: table)
+    if id == 0 {
+      try requireLock()
+      try sql.run("INSERT INTO mesh_column (tbl, name) VALUES (?, ?)", [.integer(table), .text(name)])
+      id = sql.lastInsertedID
+    }
+    columnNumbers[key] = id
+    return id
+  }
+
+  func column(_ id: Int64) throws -> ColumnName {
+    if let known = columns[id] { return known }
+    let name = try sql.first("SELECT name FROM mesh_column WHERE id = ?", [.integer(id)]) { $0.text(0) } ?? ""
+    let column = ColumnName(name)
+    columns[id] = column
+    return column
+  }
+
+  // MARK: Lists of columns
+
+  func layout(_ id: Int64) throws -> [Int64] {
+    if let known = layouts[id] { return known }
+    let text = try sql.first("SELECT columns FROM mesh_layout WHERE id = ?", [.integer(id)]) { $0.text(0) } ?? "[]"
+    let list = text.dropFirst().dropLast().split(separator: ",").compactMap { Int64($0) }
+    layouts[id] = list
+    return list
+  }
+
+  /// The number of a list of columns, for record stamps.
+  func layoutNumber(_ list: [Int64], of table: Int64) throws -> Int64 {
+    // An empty list has no column that says whose it is, and means the same for every table.
+    if let known = layoutNumbers[list] { return known }
+    let text = Value.text("[" + list.map(String.init).joined(separator: ",") + "]")
+    var id = try sql.integer(
+      "SELECT id FROM mesh_layout WHERE columns = ? AND tbl = ?", [text, .integer(table)])
+    if id == nil {
+      try requireLock()
+      try sql.run("INSERT INTO mesh_layout (tbl, key, columns) VALUES (?, 0, ?)", [.integer(table), text])
+      id = sql.lastInsertedID
+    }
+    layoutNumbers[list] = id
+    layouts[id ?? 0] = list
+    return id ?? 0
+  }
+
+  // MARK: Authors
+
+  func author(_ number: Int64) throws -> Author {
+    if let known = authorsByNumber[number] { return known }
+    let author = try sql.first("SELECT device, instance FROM mesh_author WHERE id = ?", [.integer(number)]) { row in
+      DeviceID(row.bytes(0)).map { Author(device: $0, instance: InstanceID(row.bits(1))) }
+    }
+    guard let author, let author else {
+      throw StoreError(.statementFailed, "mesh_author lacks the author \(number); restore the file from a copy")
+    }
+    authorsByNumber[number] = author
+    authorNumbers[author] = number
+    return author
+  }
+
+  /// The number of an author; nil where it has none yet.
+  func knownAuthor(_ author: Author) throws -> Int64? {
+    if let known = authorNumbers[author] { return known }
+    let number = try sql.integer(
+      "SELECT id FROM mesh_author WHERE device = ? AND instance = ?",
+      [.blob(author.device.bytes), .bits(author.instance.value)])
+    authorNumbers[author] = number
+    return number
+  }
+
+  func authorNumber(_ author: Author) throws -> Int64 {
+    if let known = try knownAuthor(author) { return known }
+    try requireLock()
+    try sql.run(
+      "INSERT INTO mesh_author (device, instance) VALUES (?, ?)",
+      [.blob(author.device.bytes), .bits(author.instance.value)])
+    authorNumbers[author] = sql.lastInsertedID
+    return sql.lastInsertedID
+  }
+}
+
+/// A name or list has no number yet, and the access only reads: to be done again under the write lock.
+struct NeedsWriteLock: Error {}
+
+/// A column's name, and the form under which it is sorted and hashed, so that nodes whose spelling differs agree.
+struct ColumnName {
+  let name: String
+  let folded: [UInt8]
+
+  init(_ name: String) {
+    self.name = name
+    self.folded = Array(name.asciiLowercased.utf8)
+  }
+
+  static func precedes(_ left: ColumnName, _ right: ColumnName) -> Bool {
+    left.folded.lexicographicallyPrecedes(right.folded)
+  }
+}

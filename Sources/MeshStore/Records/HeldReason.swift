@@ -1,0 +1,27 @@
+/// Why a record is not in its table though it lives. The numbers are kept in the file.
+public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
+  /// A record that it refers to is not here yet.
+  case missingParent = 1
+  /// A record that it refers to is deleted.
+  case parentDeleted = 2
+  /// This file has no such table, or it is not synchronized here.
+  case unknownTable = 3
+  /// SQLite refuses the row: a missing value, a type, a `CHECK`, an app's trigger. Its words are kept.
+  case constraint = 4
+  /// A record of another zone has the row.
+  case slotTaken = 5
+  /// A local row whose value is longer than any that is sent.
+  case valueTooLong = 6
+
+  /// The word in displays and in `--json`.
+  public var name: String {
+    switch self {
+    case .missingParent: "missing-parent"
+    case .parentDeleted: "parent-deleted"
+    case .unknownTable: "unknown-table"
+    case .constraint: "constraint"
+    case .slotTaken: "slot-taken"
+    case .valueTooLong: "value-too-long"
+    }
+  }
+}

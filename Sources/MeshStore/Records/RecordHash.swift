@@ -1,0 +1,52 @@
+import MeshCore
+
+/// BLAKE2b-128 over a live record's canonical bytes. Live records' hashes, summed lane by lane, are the zone's digest;
+/// computed again with the stored stamps and the table's values, it tells whether a row was changed unnoticed.
+struct RecordHash: Hashable {
+  let low: UInt64
+  let high: UInt64
+
+  init(low: UInt64, high: UInt64) {
+    self.low = low
+    self.high = high
+  }
+
+  /// Nil where there are not 16 bytes.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count == 16 else { return nil }
+    func word(_ at: Int) -> UInt64 { (0..<8).reduce(0) { $0 | UInt64(bytes[at + $1]) << UInt64(8 * $1) } }
+    self.init(low: word(0), high: word(8))
+  }
+
+  /// Little-endian, the low half first.
+  var bytes: [UInt8] {
+    [low, high].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
+  }
+
+  /// - Parameters:
+  ///   - table: The table's name, folded to lower case as ASCII does it.
+  ///   - cells: Sorted by folded column name. A stamp stands only where it is not that of the column before.
+  init(
+    table: [UInt8], key: Value, generation: UInt64, cells: some Sequence<(name: [UInt8], stamp: Stamp, value: Value)>,
+    _ cryptography: any Cryptography
+  ) {
+    var writer = ByteWriter(capacity: 256)
+    writer.sized(table)
+    key.write(to: &writer)
+    writer.varint(generation)
+    var before: Stamp?
+    for cell in cells {
+      writer.sized(cell.name)
+      if cell.stamp == before {
+        writer.byte(0)
+      } else {
+        writer.byte(1)
+        writer.uint64(cell.stamp.time.value)
+        cell.stamp.author.write(to: &writer)
+        before = cell.stamp
+      }
+      cell.value.write(to: &writer)
+    }
+    (low, high) = writer.bytes.withUnsafeBytes { cryptography.hash128($0) }
+  }
+}

@@ -1,0 +1,97 @@
+import MeshCore
+
+/// A stamp with the author as its number in this file.
+struct LocalStamp: Hashable {
+  var author: Int64
+  var time: HybridTime
+}
+
+/// A record's stamps as they are kept: one for most columns, and the columns that differ. The columns that it covers are
+/// listed, so that a column added later has no stamp.
+struct RecordStamps: Hashable {
+  var base: LocalStamp
+  /// `mesh_layout.id` of the columns that the base covers.
+  var layout: Int64
+  /// Ascending by column.
+  var exceptions: [Exception] = []
+  /// Of the generation's birth or delete; nil where it is the base.
+  var life: LocalStamp?
+
+  struct Exception: Hashable {
+    var column: Int64
+    var stamp: LocalStamp
+  }
+
+  private enum Flag {
+    static let life: UInt64 = 1
+  }
+
+  /// Author (varint) ‖ time (8 bytes) ‖ layout (varint) ‖ 2 × count of exceptions + (1 if life follows) (varint) ‖
+  /// exceptions (column, author, time) ‖ life (author, time).
+  var encoded: [UInt8] {
+    var writer = ByteWriter(capacity: 16)
+    Self.write(base, &writer)
+    writer.varint(UInt64(layout))
+    writer.varint(UInt64(exceptions.count) << 1 | (life == nil ? 0 : Flag.life))
+    for exception in exceptions {
+      writer.varint(UInt64(exception.column))
+      Self.write(exception.stamp, &writer)
+    }
+    if let life { Self.write(life, &writer) }
+    return writer.bytes
+  }
+
+  init(base: LocalStamp, layout: Int64, exceptions: [Exception] = [], life: LocalStamp? = nil) {
+    self.base = base
+    self.layout = layout
+    self.exceptions = exceptions
+    self.life = life
+  }
+
+  init(_ bytes: [UInt8]) throws(DecodingError) {
+    var reader = ByteReader(bytes)
+    base = try Self.read(&reader)
+    layout = Int64(try reader.count(Int(Int32.max), "layout"))
+    let counts = try reader.varint()
+    for _ in 0..<(counts >> 1) {
+      exceptions.append(
+        Exception(column: Int64(try reader.count(Int.max, "column")), stamp: try Self.read(&reader)))
+    }
+    if counts & Flag.life != 0 { life = try Self.read(&reader) }
+    try reader.end()
+  }
+
+  private static func write(_ stamp: LocalStamp, _ writer: inout ByteWriter) {
+    writer.varint(UInt64(stamp.author))
+    writer.uint64(stamp.time.value)
+  }
+
+  private static func read(_ reader: inout ByteReader) throws(DecodingError) -> LocalStamp {
+    let author = try reader.count(Int(Int32.max), "author")
+    return LocalStamp(author: Int64(author), time: HybridTime(try reader.uint64()))
+  }
+
+  /// Packs cells' stamps: the base covers what it covered before, as far as those columns are still there.
+  ///
+  /// - Parameters:
+  ///   - columns: Ascending by column.
+  ///   - previous: The columns that the record's base covered.
+  init(
+    _ columns: [(column: Int64, stamp: LocalStamp)], life: LocalStamp?, previous: [Int64]?,
+    layout: ([Int64]) throws -> Int64
+  ) rethrows {
+    let all = columns.map(\.column)
+    let present = Set(all)
+    let covered = previous.flatMap { !$0.isEmpty && $0.allSatisfy(present.contains) ? $0 : nil } ?? all
+    let inBase = Set(covered)
+    var counts: [LocalStamp: Int] = [:]
+    for entry in columns where inBase.contains(entry.column) { counts[entry.stamp, default: 0] += 1 }
+    let most = counts.max { ($0.value, $1.key.time, $1.key.author) < ($1.value, $0.key.time, $0.key.author) }?.key
+    let base = most ?? life ?? LocalStamp(author: 0, time: .zero)
+    self.init(
+      base: base, layout: try layout(covered),
+      exceptions: columns.filter { $0.stamp != base || !inBase.contains($0.column) }
+        .map { Exception(column: $0.column, stamp: $0.stamp) },
+      life: life == base ? nil : life)
+  }
+}

@@ -1,0 +1,126 @@
+import MeshCore
+
+/// A synchronized table of this file, with the statements that records need.
+final class TableForm {
+  struct Column {
+    /// `mesh_column.id`.
+    let id: Int64
+    let schema: TableSchema.Column
+    var name: String { schema.name }
+  }
+
+  /// `mesh_table.id`.
+  let id: Int64
+  let schema: TableSchema
+  let form: KeyForm
+  let keyName: String
+  let keyAffinity: Affinity
+  /// What is replicated, in the table's order; the key only where `form.keyIsColumn`.
+  let columns: [Column]
+  /// Index in `columns` of the key, where it is among them.
+  let keyColumn: Int?
+  /// Column number → index in `columns`.
+  let indexes: [Int64: Int]
+  /// References of this table, and to it. Set once, when all tables are known.
+  var references: [Reference] = []
+  var referrers: [Reference] = []
+
+  /// Columns of a row by its key.
+  let select: String
+  let selectKey: String
+  let delete: String
+
+  init(id: Int64, schema: TableSchema, key: TableSchema.Column, form: KeyForm, columns: [Column]) {
+    self.id = id
+    self.schema = schema
+    self.form = form
+    self.keyName = key.name
+    self.keyAffinity = key.affinity
+    self.columns = columns
+    self.keyColumn = columns.firstIndex { $0.schema.isKey }
+    self.indexes = Dictionary(columns.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let table = "main.\(schema.name.quotedName)"
+    let place = "FROM \(table) WHERE \(key.name.quotedName) = ?"
+    let names = columns.isEmpty ? "1" : columns.map(\.name.quotedName).joined(separator: ", ")
+    self.select = "SELECT \(names) \(place)"
+    self.selectKey = "SELECT 1 \(place)"
+    self.delete = "DELETE \(place)"
+  }
+
+  func index(named name: String) -> Int? {
+    let folded = name.asciiLowercased
+    return columns.firstIndex { $0.name.asciiLowercased == folded }
+  }
+
+  /// Key first, then these columns; what the row has already is overwritten.
+  func upsert(_ chosen: [Int]) -> String {
+    let values = chosen.filter { $0 != keyColumn }.map { columns[$0].name.quotedName }
+    let key = keyName.quotedName
+    let names = ([key] + values).joined(separator: ", ")
+    let marks = Array(repeating: "?", count: values.count + 1).joined(separator: ", ")
+    // The key as well: its spelling may be another.
+    let updates = ([key] + values).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
+    return "INSERT INTO main.\(schema.name.quotedName) (\(names)) VALUES (\(marks)) "
+      + "ON CONFLICT (\(key)) DO UPDATE SET \(updates)"
+  }
+
+  /// These columns, then the key.
+  func update(_ chosen: [Int]) -> String {
+    let assignments = chosen.map { "\(columns[$0].name.quotedName) = ?" }.joined(separator: ", ")
+    return "UPDATE main.\(schema.name.quotedName) SET \(assignments) WHERE \(keyName.quotedName) = ?"
+  }
+
+  /// Keys of the rows whose column refers to a parent's key.
+  func keysReferring(_ column: Int) -> String {
+    "SELECT \(keyName.quotedName) FROM main.\(schema.name.quotedName) WHERE \(columns[column].name.quotedName) = ?"
+  }
+
+  /// The value of a column without a stamp, as far as a literal tells it.
+  func defaultValue(_ column: Int) -> Value { columns[column].schema.defaultValue ?? .null }
+
+  /// The key of a parent in this table that a child's value names.
+  func parentKey(_ value: Value) -> Value {
+    switch (value, keyAffinity) {
+    case (.text(let bytes), .integer), (.text(let bytes), .numeric), (.text(let bytes), .real):
+      Int64(String(decoding: bytes, as: UTF8.self)).map(Value.integer) ?? form.canonical(value)
+    case (.integer(let integer), .text):
+      form.canonical(.text(String(integer)))
+    default:
+      form.canonical(value)
+    }
+  }
+}
+
+/// One foreign key: always to the parent's primary key.
+struct Reference: Hashable {
+  let child: Int64
+  /// Index in the child's columns.
+  let column: Int
+  let parent: Int64
+  let action: ForeignKeyAction
+
+  /// True where the child loses the value, and not its row, with its parent.
+  var isReset: Bool { action == .setNull || action == .setDefault }
+}
+
+extension Affinity {
+  /// True where a column of this affinity keeps the value as it is. Errs on the side of false.
+  func keeps(_ value: Value) -> Bool {
+    switch value {
+    case .null, .blob: true
+    case .text(let bytes): self == .text || self == .blob || !Self.mayBeNumber(bytes)
+    case .integer: self != .real && self != .text
+    case .real(let bits):
+      switch self {
+      case .real, .blob: true
+      case .text: false
+      case .integer, .numeric: Int64(exactly: Double(bitPattern: bits)) == nil
+      }
+    }
+  }
+
+  private static func mayBeNumber(_ text: [UInt8]) -> Bool {
+    guard let first = text.first(where: { $0 != 0x20 && !(0x09...0x0d).contains($0) }) else { return false }
+    return (0x30...0x39).contains(first) || first == 0x2b || first == 0x2d || first == 0x2e
+  }
+}

@@ -1,0 +1,149 @@
+import MeshCore
+
+/// The records of one zone inside one access: what the merge knows, joined with what the tables show.
+final class ZoneRecords {
+  typealias State = RecordState<Int64>
+
+  let session: Session
+  /// Counters; changed here, saved by whoever commits.
+  var zone: ZoneRow
+  private var sql: Connection { session.sql }
+  private var catalog: Catalog { session.catalog }
+
+  init(_ session: Session, zone: ZoneRow) {
+    self.session = session
+    self.zone = zone
+  }
+
+  // MARK: Reading
+
+  private static let load =
+    "SELECT generation, hash, stamps, extra, held FROM mesh_record WHERE tbl = ? AND key = ? AND zone = ?"
+
+  func load(_ ref: RecordRef) throws -> StoredRecord? {
+    let statement = try sql.statement(Self.load)
+    defer { statement.reset() }
+    statement.bind(ref.table, at: 1)
+    statement.bind(ref.key, at: 2)
+    statement.bind(zone.id, at: 3)
+    guard try statement.step() else { return nil }
+    return StoredRecord(
+      generation: statement.bits(0), hash: statement.optionalBytes(1).flatMap(RecordHash.init),
+      stamps: try RecordStamps(statement.bytes(2)),
+      extra: try statement.optionalBytes(3).map { try ExtraValues.decode($0) } ?? [:],
+      held: statement.optional(4).flatMap(HeldReason.init))
+  }
+
+  /// The table's row, in the order of its columns; nil where there is none.
+  func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
+    let statement = try sql.statement(table.select)
+    defer { statement.reset() }
+    statement.bind(key, at: 1)
+    guard try statement.step() else { return nil }
+    return table.columns.indices.map { statement.value($0) }
+  }
+
+  func hasRow(_ table: TableForm, _ key: Value) throws -> Bool { try sql.exists(table.selectKey, [key]) }
+
+  /// Columns that have a stamp, ascending.
+  func columns(_ stamps: RecordStamps) throws -> [(column: Int64, stamp: LocalStamp)] {
+    let covered = try catalog.layout(stamps.layout)
+    if stamps.exceptions.isEmpty { return covered.sorted().map { ($0, stamps.base) } }
+    var all = Dictionary(covered.map { ($0, stamps.base) }, uniquingKeysWith: { first, _ in first })
+    for exception in stamps.exceptions { all[exception.column] = exception.stamp }
+    return all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  /// The merged values of the columns that have a stamp: from `extra` where they are there, else from the row.
+  func values(_ ref: RecordRef, _ record: StoredRecord, row known: [Value]?? = nil) throws -> [Int64: Value] {
+    guard record.isAlive else { return [:] }
+    var values = record.extra
+    guard record.held == nil, let table = catalog.table(ref.table) else { return values }
+    guard let row = try known ?? row(table, ref.key) else { return values }
+    for (column, _) in try columns(record.stamps) where values[column] == nil {
+      if let index = table.indexes[column] { values[column] = row[index] }
+    }
+    return values
+  }
+
+  func state(_ ref: RecordRef, _ record: StoredRecord) throws -> State {
+    let values = try values(ref, record)
+    var cells: [Int64: State.Cell] = [:]
+    for (column, stamp) in try columns(record.stamps) {
+      cells[column] = State.Cell(stamp: try global(stamp), value: values[column] ?? .null)
+    }
+    let life = record.stamps.life ?? record.stamps.base
+    return State(generation: record.generation, life: life.author == 0 ? nil : try global(life), cells: cells)
+  }
+
+  func global(_ stamp: LocalStamp) throws -> Stamp { Stamp(time: stamp.time, author: try catalog.author(stamp.author)) }
+  func local(_ stamp: Stamp) throws -> LocalStamp {
+    LocalStamp(author: try catalog.authorNumber(stamp.author), time: stamp.time)
+  }
+
+  // MARK: Packing
+
+  /// The row of `mesh_record` for a state that is not in its table yet: `extra` is empty, and nothing holds it.
+  func pack(_ ref: RecordRef, _ state: State, previous: StoredRecord?) throws -> StoredRecord {
+    let life = try state.life.map(local)
+    let columns = try state.cells.map { (column: $0.key, stamp: try local($0.value.stamp)) }.sorted {
+      $0.column < $1.column
+    }
+    let kept = try previous.flatMap { $0.generation == state.generation ? try catalog.layout($0.stamps.layout) : nil }
+    let stamps = try RecordStamps(columns, life: life, previous: kept) { try catalog.layoutNumber($0, of: ref.table) }
+    return StoredRecord(
+      generation: state.generation, hash: state.isAlive ? try hash(ref, state) : nil, stamps: stamps)
+  }
+
+  func hash(_ ref: RecordRef, _ state: State) throws -> RecordHash {
+    let cells = try state.cells.map {
+      (name: try catalog.column($0.key).folded, stamp: $0.value.stamp, value: $0.value.value)
+    }
+    .sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    return RecordHash(
+      table: Array(try catalog.tableName(ref.table).asciiLowercased.utf8), key: ref.key, generation: state.generation,
+      cells: cells, session.cryptography)
+  }
+
+  // MARK: Writing
+
+  private static let save = """
+    INSERT OR REPLACE INTO mesh_record (tbl, key, zone, generation, hash, stamps, extra, held) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    """
+
+  /// Writes the row, and moves the zone's digest and number of live records along.
+  func save(_ ref: RecordRef, _ record: StoredRecord, replacing old: StoredRecord?) throws {
+    let statement = try sql.statement(Self.save)
+    statement.bind(ref.table, at: 1)
+    statement.bind(ref.key, at: 2)
+    statement.bind(zone.id, at: 3)
+    statement.bind(Int64(bitPattern: record.generation), at: 4)
+    statement.bind(record.hash?.bytes, at: 5)
+    statement.bind(record.stamps.encoded, at: 6)
+    statement.bind(ExtraValues.encode(record.extra), at: 7)
+    statement.bind(.optional(record.held?.rawValue), at: 8)
+    try statement.execute()
+    if let hash = old?.hash { count(hash, leaving: true) }
+    if let hash = record.hash { count(hash, leaving: false) }
+  }
+
+  /// Forgets the record altogether.
+  func remove(_ ref: RecordRef, _ old: StoredRecord) throws {
+    try sql.run(
+      "DELETE FROM mesh_record WHERE tbl = ? AND key = ? AND zone = ?",
+      [.integer(ref.table), ref.key, .integer(zone.id)])
+    if let hash = old.hash { count(hash, leaving: true) }
+  }
+
+  private func count(_ hash: RecordHash, leaving: Bool) {
+    if leaving {
+      zone.digestLow &-= hash.low
+      zone.digestHigh &-= hash.high
+      zone.live -= 1
+    } else {
+      zone.digestLow &+= hash.low
+      zone.digestHigh &+= hash.high
+      zone.live += 1
+    }
+  }
+}

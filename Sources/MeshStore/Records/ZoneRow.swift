@@ -1,0 +1,57 @@
+import MeshCore
+
+/// One row of `mesh_zone`: read at the start of an access, saved before its commit.
+struct ZoneRow: Equatable {
+  let id: Int64
+  let zone: ZoneID
+  /// That local writes get.
+  var instance: InstanceID?
+  var clock: HybridClock
+  var digestLow: UInt64
+  var digestHigh: UInt64
+  var live: Int64
+  var nextPosition: Int64
+  var flushPart: UInt64
+  var flushPlanned: UInt64
+  var flushValues: UInt64
+  var ahead: Int64
+
+  private static let columns = """
+    id, instance, clock, digest_low, digest_high, live, next_position, flush_part, flush_planned, flush_values, ahead
+    """
+
+  /// Nil where the zone was never met.
+  static func read(_ zone: ZoneID, _ sql: Connection) throws -> ZoneRow? {
+    try sql.first("SELECT \(columns) FROM mesh_zone WHERE zone = ?", [.blob(zone.bytes)]) { row in
+      ZoneRow(
+        id: row.integer(0), zone: zone, instance: row.optional(1).map { InstanceID(UInt64(bitPattern: $0)) },
+        clock: HybridClock(last: HybridTime(row.bits(2))),
+        digestLow: row.bits(3), digestHigh: row.bits(4), live: row.integer(5), nextPosition: row.integer(6),
+        flushPart: row.bits(7), flushPlanned: row.bits(8), flushValues: row.bits(9), ahead: row.integer(10))
+    }
+  }
+
+  /// Makes the row where the zone was never met.
+  static func obtain(_ zone: ZoneID, _ sql: Connection) throws -> ZoneRow {
+    if let known = try read(zone, sql) { return known }
+    try sql.run("INSERT INTO mesh_zone (zone) VALUES (?)", [.blob(zone.bytes)])
+    guard let made = try read(zone, sql) else {
+      throw StoreError(.statementFailed, "mesh_zone did not take a row; restore the file from a copy")
+    }
+    return made
+  }
+
+  func save(_ sql: Connection) throws {
+    try sql.run(
+      """
+      UPDATE mesh_zone SET instance = ?, clock = ?, digest_low = ?, digest_high = ?, live = ?, next_position = ?,
+        flush_part = ?, flush_planned = ?, flush_values = ?, ahead = ? WHERE id = ?
+      """,
+      [
+        .optional(instance.map { Int64(bitPattern: $0.value) }), .bits(clock.last.value), .bits(digestLow),
+        .bits(digestHigh), .integer(live),
+        .integer(nextPosition), .bits(flushPart), .bits(flushPlanned), .bits(flushValues), .integer(ahead),
+        .integer(id),
+      ])
+  }
+}

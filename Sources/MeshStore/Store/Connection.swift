@@ -1,0 +1,141 @@
+import CSQLite
+import GRDB
+import MeshCore
+
+/// Cached statements through SQLite's own interface: records are read and written by the hundred thousand, and GRDB's
+/// arguments cost as much as the statements themselves.
+///
+/// Used only inside the accesses of the `DatabaseFile` whose connection this is.
+final class Connection {
+  private let handle: OpaquePointer
+  private var statements: [String: Statement] = [:]
+  /// Bounds the cache: statements of many column sets come and go.
+  private static let cached = 512
+
+  init(_ handle: OpaquePointer) { self.handle = handle }
+
+  func statement(_ sql: String) throws -> Statement {
+    if let known = statements[sql] { return known }
+    if statements.count >= Self.cached { forget() }
+    var prepared: OpaquePointer?
+    let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+    guard code == SQLITE_OK, let prepared else { throw error(code) }
+    let statement = Statement(prepared, self)
+    statements[sql] = statement
+    return statement
+  }
+
+  /// Finalizes every statement: before the connection closes, and when the schema has changed.
+  func forget() { statements.removeAll() }
+
+  func error(_ code: Int32) -> DatabaseError {
+    DatabaseError(
+      resultCode: ResultCode(rawValue: sqlite3_extended_errcode(handle)),
+      message: String(cString: sqlite3_errmsg(handle)))
+  }
+
+  func run(_ sql: String, _ arguments: [Value] = []) throws {
+    let statement = try statement(sql)
+    defer { statement.reset() }
+    statement.bind(arguments)
+    while try statement.step() {}
+  }
+
+  /// The first row, made into something; nil where there is none.
+  func first<T>(_ sql: String, _ arguments: [Value] = [], _ make: (Statement) throws -> T) throws -> T? {
+    let statement = try statement(sql)
+    defer { statement.reset() }
+    statement.bind(arguments)
+    return try statement.step() ? try make(statement) : nil
+  }
+
+  func all<T>(_ sql: String, _ arguments: [Value] = [], _ make: (Statement) throws -> T) throws -> [T] {
+    let statement = try statement(sql)
+    defer { statement.reset() }
+    statement.bind(arguments)
+    var rows: [T] = []
+    while try statement.step() { rows.append(try make(statement)) }
+    return rows
+  }
+
+  func integer(_ sql: String, _ arguments: [Value] = []) throws -> Int64? {
+    try first(sql, arguments) { $0.isNull(0) ? nil : $0.integer(0) } ?? nil
+  }
+
+  func exists(_ sql: String, _ arguments: [Value] = []) throws -> Bool {
+    try first(sql, arguments) { _ in true } ?? false
+  }
+
+  /// Rows changed by the statement before.
+  var changes: Int { Int(sqlite3_changes(handle)) }
+  var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle) }
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+}
+
+/// One prepared statement. Parameters count from 1, columns from 0.
+final class Statement {
+  private let handle: OpaquePointer
+  private unowned let connection: Connection
+
+  fileprivate init(_ handle: OpaquePointer, _ connection: Connection) {
+    self.handle = handle
+    self.connection = connection
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  func bind(_ arguments: [Value]) {
+    for (index, value) in arguments.enumerated() { value.bind(to: handle, at: Int32(index + 1)) }
+  }
+
+  func bind(_ value: Value, at index: Int) { value.bind(to: handle, at: Int32(index)) }
+  func bind(_ integer: Int64, at index: Int) { sqlite3_bind_int64(handle, Int32(index), integer) }
+
+  /// A BLOB, or NULL.
+  func bind(_ bytes: [UInt8]?, at index: Int) {
+    guard let bytes else {
+      sqlite3_bind_null(handle, Int32(index))
+      return
+    }
+    Value.blob(bytes).bind(to: handle, at: Int32(index))
+  }
+
+  /// True where there is a row.
+  func step() throws -> Bool {
+    switch sqlite3_step(handle) {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    case let code: throw connection.error(code)
+    }
+  }
+
+  /// Steps once and resets, whatever comes.
+  func execute() throws {
+    defer { sqlite3_reset(handle) }
+    _ = try step()
+  }
+
+  func reset() { sqlite3_reset(handle) }
+
+  func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
+  func integer(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
+  func optional(_ column: Int) -> Int64? { isNull(column) ? nil : integer(column) }
+  /// 64 bits that are kept as SQLite's signed integer.
+  func bits(_ column: Int) -> UInt64 { UInt64(bitPattern: integer(column)) }
+  func value(_ column: Int) -> Value { Value(handle, column: Int32(column)) }
+  func text(_ column: Int) -> String { sqlite3_column_text(handle, Int32(column)).map { String(cString: $0) } ?? "" }
+
+  func bytes(_ column: Int) -> [UInt8] {
+    let start = sqlite3_column_blob(handle, Int32(column))
+    return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, Int32(column)))))
+  }
+
+  func optionalBytes(_ column: Int) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
+}
+
+extension Value {
+  static func bits(_ value: UInt64) -> Value { .integer(Int64(bitPattern: value)) }
+  static func count(_ value: Int) -> Value { .integer(Int64(value)) }
+  static func optional(_ value: Int64?) -> Value { value.map(Value.integer) ?? .null }
+  static func optional(_ bytes: [UInt8]?) -> Value { bytes.map(Value.blob) ?? .null }
+}

@@ -1,0 +1,188 @@
+import GRDB
+
+/// What the merge knows, the change log, and what waits.
+extension MeshTables {
+  static let replication = [
+    zone, author, record, recordExtra, log, logPosition, head, conflict, held, wait, waiting, importing, showing,
+    control, account,
+    acknowledgement, foreignSchema,
+  ]
+
+  /// One row per zone that was met: its counters, changed in the transaction that changes what they count.
+  static let zone = """
+    CREATE TABLE IF NOT EXISTS mesh_zone (
+      id INTEGER PRIMARY KEY,
+      zone BLOB NOT NULL UNIQUE,                  -- 32 bytes
+      instance INTEGER,                           -- that local writes get, 64 bits; NULL before the first
+      clock INTEGER NOT NULL DEFAULT 0,           -- greatest hybrid time given or merged, 64 bits
+      digest_low INTEGER NOT NULL DEFAULT 0,      -- sums of the halves of the live records' hashes, 64 bits each
+      digest_high INTEGER NOT NULL DEFAULT 0,
+      live INTEGER NOT NULL DEFAULT 0,            -- live records
+      next_position INTEGER NOT NULL DEFAULT 1,   -- in mesh_log, of the next change set that is merged
+      flush_part INTEGER NOT NULL DEFAULT 0,      -- parts of the local unit in progress that are written
+      flush_planned INTEGER NOT NULL DEFAULT 0,   -- parts planned when it began
+      flush_values INTEGER NOT NULL DEFAULT 0,    -- long values sent in it
+      ahead INTEGER NOT NULL DEFAULT 0            -- mesh_pending.id up to which a record's hash may hold later values
+    )
+    """
+
+  /// Authors as numbers.
+  static let author = """
+    CREATE TABLE IF NOT EXISTS mesh_author (
+      id INTEGER PRIMARY KEY,
+      device BLOB NOT NULL,                       -- 32 bytes
+      instance INTEGER NOT NULL,                  -- 64 bits
+      UNIQUE (device, instance)
+    )
+    """
+
+  /// The merged state, without the values that the app's tables show.
+  static let record = """
+    CREATE TABLE IF NOT EXISTS mesh_record (
+      tbl INTEGER NOT NULL,                       -- mesh_table.id
+      key NOT NULL,                               -- canonical; no affinity
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      generation INTEGER NOT NULL,                -- odd: alive
+      hash BLOB,                                  -- BLAKE2b-128 over names, key, generation, stamps and values; NULL: deleted
+      stamps BLOB NOT NULL,                       -- packed, see Tables.md
+      extra BLOB,                                 -- values that the table does not show
+      held INTEGER,                               -- why the record is not in its table; NULL: it is, or it is deleted
+      PRIMARY KEY (tbl, key, zone)
+    ) WITHOUT ROWID
+    """
+
+  static let recordExtra =
+    "CREATE INDEX IF NOT EXISTS mesh_record_extra ON mesh_record (zone, tbl, key) WHERE extra IS NOT NULL"
+
+  /// The change sets, byte for byte as they were signed.
+  static let log = """
+    CREATE TABLE IF NOT EXISTS mesh_log (
+      id INTEGER PRIMARY KEY,                     -- a rowid table: long rows do not slow the search by number
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      author INTEGER NOT NULL,                    -- mesh_author.id
+      number INTEGER NOT NULL,
+      position INTEGER,                           -- in the order of merging; NULL until its unit is merged
+      changeset BLOB NOT NULL,                    -- its id
+      time INTEGER NOT NULL,                      -- hybrid, 64 bits
+      final INTEGER NOT NULL,                     -- 1: the last part of its unit
+      size INTEGER NOT NULL,                      -- bytes
+      bytes BLOB NOT NULL,
+      UNIQUE (zone, author, number)
+    )
+    """
+
+  static let logPosition =
+    "CREATE UNIQUE INDEX IF NOT EXISTS mesh_log_position ON mesh_log (zone, position) WHERE position IS NOT NULL"
+
+  /// How far each author's change sets are here, and merged.
+  static let head = """
+    CREATE TABLE IF NOT EXISTS mesh_head (
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      author INTEGER NOT NULL,                    -- mesh_author.id
+      stored INTEGER NOT NULL DEFAULT 0,          -- last number whose bytes are here
+      stored_id BLOB, stored_time INTEGER,        -- of that change set
+      stored_part INTEGER NOT NULL DEFAULT 0,     -- part index that the next one must have
+      waiting INTEGER NOT NULL DEFAULT 0,         -- bytes stored and not merged
+      merged INTEGER NOT NULL DEFAULT 0,          -- last number merged, the end of a unit
+      merged_id BLOB, merged_time INTEGER,        -- of that change set
+      applied INTEGER NOT NULL DEFAULT 0,         -- last number whose rows are all in the state: beyond `merged` inside a unit
+      applied_rows INTEGER NOT NULL DEFAULT 0,    -- rows of the number after it that are in the state
+      context BLOB,                               -- what the author had merged at `applied`, all differences together
+      cut INTEGER,                                -- numbers above it are refused
+      malformed TEXT,                             -- why its next change set can never be merged
+      PRIMARY KEY (zone, author)
+    ) WITHOUT ROWID
+    """
+
+  /// Values that lost without having been seen by who overwrote them. The oldest go first.
+  static let conflict = """
+    CREATE TABLE IF NOT EXISTS mesh_conflict (
+      id INTEGER PRIMARY KEY,
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      tbl INTEGER NOT NULL,                       -- mesh_table.id
+      key NOT NULL,
+      col INTEGER NOT NULL,                       -- mesh_column.id
+      value BLOB NOT NULL,                        -- the losing value, encoded
+      loser_author INTEGER NOT NULL, loser_time INTEGER NOT NULL,
+      winner_author INTEGER, winner_time INTEGER, -- of the winning value, birth or delete
+      was_local INTEGER NOT NULL,                 -- 1: the loser was here and the winner arrived
+      noted INTEGER NOT NULL                      -- milliseconds since 1970
+    )
+    """
+
+  /// SQLite's own words about records that it refuses to show.
+  static let held = """
+    CREATE TABLE IF NOT EXISTS mesh_held (
+      tbl INTEGER NOT NULL, key NOT NULL, zone INTEGER NOT NULL,
+      reason INTEGER NOT NULL,                    -- as mesh_record.held
+      message TEXT NOT NULL,
+      PRIMARY KEY (tbl, key, zone)
+    ) WITHOUT ROWID
+    """
+
+  /// Which records are looked at again when a parent appears.
+  static let wait = """
+    CREATE TABLE IF NOT EXISTS mesh_wait (
+      parent_tbl INTEGER NOT NULL, parent_key NOT NULL,
+      tbl INTEGER NOT NULL, key NOT NULL, zone INTEGER NOT NULL,
+      PRIMARY KEY (parent_tbl, parent_key, tbl, key, zone)
+    ) WITHOUT ROWID
+    """
+
+  static let waiting = "CREATE INDEX IF NOT EXISTS mesh_wait_record ON mesh_wait (tbl, key, zone)"
+
+  /// Tables whose rows are being taken in, slice by slice.
+  static let importing = """
+    CREATE TABLE IF NOT EXISTS mesh_import (
+      tbl INTEGER PRIMARY KEY,                    -- mesh_table.id
+      op INTEGER NOT NULL,                        -- that the rows get in mesh_pending: 4 import, 5 rescan
+      after                                       -- key of the last row taken in; NULL before the first
+    )
+    """
+
+  /// Zones whose held records are being looked at again, slice by slice, because a schema changed.
+  static let showing = """
+    CREATE TABLE IF NOT EXISTS mesh_show (
+      zone INTEGER PRIMARY KEY,                   -- mesh_zone.id
+      tbl INTEGER NOT NULL,                       -- of the last record looked at; 0 before the first
+      key                                         -- of it
+    )
+    """
+
+  static let control = """
+    CREATE TABLE IF NOT EXISTS mesh_control (
+      id INTEGER PRIMARY KEY,                     -- parents before children
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      record BLOB NOT NULL UNIQUE,                -- its id
+      bytes BLOB NOT NULL
+    )
+    """
+
+  static let account = """
+    CREATE TABLE IF NOT EXISTS mesh_account (
+      id INTEGER PRIMARY KEY,
+      account BLOB NOT NULL UNIQUE,               -- 32 bytes
+      state BLOB NOT NULL
+    )
+    """
+
+  static let acknowledgement = """
+    CREATE TABLE IF NOT EXISTS mesh_ack (
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      device BLOB NOT NULL,
+      time INTEGER NOT NULL,                      -- hybrid, 64 bits
+      bytes BLOB NOT NULL,
+      PRIMARY KEY (zone, device)
+    ) WITHOUT ROWID
+    """
+
+  /// Tables as other devices have them.
+  static let foreignSchema = """
+    CREATE TABLE IF NOT EXISTS mesh_foreign_schema (
+      device BLOB NOT NULL,
+      name TEXT NOT NULL COLLATE NOCASE,
+      bytes BLOB NOT NULL,                        -- encoded description
+      PRIMARY KEY (device, name)
+    ) WITHOUT ROWID
+    """
+}

@@ -1,0 +1,21 @@
+import GRDB
+import MeshCore
+
+/// What one access to the file works with.
+struct Session {
+  let db: Database
+  let sql: Connection
+  let catalog: Catalog
+  let cryptography: any Cryptography
+
+  /// Rows in the pending log?
+  func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }
+
+  /// Capture is silent while `body` runs. A commit never sees the mark, and a rollback takes it back.
+  func applying<T>(_ body: () throws -> T) throws -> T {
+    try sql.run("UPDATE mesh_state SET applying = 1 WHERE id = 1")
+    let result = try body()
+    try sql.run("UPDATE mesh_state SET applying = 0 WHERE id = 1")
+    return result
+  }
+}

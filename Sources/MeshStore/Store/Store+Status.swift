@@ -1,0 +1,130 @@
+import GRDB
+public import MeshCore
+
+// MARK: - What a person wants to know
+
+extension Store {
+  public struct Status: Hashable, Sendable {
+    /// Rows in the pending log.
+    public var pending: Int
+    /// Records that live and are not shown, by reason.
+    public var held: [HeldReason: Int]
+    /// Live records by zone.
+    public var records: [ZoneID: Int]
+    /// Losing values that are kept.
+    public var conflicts: Int
+    /// Why an author's change sets can never be merged.
+    public var malformed: [Author: String]
+  }
+
+  public func status() throws -> Status {
+    try read { session in
+      let sql = session.sql
+      let held = try sql.all(
+        "SELECT held, count(*) FROM mesh_record WHERE extra IS NOT NULL AND held IS NOT NULL GROUP BY held"
+      ) {
+        (HeldReason(rawValue: $0.integer(0)), Int($0.integer(1)))
+      }
+      let tooLong = try sql.integer(
+        "SELECT count(*) FROM mesh_held WHERE reason = ?", [.integer(HeldReason.valueTooLong.rawValue)])
+      let zones = try sql.all("SELECT zone, live FROM mesh_zone") { (ZoneID($0.bytes(0)), Int($0.integer(1))) }
+      let stuck = try sql.all("SELECT author, malformed FROM mesh_head WHERE malformed IS NOT NULL") {
+        ($0.integer(0), $0.text(1))
+      }
+      var counts: [HeldReason: Int] = [:]
+      for (reason, count) in held { if let reason { counts[reason] = count } }
+      if let tooLong, tooLong > 0 { counts[.valueTooLong] = Int(tooLong) }
+      var malformed: [Author: String] = [:]
+      for (author, reason) in stuck { malformed[try session.catalog.author(author)] = reason }
+      return Status(
+        pending: Int(try sql.integer("SELECT count(*) FROM mesh_pending") ?? 0), held: counts,
+        records: Dictionary(
+          zones.compactMap { zone, live in zone.map { ($0, live) } }, uniquingKeysWith: { first, _ in first }),
+        conflicts: Int(try sql.integer("SELECT count(*) FROM mesh_conflict") ?? 0), malformed: malformed)
+    }
+  }
+
+  /// A value that lost without having been seen by whoever overwrote it.
+  public struct Conflict: Hashable, Sendable {
+    public var zone: ZoneID
+    public var table: String
+    public var key: Value
+    public var column: String
+    public var value: Value
+    public var loser: Stamp
+    /// Of the winning value, or of the birth or delete that beat the record's generation.
+    public var winner: Stamp?
+    /// The loser was in this file, and the winner arrived.
+    public var wasLocal: Bool
+    /// Milliseconds since 1970.
+    public var noted: Int64
+  }
+
+  /// The newest first.
+  public func conflicts(limit: Int) throws -> [Conflict] {
+    try read { session in
+      let catalog = session.catalog
+      return try session.sql.all(
+        """
+        SELECT mesh_zone.zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time, was_local, noted
+        FROM mesh_conflict JOIN mesh_zone ON mesh_zone.id = mesh_conflict.zone ORDER BY mesh_conflict.id DESC LIMIT ?
+        """, [.count(limit)]
+      ) { row -> Conflict? in
+        guard let zone = ZoneID(row.bytes(0)) else { return nil }
+        let winner = try row.optional(7).map { Stamp(time: HybridTime(row.bits(8)), author: try catalog.author($0)) }
+        return Conflict(
+          zone: zone, table: try catalog.tableName(row.integer(1)), key: row.value(2),
+          column: try catalog.column(row.integer(3)).name, value: try ExtraValues.decodeValue(row.bytes(4)),
+          loser: Stamp(time: HybridTime(row.bits(6)), author: try catalog.author(row.integer(5))), winner: winner,
+          wasLocal: row.integer(9) == 1, noted: row.integer(10))
+      }.compactMap { $0 }
+    }
+  }
+
+  /// A record that is not shown, and why.
+  public struct HeldRecord: Hashable, Sendable {
+    public var zone: ZoneID
+    public var table: String
+    public var key: Value
+    public var reason: HeldReason
+    /// SQLite's own words, or ours.
+    public var message: String?
+  }
+
+  public func heldRecords(limit: Int) throws -> [HeldRecord] {
+    try read { session in
+      try session.sql.all(
+        """
+        SELECT z.zone, r.tbl, r.key, r.held, h.message FROM mesh_record r JOIN mesh_zone z ON z.id = r.zone
+        LEFT JOIN mesh_held h ON h.tbl = r.tbl AND h.key = r.key AND h.zone = r.zone
+        WHERE r.extra IS NOT NULL AND r.held IS NOT NULL
+        UNION ALL
+        SELECT z.zone, h.tbl, h.key, h.reason, h.message FROM mesh_held h JOIN mesh_zone z ON z.id = h.zone
+        WHERE h.reason = \(HeldReason.valueTooLong.rawValue)
+        LIMIT ?
+        """, [.count(limit)]
+      ) { row -> HeldRecord? in
+        guard let zone = ZoneID(row.bytes(0)), let reason = HeldReason(rawValue: row.integer(3)) else { return nil }
+        return HeldRecord(
+          zone: zone, table: try session.catalog.tableName(row.integer(1)), key: row.value(2), reason: reason,
+          message: row.isNull(4) ? nil : row.text(4))
+      }.compactMap { $0 }
+    }
+  }
+
+  // MARK: The file
+
+  /// `PRAGMA data_version`: another number after another connection has committed.
+  public func dataVersion() throws -> Int64 {
+    try read { try $0.sql.integer("PRAGMA main.data_version") ?? 0 }
+  }
+
+  /// Copies the WAL into the database.
+  ///
+  /// - Parameter truncate: Empties the WAL as well; waits for readers until the time-out of a busy database.
+  /// - Returns: False where readers or writers kept it from being complete.
+  @discardableResult
+  public func checkpoint(truncate: Bool) throws -> Bool {
+    try checkpoint(truncate ? .truncate : .passive)
+  }
+}

@@ -1,0 +1,223 @@
+import GRDB
+public import MeshCore
+
+// MARK: - Which tables are synchronized
+
+extension Store {
+  /// Validates the tables, begins to capture them, and takes their rows in: they get the import stamp, which loses against
+  /// every real edit. Rows are taken in slice by slice through the pending log; after a crash the next call of `takeIn`
+  /// goes on. What was held because the table was unknown is shown by the next calls of `apply`.
+  ///
+  /// - Parameters:
+  ///   - privateTables: More tables, never part of a share.
+  ///   - integerKeys: Equal integer keys of two machines may be one record.
+  /// - Throws: `StoreError` (`schemaRefused`) with every reason of every table.
+  public func track(
+    tables: [String], private privateTables: [String] = [], integerKeys: Bool = false, now: Int64
+  ) throws {
+    try write { session in
+      let before = Set(try TrackedTable.all(session.db).map(\.id))
+      let installed = try Capture.install(
+        session.db, tables: tables, private: privateTables, integerKeys: integerKeys)
+      for table in installed where !before.contains(table.id) {
+        try session.requestImport(table.id, PendingSlice.Op.importing)
+      }
+      try session.requestShow()
+    }
+    try takeIn(now: now)
+  }
+
+  /// Ends the synchronization of a table; its rows stay in it. The merged values are kept, and changes that arrive are
+  /// held until the table is synchronized again. To be called when nothing is pending.
+  public func untrack(_ tables: [String]) throws {
+    for name in tables {
+      guard let table = try read({ try TrackedTable.read($0.db, name: name) }) else {
+        throw StoreError(.unknownTable, "no synchronized table is called \(name); `mesh status` lists them")
+      }
+      while try keepValues(table.id) {}
+      try write { session in _ = try Capture.remove(session.db, table: name) }
+    }
+  }
+
+  /// Moves a slice of the table's merged values to our own tables. False where none is left.
+  private func keepValues(_ table: Int64) throws -> Bool {
+    try write { session in
+      let rows = try session.sql.all(
+        """
+        SELECT mesh_record.key, mesh_zone.zone FROM mesh_record JOIN mesh_zone ON mesh_zone.id = mesh_record.zone
+        WHERE tbl = ? AND held IS NULL AND generation & 1 LIMIT \(Choices.slice)
+        """, [.integer(table)]
+      ) { ($0.value(0), ZoneID($0.bytes(1))) }
+      for (key, zone) in rows {
+        guard let zone else { continue }
+        let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
+        let ref = RecordRef(table: table, key: key)
+        guard let old = try records.load(ref) else { continue }
+        var kept = old
+        kept.extra = try records.values(ref, old)
+        kept.held = .unknownTable
+        try records.save(ref, kept, replacing: old)
+      }
+      return !rows.isEmpty
+    }
+  }
+
+  public func isTracked(_ table: String) throws -> Bool {
+    try read { try TrackedTable.read($0.db, name: table) != nil }
+  }
+
+  /// The synchronized tables.
+  public func tables() throws -> [TableSummary] {
+    try read { session in
+      try TrackedTable.all(session.db).map {
+        TableSummary(
+          name: $0.name, isPrivate: $0.isPrivate, allowsIntegerKeys: $0.allowsIntegerKeys, isHere: $0.schema != nil)
+      }
+    }
+  }
+
+  public struct TableSummary: Hashable, Sendable {
+    public let name: String
+    public let isPrivate: Bool
+    public let allowsIntegerKeys: Bool
+    /// False where the file has no such table now.
+    public let isHere: Bool
+  }
+
+  /// To be called when the file has changed: brings the triggers up to date where the schema is another, has tables whose
+  /// writes may have gone unnoticed compared with the records, and has held records looked at again.
+  ///
+  /// - Returns: True where the schema had changed: flush and apply have work.
+  @discardableResult
+  public func schemaChanged(now: Int64) throws -> Bool {
+    guard try read({ try Capture.needsUpdate($0.db) }) else { return false }
+    try write { session in
+      for finding in try Capture.update(session.db) where finding.needsRescan {
+        try session.requestImport(finding.table, PendingSlice.Op.rescan)
+      }
+      try session.requestShow()
+    }
+    try takeIn(now: now)
+    return true
+  }
+
+  /// Compares all rows with the merged values, and notes what differs: after an unclean end, or on demand.
+  public func rescan(now: Int64) throws {
+    try write { session in
+      for table in try TrackedTable.all(session.db) { try session.requestImport(table.id, PendingSlice.Op.rescan) }
+    }
+    try takeIn(now: now)
+  }
+
+  /// Goes on with what `track`, `schemaChanged` or `rescan` began before a crash.
+  public func takeIn(now: Int64) throws {
+    while try write({ try $0.takeInSlice(now: now) }) {}
+  }
+
+  // MARK: Schema of others
+
+  public func schemaDescriptions() throws -> [SchemaDescription] {
+    try read { session in try TrackedTable.all(session.db).compactMap { $0.schema?.travelling } }
+  }
+
+  public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID) throws {
+    try write { session in
+      try session.sql.run("DELETE FROM mesh_foreign_schema WHERE device = ?", [.blob(device.bytes)])
+      for description in descriptions {
+        var writer = ByteWriter()
+        description.write(to: &writer)
+        try session.sql.run(
+          "INSERT OR REPLACE INTO mesh_foreign_schema (device, name, bytes) VALUES (?, ?, ?)",
+          [.blob(device.bytes), .text(description.name), .blob(writer.bytes)])
+      }
+    }
+  }
+
+  /// What others said of their tables, by device.
+  public func foreignSchemas() throws -> [DeviceID: [SchemaDescription]] {
+    try read { session in
+      var found: [DeviceID: [SchemaDescription]] = [:]
+      let rows = try session.sql.all("SELECT device, bytes FROM mesh_foreign_schema ORDER BY device, name") {
+        ($0.bytes(0), $0.bytes(1))
+      }
+      for (device, bytes) in rows {
+        guard let device = DeviceID(device) else { continue }
+        var reader = ByteReader(bytes)
+        found[device, default: []].append(try SchemaDescription(from: &reader))
+      }
+      return found
+    }
+  }
+
+  /// Creates the tables that are missing, adds the columns that are missing, and synchronizes them all.
+  public func adopt(_ descriptions: [SchemaDescription], integerKeys: Bool = false, now: Int64) throws {
+    try write { session in
+      for description in descriptions { try session.adopt(description) }
+    }
+    let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
+    try track(tables: descriptions.map(\.name), integerKeys: integerKeys || keyed, now: now)
+    try schemaChanged(now: now)
+  }
+}
+
+extension Session {
+  fileprivate func requestImport(_ table: Int64, _ op: Int64) throws {
+    try sql.run(
+      "INSERT OR REPLACE INTO mesh_import (tbl, op, after) VALUES (?, ?, NULL)", [.integer(table), .integer(op)])
+  }
+
+  fileprivate func requestShow() throws {
+    try sql.run("INSERT OR REPLACE INTO mesh_show (zone, tbl, key) SELECT id, 0, NULL FROM mesh_zone")
+  }
+
+  fileprivate func adopt(_ description: SchemaDescription) throws {
+    guard let here = try TableSchema.read(db, description.name) else {
+      return try db.execute(sql: try description.createTable())
+    }
+    for index in description.columns.indices where here.column(description.columns[index].name) == nil {
+      try db.execute(sql: try description.addColumn(index))
+    }
+  }
+
+  /// Notes the next rows of a table that is being taken in. False where nothing is left.
+  fileprivate func takeInSlice(now: Int64) throws -> Bool {
+    let next = try sql.first("SELECT tbl, op, after FROM mesh_import LIMIT 1") {
+      ($0.integer(0), $0.integer(1), $0.value(2))
+    }
+    guard let (id, op, after) = next else { return false }
+    guard let table = catalog.table(id) else {
+      try sql.run("DELETE FROM mesh_import WHERE tbl = ?", [.integer(id)])
+      return true
+    }
+    let key = table.keyName.quotedName
+    let keys = try sql.all(
+      "SELECT \(key) FROM main.\(table.schema.name.quotedName)\(after == .null ? "" : " WHERE \(key) > ?")"
+        + " ORDER BY \(key) LIMIT \(StoreLimits.importSlice)", after == .null ? [] : [after]
+    ) { $0.value(0) }
+    let wall = op == PendingSlice.Op.importing ? 0 : now
+    for key in keys { try note(id, key, op, wall) }
+    if keys.count == StoreLimits.importSlice, let last = keys.last {
+      try sql.run("UPDATE mesh_import SET after = ? WHERE tbl = ?", [last, .integer(id)])
+      return true
+    }
+    if op == PendingSlice.Op.rescan { try noteMissing(table, now) }
+    try sql.run("DELETE FROM mesh_import WHERE tbl = ?", [.integer(id)])
+    return true
+  }
+
+  private func noteMissing(_ table: TableForm, _ now: Int64) throws {
+    let gone = try sql.all(
+      """
+      SELECT key FROM mesh_record WHERE tbl = ? AND held IS NULL AND generation & 1
+        AND NOT EXISTS (SELECT 1 FROM main.\(table.schema.name.quotedName) AS t WHERE t.\(table.keyName.quotedName) = mesh_record.key)
+      """, [.integer(table.id)]
+    ) { $0.value(0) }
+    for key in gone { try note(table.id, key, PendingSlice.Op.delete, now) }
+  }
+
+  private func note(_ table: Int64, _ key: Value, _ op: Int64, _ wall: Int64) throws {
+    try sql.run(
+      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, 0, ?, ?, 0, 0, ?)",
+      [.integer(table), key, .integer(op), .integer(wall)])
+  }
+}

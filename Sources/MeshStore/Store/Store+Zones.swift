@@ -1,0 +1,107 @@
+public import MeshCore
+
+// MARK: - Control log, accounts, instances, acknowledgements, digest
+
+extension Store {
+  public func zones() throws -> [ZoneID] {
+    try read { session in
+      try session.sql.all(
+        "SELECT zone FROM mesh_zone WHERE id IN (SELECT zone FROM mesh_control) ORDER BY id"
+      ) { ZoneID($0.bytes(0)) }.compactMap { $0 }
+    }
+  }
+
+  public func controlRecords(_ zone: ZoneID) throws -> [[UInt8]] {
+    try read { session in
+      try session.sql.all(
+        """
+        SELECT mesh_control.bytes FROM mesh_control JOIN mesh_zone ON mesh_zone.id = mesh_control.zone
+        WHERE mesh_zone.zone = ? ORDER BY mesh_control.id
+        """, [.blob(zone.bytes)]
+      ) { $0.bytes(0) }
+    }
+  }
+
+  public func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws {
+    try write { session in
+      let row = try ZoneRow.obtain(zone, session.sql)
+      try session.sql.run(
+        "INSERT OR IGNORE INTO mesh_control (zone, record, bytes) VALUES (?, ?, ?)",
+        [.integer(row.id), .blob(id.bytes), .blob(bytes)])
+    }
+  }
+
+  public func accountState(_ account: AccountID) throws -> [UInt8]? {
+    try read { session in
+      try session.sql.first("SELECT state FROM mesh_account WHERE account = ?", [.blob(account.bytes)]) { $0.bytes(0) }
+    }
+  }
+
+  public func accounts() throws -> [AccountID] {
+    try read { session in
+      try session.sql.all("SELECT account FROM mesh_account ORDER BY id") { AccountID($0.bytes(0)) }.compactMap { $0 }
+    }
+  }
+
+  public func saveAccountState(_ bytes: [UInt8], account: AccountID) throws {
+    try write { session in
+      try session.sql.run(
+        """
+        INSERT INTO mesh_account (account, state) VALUES (?, ?)
+        ON CONFLICT (account) DO UPDATE SET state = excluded.state
+        """, [.blob(account.bytes), .blob(bytes)])
+    }
+  }
+
+  public func instance(_ zone: ZoneID) throws -> InstanceID? {
+    try read { session in
+      try ZoneRow.read(zone, session.sql)?.instance
+    }
+  }
+
+  public func beginInstance(_ instance: InstanceID, zone: ZoneID) throws {
+    try write { session in
+      var row = try ZoneRow.obtain(zone, session.sql)
+      row.instance = instance
+      // A unit that the earlier instance left unfinished is never continued; its rows are still pending.
+      row.flushPart = 0
+      row.flushValues = 0
+      try row.save(session.sql)
+    }
+  }
+
+  public func digest(_ zone: ZoneID) throws -> ZoneDigest {
+    try read { session in
+      guard let row = try ZoneRow.read(zone, session.sql) else {
+        return ZoneDigest(records: 0, hash: RecordHash(low: 0, high: 0).bytes)
+      }
+      return ZoneDigest(
+        records: UInt64(row.live), hash: RecordHash(low: row.digestLow, high: row.digestHigh).bytes)
+    }
+  }
+
+  public func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) throws {
+    try write { session in
+      let row = try ZoneRow.obtain(zone, session.sql)
+      try session.sql.run(
+        """
+        INSERT INTO mesh_ack (zone, device, time, bytes) VALUES (?, ?, ?, ?)
+        ON CONFLICT (zone, device) DO UPDATE SET time = excluded.time, bytes = excluded.bytes
+        WHERE excluded.time > mesh_ack.time
+        """, [.integer(row.id), .blob(device.bytes), .bits(time.value), .blob(bytes)])
+    }
+  }
+
+  public func acknowledgements(_ zone: ZoneID) throws -> [DeviceID: [UInt8]] {
+    try read { session in
+      let rows = try session.sql.all(
+        """
+        SELECT mesh_ack.device, mesh_ack.bytes FROM mesh_ack JOIN mesh_zone ON mesh_zone.id = mesh_ack.zone
+        WHERE mesh_zone.zone = ?
+        """, [.blob(zone.bytes)]
+      ) { ($0.bytes(0), $0.bytes(1)) }
+      return Dictionary(
+        rows.compactMap { row in DeviceID(row.0).map { ($0, row.1) } }, uniquingKeysWith: { first, _ in first })
+    }
+  }
+}

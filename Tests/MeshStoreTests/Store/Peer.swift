@@ -1,0 +1,143 @@
+import Foundation
+import GRDB
+import MeshCore
+import MeshCrypto
+
+@testable import MeshStore
+
+/// Fixed bytes for keys and ids: the same on every run.
+struct Seeded: Randomness {
+  let seed: UInt8
+  func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) &+ seed &* 31 } }
+}
+
+/// One device with a database of its own, and a zone that all peers share.
+final class Peer {
+  static let zone = ZoneID([UInt8](repeating: 7, count: 32)).unsafe
+  static let epoch = EpochID([UInt8](repeating: 9, count: 32)).unsafe
+  static let key = EpochKey([UInt8](repeating: 3, count: 32)).unsafe
+
+  let path: String
+  let keys: DeviceKeys
+  let author: Author
+  let cryptography: Sodium
+  var store: Store
+  var now: Int64 = 1_800_000_000_000
+  /// Another program's connection to the same file.
+  let other: DatabaseQueue
+  var cuts: [Author: UInt64] = [:]
+
+  init(_ seed: UInt8, schema: String = "", track: [String] = [], foreignKeys: Bool = false, integerKeys: Bool = true)
+    throws
+  {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    path = directory.appendingPathComponent("a.db").path
+    keys = DeviceKeys(randomness: Seeded(seed: seed))
+    author = Author(device: DeviceID(keys.signingKey).unsafe, instance: InstanceID(UInt64(seed)))
+    cryptography = try Sodium()
+    store = try Store(path: path, cryptography: cryptography)
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = foreignKeys
+    configuration.busyMode = .timeout(5)
+    other = try DatabaseQueue(path: path, configuration: configuration)
+    if !schema.isEmpty { try run(schema) }
+    try store.beginInstance(author.instance, zone: Self.zone)
+    if !track.isEmpty { try store.track(tables: track, integerKeys: integerKeys, now: now) }
+  }
+
+  deinit {
+    try? other.close()
+    try? store.close()
+    try? FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
+  }
+
+  var writer: ChangeSetWriter {
+    ChangeSetWriter(
+      zone: Self.zone, author: author, epoch: Self.epoch, key: Self.key, secrets: keys, cryptography: cryptography)
+  }
+
+  var reader: ChangeSetReader { ChangeSetReader(keys: [Self.epoch: Self.key], cuts: cuts, cryptography: cryptography) }
+
+  /// As another program does it, with capture.
+  func run(_ sql: String) throws { try other.write { try $0.execute(sql: sql) } }
+
+  func rows(_ sql: String) throws -> [String] {
+    try other.read { db in
+      try Row.fetchAll(db, sql: sql).map { row in row.databaseValues.map(\.description).joined(separator: "|") }
+    }
+  }
+
+  /// Flushes until nothing is left. Returns the number of calls that wrote a change set.
+  @discardableResult
+  func flush() throws -> Int {
+    now += 10
+    var written = 0
+    for _ in 0..<10_000 {
+      let progress = try store.flush(writer, now: now)
+      if progress.head != nil { written += 1 }
+      if !progress.hasMore { return written }
+    }
+    throw Stuck()
+  }
+
+  /// Merges until nothing can be; flushes where that comes first.
+  @discardableResult
+  func apply() throws -> [WaitingReason: Int] {
+    for _ in 0..<100_000 {
+      switch try store.apply(Self.zone, reader, now: now) {
+      case .idle(let waiting): return waiting
+      case .merged: continue
+      case .flushFirst: try flush()
+      }
+    }
+    throw Stuck()
+  }
+
+  /// Everything that `source` has merged and this one lacks is stored here.
+  @discardableResult
+  func receive(from source: Peer) throws -> [StoreOutcome] {
+    var position: Int64 = 0
+    var outcomes: [StoreOutcome] = []
+    while true {
+      let batch = try source.store.changeSets(
+        Self.zone, beyond: store.storedVector(Self.zone), after: position, maximumBytes: 4 << 20)
+      let changeSets = try batch.changeSets.map { try ChangeSet($0, with: cryptography) }
+      outcomes += try store.store(changeSets, zone: Self.zone, now: now)
+      position = batch.position
+      if batch.isComplete { return outcomes }
+    }
+  }
+
+  /// Flush there, store and merge here.
+  func pull(from source: Peer) throws {
+    try source.flush()
+    try receive(from: source)
+    now = max(now, source.now)
+    try apply()
+  }
+
+  func digest() throws -> ZoneDigest { try store.digest(Self.zone) }
+
+  /// Opens the file again, as after a crash.
+  func reopen() throws {
+    try store.close()
+    store = try Store(path: path, cryptography: cryptography)
+  }
+}
+
+struct Stuck: Error {}
+
+extension Optional {
+  /// A test's fixture that cannot be nil.
+  var unsafe: Wrapped {
+    guard let self else { preconditionFailure("a fixture has the wrong size") }
+    return self
+  }
+}
+
+/// Everybody learns everything from everybody, until nothing moves.
+func synchronize(_ peers: [Peer]) throws {
+  for peer in peers { try peer.flush() }
+  for _ in 0..<2 { for a in peers { for b in peers where a !== b { try a.pull(from: b) } } }
+}

@@ -1,4 +1,4 @@
-import Dispatch
+@preconcurrency import Dispatch
 import Glibc
 
 /// Notices commits of other connections. The kernel's event on the WAL comes just before the commit can be seen, so an event
@@ -41,7 +41,7 @@ private enum WriteEvents {
   /// One element for any number of writes since the last was taken. Empty where the kernel can't watch: the poll remains.
   static func of(_ database: String) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let descriptor = inotify_init1(Int32(IN_NONBLOCK.rawValue | IN_CLOEXEC.rawValue))
+    let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     guard descriptor >= 0 else {
       continuation.finish()
       return stream

@@ -1,4 +1,5 @@
 import MeshCore
+import MeshReplication
 import MeshTransport
 
 /// Keeps a session with every configured address: dials, serves, and dials again after a while.

@@ -23,7 +23,7 @@ actor Node {
   var dials: [HostPort: DialState] = [:]
   private let wakeups: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
-  private var dataVersion: Int?
+  private var dataVersion: Int64?
   private var savedAccount: AccountState?
   /// The last fault of this node's own (disk full, database locked …); nil once work goes on.
   var fault: String?
@@ -46,7 +46,7 @@ actor Node {
   init(home: Home, configuration: Configuration, logger: Logger) throws {
     let cryptography = try Sodium()
     let keys = try DeviceKeys(encoded: try home.read(.deviceKey))
-    let accountKey = try home.exists(.accountKey) ? AccountKey(encoded: try home.read(.accountKey)) : nil
+    let accountKey: AccountKey? = if try home.exists(.accountKey) { try AccountKey(encoded: home.read(.accountKey)) } else { nil }
     var reader = ByteReader(try home.read(.accountState))
     guard let account = try? AccountState(from: &reader, cryptography) else {
       throw HomeError(.damaged, "\(home.path(of: .accountState)) is damaged: restore it from a backup of the home.")
@@ -58,7 +58,8 @@ actor Node {
     guard try store.accounts().allSatisfy({ $0 == account.id }) else { throw ReplicaError.foreignDatabase }
     self.store = store
     holdsAccountKey = accountKey != nil
-    let signer: (@Sendable ([UInt8]) -> [UInt8])? = accountKey.map { key in { key.sign($0) } }
+    var signer: (@Sendable ([UInt8]) -> [UInt8])?
+    if let accountKey { signer = { accountKey.sign($0) } }
     replica = try Replica(
       store: store, vault: HomeVault(home: home), account: account, secrets: keys, accountSigner: signer,
       cryptography: cryptography, randomness: cryptography)

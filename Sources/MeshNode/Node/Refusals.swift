@@ -1,8 +1,8 @@
-import MeshCore
-import MeshCrypto
-import MeshReplication
-import MeshStore
-import MeshTransport
+public import MeshCore
+public import MeshCrypto
+public import MeshReplication
+public import MeshStore
+public import MeshTransport
 
 // The errors of the modules below, as a verb's user meets them: a stable code, and the module's own words.
 

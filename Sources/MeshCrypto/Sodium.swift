@@ -17,8 +17,9 @@ public struct Sodium: Cryptography, Randomness {
     self.randomness = randomness
   }
 
-  /// Zero at the first start, one when it is running already, negative when it cannot.
-  private static let isReady = sodium_init() >= 0
+  /// Zero at the first start, one when it is running already, negative when it cannot. Until then libsodium works with
+  /// its portable implementations, at a third of the speed.
+  static let isReady = sodium_init() >= 0
 
   public func bytes(_ count: Int) -> [UInt8] { randomness.bytes(count) }
 
@@ -51,7 +52,7 @@ public struct Sodium: Cryptography, Randomness {
 
 /// The operating system's generator.
 public struct SystemRandomness: Randomness {
-  public init() {}
+  public init() { _ = Sodium.isReady }
 
   public func bytes(_ count: Int) -> [UInt8] {
     [UInt8](count: count) { randombytes_buf($0, count) }

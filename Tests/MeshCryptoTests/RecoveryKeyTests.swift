@@ -34,6 +34,9 @@ struct RecoveryKeyTests {
       text.replacing("aaaqeaye", with: "aa1qeaye"), "character 17 of the recovery key is not one of a to z, 2 to 7"
     ),
     (
+      text.replacing("aaaqeaye", with: "aaäqeaye"), "character 17 of the recovery key is not one of a to z, 2 to 7"
+    ),
+    (
       text.replacing("aaaqeaye", with: "aabqeaye"),
       "the recovery key's checksum does not match: a character is mistyped"
     ),

@@ -86,7 +86,7 @@ struct LinkTests {
         return dialled.queuedBytes >= 2 << 20
       }
       for _ in 0..<64 where dialled.closeReason == nil { dialled.send(counting(1 << 20)) }
-      #expect(dialled.closeReason?.code == .overloaded)
+      try #require(dialled.closeReason?.code == .overloaded)
       await dialled.waitUntilClosed()
       try await wait { dialled.queuedBytes == 0 }
     }

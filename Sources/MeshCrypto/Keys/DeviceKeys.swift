@@ -36,6 +36,8 @@ public struct DeviceKeys: DeviceSecrets {
   static let seedCount = 3
 
   private init(seeds: [UInt8]) {
+    // Sessions may be the first to need it. Who makes a `Sodium` is told where it fails.
+    _ = Sodium.isReady
     func seed(_ index: Int) -> [UInt8] { Array(seeds[index * Self.seedSize..<(index + 1) * Self.seedSize]) }
     self.seeds = Secret(seeds)
     signing = Ed25519(seed: seed(0))

@@ -3,7 +3,8 @@ public import MeshCore
 /// The offline key of an account, which can name a successor of its signing key. A person keeps it as text.
 ///
 /// The text is `mesh-recovery-` and 56 characters of base32 in groups of eight: the 32-byte seed and three bytes of
-/// BLAKE2b-256 over `mesh/1/recovery-key` ‖ seed. Case, blanks and hyphens between groups do not matter when it is read.
+/// BLAKE2b-256 over `mesh/1/recovery-key` ‖ seed. Case, blanks and hyphens between groups do not matter when
+/// it is read.
 public struct RecoveryKey: Sendable {
   private let seed: Secret
   private let pair: Ed25519
@@ -15,12 +16,11 @@ public struct RecoveryKey: Sendable {
 
   /// Reads what `text` shows; throws `.recoveryText` with what is wrong with it, and never with what it says.
   public init(text: String) throws(CryptoError) {
-    let values = try Self.values(in: text)
-    guard values.count == Self.characters else {
+    let digits = try Self.digits(in: text)
+    guard digits.count == Self.digitCount, let bytes = Base32.decode(digits) else {
       throw CryptoError(
-        .recoveryText, "a recovery key has \(Self.characters) characters after “\(Self.prefix)”, not \(values.count)")
+        .recoveryText, "a recovery key has \(Self.digitCount) characters after “\(Self.prefix)”, not \(digits.count)")
     }
-    let bytes = Self.regroup(values, from: 5, to: 8)
     let seed = Array(bytes.prefix(Ed25519.seedSize))
     guard Self.checksum(seed) == Array(bytes.suffix(Self.checksumSize)) else {
       throw CryptoError(.recoveryText, "the recovery key's checksum does not match: a character is mistyped")
@@ -30,10 +30,9 @@ public struct RecoveryKey: Sendable {
 
   /// The whole key as text, to be shown once and kept offline.
   public var text: String {
-    let values = Self.regroup(seed.bytes + Self.checksum(seed.bytes), from: 8, to: 5)
-    let characters = values.map { Self.alphabet[Int($0)] }
-    let groups = stride(from: 0, to: characters.count, by: Self.group).map {
-      String(characters[$0..<min($0 + Self.group, characters.count)])
+    let digits = Array(Base32.encode(seed.bytes + Self.checksum(seed.bytes)))
+    let groups = stride(from: 0, to: digits.count, by: Self.group).map {
+      String(digits[$0..<min($0 + Self.group, digits.count)])
     }
     return Self.prefix + groups.joined(separator: "-")
   }
@@ -54,47 +53,28 @@ extension RecoveryKey {
   private static let prefix = "mesh-recovery-"
   /// 35 bytes are 56 characters without a remainder; 24 bits let one mistyped key in 16 million through.
   private static let checksumSize = 3
-  private static let characters = 56
+  private static let digitCount = 56
   private static let group = 8
-  /// RFC 4648, in lower case.
-  private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567")
 
   private static func checksum(_ seed: [UInt8]) -> [UInt8] {
     Array(Blake2b.hash(Array("mesh/1/recovery-key".utf8) + seed, count: 32).prefix(checksumSize))
   }
 
-  /// The five-bit values of a text's characters.
-  private static func values(in text: String) throws(CryptoError) -> [UInt8] {
+  /// The base32 of a text, in lower case, without what separates its groups.
+  private static func digits(in text: String) throws(CryptoError) -> String {
     let text = text.lowercased().drop { $0.isWhitespace }
     guard text.hasPrefix(prefix) else {
       throw CryptoError(.recoveryText, "a recovery key begins with “\(prefix)”")
     }
-    var values: [UInt8] = []
+    var digits = ""
     for (offset, character) in text.enumerated().dropFirst(prefix.count) where !isSeparator(character) {
-      guard let value = alphabet.firstIndex(of: character) else {
-        throw CryptoError(
-          .recoveryText, "character \(offset + 1) of the recovery key is not one of a to z, 2 to 7")
+      guard ("a"..."z").contains(character) || ("2"..."7").contains(character) else {
+        throw CryptoError(.recoveryText, "character \(offset + 1) of the recovery key is not one of a to z, 2 to 7")
       }
-      values.append(UInt8(value))
+      digits.append(character)
     }
-    return values
+    return digits
   }
 
   private static func isSeparator(_ character: Character) -> Bool { character == "-" || character.isWhitespace }
-
-  /// Reads groups of `from` bits as groups of `to` bits; the total divides by both.
-  private static func regroup(_ values: [UInt8], from: Int, to: Int) -> [UInt8] {
-    var regrouped: [UInt8] = []
-    var (pending, bits): (UInt32, Int) = (0, 0)
-    for value in values {
-      pending = pending << UInt32(from) | UInt32(value)
-      bits += from
-      while bits >= to {
-        bits -= to
-        regrouped.append(UInt8(truncatingIfNeeded: pending >> UInt32(bits)) & UInt8((1 << to) - 1))
-      }
-      pending &= (1 << UInt32(bits)) - 1
-    }
-    return regrouped
-  }
 }

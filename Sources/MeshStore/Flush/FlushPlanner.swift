@@ -93,8 +93,10 @@ struct FlushPlanner {
 
   private mutating func edit(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
     guard let old else { return true }
-    let isNoted = (entry.ids.first ?? 0) > records.zone.ahead
-    if isNoted, old.held == nil, try isUnchanged(entry.ref, old, row) { return true }
+    // What is only to be compared has its edits noted elsewhere in the log, if there are any.
+    let isOnlyCompared = !entry.isInserted && entry.columns.isEmpty
+    let isExact = isOnlyCompared || (entry.ids.first ?? 0) > records.zone.ahead
+    if isExact, old.held == nil, try isUnchanged(entry.ref, old, row) { return true }
     let table = entry.table
     var edited: [Int: HybridTime] = [:]
     if entry.isInserted || entry.isRescanned || (entry.isImported && old.held == nil) {

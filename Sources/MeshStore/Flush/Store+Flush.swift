@@ -139,7 +139,7 @@ private struct Flusher {
     try consume(plan, session.sql)
     part.zone = records.zone
     part.zone.clock = part.clock
-    if !plan.isWhole { part.zone.ahead = plan.lastID }
+    if !plan.isWhole, !plan.changes.isEmpty { part.zone.ahead = plan.lastID }
     if let changeSet = draft.changeSet { try part.record(changeSet, session) }
     try part.zone.save(session.sql)
     return FlushProgress(

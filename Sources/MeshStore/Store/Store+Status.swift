@@ -44,40 +44,28 @@ extension Store {
     }
   }
 
-  /// A value that lost without having been seen by whoever overwrote it.
-  public struct Conflict: Hashable, Sendable {
-    public var zone: ZoneID
-    public var table: String
-    public var key: Value
-    public var column: String
-    public var value: Value
-    public var loser: Stamp
-    /// Of the winning value, or of the birth or delete that beat the record's generation.
-    public var winner: Stamp?
-    /// The loser was in this file, and the winner arrived.
-    public var wasLocal: Bool
-    /// Milliseconds since 1970.
-    public var noted: Int64
+  /// How many live records are not shown, by the reason's displayed word.
+  public func heldCounts() throws -> [String: Int] {
+    Dictionary(try status().held.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
   }
 
   /// The newest first.
   public func conflicts(limit: Int) throws -> [Conflict] {
     try read { session in
-      let catalog = session.catalog
-      return try session.sql.all(
+      let found = try session.sql.all(
         """
         SELECT mesh_zone.zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time, was_local, noted
         FROM mesh_conflict JOIN mesh_zone ON mesh_zone.id = mesh_conflict.zone ORDER BY mesh_conflict.id DESC LIMIT ?
         """, [.count(limit)]
-      ) { row -> Conflict? in
-        guard let zone = ZoneID(row.bytes(0)) else { return nil }
-        let winner = try row.optional(7).map { Stamp(time: HybridTime(row.bits(8)), author: try catalog.author($0)) }
-        return Conflict(
-          zone: zone, table: try catalog.tableName(row.integer(1)), key: row.value(2),
-          column: try catalog.column(row.integer(3)).name, value: try ExtraValues.decodeValue(row.bytes(4)),
-          loser: Stamp(time: HybridTime(row.bits(6)), author: try catalog.author(row.integer(5))), winner: winner,
-          wasLocal: row.integer(9) == 1, noted: row.integer(10))
-      }.compactMap { $0 }
+      ) { row in
+        try session.conflict(row).map { ($0, RecordRef(table: row.integer(1), key: row.value(2)), row.integer(3)) }
+      }
+      return try found.compactMap { entry in
+        guard let (lost, ref, column) = entry else { return nil }
+        var conflict = lost
+        conflict.winnerValue = try session.value(ref, column, conflict.zone)
+        return conflict
+      }
     }
   }
 
@@ -115,8 +103,8 @@ extension Store {
   // MARK: The file
 
   /// `PRAGMA data_version`: another number after another connection has committed.
-  public func dataVersion() throws -> Int64 {
-    try read { try $0.sql.integer("PRAGMA main.data_version") ?? 0 }
+  public func dataVersion() throws -> Int {
+    Int(try read { try $0.sql.integer("PRAGMA main.data_version") ?? 0 })
   }
 
   /// Copies the WAL into the database.

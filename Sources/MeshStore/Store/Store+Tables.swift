@@ -12,10 +12,12 @@ extension Store {
   ///   - privateTables: More tables, never part of a share.
   ///   - integerKeys: Equal integer keys of two machines may be one record.
   /// - Throws: `StoreError` (`schemaRefused`) with every reason of every table.
+  /// - Returns: The tables, in the order given.
+  @discardableResult
   public func track(
     tables: [String], private privateTables: [String] = [], integerKeys: Bool = false, now: Int64
-  ) throws {
-    try write { session in
+  ) throws -> [TableSummary] {
+    let installed = try write { session in
       let before = Set(try TrackedTable.all(session.db).map(\.id))
       let installed = try Capture.install(
         session.db, tables: tables, private: privateTables, integerKeys: integerKeys)
@@ -23,8 +25,10 @@ extension Store {
         try session.requestImport(table.id, PendingSlice.Op.importing)
       }
       try session.requestShow()
+      return try installed.map(session.summary)
     }
     try takeIn(now: now)
+    return installed
   }
 
   /// Ends the synchronization of a table; its rows stay in it. The merged values are kept, and changes that arrive are
@@ -69,10 +73,7 @@ extension Store {
   /// The synchronized tables.
   public func tables() throws -> [TableSummary] {
     try read { session in
-      try TrackedTable.all(session.db).map {
-        TableSummary(
-          name: $0.name, isPrivate: $0.isPrivate, allowsIntegerKeys: $0.allowsIntegerKeys, isHere: $0.schema != nil)
-      }
+      try TrackedTable.all(session.db).map(session.summary)
     }
   }
 
@@ -82,6 +83,8 @@ extension Store {
     public let allowsIntegerKeys: Bool
     /// False where the file has no such table now.
     public let isHere: Bool
+    /// In the table now.
+    public let rows: Int
   }
 
   /// To be called when the file has changed: brings the triggers up to date where the schema is another, has tables whose
@@ -133,20 +136,38 @@ extension Store {
     }
   }
 
-  /// What others said of their tables, by device.
-  public func foreignSchemas() throws -> [DeviceID: [SchemaDescription]] {
+  /// What others said of their tables: one description per name, with the columns of all.
+  public func foreignSchemas() throws -> [SchemaDescription] {
     try read { session in
-      var found: [DeviceID: [SchemaDescription]] = [:]
-      let rows = try session.sql.all("SELECT device, bytes FROM mesh_foreign_schema ORDER BY device, name") {
-        ($0.bytes(0), $0.bytes(1))
+      let all = try session.sql.all("SELECT bytes FROM mesh_foreign_schema ORDER BY name, device") { row in
+        var reader = ByteReader(row.bytes(0))
+        return try SchemaDescription(from: &reader)
       }
-      for (device, bytes) in rows {
-        guard let device = DeviceID(device) else { continue }
-        var reader = ByteReader(bytes)
-        found[device, default: []].append(try SchemaDescription(from: &reader))
+      return all.reduce(into: []) { merged, next in
+        if let last = merged.indices.last, merged[last].name.asciiLowercased == next.name.asciiLowercased {
+          merged[last].addColumns(of: next)
+        } else {
+          merged.append(next)
+        }
       }
-      return found
     }
+  }
+
+  /// A table or columns that others have and this file lacks.
+  public struct MissingSchema: Hashable, Sendable {
+    public var table: String
+    /// The table is here, and lacks columns.
+    public var exists: Bool
+    public var columns: [String]
+    /// The SQL that `adopt` would run.
+    public var statements: [String]
+    /// Why it cannot be adopted; nil where it can.
+    public var refusal: String?
+  }
+
+  public func missingSchema() throws -> [MissingSchema] {
+    let wanted = try foreignSchemas()
+    return try read { session in try wanted.compactMap(session.missing) }
   }
 
   /// Creates the tables that are missing, adds the columns that are missing, and synchronizes them all.
@@ -160,7 +181,48 @@ extension Store {
   }
 }
 
+extension SchemaDescription {
+  /// References to columns that were there stay as they were.
+  fileprivate mutating func addColumns(of other: SchemaDescription) {
+    for (index, column) in other.columns.enumerated()
+    where !columns.contains(where: { $0.name.asciiLowercased == column.name.asciiLowercased }) {
+      columns.append(column)
+      for reference in other.foreignKeys where reference.column == index {
+        foreignKeys.append(
+          ForeignKey(
+            column: columns.count - 1, parent: reference.parent, onDelete: reference.onDelete,
+            onUpdate: reference.onUpdate))
+      }
+    }
+  }
+}
+
 extension Session {
+  fileprivate func summary(_ table: TrackedTable) throws -> Store.TableSummary {
+    var rows: Int64 = 0
+    if let schema = table.schema { rows = try sql.integer("SELECT count(*) FROM main.\(schema.name.quotedName)") ?? 0 }
+    return Store.TableSummary(
+      name: table.name, isPrivate: table.isPrivate, allowsIntegerKeys: table.allowsIntegerKeys,
+      isHere: table.schema != nil, rows: Int(rows))
+  }
+
+  /// Nil where nothing is missing.
+  fileprivate func missing(_ description: SchemaDescription) throws -> Store.MissingSchema? {
+    let here = try TableSchema.read(db, description.name)
+    let lacking = description.columns.indices.filter { here?.column(description.columns[$0].name) == nil }
+    guard !lacking.isEmpty else { return nil }
+    var missing = Store.MissingSchema(
+      table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
+      statements: [])
+    do {
+      missing.statements =
+        here == nil ? [try description.createTable()] : try lacking.map { try description.addColumn($0) }
+    } catch {
+      missing.refusal = "its description breaks a rule: \(error)"
+    }
+    return missing
+  }
+
   fileprivate func requestImport(_ table: Int64, _ op: Int64) throws {
     try sql.run(
       "INSERT OR REPLACE INTO mesh_import (tbl, op, after) VALUES (?, ?, NULL)", [.integer(table), .integer(op)])

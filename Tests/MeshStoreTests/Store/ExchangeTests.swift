@@ -44,8 +44,8 @@ private let notes = """
     #expect(try a.rows("SELECT title, stars FROM note") == ["\"from a\"|9"])
     let conflicts = try a.store.conflicts(limit: 10)
     #expect(conflicts.map(\.column) == ["body"])
-    #expect(try b.store.conflicts(limit: 10).map(\.value) == conflicts.map(\.value))
-    #expect(conflicts.first.map { $0.value == .text("a") || $0.value == .text("b") } ?? false)
+    #expect(try b.store.conflicts(limit: 10).map(\.loserValue) == conflicts.map(\.loserValue))
+    #expect(conflicts.first.map { [$0.loserValue, $0.winnerValue].sorted() == [.text("a"), .text("b")] } ?? false)
   }
 
   @Test func whatIsWrittenAfterItsPredecessorWasSeenIsNoConflict() throws {
@@ -68,8 +68,8 @@ private let notes = """
     #expect(try a.rows("SELECT * FROM note").isEmpty)
     #expect(try b.rows("SELECT * FROM note").isEmpty)
     #expect(try a.digest() == b.digest())
-    #expect(try a.store.conflicts(limit: 9).map(\.value) == [.text("typed")])
-    #expect(try b.store.conflicts(limit: 9).map(\.value) == [.text("typed")])
+    #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text("typed")])
+    #expect(try b.store.conflicts(limit: 9).map(\.loserValue) == [.text("typed")])
   }
 
   @Test func insertingAfterADeleteIsANewLife() throws {

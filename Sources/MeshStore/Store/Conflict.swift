@@ -1,0 +1,39 @@
+public import MeshCore
+
+/// A value that lost without having been seen by whoever overwrote it.
+public struct Conflict: Hashable, Sendable {
+  public var zone: ZoneID
+  public var table: String
+  public var key: Value
+  public var column: String
+  public var loserValue: Value
+  public var loser: Stamp
+  /// What the column has now; NULL where the record is deleted.
+  public var winnerValue: Value
+  /// Of the value, the birth or the delete that won.
+  public var winner: Stamp
+  /// The loser was in this file, and the winner arrived.
+  public var wasLocal: Bool
+  /// When it was noticed here, in milliseconds since 1970.
+  public var found: Int64
+}
+
+extension Session {
+  /// From a row of zone, table, key, column, value, loser (author, time), winner (author, time), local, noted.
+  func conflict(_ row: Statement) throws -> Conflict? {
+    guard let zone = ZoneID(row.bytes(0)) else { return nil }
+    let loser = Stamp(time: HybridTime(row.bits(6)), author: try catalog.author(row.integer(5)))
+    let winner = try row.optional(7).map { Stamp(time: HybridTime(row.bits(8)), author: try catalog.author($0)) }
+    return Conflict(
+      zone: zone, table: try catalog.tableName(row.integer(1)), key: row.value(2),
+      column: try catalog.column(row.integer(3)).name, loserValue: try ExtraValues.decodeValue(row.bytes(4)),
+      loser: loser, winnerValue: .null, winner: winner ?? loser, wasLocal: row.integer(9) == 1, found: row.integer(10))
+  }
+
+  /// A column's merged value.
+  func value(_ ref: RecordRef, _ column: Int64, _ zone: ZoneID) throws -> Value {
+    guard let row = try ZoneRow.read(zone, sql) else { return .null }
+    let records = ZoneRecords(self, zone: row)
+    return try records.load(ref).map { try records.values(ref, $0)[column] ?? .null } ?? .null
+  }
+}

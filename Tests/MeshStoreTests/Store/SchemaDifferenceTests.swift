@@ -1,0 +1,149 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Nodes whose tables differ keep all that is merged, and show it when they can.
+@Suite struct SchemaDifferenceTests {
+  @Test func aTableThatIsNotHereIsHeldAndShownWhenAdopted() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)", track: ["t"])
+    let b = try Peer(2)
+    try a.run("INSERT INTO t VALUES ('k', 'v'), ('l', 'w')")
+    try b.pull(from: a)
+    #expect(try b.store.status().held == [.unknownTable: 2])
+    #expect(try a.digest() == b.digest())
+    try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device)
+    #expect(try b.store.missingSchema().map(\.table) == ["t"])
+    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    try b.apply()
+    #expect(try b.rows("SELECT * FROM t ORDER BY id") == ["\"k\"|\"v\"", "\"l\"|\"w\""])
+    #expect(try b.store.status().held.isEmpty)
+    #expect(try b.flush() == 0)
+    #expect(try b.store.missingSchema().isEmpty)
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aColumnThatIsNotHereIsKeptThroughEditsAndShownLater() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT, more INTEGER)", track: ["t"])
+    let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)", track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', 'v', 5)")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT * FROM t") == ["\"k\"|\"v\""])
+    try b.run("UPDATE t SET v = 'w'")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT * FROM t") == ["\"k\"|\"w\"|5"])
+    #expect(try a.digest() == b.digest())
+    try b.run("ALTER TABLE t ADD COLUMN more INTEGER")
+    #expect(try b.store.schemaChanged(now: b.now))
+    #expect(try b.store.schemaChanged(now: b.now) == false)
+    try b.apply()
+    #expect(try b.rows("SELECT * FROM t") == ["\"k\"|\"w\"|5"])
+    #expect(try b.flush() == 0)
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aRefusedRowIsHeldWithSQLitesWordsAndShownWhenItFits() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER)", track: ["t"])
+    let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER CHECK (v < 10))", track: ["t"])
+    try a.run("INSERT INTO t VALUES ('ok', 1), ('big', 11)")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT id FROM t") == ["\"ok\""])
+    let held = try b.store.heldRecords(limit: 9)
+    #expect(held.map(\.reason) == [.constraint])
+    #expect(held.first?.message?.contains("CHECK") ?? false)
+    #expect(try a.digest() == b.digest())
+    try a.run("UPDATE t SET v = 2 WHERE id = 'big'")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"big\"", "\"ok\""])
+    #expect(try b.store.heldRecords(limit: 9).isEmpty)
+  }
+
+  @Test func aTriggerThatTakesTheTransactionBackHoldsOnlyItsRecord() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER)", track: ["t"])
+    let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER)", track: ["t"])
+    try b.run(
+      "CREATE TRIGGER guard BEFORE INSERT ON t WHEN NEW.v = 3 BEGIN SELECT RAISE (ROLLBACK, 'three is not allowed'); END"
+    )
+    try b.store.schemaChanged(now: b.now)
+    try a.run("INSERT INTO t VALUES ('a', 1), ('b', 3), ('c', 4)")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"a\"", "\"c\""])
+    #expect(try b.store.heldRecords(limit: 9).map(\.message) == ["three is not allowed"])
+    #expect(try b.rows("SELECT applying FROM mesh_state") == ["0"])
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func valuesThatAColumnWouldConvertAreKeptAsTheyWereWritten() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v)", track: ["t"])
+    let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v INTEGER, w TEXT)", track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', '12')")
+    try b.pull(from: a)
+    try b.run("UPDATE t SET w = 'x'")
+    try a.pull(from: b)
+    #expect(try a.digest() == b.digest())
+    #expect(try a.rows("SELECT v FROM t") == ["\"12\""])
+  }
+
+  @Test func existingRowsAreTakenInAndLoseAgainstRealEdits() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT);"
+    let a = try Peer(1, schema: schema + "INSERT INTO t VALUES ('k', 'old a'), ('only a', 'x')", track: ["t"])
+    try a.flush()
+    try a.run("UPDATE t SET v = 'edited' WHERE id = 'k'")
+    let b = try Peer(2, schema: schema + "INSERT INTO t VALUES ('k', 'old b'), ('only b', 'y')", track: ["t"])
+    try synchronize([a, b])
+    for peer in [a, b] {
+      #expect(
+        try peer.rows("SELECT * FROM t ORDER BY id") == ["\"k\"|\"edited\"", "\"only a\"|\"x\"", "\"only b\"|\"y\""])
+    }
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func spellingsOfOneKeyAreOneRecord() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, v TEXT)"
+    let a = try Peer(1, schema: schema, track: ["t"])
+    let b = try Peer(2, schema: schema, track: ["t"])
+    try a.run("INSERT INTO t VALUES ('Milk', '1')")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT * FROM t") == ["\"Milk\"|\"1\""])
+    try b.run("UPDATE t SET id = 'MILK'")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT * FROM t") == ["\"MILK\"|\"1\""])
+    try b.run("UPDATE t SET id = 'milk'")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT * FROM t") == ["\"milk\"|\"1\""])
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func whatIsUntrackedIsKeptAndReturns() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
+    let a = try Peer(1, schema: schema, track: ["t"])
+    let b = try Peer(2, schema: schema, track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', '1'), ('l', '1')")
+    try b.pull(from: a)
+    try b.store.untrack(["t"])
+    #expect(try b.store.isTracked("t") == false)
+    try a.run("UPDATE t SET v = '2' WHERE id = 'k'")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT v FROM t ORDER BY id") == ["\"1\"", "\"1\""])
+    try b.store.track(tables: ["t"], now: b.now)
+    try b.apply()
+    #expect(try b.rows("SELECT v FROM t ORDER BY id") == ["\"2\"", "\"1\""])
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func writesThatNoTriggerSawAreFoundByTheirValues() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
+    let a = try Peer(1, schema: schema, track: ["t"])
+    let b = try Peer(2, schema: schema, track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', '1'), ('l', '1'), ('m', '1')")
+    try b.pull(from: a)
+    try a.run("UPDATE mesh_state SET applying = 1")
+    try a.run("UPDATE t SET v = 'quiet' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'; INSERT INTO t VALUES ('n', 'q')")
+    try a.run("UPDATE mesh_state SET applying = 0")
+    #expect(try a.flush() == 0)
+    try a.store.rescan(now: a.now)
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT * FROM t ORDER BY id") == ["\"k\"|\"quiet\"", "\"m\"|\"1\"", "\"n\"|\"q\""])
+    #expect(try a.digest() == b.digest())
+  }
+}

@@ -112,7 +112,7 @@ extension Replica {
     for link in links(sharing: id) { send(link, .acknowledgement(acknowledgement)) }
   }
 
-  private func acknowledgement(_ id: ZoneID, _ merged: VersionVector, now: Moment) -> Acknowledgement {
+  func acknowledgement(_ id: ZoneID, _ merged: VersionVector, now: Moment) -> Acknowledgement {
     Acknowledgement(
       zone: id, device: device, time: HybridTime(milliseconds: now.wall), merged: merged,
       controlHeads: zones[id]?.state.heads ?? [], secrets: secrets)

@@ -74,7 +74,7 @@ extension Replica {
     let stored = try store.storedVector(zone)
     let merged = try store.mergedVector(zone)
     try handle(link, .share(zone, stored: stored, merged: merged), now: now)
-    send(link, .have(zone, merged))
+    send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
     requestKeys(link)
   }
 

@@ -32,7 +32,10 @@ struct Schema: AsyncParsableCommand {
 
   private func show(_ missing: SchemaReport.Missing, applied: Bool) {
     let columns = missing.columns.joined(separator: ", ")
-    let what = missing.exists ? "columns of \(missing.table): \(columns)" : "table \(missing.table) (\(columns))"
+    let what =
+      !missing.exists
+      ? "table \(missing.table) (\(columns))"
+      : columns.isEmpty ? "table \(missing.table) is here and not tracked" : "columns of \(missing.table): \(columns)"
     if let refusal = missing.refusal { return Output.facts([("refused", what), ("", refusal)]) }
     Output.facts([(applied ? "created" : "missing", what)])
     if !applied {

@@ -17,7 +17,7 @@ extension Node: NodeControl {
 
   /// Records that are merged and not shown, and change sets that are stored and not merged.
   private func held() throws -> [String: Int] {
-    var held = Dictionary(try store.status().held.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
+    var held = try store.heldCounts()
     for zone in replica.zoneIDs {
       for (reason, count) in try replica.zoneView(zone)?.waiting ?? [:] { held[reason.rawValue, default: 0] += count }
     }
@@ -89,7 +89,7 @@ extension Node: NodeControl {
   }
 
   func conflicts() throws -> ConflictsReport {
-    ConflictsReport(conflicts: try store.conflicts(limit: Self.conflictLimit).map { try conflictReport($0) })
+    ConflictsReport(conflicts: try store.conflicts(limit: Self.conflictLimit).map(conflictReport))
   }
 
   /// Rows of a report that a person reads.
@@ -161,17 +161,12 @@ extension Node: NodeControl {
   // MARK: Tables
 
   func track(_ request: TrackRequest) throws -> TrackReport {
-    let before = Set(try store.tables().map(\.name))
-    try store.track(
-      tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds())
+    let tables = try store.track(
+      tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds()
+    )
     try replica.schemaChanged()
     perform()
-    let asked = Set((request.tables + request.privateTables).map { $0.lowercased() })
-    return TrackReport(
-      tables: try store.tables().filter { asked.contains($0.name.lowercased()) }.map {
-        let rows = before.contains($0.name) ? 0 : try store.rowCount($0.name)
-        return TrackReport.Table(name: $0.name, isPrivate: $0.isPrivate, rows: rows)
-      })
+    return TrackReport(tables: tables.map { TrackReport.Table(name: $0.name, isPrivate: $0.isPrivate, rows: $0.rows) })
   }
 
   func untrack(_ tables: [String]) throws -> UntrackReport {
@@ -182,10 +177,9 @@ extension Node: NodeControl {
   }
 
   func schema(apply: Bool) throws -> SchemaReport {
-    let missing = try store.lackingTables()
-    let possible = missing.filter { $0.refusal == nil }.map(\.description)
-    if apply, !possible.isEmpty {
-      try store.adopt(possible, now: time.milliseconds())
+    let missing = try store.missingSchema()
+    if apply, missing.contains(where: { $0.refusal == nil }) {
+      try store.adopt(try store.foreignSchemas(), now: time.milliseconds())
       try replica.schemaChanged()
       perform()
     }
@@ -263,18 +257,16 @@ extension Node: NodeControl {
     replica.account.certificates[device].map { printable($0.request.name) }
   }
 
-  private func conflictReport(_ conflict: Store.Conflict) throws -> ConflictReport {
+  private func conflictReport(_ conflict: Conflict) -> ConflictReport {
     func side(_ value: Value, _ stamp: Stamp) -> ConflictReport.Side {
       ConflictReport.Side(
         value: ReportedValue(value), device: stamp.author.device.description,
         deviceName: deviceName(stamp.author.device), written: Self.date(stamp.time.milliseconds))
     }
-    let present = try store.value(
-      zone: conflict.zone, table: conflict.table, key: conflict.key, column: conflict.column)
     return ConflictReport(
       zone: conflict.zone.description, table: conflict.table, key: ReportedValue(conflict.key), column: conflict.column,
-      winner: side(present ?? .null, conflict.winner ?? conflict.loser), loser: side(conflict.value, conflict.loser),
-      found: Self.date(conflict.noted))
+      winner: side(conflict.winnerValue, conflict.winner), loser: side(conflict.loserValue, conflict.loser),
+      found: Self.date(conflict.found))
   }
 
   static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }

@@ -23,7 +23,7 @@ actor Node {
   var dials: [HostPort: DialState] = [:]
   private let wakeups: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
-  private var dataVersion: Int64?
+  private var dataVersion: Int?
   private var savedAccount: AccountState?
   /// The last fault of this node's own (disk full, database locked …); nil once work goes on.
   var fault: String?
@@ -46,7 +46,8 @@ actor Node {
   init(home: Home, configuration: Configuration, logger: Logger) throws {
     let cryptography = try Sodium()
     let keys = try DeviceKeys(encoded: try home.read(.deviceKey))
-    let accountKey: AccountKey? = if try home.exists(.accountKey) { try AccountKey(encoded: home.read(.accountKey)) } else { nil }
+    let accountKey: AccountKey? =
+      if try home.exists(.accountKey) { try AccountKey(encoded: home.read(.accountKey)) } else { nil }
     var reader = ByteReader(try home.read(.accountState))
     guard let account = try? AccountState(from: &reader, cryptography) else {
       throw HomeError(.damaged, "\(home.path(of: .accountState)) is damaged: restore it from a backup of the home.")

@@ -85,7 +85,9 @@ struct NodeCreation {
     }
     let addresses = link.addresses.compactMap { HostPort($0) }
     guard !addresses.isEmpty else {
-      throw Refusal(code: "link.addresses", message: "The link names no address to dial. Make a new one with mesh device invite on a running node.")
+      throw Refusal(
+        code: "link.addresses",
+        message: "The link names no address to dial. Make a new one with mesh device invite on a running node.")
     }
     let transport = Transport(keys: keys, randomness: cryptography, clock: time)
     let address = try await firstAdmitting(addresses, link, transport, progress)
@@ -144,7 +146,8 @@ struct NodeCreation {
       guard let message = try Message.decode(bytes) else { continue }
       if let account = try act(joining.receive(message)) { return account }
     }
-    throw TransportError(.peerClosed, connection.closeReason?.message ?? "the peer closed the connection before this device was certified")
+    throw TransportError(
+      .peerClosed, connection.closeReason?.message ?? "the peer closed the connection before this device was certified")
   }
 
   /// One session as a member, until the zone's log, its key and the account's schema are here.
@@ -158,7 +161,9 @@ struct NodeCreation {
           guard ContinuousClock.now < deadline, connection.closeReason == nil else {
             throw Refusal(
               code: "link.incomplete",
-              message: "This device is certified, and the account's zone did not come from \(address) in time. Run the same command again.")
+              message:
+                "This device is certified, and the account's zone did not come from \(address) in time. Run the same command again."
+            )
           }
           try await Task.sleep(for: .milliseconds(20))
         }

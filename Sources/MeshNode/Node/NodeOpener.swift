@@ -20,7 +20,9 @@ public struct NodeOpener: NodeOpening {
   }
 
   public func local(home: Home, lock: HomeLock) async throws -> any NodeControl {
-    let node = try Node(home: home, configuration: try home.configuration(), logger: Logger(label: "mesh") { _ in SwiftLogNoOpLogHandler() })
+    let node = try Node(
+      home: home, configuration: try home.configuration(),
+      logger: Logger(label: "mesh") { _ in SwiftLogNoOpLogHandler() })
     return node
   }
 

@@ -206,11 +206,11 @@ extension Session {
       isHere: table.schema != nil, rows: Int(rows))
   }
 
-  /// Nil where nothing is missing.
+  /// Nil where nothing is missing. A table that is here and not synchronized lacks no column, and is missing all the same.
   fileprivate func missing(_ description: SchemaDescription) throws -> Store.MissingSchema? {
     let here = try TableSchema.read(db, description.name)
     let lacking = description.columns.indices.filter { here?.column(description.columns[$0].name) == nil }
-    guard !lacking.isEmpty else { return nil }
+    guard try !lacking.isEmpty || TrackedTable.read(db, name: description.name) == nil else { return nil }
     var missing = Store.MissingSchema(
       table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
       statements: [])

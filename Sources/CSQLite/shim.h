@@ -1,4 +1,5 @@
 #include <sqlite3.h>
+#include "vfs.h"
 
 // sqlite3_db_config is variadic, which Swift cannot call.
 static inline int mesh_sqlite3_set_defensive(sqlite3 *db, int on) {

@@ -118,6 +118,8 @@ public final class Replica {
     if now.steady &- lastKeyRequest > Self.keyRequestInterval || lastKeyRequest == .min {
       lastKeyRequest = now.steady
       for link in sessions.keys.sorted() { requestKeys(link) }
+      // Nothing arrives when the clock has caught up with what was signed ahead of it.
+      for zone in zones.keys where zones[zone]?.waiting[.futureTime] != nil { zones[zone]?.needsApply = true }
     }
   }
 

@@ -1,0 +1,82 @@
+import MeshCore
+
+/// The model store as a node's database: no disk, no foreign keys, nothing held.
+final class ModelDatabase: SimulatedDatabase {
+  private let store: ModelStore
+
+  init(_ cryptography: any Cryptography) { store = ModelStore(cryptography) }
+
+  func open() -> any ReplicaStore { store }
+  func contents() -> Contents { store.rows }
+  func held() -> [RecordName: String] { [:] }
+  /// What a call returned from is kept, as after a commit.
+  func crash() {}
+  func close() {}
+
+  func run(_ transaction: AppTransaction) throws -> Bool {
+    let before = store.checkpoint
+    for (index, statement) in transaction.statements.enumerated() {
+      if let savepoint = transaction.savepoint, index >= savepoint { break }
+      guard run(statement) else {
+        store.restore(before)
+        return false
+      }
+    }
+    guard transaction.ending == .commit else {
+      store.restore(before)
+      return false
+    }
+    return true
+  }
+
+  /// False where the real database would refuse it.
+  private func run(_ statement: AppTransaction.Statement) -> Bool {
+    switch statement {
+    case .insert(let table, let values):
+      guard let name = name(table, values), store.rows[name] == nil else { return false }
+      store.write(name, full(table, values))
+    case .upsert(let table, let values):
+      guard let name = name(table, values) else { return false }
+      store.write(name, store.rows[name] == nil ? full(table, values) : without(table, values))
+    case .replace(let table, let values):
+      guard let name = name(table, values) else { return false }
+      store.write(name, full(table, values))
+    case .update(let table, let key, let values):
+      guard let name = name(table, key), store.rows[name] != nil else { return true }
+      store.write(name, values)
+    case .updateAll(let table, let column, let value):
+      for name in store.rows.keys.sorted() where name.table == table { store.write(name, [column: value]) }
+    case .delete(let table, let key):
+      guard let name = name(table, key) else { return false }
+      store.delete(name)
+    case .rename(let table, let key, let to):
+      guard let old = name(table, key), let new = name(table, to) else { return false }
+      guard var row = store.rows[old] else { return true }
+      guard old == new || store.rows[new] == nil else { return false }
+      if old != new { store.delete(old) }
+      if let form = AppSchema.table(table), form.columns.contains(where: { $0.name == form.key }) { row[form.key] = to }
+      store.write(new, row)
+    }
+    return true
+  }
+
+  private func name(_ table: String, _ key: Value) -> RecordName? {
+    AppSchema.table(table).map { RecordName(table: table, key: $0.canonical(key)) }
+  }
+
+  private func name(_ table: String, _ values: [String: Value]) -> RecordName? {
+    AppSchema.table(table).flatMap { form in values[form.key].flatMap { name(table, $0) } }
+  }
+
+  /// With the defaults of what is not given.
+  private func full(_ table: String, _ values: [String: Value]) -> [String: Value] {
+    guard let form = AppSchema.table(table) else { return [:] }
+    return Dictionary(
+      form.columns.map { ($0.name, values[$0.name] ?? $0.defaultValue) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func without(_ table: String, _ values: [String: Value]) -> [String: Value] {
+    guard let form = AppSchema.table(table) else { return [:] }
+    return values.filter { $0.key != form.key }
+  }
+}

@@ -1,0 +1,149 @@
+public import MeshCore
+
+/// Others' change sets: stored, merged, sent on, taken back.
+extension ModelStore {
+  /// Bytes of one author's change sets that may wait unmerged.
+  private static let quota = 64 << 20
+
+  public func storedVector(_ zone: ZoneID) -> VersionVector {
+    VersionVector((zoneData[zone]?.authors ?? [:]).mapValues { UInt64($0.stored.count) })
+  }
+
+  public func mergedVector(_ zone: ZoneID) -> VersionVector { zoneData[zone]?.mergedVector ?? VersionVector() }
+
+  public func mergedHeads(_ zone: ZoneID) -> [Author: ChangeSetHead] {
+    (zoneData[zone]?.authors ?? [:]).filter { $0.value.merged > 0 }.mapValues { line in
+      let last = line.stored[line.merged - 1]
+      return ChangeSetHead(number: last.header.number, id: last.id, time: last.header.time)
+    }
+  }
+
+  public func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) -> [StoreOutcome] {
+    changeSets.map { changeSet in
+      let author = changeSet.header.author
+      let outcome = Self.outcome(changeSet, zoneData[zone]?.authors[author] ?? ModelZone.Line())
+      if outcome == .stored {
+        zoneData[zone]?.authors[author, default: ModelZone.Line()].stored.append(changeSet)
+      }
+      return outcome
+    }
+  }
+
+  private static func outcome(_ changeSet: ChangeSet, _ line: ModelZone.Line) -> StoreOutcome {
+    let header = changeSet.header
+    let count = UInt64(line.stored.count)
+    if header.number <= count {
+      let known = line.stored[Int(header.number) - 1].id
+      return known == changeSet.id ? .duplicate : .fork(existing: known)
+    }
+    guard header.number == count + 1 else { return .gap }
+    guard header.previous == line.stored.last?.id else { return .brokenChain }
+    if let last = line.stored.last, header.time <= last.header.time { return .timeNotGreater }
+    guard header.part.index == line.nextPart else { return .partOutOfOrder }
+    return line.waiting + changeSet.bytes.count <= quota ? .stored : .overQuota
+  }
+
+  public func changeSets(
+    _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
+  ) -> ChangeSetBatch {
+    let log = zoneData[zone]?.log ?? []
+    var batch = ChangeSetBatch(changeSets: [], position: max(0, position), isComplete: false)
+    var bytes = 0
+    while batch.position < Int64(log.count) {
+      let next = log[Int(batch.position)]
+      if next.header.number > vector[next.header.author] {
+        guard batch.changeSets.isEmpty || bytes + next.bytes.count <= maximumBytes else { return batch }
+        batch.changeSets.append(next.bytes)
+        bytes += next.bytes.count
+      }
+      batch.position += 1
+    }
+    batch.isComplete = true
+    return batch
+  }
+
+  public func apply(_ id: ZoneID, _ reader: ChangeSetReader, now: Int64) -> ApplyProgress {
+    guard pending.isEmpty else { return .flushFirst }
+    guard var zone = zoneData[id] else { return .idle(waiting: [:]) }
+    var waiting: [WaitingReason: Int] = [:]
+    for author in zone.authors.keys.sorted() {
+      guard let line = zone.authors[author], line.merged < line.stored.count else { continue }
+      do {
+        let (next, tables) = try unit(line, zone, reader, now: now)
+        let touched = zone.merge(tables)
+        zone.log += line.stored[line.merged..<next.merged]
+        for changeSet in line.stored[line.merged..<next.merged] { zone.clock.witness(changeSet.header.time) }
+        zone.authors[author] = next
+        zoneData[id] = zone
+        show(touched, zone)
+        return .merged(records: touched.count, unitEnded: true)
+      } catch let wait {
+        if wait.reason == .malformed { zoneData[id]?.authors[author]?.isMalformed = true }
+        waiting[wait.reason, default: 0] += line.stored.count - line.merged
+      }
+    }
+    return .idle(waiting: waiting)
+  }
+
+  private struct Wait: Error { let reason: WaitingReason }
+
+  /// The author's next unit as changes, and how its line stands after it; throws what it waits for.
+  private func unit(
+    _ line: ModelZone.Line, _ zone: ModelZone, _ reader: ChangeSetReader, now: Int64
+  ) throws(Wait) -> (ModelZone.Line, [TableChanges]) {
+    guard !line.isMalformed else { throw Wait(reason: .malformed) }
+    guard let end = line.stored[line.merged...].firstIndex(where: \.header.part.isFinal) else {
+      throw Wait(reason: .unfinishedUnit)
+    }
+    var next = line
+    var tables: [TableChanges] = []
+    for changeSet in line.stored[line.merged...end] {
+      guard changeSet.header.time.milliseconds <= now + Choices.clockBound else { throw Wait(reason: .futureTime) }
+      guard let key = reader.keys[changeSet.header.epoch] else { throw Wait(reason: .epochKey) }
+      guard let bytes = changeSet.body(key: key, with: reader.cryptography),
+        let body = try? ChangeSetBody(bytes, author: changeSet.header.author),
+        (try? next.context.advance(by: body.context)) != nil, case .changes(let changes) = body.content
+      else { throw Wait(reason: .malformed) }
+      guard zone.isMerged(next.context) else { throw Wait(reason: .causalPast) }
+      tables += changes
+    }
+    next.merged = end + 1
+    return (next, tables)
+  }
+
+  private func show(_ names: Set<RecordName>, _ zone: ModelZone) {
+    for name in names {
+      rows[name] = zone.records[name].flatMap { $0.isAlive ? $0.cells.mapValues(\.value) : nil }
+    }
+  }
+
+  /// Merges what stands again from nothing: slow, and plainly right.
+  public func cut(_ limits: [Author: UInt64], zone id: ZoneID, _ reader: ChangeSetReader, now: Int64) {
+    guard var zone = zoneData[id] else { return }
+    zone.cuts = limits
+    let touched = Set(zone.records.keys)
+    let log = zone.log.filter { $0.header.number <= limits[$0.header.author] ?? .max }
+    zone.records = [:]
+    zone.log = []
+    for (author, limit) in limits {
+      guard let line = zone.authors[author] else { continue }
+      let kept = min(UInt64(line.stored.count), limit)
+      zone.authors[author]?.stored = Array(line.stored.prefix(Int(kept)))
+    }
+    for author in zone.authors.keys {
+      zone.authors[author]?.merged = 0
+      zone.authors[author]?.context = CausalContext()
+    }
+    for changeSet in log {
+      guard let key = reader.keys[changeSet.header.epoch], let bytes = changeSet.body(key: key, with: reader.cryptography),
+        let body = try? ChangeSetBody(bytes, author: changeSet.header.author), case .changes(let tables) = body.content
+      else { continue }
+      try? zone.authors[changeSet.header.author]?.context.advance(by: body.context)
+      zone.authors[changeSet.header.author]?.merged = Int(changeSet.header.number)
+      _ = zone.merge(tables)
+      zone.log.append(changeSet)
+    }
+    zoneData[id] = zone
+    show(touched, zone)
+  }
+}

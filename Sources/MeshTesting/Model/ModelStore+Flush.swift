@@ -1,0 +1,81 @@
+public import MeshCore
+
+extension ModelStore {
+  public func flush(_ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress {
+    guard !pending.isEmpty, var zone = zoneData[writer.zone] else {
+      return FlushProgress(head: nil, records: 0, hasMore: false)
+    }
+    let names = Array(Set(pending.map(\.name))).sorted()
+    let slice = names.prefix(partSize)
+    let isFinal = slice.count == names.count
+    let stamp = Stamp(time: zone.clock.tick(noted: now, now: now), author: writer.author)
+    let changes = slice.compactMap { change($0, zone.records[$0]) }
+    let sliced = Set(slice)
+    pending.removeAll { sliced.contains($0.name) }
+    var line = zone.authors[writer.author] ?? ModelZone.Line()
+    guard !changes.isEmpty || line.nextPart > 0 else {
+      return FlushProgress(head: nil, records: 0, hasMore: !pending.isEmpty)
+    }
+    let tables = Self.tables(changes, stamp)
+    let context = zone.context(of: writer.author).difference(from: line.context)
+    let part = ChangeSetHeader.Part(
+      index: line.nextPart, planned: UInt64((names.count + partSize - 1) / partSize) + line.nextPart, isFinal: isFinal)
+    let header = ChangeSetHeader(
+      zone: writer.zone, author: writer.author, number: UInt64(line.stored.count) + 1, previous: line.stored.last?.id,
+      time: stamp.time, epoch: writer.epoch, part: part)
+    let body = ChangeSetBody(context: context, content: .changes(tables)).encoded(author: writer.author)
+    let changeSet = try ChangeSet(
+      header, body: body, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
+    line.stored.append(changeSet)
+    try line.context.advance(by: context)
+    _ = zone.merge(tables)
+    if isFinal {
+      zone.log += line.stored[line.merged...]
+      line.merged = line.stored.count
+    }
+    zone.authors[writer.author] = line
+    zoneData[writer.zone] = zone
+    let head = ChangeSetHead(number: header.number, id: changeSet.id, time: header.time)
+    return FlushProgress(head: head, records: changes.count, hasMore: !isFinal)
+  }
+
+  /// What the pending entries of one record mean: its merged life, whether the row exists now, whether a delete was noted.
+  private func change(_ name: RecordName, _ merged: RecordState<String>?) -> LocalChange? {
+    let entries = pending.filter { $0.name == name }
+    let isDeleted = entries.contains { $0.columns == nil }
+    let known = merged ?? RecordState()
+    guard let row = rows[name] else {
+      return known.isAlive ? LocalChange(name: name, generation: known.generation + 1, isLife: true, values: [:]) : nil
+    }
+    guard known.isAlive, !isDeleted else {
+      // Deleted and born again between two flushes: the dead generation in between is skipped.
+      let generation = known.generation + (known.isAlive ? 2 : 1)
+      return LocalChange(name: name, generation: generation, isLife: true, values: row)
+    }
+    let columns = entries.reduce(into: Set<String>()) { $0.formUnion($1.columns ?? []) }
+    return LocalChange(
+      name: name, generation: known.generation, isLife: false, values: row.filter { columns.contains($0.key) })
+  }
+
+  private struct LocalChange {
+    let name: RecordName
+    let generation: UInt64
+    let isLife: Bool
+    let values: [String: Value]
+  }
+
+  /// By table, each with the union of its rows' columns.
+  private static func tables(_ changes: [LocalChange], _ stamp: Stamp) -> [TableChanges] {
+    Dictionary(grouping: changes, by: \.name.table).sorted { $0.key < $1.key }.map { table, changes in
+      let columns = Set(changes.flatMap(\.values.keys)).sorted()
+      let rows = changes.map { change in
+        let fields = columns.enumerated().compactMap { index, column in
+          change.values[column].map { RowChange.Field(column: index, value: .value($0)) }
+        }
+        return RowChange(
+          key: change.name.key, generation: change.generation, isLife: change.isLife, stamp: stamp, fields: fields)
+      }
+      return TableChanges(table: table, columns: columns, rows: rows)
+    }
+  }
+}

@@ -1,0 +1,128 @@
+public import MeshCore
+
+/// A replica in memory: records as the merge's own lattice values, the change log as arrays, no SQL and no schema. It is
+/// the plainest thing that keeps the store's promises, to test replication on and to hold the real store against.
+///
+/// Local writes come through `write` and `delete` instead of triggers. Guard: used by one caller at a time.
+public final class ModelStore: ReplicaStore {
+  /// The rows as an app sees them, what is not flushed included.
+  public internal(set) var rows: Contents = [:]
+  var pending: [PendingChange] = []
+  var zoneOrder: [ZoneID] = []
+  var zoneData: [ZoneID: ModelZone] = [:]
+  let cryptography: any Cryptography
+  /// Records in one change set.
+  let partSize: Int
+  private var accountStates: [AccountID: [UInt8]] = [:]
+  /// What members sent of their tables.
+  public private(set) var foreignSchemas: [DeviceID: [SchemaDescription]] = [:]
+
+  struct PendingChange {
+    let name: RecordName
+    /// Nil: deleted.
+    let columns: Set<String>?
+  }
+
+  public init(_ cryptography: any Cryptography, partSize: Int = Choices.slice) {
+    self.cryptography = cryptography
+    self.partSize = partSize
+  }
+
+  // MARK: The app
+
+  public func write(_ name: RecordName, _ values: [String: Value]) {
+    let row = rows[name]
+    let changed = values.filter { row?[$0.key] != $0.value }
+    guard row == nil || !changed.isEmpty else { return }
+    rows[name, default: [:]].merge(values) { $1 }
+    pending.append(PendingChange(name: name, columns: Set((row == nil ? values : changed).keys)))
+  }
+
+  public func delete(_ name: RecordName) {
+    guard rows.removeValue(forKey: name) != nil else { return }
+    pending.append(PendingChange(name: name, columns: nil))
+  }
+
+  /// What a rolled-back transaction goes back to.
+  var checkpoint: (Contents, [PendingChange]) { (rows, pending) }
+  func restore(_ checkpoint: (Contents, [PendingChange])) { (rows, pending) = checkpoint }
+
+  // MARK: Control log and account objects
+
+  public func zones() -> [ZoneID] { zoneOrder }
+
+  public func controlRecords(_ zone: ZoneID) -> [[UInt8]] { zoneData[zone]?.control.map(\.bytes) ?? [] }
+
+  public func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) {
+    if zoneData[zone] == nil {
+      zoneOrder.append(zone)
+      zoneData[zone] = ModelZone()
+    }
+    guard zoneData[zone]?.control.contains(where: { $0.id == id }) == false else { return }
+    zoneData[zone]?.control.append((id, bytes))
+  }
+
+  public func accountState(_ account: AccountID) -> [UInt8]? { accountStates[account] }
+  public func accounts() -> [AccountID] { accountStates.keys.sorted() }
+  public func saveAccountState(_ bytes: [UInt8], account: AccountID) { accountStates[account] = bytes }
+
+  public func instance(_ zone: ZoneID) -> InstanceID? { zoneData[zone]?.instance }
+  public func beginInstance(_ instance: InstanceID, zone: ZoneID) { zoneData[zone]?.instance = instance }
+
+  public func pendingCount() -> Int { pending.count }
+
+  // MARK: Proof
+
+  public func digest(_ zone: ZoneID) -> ZoneDigest {
+    var count: UInt64 = 0
+    var (low, high): (UInt64, UInt64) = (0, 0)
+    for (name, record) in zoneData[zone]?.records ?? [:] where record.isAlive {
+      let hash = record.canonicalBytes(name).withUnsafeBytes { cryptography.hash128($0) }
+      count += 1
+      low &+= hash.0
+      high &+= hash.1
+    }
+    var writer = ByteWriter()
+    writer.uint64(low)
+    writer.uint64(high)
+    return ZoneDigest(records: count, hash: writer.bytes)
+  }
+
+  /// The merged state of one record.
+  public func record(_ name: RecordName, zone: ZoneID) -> RecordState<String>? { zoneData[zone]?.records[name] }
+
+  public func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) {
+    if let known = zoneData[zone]?.acknowledgements[device], known.time >= time { return }
+    zoneData[zone]?.acknowledgements[device] = (time, bytes)
+  }
+
+  public func acknowledgements(_ zone: ZoneID) -> [DeviceID: [UInt8]] {
+    zoneData[zone]?.acknowledgements.mapValues(\.bytes) ?? [:]
+  }
+
+  // MARK: Schema of others
+
+  /// None: rows have no declared form here.
+  public func schemaDescriptions() -> [SchemaDescription] { [] }
+
+  public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID) {
+    foreignSchemas[device] = descriptions
+  }
+}
+
+extension RecordState where Column == String {
+  /// One encoding per state, without the life stamp, which a delete and a birth of the same generation share.
+  fileprivate func canonicalBytes(_ name: RecordName) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.text(name.table)
+    name.key.write(to: &writer)
+    writer.varint(generation)
+    for (column, cell) in cells.sorted(by: { $0.key < $1.key }) {
+      writer.text(column)
+      writer.uint64(cell.stamp.time.value)
+      cell.stamp.author.write(to: &writer)
+      cell.value.write(to: &writer)
+    }
+    return writer.bytes
+  }
+}

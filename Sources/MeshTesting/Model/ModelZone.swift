@@ -1,0 +1,75 @@
+import MeshCore
+
+/// One zone of a model store.
+struct ModelZone {
+  var control: [(id: ControlID, bytes: [UInt8])] = []
+  var instance: InstanceID?
+  var clock = HybridClock()
+  var records: [RecordName: RecordState<String>] = [:]
+  var authors: [Author: Line] = [:]
+  /// Merged change sets, in the order of merging.
+  var log: [ChangeSet] = []
+  var cuts: [Author: UInt64] = [:]
+  var acknowledgements: [DeviceID: (time: HybridTime, bytes: [UInt8])] = [:]
+
+  /// What is here of one author: change set number n at index n − 1.
+  struct Line {
+    var stored: [ChangeSet] = []
+    /// The last number merged, the end of a unit.
+    var merged = 0
+    /// All contexts up to `merged` laid over each other.
+    var context = CausalContext()
+    var isMalformed = false
+
+    /// Bytes stored and not merged.
+    var waiting: Int { stored[merged...].reduce(0) { $0 + $1.bytes.count } }
+    /// The part that the next change set must be.
+    var nextPart: UInt64 {
+      guard let last = stored.last, !last.header.part.isFinal else { return 0 }
+      return last.header.part.index + 1
+    }
+  }
+
+  var mergedVector: VersionVector { VersionVector(authors.mapValues { UInt64($0.merged) }) }
+
+  /// What a change set made now has seen of others.
+  func context(of author: Author) -> CausalContext {
+    var entries: [Author: CausalContext.Seen] = [:]
+    for (other, line) in authors where other != author && line.merged > 0 {
+      let last = line.stored[line.merged - 1]
+      entries[other] = CausalContext.Seen(number: last.header.number, time: last.header.time)
+    }
+    return CausalContext(entries)
+  }
+
+  /// Numbers that were cut are not waited for.
+  func isMerged(_ context: CausalContext) -> Bool {
+    context.entries.allSatisfy { author, seen in
+      min(seen.number, cuts[author] ?? .max) <= UInt64(authors[author]?.merged ?? 0)
+    }
+  }
+
+  mutating func merge(_ tables: [TableChanges]) -> Set<RecordName> {
+    var touched: Set<RecordName> = []
+    for table in tables {
+      for row in table.rows {
+        let name = RecordName(table: table.table, key: row.key)
+        records[name, default: RecordState()].merge(row.state(columns: table.columns))
+        touched.insert(name)
+      }
+    }
+    return touched
+  }
+}
+
+extension RowChange {
+  /// The change as a lattice value. Long values, which travel in pieces, are left out.
+  func state(columns: [String]) -> RecordState<String> {
+    var cells: [String: RecordState<String>.Cell] = [:]
+    for field in fields {
+      guard case .value(let value) = field.value else { continue }
+      cells[columns[field.column]] = .init(stamp: field.stamp ?? stamp, value: value)
+    }
+    return RecordState(generation: generation, life: isLife ? stamp : nil, cells: cells)
+  }
+}

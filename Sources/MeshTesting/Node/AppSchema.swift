@@ -1,0 +1,117 @@
+public import MeshCore
+
+/// The tables of the simulated app: small, and with one of each thing that replication must get right.
+enum AppSchema {
+  struct Table {
+    let name: String
+    let key: String
+    /// Without the key, unless it has several spellings.
+    let columns: [Column]
+    let keyCollation: Collation
+    let sql: String
+  }
+
+  struct Column {
+    let name: String
+    var defaultValue = Value.null
+    var reference: Reference?
+  }
+
+  struct Reference {
+    let parent: String
+    /// Else `SET NULL`.
+    let cascades: Bool
+  }
+
+  static let tables = [list, item, folder, tag]
+
+  static func table(_ name: String) -> Table? { tables.first { $0.name == name } }
+
+  private static let list = Table(
+    name: "list", key: "id", columns: [Column(name: "title", defaultValue: .text("")), Column(name: "rank")],
+    keyCollation: .binary,
+    sql: """
+      CREATE TABLE list (id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL DEFAULT '', rank REAL)
+      """)
+
+  private static let item = Table(
+    name: "item", key: "id",
+    columns: [
+      Column(name: "list", reference: Reference(parent: "list", cascades: true)), Column(name: "title"),
+      Column(name: "photo"), Column(name: "done", defaultValue: .integer(0)),
+    ],
+    keyCollation: .binary,
+    sql: """
+      CREATE TABLE item (
+        id TEXT PRIMARY KEY NOT NULL, list TEXT NOT NULL REFERENCES list(id) ON DELETE CASCADE,
+        title TEXT, photo BLOB, done INTEGER NOT NULL DEFAULT 0)
+      """)
+
+  private static let folder = Table(
+    name: "folder", key: "id",
+    columns: [Column(name: "parent", reference: Reference(parent: "folder", cascades: false)), Column(name: "name")],
+    keyCollation: .binary,
+    sql: """
+      CREATE TABLE folder (
+        id TEXT PRIMARY KEY NOT NULL, parent TEXT REFERENCES folder(id) ON DELETE SET NULL, name TEXT)
+      """)
+
+  private static let tag = Table(
+    name: "tag", key: "name", columns: [Column(name: "name"), Column(name: "color"), Column(name: "note")],
+    keyCollation: .nocase,
+    sql: """
+      CREATE TABLE tag (name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, color INTEGER, note TEXT) WITHOUT ROWID
+      """)
+}
+
+extension AppSchema.Column {
+  /// What a record without a value of this column has: the default, or, of a key with several spellings, the canonical one.
+  func unsent(_ record: RecordName) -> Value {
+    AppSchema.table(record.table)?.key == name ? record.key : defaultValue
+  }
+}
+
+extension AppSchema.Table {
+  /// The form by which the merge knows a key.
+  func canonical(_ key: Value) -> Value {
+    guard keyCollation == .nocase, case .text(let bytes) = key else { return key }
+    return .text(bytes.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 })
+  }
+
+  /// The columns that a statement names: the key first.
+  var allColumns: [String] { [key] + columns.map(\.name).filter { $0 != key } }
+}
+
+/// A record as the harness names it.
+public struct RecordName: Hashable, Comparable, Sendable, CustomStringConvertible {
+  public let table: String
+  /// In canonical form.
+  public let key: Value
+
+  public init(table: String, key: Value) {
+    self.table = table
+    self.key = key
+  }
+
+  public static func < (left: Self, right: Self) -> Bool {
+    left.table == right.table ? left.key < right.key : left.table < right.table
+  }
+
+  public var description: String { "\(table)/\(key.shown)" }
+}
+
+/// Rows by record, values by column.
+public typealias Contents = [RecordName: [String: Value]]
+
+extension Value {
+  /// As a trace shows it.
+  var shown: String {
+    switch self {
+    case .null: "NULL"
+    case .integer(let integer): "\(integer)"
+    case .real(let bits): "\(Double(bitPattern: bits))"
+    case .text(let bytes): bytes.count > 24 ? "text[\(bytes.count)]" : String(decoding: bytes, as: UTF8.self)
+    case .blob(let bytes): "blob[\(bytes.count)]"
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+
+/// Some nodes, a network, an app on each, and everything that can go wrong between them, in virtual time and from one seed.
+///
+/// ```swift
+/// let outcome = try Simulation(seed: 7, nodes: 4, steps: 100).run { print($0) }
+/// precondition(outcome.violation == nil)
+/// ```
+///
+/// The replicas and the stores are the real ones. After the steps all faults heal, and the nodes must come to the same state.
+public final class Simulation {
+  public enum Storage: String, Sendable, CaseIterable {
+    /// SQLite files in a temporary directory.
+    case sqlite
+    /// `ModelStore`: many times faster, and without foreign keys.
+    case model
+  }
+
+  /// Virtual milliseconds that the nodes have, once all is healed, to come to the same state.
+  public static let settlingTime: Int64 = 30 * 60_000
+  /// Between two ticks of a replica, and two looks at the whole.
+  static let tickInterval: Int64 = 250
+  static let checkInterval: Int64 = 1_000
+
+  enum Event {
+    case start(Int)
+    case tick(node: Int, life: Int)
+    case work(node: Int, life: Int)
+    case noticed(node: Int, life: Int)
+    case dial(route: Int, life: Int)
+    case handshaken(route: Int, wire: Int)
+    case arrived(wire: Int, from: Int, bytes: [UInt8])
+    case closed(wire: Int, end: Int)
+    case heal
+    case step
+    case check
+  }
+
+  let time = VirtualTime()
+  let profile: Profile
+  let cryptography: any Cryptography
+  var queue = EventQueue<Event>()
+  var network: SimulatedNetwork
+  var nodes: [SimulatedNode] = []
+  var generator: SplitMix64
+  var trace: Trace
+  var counts = Outcome.Counts()
+  var stepsLeft: Int
+  /// Set when the steps are over.
+  var deadline: Int64?
+  var violation: String?
+  var isOver = false
+  var zone: ZoneID?
+  /// For each merged vector that some node had, the digest it had.
+  var digests: [VersionVector: ZoneDigest] = [:]
+  private let seed: UInt64
+  private let files: SimulationFiles?
+
+  /// - Parameters:
+  ///   - nodes: At least one; the first one makes the account's zone.
+  ///   - steps: Writes and faults.
+  public init(
+    seed: UInt64, nodes count: Int, steps: Int, profile: Profile = .ordinary, storage: Storage = .sqlite
+  ) throws {
+    guard count > 0, count <= Limits.liveDevices else {
+      throw SimulationError("a simulation has 1 to \(Limits.liveDevices) nodes: an account has no more live devices")
+    }
+    self.seed = seed
+    self.profile = profile
+    stepsLeft = steps
+    generator = SplitMix64(seed: seed, stream: 2)
+    network = SimulatedNetwork(nodes: count, profile: profile, generator: SplitMix64(seed: seed, stream: 3))
+    cryptography = try Sodium(randomness: SeededRandomness(seed: seed, stream: 4))
+    trace = Trace(cryptography) { _ in }
+    files = storage == .sqlite ? try SimulationFiles() : nil
+    let account = try TestAccount(devices: count, seed: seed)
+    for index in 0..<count { nodes.append(try node(index, account)) }
+  }
+
+  private func node(_ index: Int, _ account: TestAccount) throws -> SimulatedNode {
+    let stream = UInt64(100 + index * 10)
+    let randomness = SeededRandomness(seed: seed, stream: stream)
+    let clock = VirtualClock(time, ahead: Int64.random(in: -profile.clockError...profile.clockError, using: &generator))
+    let cryptography = try Sodium(randomness: randomness)
+    let known =
+      profile.meetsGradually ? try account.state(knowing: [0, index], cryptography) : account.state
+    let database: any SimulatedDatabase
+    if let files {
+      database = try SQLiteDatabase(
+        directory: files.directory(index), clock: clock, cryptography: cryptography,
+        randomness: SeededRandomness(seed: seed, stream: stream + 1), foreignKeys: generator.once(in: 2))
+    } else {
+      database = ModelDatabase(cryptography)
+    }
+    return try SimulatedNode(
+      index: index, clock: clock, account: account, known: known, database: database, cryptography: cryptography,
+      randomness: randomness, writer: AppWriter(node: index, generator: SplitMix64(seed: seed, stream: stream + 2)))
+  }
+
+  /// Runs to the end. `print` gets each line of the trace; the last one is `digest` and the outcome's digest.
+  public func run(print: @escaping (String) -> Void = { _ in }) throws -> Outcome {
+    trace = Trace(cryptography, print: print)
+    defer { for node in nodes { try? node.database.close() } }
+    for node in nodes { queue.add(.start(node.index), at: Int64(node.index)) }
+    queue.add(.step, at: 1_000)
+    queue.add(.check, at: Self.checkInterval)
+    while violation == nil, !isOver, let next = queue.next() {
+      time.advance(to: next.time)
+      counts.events += 1
+      try handle(next.event)
+    }
+    if let violation { say(nil, "violation: \(violation)") }
+    let digest = trace.digest
+    print("digest \(digest)")
+    return Outcome(violation: violation, digest: digest, counts: counts, virtualTime: time.now)
+  }
+
+  func say(_ node: Int?, _ text: String) { trace.line(time.now, node, text) }
+
+  /// The first one counts: what follows may be its consequence.
+  func violate(_ text: String) {
+    if violation == nil { violation = text }
+  }
+
+  func alive(_ node: Int, _ life: Int) -> Bool { nodes[node].replica != nil && nodes[node].life == life }
+}

@@ -1,0 +1,31 @@
+/// Sebastiano Vigna's SplitMix64: one word of state, so that a seed is all there is to remember of a run.
+public struct SplitMix64: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  public init(seed: UInt64) { state = seed }
+
+  /// An independent stream of the same seed: what one part draws does not move what another does.
+  public init(seed: UInt64, stream: UInt64) {
+    var mixer = SplitMix64(seed: seed ^ 0x6d65_7368)
+    let first = mixer.next()
+    mixer = SplitMix64(seed: first &+ stream &* 0x9e37_79b9_7f4a_7c15)
+    state = mixer.next()
+  }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var word = state
+    word = (word ^ (word >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    word = (word ^ (word >> 27)) &* 0x94d0_49bb_1331_11eb
+    return word ^ (word >> 31)
+  }
+
+  /// True once in `count` draws, on average; never where `count` is zero.
+  mutating func once(in count: Int) -> Bool {
+    count > 0 && Int.random(in: 0..<count, using: &self) == 0
+  }
+
+  mutating func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+  }
+}

@@ -1,0 +1,55 @@
+public import MeshCore
+public import MeshCrypto
+import MeshReplication
+
+/// An account and its devices' keys, all from one seed: what tests and simulations begin with.
+public struct TestAccount: Sendable {
+  public let key: AccountKey
+  public let devices: [DeviceKeys]
+  /// Knows every device.
+  public let state: AccountState
+
+  /// - Parameter now: When the certificates were issued, in milliseconds since 1970.
+  public init(devices count: Int, seed: UInt64, now: Int64 = VirtualClock.epoch) throws {
+    let randomness = SeededRandomness(seed: seed, stream: 1)
+    let cryptography = try Sodium(randomness: randomness)
+    let key = AccountKey(randomness: randomness)
+    let genesis = AccountGenesis(
+      signingKey: key.publicKey, recoveryKey: AccountKey(randomness: randomness).publicKey, salt: randomness.bytes(16))
+    guard var state = AccountState(genesis, cryptography) else { throw ReplicaError.badDeviceKey }
+    var devices: [DeviceKeys] = []
+    for index in 0..<count {
+      let keys = DeviceKeys(randomness: randomness)
+      state.insert(try Self.certificate(keys, "n\(index)", state.id, key, randomness, now), cryptography)
+      devices.append(keys)
+    }
+    self.key = key
+    self.devices = devices
+    self.state = state
+  }
+
+  private static func certificate(
+    _ keys: DeviceKeys, _ name: String, _ account: AccountID, _ key: AccountKey, _ randomness: SeededRandomness,
+    _ now: Int64
+  ) throws -> Certificate {
+    guard let device = DeviceID(keys.signingKey) else { throw ReplicaError.badDeviceKey }
+    let request = CertificateRequest(
+      device: device, sessionKey: keys.sessionKey, sealingKey: keys.sealingKey, name: name)
+    return Certificate(
+      account: account, keyGeneration: 0, request: request, serial: randomness.bytes(16), issued: now, sign: key.sign)
+  }
+
+  public func device(_ index: Int) throws -> DeviceID {
+    guard let device = DeviceID(devices[index].signingKey) else { throw ReplicaError.badDeviceKey }
+    return device
+  }
+
+  /// The account as a device knows it that was linked by the first one and has met nobody else.
+  public func state(knowing indexes: [Int], _ cryptography: any Cryptography) throws -> AccountState {
+    guard var known = AccountState(state.genesis, cryptography) else { throw ReplicaError.badDeviceKey }
+    for index in indexes {
+      if let certificate = state.certificates[try device(index)] { known.insert(certificate, cryptography) }
+    }
+    return known
+  }
+}

@@ -114,7 +114,7 @@ extension Replica {
 
   func acknowledgement(_ id: ZoneID, _ merged: VersionVector, now: Moment) -> Acknowledgement {
     Acknowledgement(
-      zone: id, device: device, time: HybridTime(milliseconds: now.wall), merged: merged,
+      zone: id, device: device, time: clock.tick(noted: now.wall, now: now.wall), merged: merged,
       controlHeads: zones[id]?.state.heads ?? [], secrets: secrets)
   }
 

@@ -127,7 +127,8 @@ extension Replica {
     for bytes in encoded {
       let record = try ControlRecord(bytes, cryptography)
       guard zones[id]?.records[record.id] == nil else { continue }
-      guard record.zone == id, try isAcceptable(record, link) else { return }
+      // What came before a record that does not stand, stands.
+      guard record.zone == id, try isAcceptable(record, link) else { break }
       if zones[id] == nil { zones[id] = Zone(state: ZoneState(id, records: [], account: { _ in nil }, cryptography)) }
       try store.insertControlRecord(bytes, id: record.id, zone: id)
       zones[id]?.records[record.id] = record

@@ -30,6 +30,8 @@ public final class Replica {
   var links: [IssuedLink]
   var actions: [Action] = []
   var needsFlush = true
+  /// Of acknowledgements: each is later than the one before.
+  var clock = HybridClock()
   /// A member has told us its tables since the start.
   var hasForeignSchema = false
   /// Why change sets were refused, and how often, since the start.

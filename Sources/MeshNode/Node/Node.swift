@@ -58,6 +58,8 @@ actor Node {
     let store = try Store(path: configuration.database, cryptography: cryptography)
     guard try store.accounts().allSatisfy({ $0 == account.id }) else { throw ReplicaError.foreignDatabase }
     self.store = store
+    // Rows that a call of track began to take in before it was cut short.
+    try store.takeIn(now: time.milliseconds())
     holdsAccountKey = accountKey != nil
     var signer: (@Sendable ([UInt8]) -> [UInt8])?
     if let accountKey { signer = { accountKey.sign($0) } }

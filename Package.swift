@@ -91,7 +91,9 @@ let package = Package(
       name: "simulate",
       dependencies: ["MeshTesting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       swiftSettings: strict),
-    .testTarget(name: "MeshCoreTests", dependencies: ["MeshCore"], swiftSettings: strict),
+    .testTarget(
+      name: "MeshCoreTests", dependencies: ["MeshCore", "MeshCrypto"], exclude: ["Vectors"],
+      swiftSettings: strict),
     .testTarget(
       name: "MeshCryptoTests", dependencies: ["MeshCore", "MeshCrypto"], exclude: ["noise_peer.py"],
       swiftSettings: strict),

@@ -1,0 +1,95 @@
+import MeshCore
+import MeshCrypto
+import Testing
+
+@Suite struct AccountStateTests {
+  @Test func statesMergeByUnionInAnyOrder() {
+    var generator = Generator(seed: 81)
+    for _ in 0..<100 {
+      let base = generator.accountState()
+      let parts = (0..<3).map { _ in
+        var part = base
+        for certificate in generator.many(2, { $0.certificate(base.id) }) {
+          part.insert(certificate, StubCryptography())
+          if generator.flag() { part.insert(generator.revocation(certificate), StubCryptography()) }
+        }
+        return part
+      }
+      let merged = [[0, 1, 2], [2, 1, 0], [1, 0, 2, 1]].map { order in
+        order.reduce(into: base) { $0.merge(parts[$1], StubCryptography()) }
+      }
+      #expect(Set(merged).count == 1)
+    }
+  }
+
+  @Test func ofTwoCertificatesOfOneDeviceEverybodyKeepsTheSame() throws {
+    let world = try World()
+    func certificate(_ serial: UInt8, _ name: String) -> Certificate {
+      let request = CertificateRequest(
+        device: world.desk.id, sessionKey: fill(1), sealingKey: fill(2), name: name)
+      return Certificate(
+        account: world.account, keyGeneration: 0, request: request, serial: fill(serial, 16), issued: 1,
+        sign: world.accountKey.sign)
+    }
+    // The last two differ in their names only.
+    let all = [certificate(3, "a"), certificate(2, "b"), certificate(2, "c")]
+    var kept: Set<Certificate?> = []
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
+      var state = try #require(AccountState(world.genesis, world.cryptography))
+      for index in order { state.insert(all[index], world.cryptography) }
+      kept.insert(state.certificate(world.desk.id))
+    }
+    #expect(kept.count == 1)
+  }
+
+  @Test func aRevocationBeatsItsCertificateWheneverItComes() throws {
+    let world = try World()
+    var state = try #require(AccountState(world.genesis, world.cryptography))
+    let isRevocationTaken = state.insert(world.revocation, world.cryptography)
+    #expect(isRevocationTaken)
+    let isCertificateTaken = state.insert(world.lap.certificate, world.cryptography)
+    #expect(isCertificateTaken)
+    #expect(state.certificate(world.lap.id) == nil && state.isRevoked(world.lap.id))
+  }
+
+  @Test func whatTheAccountDidNotSignIsRefused() throws {
+    let world = try World()
+    var state = try #require(AccountState(world.genesis, world.cryptography))
+    let forged = Certificate(
+      account: world.account, keyGeneration: 0, request: world.desk.request, serial: fill(1, 16), issued: 1,
+      sign: world.desk.keys.sign)
+    let isTaken = state.insert(forged, world.cryptography)
+    #expect(!isTaken)
+    #expect(state.certificates.isEmpty)
+  }
+
+  @Test func aStateThatLacksRevocationsOnTheirWayIsStillReadable() throws {
+    var generator = Generator(seed: 82)
+    var state = try #require(AccountState(generator.genesis(), StubCryptography()))
+    for _ in 0..<Limits.liveDevices + 1 { state.insert(generator.certificate(state.id), StubCryptography()) }
+    #expect(!state.hasRoom)
+    var reader = ByteReader(state.encoded)
+    #expect(try AccountState(from: &reader, StubCryptography()) == state)
+  }
+
+  @Test func anAccountNeverGrowsBeyondWhatCanBeRead() throws {
+    var generator = Generator(seed: 83)
+    var state = try #require(AccountState(generator.genesis(), StubCryptography()))
+    for _ in 0..<Limits.devicesEver {
+      let certificate = generator.certificate(state.id)
+      let isCertified = state.insert(certificate, StubCryptography())
+      #expect(isCertified)
+      let isRevoked = state.insert(generator.revocation(certificate), StubCryptography())
+      #expect(isRevoked)
+    }
+    #expect(!state.hasRoom)
+    let onTop = generator.certificate(state.id)
+    let isCertifiedOnTop = state.insert(onTop, StubCryptography())
+    #expect(!isCertifiedOnTop)
+    let isRevokedOnTop = state.insert(generator.revocation(onTop), StubCryptography())
+    #expect(!isRevokedOnTop)
+    #expect(state.encoded.count < Limits.message)
+    var reader = ByteReader(state.encoded)
+    #expect(try AccountState(from: &reader, StubCryptography()) == state)
+  }
+}

@@ -1,0 +1,182 @@
+import Testing
+
+@testable import MeshCore
+
+@Suite struct ZoneStateTests {
+  private func author(_ log: ControlLog, _ device: Int, _ instance: UInt64) -> Author {
+    Author(device: log.device(device), instance: InstanceID(instance))
+  }
+
+  @Test func theOrderOfArrivalDoesNotMatter() throws {
+    var generator = Generator(seed: 71)
+    for _ in 0..<60 {
+      var log = try ControlLog(devices: 4)
+      for _ in 0..<15 {
+        let device = generator.below(4)
+        let parents = generator.flag() ? nil : Array(log.records.shuffled(using: &generator).prefix(2))
+        switch generator.below(5) {
+        case 0: try log.cut(device, generator.below(4), [1: UInt64(generator.below(9) + 1)], after: parents)
+        case 1: try log.append(device, .title("title \(generator.below(3))", time: generator.time()), after: parents)
+        case 2: try log.append(device, .unknown(tag: 99, bytes: generator.bytes(3)), after: parents)
+        default: try log.epoch(device, after: parents)
+        }
+        if generator.flag(oneIn: 12) { log.revoke(device) }
+      }
+      let expected = log.state
+      for _ in 0..<5 {
+        let shuffled = log.records.shuffled(using: &generator) + log.records.prefix(3)
+        #expect(log.state(of: shuffled) == expected)
+      }
+    }
+  }
+
+  @Test func anUnknownActChangesNothingButTheHeads() throws {
+    var log = try ControlLog(devices: 1)
+    try log.epoch(0)
+    let before = log.state
+    let unknown = try log.append(0, .unknown(tag: 200, bytes: [1, 2, 3]))
+    let after = log.state
+    #expect(after.heads == [unknown.id])
+    #expect(after.owner == before.owner && after.cuts == before.cuts && after.epochs == before.epochs)
+  }
+
+  @Test func aGenesisThatDoesNotOpenTheZonesIdOwnsNothing() throws {
+    var log = try ControlLog(devices: 1)
+    let stranger = try #require(AccountID(fill(9)))
+    let forged = try log.append(0, .genesis(account: stranger, nonce: fill(0x41)))
+    #expect(log.state.owner == log.account.id)
+    let alone = log.state(of: [forged])
+    #expect(alone.owner == nil && alone.epochs.isEmpty && alone.heads == [forged.id])
+    #expect(log.state(of: []).owner == nil)
+  }
+
+  @Test func recordsOfOtherZonesAndOfStrangersHaveNoEffect() throws {
+    var log = try ControlLog(devices: 2)
+    let other = try ControlRecord(
+      zone: #require(ZoneID(fill(3))), parents: [], number: 1, previous: nil, act: .epoch(commitment: fill(1)),
+      secrets: StubSecrets(signingKey: log.device(0).bytes), StubCryptography())
+    let before = log.state
+    #expect(log.state(of: log.records + [other]) == before)
+    let stranger = try ControlRecord(
+      zone: log.zone, parents: before.heads, number: 1, previous: nil,
+      act: .cut(device: log.device(1), heads: [:]), secrets: StubSecrets(signingKey: fill(8)), StubCryptography())
+    let after = log.state(of: log.records + [stranger])
+    #expect(after.cuts.isEmpty && after.epochs == before.epochs)
+    try log.epoch(0)
+    #expect(log.state.currentEpoch != nil)
+  }
+
+  @Test func cutsTakeTheLeastOfEachInstance() throws {
+    var log = try ControlLog(devices: 3)
+    let genesis = log.records
+    try log.cut(0, 2, [1: 9, 2: 4, 3: 7], after: genesis)
+    try log.cut(1, 2, [1: 5, 2: 6], after: genesis)
+    let state = log.state
+    #expect(state.limit(author(log, 2, 1)) == 5)
+    #expect(state.limit(author(log, 2, 2)) == 4)
+    #expect(state.limit(author(log, 2, 3)) == 0)
+    #expect(state.limit(author(log, 2, 4)) == 0)
+    #expect(state.limit(author(log, 1, 1)) == nil)
+  }
+
+  @Test func onlyAnEpochThatHasSeenEveryCutIsCurrent() throws {
+    var log = try ControlLog(devices: 3)
+    let first = try log.epoch(0)
+    #expect(log.state.currentEpoch?.id.bytes == first.id.bytes)
+    try log.cut(0, 2)
+    #expect(log.state.currentEpoch == nil)
+    let beside = try log.epoch(1, after: [first])
+    #expect(log.state.currentEpoch == nil)
+    let covering = try log.epoch(0)
+    #expect(log.state.currentEpoch?.id.bytes == covering.id.bytes)
+    #expect(log.state.epochs.count == 3)
+    #expect(log.state.epochs[try #require(EpochID(beside.id.bytes))]?.isCurrent == false)
+  }
+
+  @Test func ofSeveralCurrentEpochsTheLowestIdIsUsed() throws {
+    var log = try ControlLog(devices: 2)
+    let genesis = log.records
+    let epochs = [try log.epoch(0, after: genesis), try log.epoch(1, after: genesis)]
+    #expect(log.state.currentEpoch?.id.bytes == epochs.map(\.id).min()?.bytes)
+  }
+
+  @Test func anEpochOfARevokedDeviceIsNeverCurrent() throws {
+    var log = try ControlLog(devices: 2)
+    let epoch = try log.epoch(1)
+    log.revoke(1)
+    try log.cut(0, 1, [1: 5])
+    let late = try log.epoch(1)
+    #expect(log.state.currentEpoch == nil)
+    // What was written under it can still be read.
+    for record in [epoch, late] {
+      #expect(log.state.epochs[try #require(EpochID(record.id.bytes))]?.isCurrent == false)
+    }
+    let fresh = try log.epoch(0)
+    #expect(log.state.currentEpoch?.id.bytes == fresh.id.bytes)
+  }
+
+  @Test func aRevokedDevicesCutsCountAsFarAsItsOwnCutHadSeenThem() throws {
+    var log = try ControlLog(devices: 4)
+    try log.cut(1, 2, [1: 5])
+    log.revoke(1)
+    #expect(log.state.cuts[log.device(2)] == nil)
+    let removal = try log.cut(0, 1, [1: 3])
+    #expect(log.state.limit(author(log, 2, 1)) == 5)
+    // Afterwards it can say what it likes.
+    try log.cut(1, 3, after: [removal])
+    try log.cut(1, 0, after: log.records)
+    #expect(log.state.cuts.keys.sorted() == [log.device(1), log.device(2)].sorted())
+  }
+
+  @Test func aRemovalOutlivesTheRemovalOfWhoeverRemovedTheRemover() throws {
+    // 2 cuts 3, 1 cuts 2, 0 cuts 1, each having seen what was before: all three stay out.
+    var log = try ControlLog(devices: 4)
+    for remover in [2, 1, 0] {
+      try log.cut(remover, remover + 1, [1: 5])
+      log.revoke(remover + 1)
+      #expect(log.state.cuts.count == 3 - remover)
+    }
+  }
+
+  @Test func aRevokedDeviceCannotVouchForItsOwnCuts() throws {
+    var log = try ControlLog(devices: 3)
+    try log.cut(1, 2)
+    try log.cut(1, 1)
+    log.revoke(1)
+    #expect(log.state.cuts.isEmpty)
+  }
+
+  @Test func theLastTitleStands() throws {
+    var log = try ControlLog(devices: 2)
+    #expect(log.state.title.isEmpty)
+    try log.append(0, .title("new", time: HybridTime(9)))
+    try log.append(1, .title("old", time: HybridTime(3)))
+    #expect(log.state.title == "new")
+  }
+
+  @Test func aDeepLogIsReadWithoutRecursionAndItsCutsAreFound() throws {
+    var log = try ControlLog(devices: 3)
+    var last = try log.cut(0, 2, [1: 5])
+    for _ in 0..<5_000 { last = try log.append(1, .unknown(tag: 77, bytes: []), after: [last]) }
+    let epoch = try log.epoch(0, after: [last])
+    #expect(log.state.currentEpoch?.id.bytes == epoch.id.bytes)
+    #expect(log.state.heads == [epoch.id])
+  }
+
+  @Test func aLogWithMoreHeadsThanARecordNamesIsGatheredInSeveralRecords() throws {
+    var log = try ControlLog(devices: 2)
+    let genesis = log.records
+    for _ in 0..<Limits.controlHeads + 30 { try log.append(1, .unknown(tag: 77, bytes: []), after: genesis) }
+    let first = try log.epoch(0)
+    #expect(first.parents.count == Limits.controlHeads)
+    #expect(try ControlRecord(first.encoded, StubCryptography()) == first)
+    let second = try log.epoch(0)
+    #expect(log.state.heads == [second.id])
+  }
+
+  @Test func anActThatIsTooLongForARecordIsRefusedWhereItIsMade() throws {
+    var log = try ControlLog(devices: 2)
+    let points = Dictionary(uniqueKeysWithValues: (1...400).map { (UInt64($0), UInt64(1)) })
+    #expect(throws: DecodingError.limit("control record")) { try log.cut(0, 1, points) }
+  }
+}

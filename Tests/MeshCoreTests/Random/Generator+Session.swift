@@ -1,0 +1,82 @@
+@testable import MeshCore
+
+/// Random messages of a session.
+extension Generator {
+  mutating func hello() -> Hello {
+    let isJoining = flag()
+    var hello = Hello(
+      certificate: isJoining ? nil : certificate(), accountHead: bytes(32), proof: isJoining ? proof() : nil)
+    if !isJoining { hello.signature = bytes(64) }
+    return hello
+  }
+
+  private mutating func proof() -> LinkProof {
+    LinkProof(seed: bytes(32), handshakeHash: bytes(64), StubCryptography())
+  }
+
+  private mutating func claim() -> DeviceClaim {
+    DeviceClaim(
+      request: request(), account: identifier(), seed: bytes(32), secrets: StubSecrets(signingKey: bytes(32)),
+      StubCryptography())
+  }
+
+  mutating func acknowledgement() -> Acknowledgement {
+    Acknowledgement(
+      zone: identifier(), device: identifier(), time: time(), merged: vector(),
+      controlHeads: many(3) { $0.identifier() }, secrets: StubSecrets(signingKey: bytes(32)))
+  }
+
+  mutating func schema() -> SchemaDescription {
+    let columns = (0..<below(4) + 1).map { index in
+      SchemaDescription.Column(
+        name: "Column \(index)", declaredType: pick(["", "TEXT", "DECIMAL(10,5)", "DOUBLE PRECISION"]),
+        notNull: flag(), collation: pick(Collation.allCases),
+        defaultValue: pick([nil, .null, .integer(-1), .text("é")]))
+    }
+    let foreignKeys = many(2) { generator in
+      SchemaDescription.ForeignKey(
+        column: generator.below(columns.count), parent: "parent", onDelete: generator.pick([.cascade, .setNull]),
+        onUpdate: generator.pick(ForeignKeyAction.allCases))
+    }
+    return SchemaDescription(
+      name: "table \(below(9))", columns: columns, key: below(columns.count), foreignKeys: foreignKeys,
+      isWithoutRowid: flag())
+  }
+
+  mutating func link() -> DeviceLink {
+    DeviceLink(
+      seed: bytes(32), account: identifier(), expires: Int64(bitPattern: next()),
+      addresses: many(3) { "host-\($0.below(99)):7404" })
+  }
+
+  /// Every kind comes: `kind` is taken modulo their number.
+  mutating func message(kind: Int) -> Message {
+    let zone: ZoneID = identifier()
+    switch kind % 22 {
+    case 0: return .hello(hello())
+    case 1: return .goodbye(pick(Message.Goodbye.allCases), text: text(30))
+    case 2: return .account(bytes(below(40)))
+    case 3: return .claim(claim())
+    case 4: return .admitted(certificate())
+    case 5: return .zones(many(4) { $0.bytes(16) })
+    case 6: return .controlHeads(zone, many(4) { $0.identifier() })
+    case 7: return .controlRecords(zone, many(3) { $0.bytes($0.below(60)) })
+    case 8: return .keyRequest(zone, many(4) { $0.identifier() })
+    case 9:
+      let keys: [(EpochID, [UInt8])] = many(3) { ($0.identifier(), $0.bytes(80)) }
+      return .keys(zone, Dictionary(keys, uniquingKeysWith: { first, _ in first }))
+    case 10: return .want(zone, vector())
+    case 11: return .changeSets(zone, many(3) { $0.bytes($0.below(90)) })
+    case 12: return .upToDate(zone, vector())
+    case 13: return .have(zone, vector())
+    case 14: return .announceOnly(zone)
+    case 15: return .credit(magnitude())
+    case 16: return .acknowledgement(acknowledgement())
+    case 17: return .digest(zone, vector(), ZoneDigest(records: magnitude(), hash: bytes(16)))
+    case 18: return .digestRequest(zone)
+    case 19: return .schema(many(2) { $0.schema() })
+    case 20: return .ping(next())
+    default: return .pong(next())
+    }
+  }
+}

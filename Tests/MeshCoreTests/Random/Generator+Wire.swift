@@ -1,0 +1,177 @@
+@testable import MeshCore
+
+/// Random values of each wire type.
+extension Generator {
+  mutating func identifier<Kind>(_: Kind.Type = Kind.self) -> Identifier<Kind> {
+    var reader = ByteReader(bytes(32))
+    guard let identifier = try? Identifier<Kind>(from: &reader) else { preconditionFailure("32 bytes make an id") }
+    return identifier
+  }
+
+  mutating func author() -> Author { Author(device: identifier(), instance: InstanceID(next())) }
+  mutating func time() -> HybridTime { HybridTime(magnitude()) }
+  mutating func stamp(_ authors: [Author]) -> Stamp { Stamp(time: time(), author: pick(authors)) }
+
+  mutating func value() -> Value {
+    switch below(5) {
+    case 0: .null
+    case 1: .integer(flag() ? Int64(bitPattern: next()) : Int64(truncatingIfNeeded: magnitude()))
+    case 2: .real(flag() ? Double(bitPattern: next()) : Double(below(9)) / 4)
+    case 3: .text(flag() ? Array(text(12).utf8) : bytes(below(9)))
+    default: .blob(bytes(below(200)))
+    }
+  }
+
+  mutating func key() -> Value {
+    let value = value()
+    return value == .null ? .text("key") : value
+  }
+
+  mutating func vector() -> VersionVector {
+    VersionVector(Dictionary(many(4) { ($0.author(), $0.magnitude()) }, uniquingKeysWith: { first, _ in first }))
+  }
+
+  mutating func context() -> CausalContext {
+    CausalContext(
+      Dictionary(
+        many(4) { ($0.author(), .init(number: max(1, $0.magnitude()), time: $0.time())) },
+        uniquingKeysWith: { first, _ in first }))
+  }
+
+  // MARK: Change sets
+
+  mutating func table(_ authors: [Author]) -> TableChanges {
+    let columns = (0..<below(5) + 1).map { "column \($0)" }
+    let stamps = (0..<2).map { _ in stamp(authors) }
+    let shapes = (0..<2).map { _ in columns.indices.filter { _ in flag() } }
+    var table = TableChanges(table: text(9), columns: columns)
+    for _ in 0..<below(6) {
+      let isDelete = flag(oneIn: 4)
+      let stamp = pick(stamps)
+      let fields = (isDelete ? [] : pick(shapes)).map { column in
+        RowChange.Field(column: column, stamp: ownStamp(authors, besides: stamp), value: fieldValue())
+      }
+      table.rows.append(
+        RowChange(
+          key: key(), generation: isDelete ? 2 : flag() ? 1 : magnitude() | 1, isLife: isDelete || flag(),
+          stamp: stamp, fields: fields))
+    }
+    return table
+  }
+
+  private mutating func ownStamp(_ authors: [Author], besides row: Stamp) -> Stamp? {
+    guard flag(oneIn: 3) else { return nil }
+    let own = stamp(authors)
+    return own == row ? nil : own
+  }
+
+  private mutating func fieldValue() -> FieldValue {
+    flag(oneIn: 9)
+      ? .long(ordinal: magnitude(), size: below(Limits.longValue + 1), isText: flag()) : .value(value())
+  }
+
+  mutating func body(_ author: Author) -> ChangeSetBody {
+    if flag(oneIn: 6) {
+      let piece = LongValuePiece(
+        ordinal: magnitude(), offset: UInt64(below(Limits.longValue - 100)), bytes: bytes(below(99) + 1))
+      return ChangeSetBody(context: context(), content: .piece(piece))
+    }
+    let authors = [author] + many(2) { $0.author() }
+    return ChangeSetBody(context: context(), content: .changes(many(3) { $0.table(authors) }))
+  }
+
+  mutating func header() -> ChangeSetHeader {
+    let number = max(1, magnitude())
+    return ChangeSetHeader(
+      zone: identifier(), author: author(), number: number, previous: number == 1 ? nil : identifier(), time: time(),
+      epoch: identifier(), part: .init(index: magnitude(), planned: magnitude(), isFinal: flag()))
+  }
+
+  // MARK: Control log and accounts
+
+  mutating func act() -> ControlAct {
+    switch below(5) {
+    case 0: .genesis(account: identifier(), nonce: bytes(32))
+    case 1: .epoch(commitment: bytes(32))
+    case 2:
+      .cut(
+        device: identifier(),
+        heads: Dictionary(
+          many(3) { (InstanceID($0.next()), .init(number: max(1, $0.magnitude()), id: $0.identifier())) },
+          uniquingKeysWith: { first, _ in first }))
+    case 3: .title(text(12), time: time())
+    default: .unknown(tag: UInt8.random(in: 5...255, using: &self), bytes: bytes(below(40)))
+    }
+  }
+
+  mutating func record() throws -> ControlRecord {
+    let number = max(1, magnitude())
+    return try ControlRecord(
+      zone: identifier(), parents: many(4) { $0.identifier() }, number: number,
+      previous: number == 1 ? nil : identifier(), act: act(), secrets: StubSecrets(signingKey: bytes(32)),
+      StubCryptography())
+  }
+
+  mutating func request() -> CertificateRequest {
+    CertificateRequest(device: identifier(), sessionKey: bytes(32), sealingKey: bytes(32), name: text(9))
+  }
+
+  mutating func certificate(_ account: AccountID? = nil) -> Certificate {
+    let signature = bytes(64)
+    let other: AccountID = identifier()
+    return Certificate(
+      account: account ?? other, keyGeneration: account == nil ? magnitude() : 0, request: request(),
+      serial: bytes(16), issued: Int64(bitPattern: next()), sign: { _ in signature })
+  }
+
+  mutating func revocation(_ certificate: Certificate) -> Revocation {
+    let signature = bytes(64)
+    return Revocation(
+      certificate, keyGeneration: certificate.keyGeneration, issued: Int64(bitPattern: next()), sign: { _ in signature }
+    )
+  }
+
+  mutating func genesis() -> AccountGenesis {
+    AccountGenesis(signingKey: bytes(32), recoveryKey: bytes(32), salt: bytes(16))
+  }
+
+  mutating func accountState() -> AccountState {
+    guard var state = AccountState(genesis(), StubCryptography()) else { preconditionFailure("a hash has 32 bytes") }
+    for certificate in many(3, { $0.certificate(state.id) }) {
+      state.insert(certificate, StubCryptography())
+      if flag() { state.insert(revocation(certificate), StubCryptography()) }
+    }
+    return state
+  }
+}
+
+/// Primitives without any strength, which let decoders be tried at speed: every signature is right.
+struct StubCryptography: Cryptography {
+  func hash(_ message: [UInt8], count: Int, key: [UInt8]) -> [UInt8] {
+    var generator = Generator(seed: message.reduce(UInt64(key.count)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 })
+    return generator.bytes(count)
+  }
+
+  func hash128(_ message: UnsafeRawBufferPointer) -> (UInt64, UInt64) { (0, 0) }
+  func verify(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool { true }
+
+  func encrypt(_ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]) -> [UInt8] {
+    plaintext + fill(0, 16)
+  }
+
+  func decrypt(_ ciphertext: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]) -> [UInt8]? {
+    ciphertext.dropLast(16)
+  }
+
+  func seal(_ secret: [UInt8], to recipient: [UInt8], epoch: [UInt8], context: [UInt8]) -> [UInt8]? { secret }
+  func sign(_ message: [UInt8], seed: [UInt8]) -> [UInt8] { hash(message, count: 64, key: []) }
+  func publicKey(seed: [UInt8]) -> [UInt8] { seed }
+}
+
+struct StubSecrets: DeviceSecrets {
+  let signingKey: [UInt8]
+  var sealingKey: [UInt8] { signingKey }
+  var sessionKey: [UInt8] { signingKey }
+  func sign(_ message: [UInt8]) -> [UInt8] { StubCryptography().sign(message, seed: []) }
+  func open(_ sealed: [UInt8], epoch: [UInt8], context: [UInt8]) -> [UInt8]? { sealed }
+}

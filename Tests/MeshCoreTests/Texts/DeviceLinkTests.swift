@@ -1,0 +1,81 @@
+import MeshCore
+import Testing
+
+@Suite struct DeviceLinkTests {
+  private static let link: DeviceLink = {
+    var generator = Generator(seed: 95)
+    return DeviceLink(
+      seed: generator.bytes(32), account: generator.identifier(), expires: 1_800_000_000_000,
+      addresses: ["192.0.2.7:7404", "desk.example:7404"])
+  }()
+
+  private func fault(_ text: String) -> DeviceLink.Fault? {
+    do throws(DeviceLink.Fault) {
+      _ = try DeviceLink(text: text)
+      return nil
+    } catch { return error }
+  }
+
+  @Test func everySingleWrongCharacterIsNoticed() {
+    let text = Array(Self.link.text)
+    for index in text.indices {
+      for character in "abcdefghijklmnopqrstuvwxyz234567" where character != text[index] {
+        var wrong = text
+        wrong[index] = character
+        #expect(fault(String(wrong)) != nil, "\(index) \(character)")
+      }
+    }
+  }
+
+  @Test func aMissingDoubledOrSwappedCharacterIsNoticed() {
+    let text = Array(Self.link.text)
+    for index in text.indices.dropLast() {
+      var (less, more, swapped) = (text, text, text)
+      less.remove(at: index)
+      more.insert(text[index], at: index)
+      swapped.swapAt(index, index + 1)
+      #expect(fault(String(less)) != nil)
+      #expect(fault(String(more)) != nil)
+      if swapped != text { #expect(fault(String(swapped)) != nil) }
+    }
+  }
+
+  @Test(arguments: [" %", "%\n", "\t%\r\n", "\n\n%  "])
+  func blanksAroundAndUpperCaseAreTolerated(form: String) throws {
+    for variant in [Self.link.text, Self.link.text.uppercased()] {
+      let pasted = form.split(separator: "%", omittingEmptySubsequences: false).joined(separator: variant)
+      #expect(try DeviceLink(text: pasted) == Self.link)
+    }
+  }
+
+  @Test func otherTextsOfAMeshAreNamed() {
+    #expect(fault("mesh-share-abcd") == .otherKind("a link to join a share"))
+    #expect(fault("MESH-RECOVERY-abcd") == .otherKind("an account's recovery key"))
+    #expect(fault(Self.link.account.description) == .otherKind("the id of an account"))
+    #expect(fault("hello") == .notALink)
+    #expect(fault("") == .notALink)
+  }
+
+  @Test func aLaterVersionAndWrongContentAreToldApart() {
+    func text(_ content: [UInt8]) -> String {
+      var writer = ByteWriter()
+      writer.raw(content)
+      writer.uint32(checksum(content))
+      return DeviceLink.prefix + Base32.encode(writer.bytes)
+    }
+    #expect(fault(text([2] + fill(0, 90))) == .version(2))
+    #expect(fault(text([1] + fill(0, 3))) == .malformed)
+    #expect(fault(text([1] + fill(0, 64) + [0, 0, 0])) == .malformed)
+    #expect(fault(text([1] + fill(0, 64) + [0, 0])) == nil)
+    #expect(fault(DeviceLink.prefix) == .damaged)
+    #expect(fault(DeviceLink.prefix + "aaaa") == .damaged)
+  }
+
+  @Test func addressesBeyondTheLimitsAreLeftOutSoThatTheTextCanBeRead() throws {
+    let long = String(repeating: "x", count: Limits.name + 1)
+    let many = [long] + (0..<20).map { "host-\($0):7404" }
+    let link = DeviceLink(seed: fill(1), account: Self.link.account, expires: 1, addresses: many)
+    #expect(link.addresses == (0..<Limits.linkAddresses).map { "host-\($0):7404" })
+    #expect(try DeviceLink(text: link.text) == link)
+  }
+}

@@ -1,0 +1,89 @@
+import MeshCore
+import Testing
+
+@Suite struct DisplayedTextTests {
+  private static let device: DeviceID = {
+    var generator = Generator(seed: 91)
+    return generator.identifier()
+  }()
+
+  @Test func anIdsOwnTextHasNoFault() {
+    var generator = Generator(seed: 92)
+    for _ in 0..<200 {
+      let zone: ZoneID = generator.identifier()
+      #expect(ZoneID.fault(inDisplayed: zone.description) == nil)
+      #expect(zone.description.utf8.count == "zone-".utf8.count + 24)
+    }
+  }
+
+  /// The checksum is linear: what is found in one text of a length is found in every one.
+  @Test func everySingleWrongCharacterOfAnIdIsNoticed() {
+    let text = Array(Self.device.description)
+    var tried = 0
+    for index in text.indices {
+      for character in "abcdefghijklmnopqrstuvwxyz234567-01 89é" where character != text[index] {
+        var wrong = text
+        wrong[index] = character
+        // A blank at an end is a missing character, which the length shows.
+        #expect(DeviceID.fault(inDisplayed: String(wrong)) != nil, "\(String(wrong))")
+        tried += 1
+      }
+    }
+    #expect(tried == text.count * 38)
+  }
+
+  @Test func aMissingOrDoubledCharacterIsNoticed() {
+    let text = Array(Self.device.description)
+    for index in text.indices {
+      var (less, more) = (text, text)
+      less.remove(at: index)
+      more.insert(text[index], at: index)
+      #expect(DeviceID.fault(inDisplayed: String(less)) != nil)
+      #expect(DeviceID.fault(inDisplayed: String(more)) != nil)
+    }
+  }
+
+  @Test(arguments: [" %", "%\n", "\t%\r\n", "\n\n%  "])
+  func blanksAroundAndUpperCaseAreNoFault(form: String) {
+    let text = Self.device.description
+    for variant in [text, text.uppercased()] {
+      let pasted = form.split(separator: "%", omittingEmptySubsequences: false).joined(separator: variant)
+      #expect(DeviceID.fault(inDisplayed: pasted) == nil)
+      #expect(DeviceID.canonical(pasted) == text)
+    }
+  }
+
+  @Test func anIdOfAnotherKindIsNamed() throws {
+    var generator = Generator(seed: 93)
+    let zone: ZoneID = generator.identifier()
+    let fault = try #require(DeviceID.fault(inDisplayed: zone.description))
+    #expect(fault.contains("zone") && fault.contains("device"))
+    let link = try #require(DeviceID.fault(inDisplayed: generator.link().text))
+    #expect(link.contains("link"))
+    #expect(DeviceID.fault(inDisplayed: "desk") != nil)
+    #expect(DeviceID.fault(inDisplayed: "") != nil)
+  }
+
+  @Test func twoKindsOfIdWithTheSameBytesHaveDifferentChecksums() throws {
+    let zone = try #require(ZoneID(Self.device.bytes))
+    let renamed = "zone-" + Self.device.description.dropFirst("device-".count)
+    #expect(zone.description != renamed && ZoneID.fault(inDisplayed: renamed) != nil)
+  }
+
+  @Test func base32IsReadAsWrittenAndOnlyThat() {
+    var generator = Generator(seed: 94)
+    for _ in 0..<500 {
+      let bytes = generator.bytes(generator.below(40))
+      let text = Base32.encode(bytes)
+      #expect(Base32.decode(text) == bytes)
+      #expect(Base32.decode(text.uppercased()) == bytes)
+    }
+    // RFC 4648, section 10.
+    #expect(Base32.encode(Array("foobar".utf8)) == "mzxw6ytboi")
+    for wrong in ["a", "abc", "abcdef", "ab1", "a b", "ab=", "ab\n", "ah"] { #expect(Base32.decode(wrong) == nil) }
+  }
+
+  @Test func theChecksumIsCRC32() {
+    #expect(checksum(Array("123456789".utf8)) == 0xcbf4_3926)
+  }
+}

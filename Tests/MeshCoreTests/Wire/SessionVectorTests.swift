@@ -1,0 +1,154 @@
+import MeshCore
+import MeshCrypto
+import Testing
+
+@Suite struct SessionVectorTests {
+  private let world: World
+  private let file: VectorFile
+
+  init() throws {
+    world = try World()
+    file = try VectorFile("session")
+  }
+
+  private var binding: SessionBinding {
+    SessionBinding(signer: .dialler, handshakeHash: World.handshakeHash, peerStatic: world.lap.keys.sessionKey)
+  }
+
+  private func hello() throws -> Hello {
+    var hello = Hello(
+      certificate: world.desk.certificate, accountHead: try world.state().head(world.cryptography))
+    hello.sign(world.desk.keys, binding)
+    return hello
+  }
+
+  private var joiningHello: Hello {
+    Hello(
+      certificate: nil, accountHead: fill(0),
+      proof: LinkProof(seed: World.linkSeed, handshakeHash: World.handshakeHash, world.cryptography))
+  }
+
+  private var claim: DeviceClaim {
+    DeviceClaim(
+      request: world.lap.request, account: world.account, seed: World.linkSeed, secrets: world.lap.keys,
+      world.cryptography)
+  }
+
+  private func acknowledgement() throws -> Acknowledgement {
+    Acknowledgement(
+      zone: world.zone, device: world.desk.id, time: World.time(0, 9), merged: world.vector,
+      controlHeads: [try #require(ControlID(VectorFile("control").bytes("epoch id")))], secrets: world.desk.keys)
+  }
+
+  private var schema: SchemaDescription {
+    SchemaDescription(
+      name: "items",
+      columns: [
+        .init(name: "id", declaredType: "TEXT", notNull: true),
+        .init(name: "list", declaredType: "TEXT", collation: .nocase),
+        .init(name: "done", declaredType: "INTEGER", notNull: true, defaultValue: .integer(0)),
+      ],
+      key: 0, foreignKeys: [.init(column: 1, parent: "lists", onDelete: .cascade)], isStrict: true,
+      isWithoutRowid: true)
+  }
+
+  private func messages() throws -> [String: Message] {
+    let control = try VectorFile("control")
+    let head = try #require(ControlID(control.bytes("epoch id")))
+    let epoch = try #require(EpochID(control.bytes("epoch id")))
+    let sealed = try #require(
+      world.cryptography.seal(
+        world.epochKey.bytes, to: world.lap.keys.sealingKey, epoch: epoch.bytes,
+        context: world.zone.bytes + epoch.bytes + world.lap.id.bytes))
+    let tag = zoneTag(world.zone, sender: .dialler, handshakeHash: World.handshakeHash, world.cryptography)
+    return [
+      "hello": .hello(try hello()),
+      "hello of a joining device": .hello(joiningHello),
+      "goodbye": .goodbye(.revoked, text: "the account revoked this device"),
+      "account": .account(try world.state().encoded),
+      "claim": .claim(claim),
+      "admitted": .admitted(world.lap.certificate),
+      "zones": .zones([tag, fill(0xc1, 16)]),
+      "control heads": .controlHeads(world.zone, [head]),
+      "control records": .controlRecords(world.zone, [try control.bytes("genesis"), try control.bytes("epoch")]),
+      "key request": .keyRequest(world.zone, [epoch]),
+      "keys": .keys(world.zone, [epoch: sealed]),
+      "want": .want(world.zone, world.vector),
+      "change sets": .changeSets(world.zone, [[1, 2], [3]]),
+      "up to date": .upToDate(world.zone, world.vector),
+      "have": .have(world.zone, world.vector),
+      "announce only": .announceOnly(world.zone),
+      "credit": .credit(2_097_152),
+      "acknowledgement": .acknowledgement(try acknowledgement()),
+      "digest": .digest(world.zone, world.vector, ZoneDigest(records: 1_000, hash: fill(0xd1, 16))),
+      "digest request": .digestRequest(world.zone),
+      "schema": .schema([schema]),
+      "ping": .ping(15),
+      "pong": .pong(15),
+    ]
+  }
+
+  @Test func eachMessageIsReadAndWritten() throws {
+    let messages = try messages()
+    let others = ["zone tag of the listener", "device link"]
+    #expect(Set(messages.keys) == Set(file.names).subtracting(others))
+    for (name, message) in messages {
+      let bytes = try file.bytes(name)
+      #expect(message.encoded == bytes, "\(name)")
+      #expect(try Message.decode(bytes) == message, "\(name)")
+      #expect(throws: DecodingError.self, "\(name)") { try Message.decode(bytes + [0]) }
+      for count in 0..<bytes.count {
+        #expect(throws: DecodingError.self, "\(name), \(count) bytes") { try Message.decode(Array(bytes[..<count])) }
+      }
+    }
+  }
+
+  @Test func aMessageWithAnUnknownTagIsSkipped() throws {
+    #expect(try Message.decode([23]) == nil)
+    #expect(try Message.decode([0, 1, 2]) == nil)
+    #expect(try Message.decode([255]) == nil)
+  }
+
+  @Test func aHelloHoldsInItsSessionAndDirectionOnly() throws {
+    let hello = try hello()
+    #expect(hello.isSigned(binding, world.cryptography))
+    let elsewhere = [
+      SessionBinding(
+        signer: .listener, handshakeHash: World.handshakeHash, peerStatic: world.lap.keys.sessionKey),
+      SessionBinding(signer: .dialler, handshakeHash: fill(0x62, 64), peerStatic: world.lap.keys.sessionKey),
+      SessionBinding(
+        signer: .dialler, handshakeHash: World.handshakeHash, peerStatic: world.desk.keys.sessionKey),
+    ]
+    for other in elsewhere { #expect(!hello.isSigned(other, world.cryptography)) }
+    #expect(joiningHello.isSigned(binding, world.cryptography))
+    #expect(joiningHello.proof?.isValid(handshakeHash: World.handshakeHash, world.cryptography) == true)
+    #expect(joiningHello.proof?.isValid(handshakeHash: fill(0x62, 64), world.cryptography) == false)
+  }
+
+  @Test func aClaimHoldsForItsAccountAndLinkOnly() throws {
+    let publicHalf = world.cryptography.publicKey(seed: World.linkSeed)
+    let stranger = try #require(AccountID(fill(9)))
+    #expect(claim.isSigned(account: world.account, publicHalf: publicHalf, world.cryptography))
+    #expect(!claim.isSigned(account: stranger, publicHalf: publicHalf, world.cryptography))
+    #expect(
+      !claim.isSigned(
+        account: world.account, publicHalf: world.cryptography.publicKey(seed: fill(0x32)), world.cryptography))
+  }
+
+  @Test func aZoneTagDependsOnTheRole() throws {
+    let listener = zoneTag(world.zone, sender: .listener, handshakeHash: World.handshakeHash, world.cryptography)
+    #expect(listener == (try file.bytes("zone tag of the listener")))
+    #expect(
+      listener != zoneTag(world.zone, sender: .dialler, handshakeHash: World.handshakeHash, world.cryptography))
+  }
+
+  @Test func aDeviceLinkIsReadAndWritten() throws {
+    let text = try #require(try file.vector("device link").text)
+    let link = DeviceLink(
+      seed: World.linkSeed, account: world.account, expires: World.now + 900_000,
+      addresses: ["192.0.2.7:7404", "[2001:db8::7]:7404"])
+    #expect(link.text == text)
+    #expect(try DeviceLink(text: text) == link)
+    #expect(text.dropFirst(DeviceLink.prefix.count) == Base32.encode(try file.bytes("device link")))
+  }
+}

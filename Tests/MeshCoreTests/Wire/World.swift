@@ -1,0 +1,88 @@
+import MeshCore
+import MeshCrypto
+
+/// The people and places of the vectors; `vectors.py` has the same. Every secret is one byte, repeated.
+struct World {
+  static let now: Int64 = 1_800_000_000_000
+  static let handshakeHash = fill(0x61, 64)
+  static let linkSeed = fill(0x31)
+  static let zoneNonce = fill(0x41)
+
+  let cryptography: Sodium
+  let accountKey: AccountKey
+  let genesis: AccountGenesis
+  let account: AccountID
+  let zone: ZoneID
+  let desk: Member
+  let lap: Member
+  let epochKey: EpochKey
+
+  struct Member {
+    let keys: DeviceKeys
+    let id: DeviceID
+    let request: CertificateRequest
+    let certificate: Certificate
+    let author: Author
+  }
+
+  struct Broken: Error {}
+
+  init() throws {
+    let cryptography = try Sodium(randomness: Blocks([0x71]))
+    self.cryptography = cryptography
+    let accountKey = AccountKey(randomness: Blocks([0x01]))
+    self.accountKey = accountKey
+    genesis = AccountGenesis(
+      signingKey: accountKey.publicKey, recoveryKey: RecoveryKey(randomness: Blocks([0x02])).publicKey,
+      salt: fill(0x03, 16))
+    guard let account = genesis.id(cryptography), let epochKey = EpochKey(fill(0x51)),
+      let zone = ZoneID(cryptography.hash(account.bytes + Self.zoneNonce))
+    else { throw Broken() }
+    (self.account, self.epochKey, self.zone) = (account, epochKey, zone)
+
+    func member(_ first: UInt8, _ name: String, _ instance: UInt64) throws -> Member {
+      let keys = DeviceKeys(randomness: Blocks([first, first + 1, first + 2]))
+      guard let id = DeviceID(keys.signingKey), let serial = id.bytes.first.map({ fill($0, 16) }) else {
+        throw Broken()
+      }
+      let request = CertificateRequest(
+        device: id, sessionKey: keys.sessionKey, sealingKey: keys.sealingKey, name: name)
+      let certificate = Certificate(
+        account: account, keyGeneration: 0, request: request, serial: serial, issued: Self.now, sign: accountKey.sign)
+      return Member(
+        keys: keys, id: id, request: request, certificate: certificate,
+        author: Author(device: id, instance: InstanceID(instance)))
+    }
+    desk = try member(0x11, "desk", 0x0102_0304_0506_0708)
+    lap = try member(0x21, "lap", 0x1112_1314_1516_1718)
+  }
+
+  /// Both devices, and `lap` revoked.
+  func state() throws -> AccountState {
+    guard var state = AccountState(genesis, cryptography) else { throw Broken() }
+    state.insert(desk.certificate, cryptography)
+    state.insert(lap.certificate, cryptography)
+    state.insert(revocation, cryptography)
+    return state
+  }
+
+  var revocation: Revocation {
+    Revocation(lap.certificate, keyGeneration: 0, issued: Self.now + 1, sign: accountKey.sign)
+  }
+
+  var vector: VersionVector { VersionVector([desk.author: 2, lap.author: 300]) }
+
+  static func time(_ offset: Int64 = 0, _ counter: UInt64 = 0) -> HybridTime {
+    HybridTime(HybridTime(milliseconds: now + offset).value | counter)
+  }
+}
+
+func fill(_ byte: UInt8, _ count: Int = 32) -> [UInt8] { [UInt8](repeating: byte, count: count) }
+
+/// Gives 32 bytes of each value, in order, over and over.
+struct Blocks: Randomness {
+  let values: [UInt8]
+  init(_ values: [UInt8]) { self.values = values }
+
+  func bytes(_ count: Int) -> [UInt8] { (0..<count).map { values[$0 / 32 % values.count] } }
+}

@@ -22,6 +22,7 @@ extension Replica {
     try append(.genesis(account: account.id, nonce: nonce), zone)
     try append(.title(title, time: HybridTime(milliseconds: now.wall)), zone)
     try mintEpoch(zone, now: now)
+    try offer(zone, now: now)
     return zone
   }
 

@@ -31,6 +31,7 @@ extension Replica {
       }
       if let reason = refusal(changeSet, state) {
         refusals[reason, default: 0] += 1
+        if account.certificates[author.device] == nil { zones[id]?.hasRefused = true }
         continue
       }
       // What is here already is compared by its hash, in the store; only news are worth a signature check.

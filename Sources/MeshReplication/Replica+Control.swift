@@ -137,7 +137,20 @@ extension Replica {
     guard !new.isEmpty else { return }
     try controlChanged(id, now: now)
     for other in links(sharing: id) where other != link { send(other, .controlRecords(id, new.map(\.encoded))) }
-    try share(id, link, now: now)
+    if sessions[link] != nil { try share(id, link, now: now) }
+    try offer(id, now: now)
+  }
+
+  /// A zone that was met while sessions were open is in common with them too, as far as they are of its owner's.
+  func offer(_ id: ZoneID, now: Moment) throws {
+    guard zones[id]?.state.owner == account.id else { return }
+    for link in sessions.keys.sorted() {
+      guard let session = sessions[link], session.conversation.isOpen, session.peer?.account == account.id,
+        !session.conversation.commonZones.contains(id)
+      else { continue }
+      sendControlRecords(link, id, beyond: [])
+      try share(id, link, now: now)
+    }
   }
 
   /// Signed by a device of the account, after records that are here; a zone begins with a genesis that its id opens to.

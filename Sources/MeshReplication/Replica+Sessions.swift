@@ -50,12 +50,17 @@ extension Replica {
       return end(link, .protocolViolation, "the hello is not signed for this session")
     }
     guard let certificate = hello.certificate else { return welcomeJoiner(link, hello, info, now: now) }
+    let isNews = account.certificates[certificate.device] == nil
     guard certificate.account == account.id, certificate.request.sessionKey == info.remoteStatic,
       account.certificates[certificate.device] == certificate || account.insert(certificate, cryptography)
     else {
       return end(link, .notAdmitted, "the peer is not a device of this node's account")
     }
     try saveAccount()
+    if isNews {
+      broadcastAccount()
+      try askAgain(now: now)
+    }
     sessions[link]?.peer = certificate
     if info.role == .listener { sayHello(link) }
     if account.isRevoked(certificate.device) {
@@ -85,7 +90,8 @@ extension Replica {
     func diallerIsLower(_ role: SessionBinding.Role) -> Bool {
       role == .dialler ? device < certificate.device : certificate.device < device
     }
-    for (other, session) in sessions where other != link && session.peer?.device == certificate.device {
+    for (other, session) in sessions.sorted(by: { $0.key < $1.key })
+    where other != link && session.peer?.device == certificate.device {
       if session.info.role != info.role, diallerIsLower(session.info.role) {
         end(link, .replaced, "another session with this device is open")
         return false
@@ -168,6 +174,16 @@ extension Replica {
     }
   }
 
+  /// What was refused because its author was unknown may be welcome now.
+  private func askAgain(now: Moment) throws {
+    for zone in zones.keys.sorted() where zones[zone]?.hasRefused == true {
+      zones[zone]?.hasRefused = false
+      for link in links(sharing: zone) {
+        try handle(link, .lacking(zone, stored: try store.storedVector(zone)), now: now)
+      }
+    }
+  }
+
   private func learnAccount(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws {
     var reader = ByteReader(bytes)
     let theirs = try AccountState(from: &reader, cryptography)
@@ -177,6 +193,7 @@ extension Replica {
     guard account != before else { return }
     try saveAccount()
     for zone in zones.keys.sorted() { try controlChanged(zone, now: now) }
+    try askAgain(now: now)
     for other in sessions.keys.sorted() {
       guard let session = sessions[other], session.conversation.isOpen, let peer = session.peer else { continue }
       if other != link { send(other, .account(account.encoded)) }

@@ -51,6 +51,8 @@ public final class Replica {
     var acknowledged: VersionVector?
     /// The cuts that the store has carried out.
     var carriedOut: [Author: UInt64] = [:]
+    /// Change sets were refused that a certificate would make good.
+    var hasRefused = false
   }
 
   /// What is known of one session.

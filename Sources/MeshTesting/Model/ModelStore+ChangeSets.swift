@@ -135,7 +135,8 @@ extension ModelStore {
       zone.authors[author]?.context = CausalContext()
     }
     for changeSet in log {
-      guard let key = reader.keys[changeSet.header.epoch], let bytes = changeSet.body(key: key, with: reader.cryptography),
+      guard let key = reader.keys[changeSet.header.epoch],
+        let bytes = changeSet.body(key: key, with: reader.cryptography),
         let body = try? ChangeSetBody(bytes, author: changeSet.header.author), case .changes(let tables) = body.content
       else { continue }
       try? zone.authors[changeSet.header.author]?.context.advance(by: body.context)

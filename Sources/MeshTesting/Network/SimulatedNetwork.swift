@@ -9,6 +9,7 @@ struct SimulatedNetwork {
     /// The connection, or the attempt, that is there.
     var wire: Int?
     var failures = 0
+    var connectedAt: Int64?
   }
 
   private(set) var wires: [Int: Wire] = [:]
@@ -47,7 +48,9 @@ struct SimulatedNetwork {
       for _ in 0..<(nodes / 2) {
         let a = Int.random(in: 0..<nodes, using: &generator)
         let b = Int.random(in: 0..<nodes, using: &generator)
-        if a != b, !pairs.contains(where: { ($0, $1) == (min(a, b), max(a, b)) }) { pairs.append((min(a, b), max(a, b))) }
+        if a != b, !pairs.contains(where: { ($0, $1) == (min(a, b), max(a, b)) }) {
+          pairs.append((min(a, b), max(a, b)))
+        }
       }
     }
     return pairs
@@ -118,8 +121,10 @@ struct SimulatedNetwork {
 
   // MARK: Dialling
 
-  /// How long to wait before a route is tried again.
-  mutating func retryDelay(_ route: Int) -> Int64 {
+  /// How long to wait before a route is tried again. A connection that lasted forgets the failures before it.
+  mutating func retryDelay(_ route: Int, now: Int64) -> Int64 {
+    if let since = routes[route].connectedAt, now - since > Self.retryBound { routes[route].failures = 0 }
+    routes[route].connectedAt = nil
     routes[route].failures += 1
     let ceiling = min(Self.firstRetry << Int64(min(routes[route].failures, 10)), Self.retryBound)
     return Int64.random(in: ceiling / 2...ceiling, using: &generator)

@@ -135,7 +135,8 @@ final class SQLiteDatabase: SimulatedDatabase {
         for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table.name)") {
           let key = table.canonical(Value(row[table.key] as DatabaseValue))
           contents[RecordName(table: table.name, key: key)] = Dictionary(
-            table.columns.map { ($0.name, Value(row[$0.name] as DatabaseValue)) }, uniquingKeysWith: { first, _ in first })
+            table.columns.map { ($0.name, Value(row[$0.name] as DatabaseValue)) },
+            uniquingKeysWith: { first, _ in first })
         }
       }
       return contents

@@ -15,12 +15,19 @@ struct Ledger {
   /// Rows that were there when nothing was pending: of what came and went since, no change set need tell.
   private var base: Set<RecordName> = []
 
-  mutating func flushed(_ contents: Contents) { base = Set(contents.keys) }
+  /// Rows that went since: what hangs on them goes with them, even where the app does not enforce foreign keys.
+  private var gone: Set<RecordName> = []
+
+  mutating func flushed(_ contents: Contents) {
+    base = Set(contents.keys)
+    gone = []
+  }
 
   /// The differences that one transaction made, by looking at the tables: effects of SQL that the harness need not know.
   mutating func note(before: Contents, after: Contents) {
     for name in before.keys where after[name] == nil {
       if base.contains(name) { deletes.insert(name) }
+      gone.insert(name)
       values = values.filter { $0.key.record != name }
     }
     let hasDeletes = before.keys.contains { after[$0] == nil }
@@ -33,6 +40,19 @@ struct Ledger {
         values[Cell(record: name, column: column)] = isDerived ? nil : value
       }
     }
+    forgetOrphans(after)
+  }
+
+  private mutating func forgetOrphans(_ contents: Contents) {
+    var orphans: Set<RecordName> = []
+    for (name, row) in contents {
+      for column in AppSchema.table(name.table)?.columns ?? [] {
+        guard let reference = column.reference, reference.cascades, let key = row[column.name] else { continue }
+        let parent = RecordName(table: reference.parent, key: key)
+        if contents[parent] == nil, gone.contains(parent) { orphans.insert(name) }
+      }
+    }
+    if !orphans.isEmpty { values = values.filter { !orphans.contains($0.key.record) } }
   }
 
   private static func isSetNull(_ table: String, _ column: String) -> Bool {

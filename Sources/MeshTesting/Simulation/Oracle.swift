@@ -22,7 +22,8 @@ struct Oracle {
       }
       check(changeSet, after: last[changeSet.header.author])
       last[changeSet.header.author] = changeSet
-      if case .changes(let tables) = body.content { tables.forEach { merge($0, changeSet.header) } }
+      guard case .changes(let tables) = body.content else { continue }
+      for table in tables { merge(table, changeSet.header) }
     }
   }
 
@@ -40,7 +41,9 @@ struct Oracle {
       let state = row.state(columns: table.columns)
       if row.stamp.time > header.time { faults.append("\(name) is stamped later than its change set") }
       if !row.generation.isAlive { deleted.insert(name) }
-      for (column, cell) in state.cells { sent[Ledger.Cell(record: name, column: column), default: []].insert(cell.value) }
+      for (column, cell) in state.cells {
+        sent[Ledger.Cell(record: name, column: column), default: []].insert(cell.value)
+      }
       if row.isLife, row.generation.isAlive {
         for column in AppSchema.table(name.table)?.columns ?? [] where state.cells[column.name] == nil {
           sent[Ledger.Cell(record: name, column: column.name), default: []].insert(column.unsent(name))

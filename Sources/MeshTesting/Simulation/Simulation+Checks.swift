@@ -8,7 +8,9 @@ extension Simulation {
     guard let zone, let store = node.store else { return }
     let merged = try store.mergedVector(zone)
     guard merged != node.merged else { return }
-    if !node.merged.isCovered(by: merged) { violate("n\(node.index) had merged \(text(node.merged)), now \(text(merged))") }
+    if !node.merged.isCovered(by: merged) {
+      violate("n\(node.index) had merged \(text(node.merged)), now \(text(merged))")
+    }
     node.merged = merged
     say(node.index, "has \(text(merged))")
     try compareDigest(node, merged)
@@ -18,7 +20,10 @@ extension Simulation {
   private func compareDigest(_ node: SimulatedNode, _ merged: VersionVector) throws {
     guard let zone, let store = node.store, try !isInsideUnit(store, zone) else { return }
     let digest = try store.digest(zone)
-    guard let known = digests[merged] else { return digests[merged] = digest }
+    guard let known = digests[merged] else {
+      digests[merged] = digest
+      return
+    }
     if known != digest {
       violate("n\(node.index) has \(text(merged)) and digest \(text(digest)), somebody had \(text(known)) there")
     }
@@ -37,7 +42,7 @@ extension Simulation {
       return try checkEnd()
     }
     guard time.now < deadline else {
-      try nodes.forEach { say($0.index, try standing($0)) }
+      for node in nodes { say(node.index, try standing(node)) }
       return violate("the nodes are not equal \(Self.settlingTime / 60_000) minutes after all was healed")
     }
     queue.add(.check, at: time.now + Self.checkInterval)

@@ -94,7 +94,9 @@ extension Simulation {
       case .close(let link, let reason):
         guard let (wire, end) = network.wire(node.index, link) else { continue }
         say(node.index, "closes connection \(wire): \(named(reason))")
-        if let at = network.close(wire, end: end) { queue.add(.closed(wire: wire, end: 1 - end), at: max(at, time.now)) }
+        if let at = network.close(wire, end: end) {
+          queue.add(.closed(wire: wire, end: 1 - end), at: max(at, time.now))
+        }
         lostConnection(wire, end)
       case .log(let level, let text):
         if level == .warning { say(node.index, "warns: \(named(text))") }
@@ -107,7 +109,7 @@ extension Simulation {
   private func dial(_ route: Int, _ life: Int) {
     let (from, to) = (network.routes[route].from, network.routes[route].to)
     guard alive(from, life), network.routes[route].wire == nil else { return }
-    guard nodes[to].replica != nil, network.canReach(from, to), !isConnected(from, to) || generator.once(in: 4) else {
+    guard nodes[to].replica != nil, network.canReach(from, to), !isConnected(from, to) || generator.once(in: 10) else {
       return queueDial(route)
     }
     let (wire, delay) = network.connect((from, life), (to, nodes[to].life))
@@ -117,7 +119,7 @@ extension Simulation {
 
   private func queueDial(_ route: Int) {
     let node = nodes[network.routes[route].from]
-    queue.add(.dial(route: route, life: node.life), at: time.now + network.retryDelay(route))
+    queue.add(.dial(route: route, life: node.life), at: time.now + network.retryDelay(route, now: time.now))
   }
 
   private func isConnected(_ a: Int, _ b: Int) -> Bool {
@@ -136,7 +138,7 @@ extension Simulation {
       return lostConnection(wire, 0)
     }
     counts.connections += 1
-    network.routes[route].failures = 0
+    network.routes[route].connectedAt = time.now
     say(dialler.node, "connects to n\(listener.node) by connection \(wire), \(known.latency) ms, \(known.rate) B/ms")
     let hash = generator.bytes(64)
     func info(_ role: SessionBinding.Role, _ peer: Int) -> LinkInfo {
@@ -170,6 +172,8 @@ extension Simulation {
 
   /// Devices as the nodes they are.
   func named(_ text: String) -> String {
-    nodes.reduce(text) { text, node in text.split(separator: "\(node.device)", omittingEmptySubsequences: false).joined(separator: "n\(node.index)") }
+    nodes.reduce(text) { text, node in
+      text.split(separator: "\(node.device)", omittingEmptySubsequences: false).joined(separator: "n\(node.index)")
+    }
   }
 }

@@ -103,8 +103,8 @@ extension Simulation {
 
   private func jump(_ node: SimulatedNode) {
     let milliseconds = Int64.random(in: -profile.clockError...profile.clockError, using: &generator)
-    node.clock.jump(by: milliseconds)
-    say(node.index, "its clock jumps by \(milliseconds) ms")
+    node.clock.jump(toAhead: milliseconds)
+    say(node.index, "its clock jumps to \(milliseconds) ms ahead")
   }
 
   private func settle() throws {

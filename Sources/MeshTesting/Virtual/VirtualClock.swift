@@ -21,7 +21,7 @@ public final class VirtualClock: Clock {
   /// The wall and the steady time of now.
   public var moment: Moment { Moment(wall: milliseconds(), steady: time.now) }
 
-  func jump(by milliseconds: Int64) {
-    ahead.withLock { $0 += milliseconds }
+  func jump(toAhead milliseconds: Int64) {
+    ahead.withLock { $0 = milliseconds }
   }
 }

@@ -36,7 +36,7 @@ struct FlushPlan {
   var longValues: [LongValue] = []
   /// Not empty: these rows are deleted first, with capture on, and nothing else of the plan is done.
   var cascades: [Cascade] = []
-  /// Records that lose against what is merged and must be shown as that again.
+  /// Records whose row has to be made what is merged again.
   var reshown: [RecordRef] = []
   /// Records whose value is too long to be sent.
   var tooLong: [RecordRef] = []

@@ -96,7 +96,11 @@ struct FlushPlanner {
     // What is only to be compared has its edits noted elsewhere in the log, if there are any.
     let isOnlyCompared = !entry.isInserted && entry.columns.isEmpty
     let isExact = isOnlyCompared || (entry.ids.first ?? 0) > records.zone.ahead
-    if isExact, old.held == nil, try isUnchanged(entry.ref, old, row) { return true }
+    if isExact, old.held == nil, try isUnchanged(entry.ref, old, row) {
+      // A reference may have been written again whose parent is still gone.
+      if !old.extra.isEmpty { plan.reshown.append(entry.ref) }
+      return true
+    }
     let table = entry.table
     var edited: [Int: HybridTime] = [:]
     if entry.isInserted || entry.isRescanned || (entry.isImported && old.held == nil) {

@@ -126,10 +126,18 @@ private struct Flusher {
     let plan = draft.plan
     var part = draft.part
     let records = ZoneRecords(session, zone: part.zone)
-    let materialiser = try Materialiser(records, believesRecords: !plan.isWhole, refused: refused)
+    let materialiser = try Materialiser(records, plan.isWhole ? .flushedAll : .flushedPart, refused: refused)
+    // All records first: what the tables show is decided with the whole slice known.
+    let notesTooLong = try session.sql.exists(
+      "SELECT 1 FROM mesh_held WHERE reason = ? LIMIT 1", [.integer(HeldReason.valueTooLong.rawValue)])
+    for change in plan.changes {
+      let old = change.old
+      if notesTooLong || old?.held != nil || old?.extra.isEmpty == false { try materialiser.stopWaiting(change.ref) }
+      try records.save(change.ref, change.record, replacing: old)
+    }
     try session.applying {
-      for change in plan.changes { try carryOut(change, records, materialiser) }
-      for ref in plan.reshown { try materialiser.show(ref) }
+      for change in plan.changes { try present(change, materialiser) }
+      for ref in plan.reshown { try materialiser.show(ref, overwriting: true) }
       try materialiser.settle()
     }
     for ref in plan.tooLong {
@@ -147,17 +155,14 @@ private struct Flusher {
       records: plan.changes.count, hasMore: !plan.isWhole)
   }
 
-  private func carryOut(_ change: FlushPlan.Change, _ records: ZoneRecords, _ materialiser: Materialiser) throws {
-    let (ref, old) = (change.ref, change.old)
-    if let old, old.held != nil || !old.extra.isEmpty { try materialiser.stopWaiting(ref) }
-    try records.save(ref, change.record, replacing: old)
+  private func present(_ change: FlushPlan.Change, _ materialiser: Materialiser) throws {
     switch change.kind {
     case .delete:
-      try materialiser.leave(ref, change.table)
+      try materialiser.leave(change.ref, change.table)
     case .birth, .edit:
-      if change.record.held != nil { return try materialiser.show(ref) }
-      if !change.table.references.isEmpty { materialiser.check(ref) }
-      if old?.isShown != true { try materialiser.appear(ref) }
+      if change.record.held != nil { return try materialiser.show(change.ref) }
+      if !change.table.references.isEmpty { materialiser.check(change.ref) }
+      if change.old?.isShown != true { try materialiser.appear(change.ref) }
     }
   }
 

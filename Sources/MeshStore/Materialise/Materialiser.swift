@@ -10,8 +10,8 @@ final class Materialiser {
   typealias State = ZoneRecords.State
 
   let records: ZoneRecords
-  /// In a flush, a parent whose row is gone while its record lives has its delete in the rest of the pending log.
-  let believesRecords: Bool
+  /// How far the pending log has been turned into records.
+  let progress: Progress
   /// Records that an app's trigger refused by taking the transaction back, with its words.
   let refused: [RecordRef: String]
   /// Shown records whose references have to be looked at.
@@ -20,12 +20,22 @@ final class Materialiser {
   private var shown: Set<RecordRef> = []
   private var hasWaiters: Bool
 
+  enum Progress {
+    /// Nothing is pending: rows differ from records only where a write went unnoticed.
+    case clean
+    /// A flush that reaches the end of the log.
+    case flushedAll
+    /// A flush that leaves rows in the log: a row that is gone while its record lives has its delete there, a row that
+    /// is there while its record is held has its insert there.
+    case flushedPart
+  }
+
   var session: Session { records.session }
   private var sql: Connection { records.session.sql }
 
-  init(_ records: ZoneRecords, believesRecords: Bool = false, refused: [RecordRef: String] = [:]) throws {
+  init(_ records: ZoneRecords, _ progress: Progress = .clean, refused: [RecordRef: String] = [:]) throws {
     self.records = records
-    self.believesRecords = believesRecords
+    self.progress = progress
     self.refused = refused
     hasWaiters = try records.session.sql.exists("SELECT 1 FROM mesh_wait LIMIT 1")
   }
@@ -77,8 +87,15 @@ final class Materialiser {
   }
 
   /// Tries again to show a record that is held, or that is shown in part.
-  func show(_ ref: RecordRef) throws {
+  ///
+  /// - Parameter overwriting: Even where the row says otherwise.
+  func show(_ ref: RecordRef, overwriting: Bool = false) throws {
     guard shown.insert(ref).inserted, let record = try records.load(ref), record.isAlive else { return }
+    if progress == .flushedPart, !overwriting, let table = session.catalog.table(ref.table),
+      try records.hasRow(table, ref.key) != record.isShown
+    {
+      return
+    }
     try place(ref, try records.state(ref, record), replacing: record, changed: [])
   }
 
@@ -138,7 +155,7 @@ final class Materialiser {
 
   private func isPresent(_ ref: RecordRef, _ table: TableForm, _ value: Value) throws -> Bool {
     if try records.hasRow(table, value) { return true }
-    guard believesRecords else { return false }
+    guard progress == .flushedPart else { return false }
     return try records.load(ref)?.isShown ?? false
   }
 

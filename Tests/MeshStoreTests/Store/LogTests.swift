@@ -1,0 +1,213 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w BLOB)"
+
+/// Parts, long values, cuts, forks, and what is refused.
+@Suite struct LogTests {
+  private func peer(_ seed: UInt8) throws -> Peer { try Peer(seed, schema: table, track: ["t"]) }
+
+  @Test func longValuesTravelInPieces() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO t VALUES (1, 'short', randomblob(3000000))")
+    try a.run("INSERT INTO t VALUES (2, hex(randomblob(400000)), randomblob(300000)), (3, 'x', NULL)")
+    #expect(try a.flush() == 1)
+    let same = "SELECT id, v, hex(w) FROM t ORDER BY id"
+    try b.pull(from: a)
+    #expect(try b.rows(same) == a.rows(same))
+    #expect(try a.digest() == b.digest())
+    #expect(try a.store.mergedVector(Peer.zone)[a.author] > 8)
+    try b.run("UPDATE t SET v = 'edited' WHERE id = 1")
+    try a.pull(from: b)
+    #expect(try b.rows(same) == a.rows(same))
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aValueOverTheLimitIsNotSentAndSaysSo() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO t VALUES (1, NULL, zeroblob(\(Limits.longValue + 1))), (2, 'x', NULL)")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT id FROM t") == ["2"])
+    #expect(try a.store.heldCounts() == ["value-too-long": 1])
+    try a.run("UPDATE t SET w = x'01' WHERE id = 1")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT id FROM t") == ["1", "2"])
+    #expect(try a.store.heldCounts().isEmpty)
+  }
+
+  @Test func aUnitGoesOnAfterACrashBetweenItsParts() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run(
+      "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3500) INSERT INTO t SELECT i, i, NULL FROM n"
+    )
+    for expected in [true, true] { #expect(try a.store.flush(a.writer, now: a.now).hasMore == expected) }
+    #expect(try a.store.mergedVector(Peer.zone)[a.author] == 0)
+    try b.receive(from: a)
+    #expect(try b.apply() == [.unfinishedUnit: 2])
+    try a.reopen()
+    #expect(try a.flush() == 2)
+    #expect(try a.store.mergedVector(Peer.zone)[a.author] == 4)
+    try b.receive(from: a)
+    b.now = a.now
+    // The reader stops between slices as well.
+    #expect(try b.store.apply(Peer.zone, b.reader, now: b.now) == .merged(records: 1_000, unitEnded: false))
+    #expect(try b.store.mergedVector(Peer.zone)[a.author] == 0)
+    try b.reopen()
+    #expect(try b.apply() == [:])
+    #expect(try b.rows("SELECT count(*) FROM t") == ["3500"])
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aCutLeavesWhatANodeHasThatNeverMergedIt() throws {
+    let (a, b, c) = (try peer(1), try peer(2), try peer(3))
+    try a.run("INSERT INTO t VALUES (1, 'a', NULL), (2, 'a', NULL), (3, 'a', NULL)")
+    try b.pull(from: a)
+    try b.run("UPDATE t SET v = 'b kept' WHERE id = 1")
+    try b.flush()
+    for peer in [a, c] {
+      try peer.pull(from: b)
+      try peer.pull(from: a)
+    }
+    let limit = try b.store.mergedVector(Peer.zone)[b.author]
+    let kept = try c.digest()
+    try b.run("UPDATE t SET v = 'b cut' WHERE id = 2; DELETE FROM t WHERE id = 3; INSERT INTO t VALUES (4, 'b', NULL)")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT id FROM t") == ["1", "2", "4"])
+    a.cuts = [b.author: limit]
+    try a.store.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
+    #expect(try a.digest() == kept)
+    #expect(try a.rows("SELECT * FROM t") == c.rows("SELECT * FROM t"))
+    #expect(try a.store.storedVector(Peer.zone)[b.author] == limit)
+    #expect(try a.receive(from: b) == [.gap])
+    // Again, as after a crash, it changes nothing.
+    try a.store.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
+    #expect(try a.digest() == kept)
+    try a.run("UPDATE t SET v = 'after' WHERE id = 2")
+    try c.pull(from: a)
+    #expect(try a.digest() == c.digest())
+  }
+
+  @Test func whatDependedOnACutChangeSetIsStillMerged() throws {
+    let (a, b, c) = (try peer(1), try peer(2), try peer(3))
+    try b.run("INSERT INTO t VALUES (1, 'b', NULL)")
+    try a.pull(from: b)
+    try a.run("INSERT INTO t VALUES (2, 'a', NULL)")
+    try a.flush()
+    c.cuts = [b.author: 0]
+    try c.store.cut(c.cuts, zone: Peer.zone, c.reader, now: c.now)
+    try c.pull(from: a)
+    #expect(try c.rows("SELECT id FROM t") == ["2"])
+    try a.store.cut(c.cuts, zone: Peer.zone, a.reader, now: a.now)
+    #expect(try a.digest() == c.digest())
+  }
+
+  @Test func chainsForksAndGapsAreToldApart() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    let twin = try peer(1)
+    for value in 1...3 {
+      try a.run("INSERT INTO t VALUES (\(value), 'a', NULL)")
+      try a.flush()
+    }
+    try twin.run("INSERT INTO t VALUES (9, 'twin', NULL)")
+    try twin.flush()
+    func log(_ peer: Peer) throws -> [ChangeSet] {
+      try peer.store.changeSets(Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
+        .changeSets.map { try ChangeSet($0, with: peer.cryptography) }
+    }
+    let (own, other) = (try log(a), try log(twin))
+    #expect(
+      try b.store.store([own[1], own[0], own[0], own[2]], zone: Peer.zone, now: b.now) == [
+        .gap, .stored, .duplicate, .gap,
+      ])
+    #expect(try b.store.store(other, zone: Peer.zone, now: b.now) == [.fork(existing: own[0].id)])
+    #expect(try b.store.store(Array(own[1...]), zone: Peer.zone, now: b.now) == [.stored, .stored])
+    #expect(try b.store.storedVector(Peer.zone)[a.author] == 3)
+  }
+
+  @Test func aBodyThatBreaksARuleStopsItsAuthorAndNobodyElse() throws {
+    let (a, b, c) = (try peer(1), try peer(2), try peer(3))
+    let time = HybridTime(milliseconds: a.now)
+    func forged(_ change: TableChanges, time stamp: HybridTime) throws -> ChangeSet {
+      let header = ChangeSetHeader(
+        zone: Peer.zone, author: a.author, number: 1, previous: nil, time: time, epoch: Peer.epoch, part: .only)
+      let body = ChangeSetBody(context: CausalContext(), content: .changes([change])).encoded(author: a.author)
+      return try ChangeSet(header, body: body, key: Peer.key, secrets: a.keys, with: a.cryptography)
+    }
+    func row(_ generation: UInt64, _ stamp: HybridTime) -> RowChange {
+      RowChange(
+        key: .integer(1), generation: generation, isLife: true, stamp: Stamp(time: stamp, author: a.author), fields: [])
+    }
+    let bad: [TableChanges] = [
+      TableChanges(table: "t", columns: [], rows: [row(1, HybridTime(time.value + 1))]),
+      TableChanges(table: "t", columns: [], rows: [row(5, time)]),
+      TableChanges(table: "mesh_log", columns: [], rows: [row(1, time)]),
+      TableChanges(table: "t", columns: ["v", "V"], rows: [row(1, time)]),
+    ]
+    try c.run("INSERT INTO t VALUES (7, 'c', NULL)")
+    try c.flush()
+    for change in bad {
+      let reader = try peer(4)
+      #expect(try reader.store.store([forged(change, time: time)], zone: Peer.zone, now: reader.now) == [.stored])
+      #expect(try reader.apply() == [.malformed: 1])
+      try reader.pull(from: c)
+      #expect(try reader.rows("SELECT id FROM t") == ["7"])
+      #expect(try reader.store.status().malformed.count == 1)
+    }
+    #expect(try b.apply() == [:])
+  }
+
+  @Test func whatIsSignedAheadOfTheClockOrUnderAnUnknownEpochWaits() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    a.now += 10 * 60_000
+    try a.run("INSERT INTO t VALUES (1, 'a', NULL)")
+    try a.flush()
+    try b.receive(from: a)
+    #expect(try b.apply() == [.futureTime: 1])
+    b.now = a.now
+    let blind = ChangeSetReader(keys: [:], cuts: [:], cryptography: b.cryptography)
+    #expect(try b.store.apply(Peer.zone, blind, now: b.now) == .idle(waiting: [.epochKey: 1]))
+    #expect(try b.apply() == [:])
+    #expect(try b.rows("SELECT id FROM t") == ["1"])
+  }
+
+  @Test func aFullDiskLosesNothingAndLeavesCaptureOn() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO t VALUES (1, 'a', zeroblob(900000))")
+    try b.run("UPDATE t SET v = v")
+    let pages = try b.store.read { try $0.sql.integer("PRAGMA page_count") ?? 0 }
+    try a.flush()
+    try b.receive(from: a)
+    b.now = a.now
+    let stored = try b.store.read { try $0.sql.integer("PRAGMA page_count") ?? 0 }
+    #expect(stored > pages)
+    _ = try b.store.read { try $0.sql.integer("PRAGMA max_page_count = \(stored + 10)") }
+    #expect(throws: StoreError.self) { try b.apply() }
+    #expect(try b.rows("SELECT applying FROM mesh_state") == ["0"])
+    #expect(try b.rows("SELECT id FROM t").isEmpty)
+    _ = try b.store.read { try $0.sql.integer("PRAGMA max_page_count = 1000000") }
+    try b.apply()
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func zonesKeepTheirControlRecordsAccountsAndAcknowledgements() throws {
+    let a = try peer(1)
+    let (id, account) = (
+      ControlID([UInt8](repeating: 1, count: 32)).unsafe, AccountID([UInt8](repeating: 2, count: 32)).unsafe
+    )
+    #expect(try a.store.zones().isEmpty)
+    try a.store.insertControlRecord([1, 2], id: id, zone: Peer.zone)
+    try a.store.insertControlRecord([1, 2], id: id, zone: Peer.zone)
+    #expect(try a.store.controlRecords(Peer.zone) == [[1, 2]])
+    #expect(try a.store.zones() == [Peer.zone])
+    try a.store.saveAccountState([5], account: account)
+    try a.store.saveAccountState([6], account: account)
+    #expect(try a.store.accountState(account) == [6])
+    #expect(try a.store.accounts() == [account])
+    try a.store.saveAcknowledgement([2], device: a.author.device, time: HybridTime(2), zone: Peer.zone)
+    try a.store.saveAcknowledgement([1], device: a.author.device, time: HybridTime(1), zone: Peer.zone)
+    #expect(try a.store.acknowledgements(Peer.zone) == [a.author.device: [2]])
+    #expect(try a.store.instance(Peer.zone) == a.author.instance)
+  }
+}

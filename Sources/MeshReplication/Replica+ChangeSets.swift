@@ -6,9 +6,14 @@ extension Replica {
     let progress = try store.flush(writer, now: now.wall)
     needsFlush = progress.hasMore
     guard let head = progress.head else { return }
-    try vault.saveHighWaterMark(
-      HighWaterMark(instance: writer.author.instance, number: head.number, id: head.id), zone: id)
+    try keepHighWaterMark(head, writer)
     try pushNews(id, now: now)
+  }
+
+  /// Outside the database, before the change set is sent.
+  private func keepHighWaterMark(_ head: ChangeSetHead, _ writer: ChangeSetWriter) throws {
+    try vault.saveHighWaterMark(
+      HighWaterMark(instance: writer.author.instance, number: head.number, id: head.id), zone: writer.zone)
   }
 
   /// Everything merged and not yet sent goes to the peers that want it.
@@ -89,13 +94,15 @@ extension Replica {
   }
 
   func apply(_ id: ZoneID, now: Moment) throws {
-    switch try store.apply(id, try reader(id), now: now.wall) {
+    let writer = id == privateZone ? try writer(id) : nil
+    switch try store.apply(id, try reader(id), flushing: writer, now: now.wall) {
     case .flushFirst:
       needsFlush = true
       // Without a key nothing can be flushed, and then nothing can be merged: both wait for the key.
-      if try writer(id) == nil { zones[id]?.needsApply = false }
-    case .merged(_, let unitEnded):
-      if unitEnded { try pushNews(id, now: now) }
+      if writer == nil { zones[id]?.needsApply = false }
+    case .merged(_, let unitEnded, let flushed):
+      if let flushed, let writer { try keepHighWaterMark(flushed, writer) }
+      if unitEnded || flushed != nil { try pushNews(id, now: now) }
     case .idle(let waiting):
       zones[id]?.needsApply = false
       zones[id]?.waiting = waiting

@@ -45,8 +45,11 @@ public protocol ReplicaStore: AnyObject {
     _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
   ) throws -> ChangeSetBatch
   /// Merges the next slice of a stored unit whose causal past is merged, and brings the tables up to date.
-  /// Refuses to run (`.flushFirst`) while the pending log has rows.
-  func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress
+  /// Local edits get their own stamps before remote ones are merged: rows that are pending are flushed by `writer` in the same
+  /// transaction, so that a program which writes without a pause can't keep others' changes out. Without a writer, or where
+  /// more is pending than one part holds, it refuses to run (`.flushFirst`).
+  func apply(_ zone: ZoneID, _ reader: ChangeSetReader, flushing writer: ChangeSetWriter?, now: Int64) throws
+    -> ApplyProgress
   /// Takes back everything by these authors above these numbers, as if it had never been merged, and refuses it from now on.
   /// An author of a cut device that is not listed is given with 0. May take several transactions; resumable by calling it again.
   func cut(_ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws
@@ -65,6 +68,13 @@ public protocol ReplicaStore: AnyObject {
   func schemaDescriptions() throws -> [SchemaDescription]
   /// Remembers descriptions that a member sent, for `mesh schema` and for adopting them.
   func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID) throws
+}
+
+extension ReplicaStore {
+  /// Merges only while nothing is pending.
+  public func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress {
+    try apply(zone, reader, flushing: nil, now: now)
+  }
 }
 
 /// What encodes, encrypts and signs local changes.
@@ -163,7 +173,8 @@ public enum ApplyProgress: Sendable, Equatable {
   /// Nothing can be merged now; what is stored and waits, by reason.
   case idle(waiting: [WaitingReason: Int])
   /// A slice was merged; call again. `unitEnded` where a unit is complete and the merged vector moved.
-  case merged(records: Int, unitEnded: Bool)
+  /// `flushed` is the change set of local rows that went before, in the same transaction.
+  case merged(records: Int, unitEnded: Bool, flushed: ChangeSetHead? = nil)
   /// Rows are pending: flush, then call again.
   case flushFirst
 }

@@ -170,6 +170,14 @@ extension Node: NodeControl {
   }
 
   func untrack(_ tables: [String]) throws -> UntrackReport {
+    replica.databaseChanged()
+    while try replica.work(now: time.now) { perform() }
+    guard try store.pendingCount() == 0 else {
+      throw Refusal(
+        code: "rows.pending",
+        message:
+          "Rows are pending that can't be signed now, and untracking would lose them. See mesh status for the reason.")
+    }
     try store.untrack(tables)
     try replica.schemaChanged()
     perform()

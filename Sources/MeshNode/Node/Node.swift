@@ -171,6 +171,8 @@ actor Node {
     }
   }
 
+  private static let lastWork = Duration.seconds(3)
+
   private enum WorkResult { case done, more, failed }
 
   private func workOnce() -> WorkResult {
@@ -209,10 +211,12 @@ actor Node {
     }
   }
 
-  /// Flushes what is pending and says goodbye.
+  /// Flushes what is pending, within a bound, and says goodbye. What is left stays in the file, and is flushed at the next start.
   func stop() {
+    let deadline = ContinuousClock.now + Self.lastWork
     do {
-      while try replica.work(now: time.now) {}
+      replica.databaseChanged()
+      while ContinuousClock.now < deadline, try replica.work(now: time.now) { perform() }
     } catch {
       report(error)
     }

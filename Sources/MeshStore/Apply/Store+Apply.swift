@@ -1,11 +1,13 @@
 public import MeshCore
 
 extension Store {
-  public func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress {
+  public func apply(
+    _ zone: ZoneID, _ reader: ChangeSetReader, flushing writer: ChangeSetWriter?, now: Int64
+  ) throws -> ApplyProgress {
     if let progress = try showAgain(zone) { return progress }
     while true {
       let choice = try read { session -> UnitReader.Choice? in
-        if try session.hasPending() { return nil }
+        if try writer == nil && session.hasPending() { return nil }
         guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
         var units = try UnitReader(session, zone: row, reader, now: now)
         return try units.choose(&partInHand)
@@ -18,7 +20,7 @@ extension Store {
       case .malformed(let head, let reason)?: try refuse(head, reason, zone)
       case .slice(let slice)?:
         do {
-          return try merge(slice, zone, reader, now: now)
+          return try merge(slice, zone, reader, writer, now: now)
         } catch let fault as UnitReader.Malformed {
           try refuse(slice.head, fault.reason, zone)
         }
@@ -37,18 +39,39 @@ extension Store {
   }
 
   private func merge(
-    _ slice: UnitReader.Slice, _ zone: ZoneID, _ reader: ChangeSetReader, now: Int64
+    _ slice: UnitReader.Slice, _ zone: ZoneID, _ reader: ChangeSetReader, _ writer: ChangeSetWriter?, now: Int64
   ) throws -> ApplyProgress {
     var refused: [RecordRef: String] = [:]
     while true {
       do {
         return try write { session in
-          if try session.hasPending() { return .flushFirst }
-          return try session.applying { try merge(slice, session, zone, reader, now: now, refused) }
+          var flushed: ChangeSetHead?
+          if try session.hasPending() {
+            guard let writer, let progress = try flush(before: slice, session, writer, now) else { return .flushFirst }
+            flushed = progress.head
+          }
+          let progress = try session.applying { try merge(slice, session, zone, reader, now: now, refused) }
+          guard case .merged(let records, let unitEnded, _) = progress else { return progress }
+          return .merged(records: records, unitEnded: unitEnded, flushed: flushed)
         }
+      } catch is FlushTakenBack {
+        return .flushFirst
       } catch let taken as TakenBack where refused[taken.ref] == nil {
         refused[taken.ref] = taken.message
       }
+    }
+  }
+
+  /// An app's trigger that takes the transaction back while local rows are flushed is `flush`'s to deal with.
+  private struct FlushTakenBack: Error {}
+
+  private func flush(
+    before slice: UnitReader.Slice, _ session: Session, _ writer: ChangeSetWriter, _ now: Int64
+  ) throws -> FlushProgress? {
+    do {
+      return try flushWithin(session, writer, now: now)
+    } catch is TakenBack {
+      throw FlushTakenBack()
     }
   }
 

@@ -14,6 +14,18 @@ extension Store {
   }
 }
 
+extension Store {
+  /// Flushes all that is pending inside a transaction that goes on with something else. Nil where one part does not hold it,
+  /// or rows have to be deleted first: `flush` does those.
+  func flushWithin(_ session: Session, _ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress? {
+    guard let draft = try Draft(session, writer, now, [:]) else {
+      return FlushProgress(head: nil, records: 0, hasMore: false)
+    }
+    guard draft.plan.isWhole, draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
+    return try Flusher(store: self, writer: writer, now: now).commit(draft, session)
+  }
+}
+
 /// One call of `flush`: a plan from a snapshot, its encoding and signature, then a short write transaction.
 private struct Flusher {
   let store: Store
@@ -122,7 +134,7 @@ private struct Flusher {
 
   // MARK: The slice
 
-  private func commit(_ draft: Draft, _ session: Session) throws -> FlushProgress {
+  fileprivate func commit(_ draft: Draft, _ session: Session) throws -> FlushProgress {
     let plan = draft.plan
     var part = draft.part
     let records = ZoneRecords(session, zone: part.zone)

@@ -62,7 +62,9 @@ extension ModelStore {
     return batch
   }
 
-  public func apply(_ id: ZoneID, _ reader: ChangeSetReader, now: Int64) -> ApplyProgress {
+  public func apply(
+    _ id: ZoneID, _ reader: ChangeSetReader, flushing writer: ChangeSetWriter?, now: Int64
+  ) -> ApplyProgress {
     guard pending.isEmpty else { return .flushFirst }
     guard var zone = zoneData[id] else { return .idle(waiting: [:]) }
     var waiting: [WaitingReason: Int] = [:]

@@ -40,7 +40,7 @@ private struct Dice {
     }
   }
 
-  @Test(arguments: 1...60)
+  @Test(arguments: 1...40)
   func allReplicasConvergeToTheModel(seed: Int) throws {
     var dice = Dice(state: UInt64(seed) &* 0x9e37_79b9_7f4a_7c15)
     let peers = try (1...3).map {

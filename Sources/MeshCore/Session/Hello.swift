@@ -56,6 +56,9 @@ public struct Hello: Hashable, Sendable {
     accountHead = try reader.raw(32)
     proof = try reader.flag() ? try LinkProof(from: &reader) : nil
     signature = try reader.sized(64, "signature")
+    guard signature.count == (certificate == nil ? 0 : 64) else {
+      throw .invalid("a hello is signed where it has a certificate")
+    }
   }
 }
 

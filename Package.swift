@@ -91,6 +91,11 @@ let package = Package(
       name: "simulate",
       dependencies: ["MeshTesting", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       swiftSettings: strict),
+    // The benchmark: figures beside what runs under them, in one run; `tools/bench` builds and runs it. Not a product.
+    .executableTarget(
+      name: "bench",
+      dependencies: ["CSQLite", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      swiftSettings: strict),
     .testTarget(
       name: "MeshCoreTests", dependencies: ["MeshCore", "MeshCrypto"], exclude: ["Vectors"],
       swiftSettings: strict),

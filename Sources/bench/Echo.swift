@@ -1,0 +1,55 @@
+import ArgumentParser
+import Foundation
+
+/// A bare socket on loopback: sends back what comes. The floor of what any exchange between two processes takes.
+struct Echo: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "echo", shouldDisplay: false)
+  private static let size = 64
+
+  func run() throws {
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = Self.loopback(port: 0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let port = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic -> UInt16? in
+        guard bind(listener, generic, length) == 0, listen(listener, 1) == 0 else { return nil }
+        return getsockname(listener, generic, &length) == 0 ? 1 : nil
+      }
+    }
+    guard port != nil else { throw Trouble("cannot listen on loopback") }
+    Machine.say("\(UInt16(bigEndian: address.sin_port))")
+    let peer = accept(listener, nil, nil)
+    var buffer = [UInt8](repeating: 0, count: Self.size)
+    while case let count = recv(peer, &buffer, buffer.count, 0), count > 0 { _ = Glibc.send(peer, buffer, count, 0) }
+  }
+
+  /// Seconds of each exchange.
+  static func roundTrips(_ workshop: Workshop, count: Int) throws -> [Double] {
+    let program = try workshop.startSelf("echo")
+    guard let port = program.line().flatMap({ UInt16($0) }) else { throw Trouble("the echo does not listen") }
+    let peer = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(peer) }
+    var address = loopback(port: port)
+    let connected = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(peer, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard connected == 0 else { throw Trouble("cannot connect on loopback") }
+    var buffer = [UInt8](repeating: 0, count: size)
+    return (0..<count).map { _ in
+      Machine.time {
+        _ = Glibc.send(peer, buffer, buffer.count, 0)
+        _ = recv(peer, &buffer, buffer.count, Int32(MSG_WAITALL))
+      }
+    }
+  }
+
+  private static func loopback(port: UInt16) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return address
+  }
+}

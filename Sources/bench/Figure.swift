@@ -1,0 +1,108 @@
+import Foundation
+
+/// One line of the result: ours beside theirs.
+struct Figure: Encodable {
+  let what: String
+  /// In `unit`.
+  let ours: Double
+  /// What is put beside it, in the same unit; nil where the aim stands alone.
+  var theirs: Double?
+  let unit: String
+  let aim: Aim
+
+  /// At most so much.
+  enum Aim {
+    case ratio(Double)
+    case value(Double)
+  }
+
+  var ratio: Double? { theirs.map { ours / $0 } }
+
+  var isMet: Bool {
+    switch aim {
+    case .ratio(let most): ratio.map { $0 <= most } ?? false
+    case .value(let most): ours <= most
+    }
+  }
+
+  private enum CodingKeys: String, CodingKey { case what, ours, theirs, unit, ratio, aim, aimOf, ok }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(what, forKey: .what)
+    try container.encode(ours, forKey: .ours)
+    try container.encode(theirs, forKey: .theirs)
+    try container.encode(unit, forKey: .unit)
+    try container.encode(ratio, forKey: .ratio)
+    switch aim {
+    case .ratio(let most):
+      try container.encode(most, forKey: .aim)
+      try container.encode("ratio", forKey: .aimOf)
+    case .value(let most):
+      try container.encode(most, forKey: .aim)
+      try container.encode("ours", forKey: .aimOf)
+    }
+    try container.encode(isMet, forKey: .ok)
+  }
+}
+
+/// Prints figures as they come, or all at the end as JSON.
+struct FigurePrinter {
+  let json: Bool
+  private var figures: [Figure] = []
+
+  init(json: Bool) {
+    self.json = json
+    if !json { line("what", "ours", "theirs", "ratio", "aim", "") }
+  }
+
+  mutating func add(_ new: [Figure]) {
+    figures += new
+    if json { return }
+    for figure in new {
+      let aim =
+        switch figure.aim {
+        case .ratio(let most): "<= \(Self.number(most)) x"
+        case .value(let most): "<= \(Self.number(most)) \(figure.unit)"
+        }
+      line(
+        figure.what, "\(Self.number(figure.ours)) \(figure.unit)",
+        figure.theirs.map { "\(Self.number($0)) \(figure.unit)" } ?? "-",
+        figure.ratio.map { "\(Self.number($0)) x" } ?? "-", aim, figure.isMet ? "ok" : "short")
+    }
+  }
+
+  func finish() {
+    guard json else { return }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    if let data = try? encoder.encode(figures) { print(String(decoding: data, as: UTF8.self)) }
+  }
+
+  private func line(_ what: String, _ columns: String...) {
+    let widths = [14, 14, 10, 14, 5]
+    let padded = zip(columns, widths).map { text, width in
+      String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+    Machine.say(what.padding(toLength: 66, withPad: " ", startingAt: 0) + padded.joined(separator: " "))
+  }
+
+  private static func number(_ value: Double) -> String {
+    switch abs(value) {
+    case 100...: String(format: "%.0f", value)
+    case 10..<100: String(format: "%.1f", value)
+    case 1..<10: String(format: "%.2f", value)
+    default: String(format: "%.3g", value)
+    }
+  }
+}
+
+extension [Double] {
+  /// The value below which that part of them lies.
+  func quantile(_ part: Double) -> Double {
+    let sorted = sorted()
+    return sorted.isEmpty ? .nan : sorted[Swift.min(sorted.count - 1, Int(Double(sorted.count) * part))]
+  }
+
+  var median: Double { quantile(0.5) }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+
+/// From a commit on one node, by a program of its own, until a reader of the other's file sees it, on an idle mesh.
+struct Latency {
+  let workshop: Workshop
+  let commits: Int
+  /// Between two looks at the other file, in microseconds: a reader that never rests would take a core from the nodes.
+  private static let look: UInt32 = 50
+  /// Between two commits, so that each meets an idle mesh, in microseconds.
+  private static let rest: ClosedRange<UInt32> = 10_000...30_000
+  private static let patience = 30.0
+
+  func measure() throws -> [Figure] {
+    let roundTrips = try Echo.roundTrips(workshop, count: commits)
+    let pair = try workshop.pair()
+    defer { pair.stop() }
+    let python = try workshop.start(["python3", "-c", Self.pythonWriter, pair.a.path])
+    let c = try workshop.startSelf("write", pair.a.path)
+    return try [("Python", python), ("C", c)].flatMap { name, writer in
+      guard writer.line() == "ready" else { throw Trouble("the writer in \(name) does not start") }
+      let times = try commits(writer, pair.b)
+      _ = writer.finish()
+      return [("p50", 0.5, 5.0), ("p99", 0.99, 20.0)].map { quantile, part, aim in
+        Figure(
+          what: "commit on A (\(name)) to visible on B, \(quantile) / loopback round trip",
+          ours: times.quantile(part) * 1e3, theirs: roundTrips.quantile(part) * 1e3, unit: "ms", aim: .value(aim))
+      }
+    }
+  }
+
+  /// Has the writer commit one row after the other; the seconds until each was seen.
+  private func commits(_ writer: Program, _ node: Node) throws -> [Double] {
+    let database = try node.open()
+    let version = try Prepared(database, "PRAGMA data_version")
+    let count = try Prepared(database, "SELECT count(*) FROM items WHERE id = ?")
+    return try (0..<commits).map { _ in
+      usleep(.random(in: Self.rest))
+      let key = UUID().uuidString
+      count.bind(key, at: 1)
+      var seen = try version.integer()
+      try writer.send(key)
+      let deadline = Machine.seconds() + Self.patience
+      while true {
+        let now = try version.integer()
+        if now != seen, try count.integer() == 1 { break }
+        seen = now
+        guard Machine.seconds() < deadline else { throw Trouble("a commit does not arrive") }
+        usleep(Self.look)
+      }
+      let arrived = Machine.seconds()
+      guard let line = writer.line(), let nanoseconds = Double(line) else { throw Trouble("the writer failed") }
+      return arrived - nanoseconds / 1e9
+    }
+  }
+
+  private static let pythonWriter = """
+    import sqlite3, sys, time
+    connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        connection.execute("INSERT INTO items (id, name) VALUES (?, 'new')", (line.strip(),))
+        print(time.clock_gettime_ns(time.CLOCK_MONOTONIC), flush=True)
+    """
+}
+
+/// The writer that uses SQLite's C interface: inserts a row for each line with a key, and prints when it was committed.
+struct Writer: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "write", shouldDisplay: false)
+
+  @Argument var path: String
+
+  func run() throws {
+    let database = try Database(path)
+    let insert = try Prepared(database, "INSERT INTO items (id, name) VALUES (?, 'new')")
+    Machine.say("ready")
+    while let key = readLine() {
+      insert.bind(key, at: 1)
+      try insert.execute()
+      Machine.say("\(Machine.nanoseconds())")
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import Foundation
+
+/// What the benchmark asks the operating system.
+enum Machine {
+  /// Seconds of the clock that all processes share and nobody sets.
+  static func seconds() -> Double { Double(nanoseconds()) / 1e9 }
+
+  static func nanoseconds() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+  }
+
+  static func time(_ body: () throws -> Void) rethrows -> Double {
+    let start = seconds()
+    try body()
+    return seconds() - start
+  }
+
+  /// Writes a line at once: whoever reads it waits for it.
+  static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+
+  /// A program built beside this one.
+  static func siblingProgram(_ name: String) -> String {
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+    return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(name).path
+  }
+
+  /// Memory in use, in MiB.
+  static func residentMemory(_ process: Int32) throws -> Double {
+    let text = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+    let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    guard let word = line?.split(whereSeparator: \.isWhitespace).dropFirst().first, let kilobytes = Double(word) else {
+      throw Trouble("/proc/\(process)/status has no VmRSS")
+    }
+    return kilobytes / 1024
+  }
+
+  /// Seconds of processor time since the process began.
+  static func processorTime(_ process: Int32) throws -> Double {
+    let text = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+    // The name in parentheses may hold anything; user and system time are the 12th and 13th after it.
+    let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+    guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
+      throw Trouble("/proc/\(process)/stat is not as expected")
+    }
+    return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+}
+
+/// Why nothing can be measured.
+struct Trouble: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+/// New rows, committed on one node until they are in the other's table, beside a plain insert of the same rows.
+struct Replication {
+  let workshop: Workshop
+  let rows: Int
+  let rounds: Int
+
+  func measure() throws -> [Figure] {
+    let items = Items(rows)
+    var plain: [Double] = []
+    var replicated: [Double] = []
+    for _ in 0..<rounds {
+      let database = try workshop.plainDatabase()
+      plain.append(try Machine.time { try items.insertAll(database) })
+      let pair = try workshop.pair()
+      let arrival = try Arrival(pair.b, rows: rows)
+      try items.insertAll(try pair.a.open())
+      replicated.append(try Machine.time { try arrival.wait() })
+      pair.stop()
+    }
+    return [
+      Figure(
+        what: "replicate \(rows) rows, commit on A to commit on B / plain insert", ours: replicated.median * 1e3,
+        theirs: plain.median * 1e3, unit: "ms", aim: .ratio(4))
+    ]
+  }
+}
+
+/// Tells when a node's table has so many rows.
+struct Arrival {
+  private let database: Database
+  private let last: Prepared
+  private let rows: Int
+  private static let patience = 600.0
+
+  init(_ node: Node, rows: Int) throws {
+    database = try node.open()
+    // The number of rows, as long as rows only come, and found without counting them.
+    last = try Prepared(database, "SELECT max(rowid) FROM items")
+    self.rows = rows
+  }
+
+  func wait() throws {
+    let deadline = Machine.seconds() + Self.patience
+    while try last.integer() ?? 0 < rows {
+      guard Machine.seconds() < deadline else { throw Trouble("the rows do not arrive") }
+      usleep(1_000)
+    }
+    let count = try database.integer("SELECT count(*) FROM items")
+    guard count == rows else { throw Trouble("\(count) rows arrived of \(rows)") }
+  }
+}

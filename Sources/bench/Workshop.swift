@@ -1,0 +1,133 @@
+import Foundation
+
+/// A temporary directory, and the processes that were started in it: all gone when it is closed.
+final class Workshop {
+  let directory: String
+  let mesh: String
+  private var programs: [Program] = []
+  private var files = 0
+
+  init(mesh: String) throws {
+    guard FileManager.default.isExecutableFile(atPath: mesh) else {
+      throw Trouble("\(mesh) is not there; build it with: swift build -c release --product mesh")
+    }
+    self.mesh = mesh
+    directory = NSTemporaryDirectory() + "mesh-bench-\(UInt32.random(in: 0 ... .max))"
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+  }
+
+  func close() {
+    for program in programs { program.stop() }
+    try? FileManager.default.removeItem(atPath: directory)
+  }
+
+  /// A path that nothing has yet.
+  func newPath(_ name: String) -> String {
+    files += 1
+    return "\(directory)/\(files)-\(name)"
+  }
+
+  func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Program {
+    let program = try Program(arguments, environment: environment, errors: newPath("errors"))
+    programs.append(program)
+    return program
+  }
+
+  /// Starts this program itself in another role.
+  func startSelf(_ arguments: String...) throws -> Program {
+    try start([Machine.siblingProgram("bench")] + arguments)
+  }
+
+  /// Runs a verb of `mesh`; returns the last line that it prints.
+  @discardableResult
+  func verb(_ home: String, _ arguments: String...) throws -> String {
+    let (last, code) = try start([mesh] + arguments, environment: ["MESH_HOME": home]).finish()
+    guard code == 0 else { throw Trouble("mesh \(arguments.joined(separator: " ")) exited with \(code)") }
+    return last
+  }
+
+  /// An empty database with the table of `Items`.
+  func plainDatabase() throws -> Database {
+    let database = try Database(newPath("plain.db"))
+    try database.run(Items.schema)
+    return database
+  }
+
+  /// The same, captured; no daemon.
+  func capturedDatabase() throws -> Node {
+    let node = Node(workshop: self, home: newPath("home"), path: newPath("data.db"))
+    let database = try Database(node.path)
+    try database.run(Items.schema)
+    try verb(node.home, "init", "--database", node.path, "--account", "bench", "--device", "a")
+    try verb(node.home, "track", "items")
+    return node
+  }
+
+  /// Two daemons of one account that are connected, and the second has the first's table.
+  func pair() throws -> Pair {
+    let a = try capturedDatabase()
+    try a.serve()
+    let link = try verb(a.home, "device", "invite")
+    let b = Node(workshop: self, home: newPath("home"), path: newPath("data.db"))
+    try verb(b.home, "init", "--database", b.path, "--device", "b", "--link", link, "--adopt-schema")
+    try b.serve()
+    let pair = Pair(a: a, b: b)
+    try pair.wait()
+    return pair
+  }
+}
+
+/// A home and its database.
+final class Node {
+  private unowned let workshop: Workshop
+  let home: String
+  let path: String
+  private(set) var daemon: Program?
+  /// The exit code of verbs that need a daemon and find none.
+  private static let notAccepting: Int32 = 3
+
+  init(workshop: Workshop, home: String, path: String) {
+    self.workshop = workshop
+    self.home = home
+    self.path = path
+  }
+
+  func open() throws -> Database { try Database(path) }
+
+  func serve() throws {
+    daemon = try workshop.start(
+      [workshop.mesh, "serve", "--listen", "127.0.0.1:0"], environment: ["MESH_HOME": home])
+    let deadline = Machine.seconds() + 30
+    while true {
+      let (_, code) = try workshop.start([workshop.mesh, "peers"], environment: ["MESH_HOME": home]).finish()
+      if code != Self.notAccepting { return }
+      guard Machine.seconds() < deadline else { throw Trouble("mesh serve does not accept") }
+      usleep(50_000)
+    }
+  }
+
+  /// Until nothing is pending and every member that is connected has all.
+  func wait() throws { try workshop.verb(home, "wait", "--timeout", "10m") }
+
+  func stop() { daemon?.stop() }
+}
+
+struct Pair {
+  let a: Node
+  let b: Node
+
+  /// Until they are connected and equal.
+  func wait() throws {
+    let deadline = Machine.seconds() + 60
+    while true {
+      do { return try a.wait() } catch { guard Machine.seconds() < deadline else { throw error } }
+      usleep(100_000)
+    }
+  }
+
+  func stop() {
+    a.stop()
+    b.stop()
+  }
+}

@@ -12,10 +12,10 @@ public struct NodeOpener: NodeOpening {
   public func initialize(
     _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void
   ) async throws -> InitReport {
+    // Before anything is made: a link that was mistyped leaves no file behind.
+    let link = try options.link.map { text in try DeviceLink(text: text) }
     let creation = try NodeCreation(options: options, home: home)
-    if let text = options.link {
-      return try await creation.join(try DeviceLink(text: text), progress: progress)
-    }
+    if let link { return try await creation.join(link, progress: progress) }
     return try await creation.createAccount()
   }
 

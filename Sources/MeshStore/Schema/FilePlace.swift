@@ -10,7 +10,8 @@ struct FilePlace {
     var status = stat()
     if stat(path, &status) == 0 {
       guard status.st_mode & S_IFMT == S_IFREG else {
-        throw StoreError(.cannotOpen, "\(path) is not a file; name the database file itself")
+        let kind = status.st_mode & S_IFMT == S_IFDIR ? "a directory" : "not a file"
+        throw StoreError(.cannotOpen, "\(path) is \(kind); name the database file itself")
       }
       try requireWritable(path)
       return

@@ -131,7 +131,9 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
-    .testTarget(name: "ProcessTests", dependencies: ["MeshCore", "MeshNode"], swiftSettings: strict),
+    .testTarget(
+      name: "ProcessTests", dependencies: ["MeshCore", "MeshNode", .product(name: "GRDB", package: "GRDB.swift")],
+      swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

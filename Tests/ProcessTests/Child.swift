@@ -10,49 +10,68 @@ struct Finished: Sendable {
 }
 
 /// A process that was started, with its output in files, so that no pipe ever fills up.
+///
+/// Started by `posix_spawn`: Foundation's `Process` on Linux is now and then a bad memory access where several start at once.
 final class Child: Sendable {
   let pid: Int32
   private let logs: String
-  private let end: End
+  /// Set once, when the process has ended and was waited for.
+  private let status = Mutex<Int32?>(nil)
 
-  init(arguments: [String], input: String, environment: [String: String], logs: String) throws {
+  /// - Parameter executable: The built `mesh` if nil.
+  init(
+    executable: String? = nil, arguments: [String], input: String, environment: [String: String], logs: String
+  ) throws {
     self.logs = logs
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: try Self.binary())
-    process.arguments = arguments
-    process.environment = environment
+    let executable = try executable ?? Self.binary()
     try Data(input.utf8).write(to: URL(fileURLWithPath: "\(logs).in"))
-    process.standardInput = FileHandle(forReadingAtPath: "\(logs).in")
-    process.standardOutput = try Self.file("\(logs).out")
-    process.standardError = try Self.file("\(logs).err")
-    let end = End()
-    process.terminationHandler = { process in
-      let status = process.terminationStatus
-      end.status.withLock { $0 = process.terminationReason == .exit ? status : -status }
-    }
-    try process.run()
-    pid = process.processIdentifier
-    self.end = end
+    pid = try Self.spawn([executable] + arguments, environment.map { "\($0)=\($1)" }, logs: logs)
   }
 
-  /// Apart from the child, because the process may end before `init` does.
-  private final class End: Sendable {
-    /// Set once, when the process has ended.
-    let status = Mutex<Int32?>(nil)
+  private static func spawn(_ arguments: [String], _ environment: [String], logs: String) throws -> Int32 {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "\(logs).in", O_RDONLY, 0)
+    for (descriptor, suffix) in [(STDOUT_FILENO, "out"), (STDERR_FILENO, "err")] {
+      posix_spawn_file_actions_addopen(&actions, descriptor, "\(logs).\(suffix)", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // The threads of this process block the signals that a daemon waits for.
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    var argv = arguments.map { strdup($0) } + [nil]
+    var envp = environment.map { strdup($0) } + [nil]
+    defer { (argv + envp).forEach { free($0) } }
+    var pid: pid_t = 0
+    let error = posix_spawn(&pid, arguments[0], &actions, &attributes, &argv, &envp)
+    guard error == 0 else { throw Unexpected("\(arguments[0]) does not start: \(String(cString: strerror(error)))") }
+    return pid
   }
 
-  private static func file(_ path: String) throws -> FileHandle {
-    guard FileManager.default.createFile(atPath: path, contents: nil), let handle = FileHandle(forWritingAtPath: path)
-    else {
-      throw Unexpected("cannot write \(path)")
+  private var ended: Int32? {
+    status.withLock { status in
+      var word: Int32 = 0
+      if status == nil, waitpid(pid, &word, WNOHANG) == pid {
+        let signal = word & 0x7f
+        status = signal == 0 ? word >> 8 & 0xff : -signal
+      }
+      return status
     }
-    return handle
   }
 
   /// Nil while the process runs.
   var result: Finished? {
-    end.status.withLock { $0 }.map { Finished(status: $0, stdout: text("out"), stderr: text("err")) }
+    ended.map { Finished(status: $0, stdout: output, stderr: log) }
   }
+
+  /// What it has said so far.
+  var output: String { text("out") }
+  var log: String { text("err") }
 
   private func text(_ suffix: String) -> String {
     String(decoding: FileManager.default.contents(atPath: "\(logs).\(suffix)") ?? Data(), as: UTF8.self)
@@ -61,10 +80,10 @@ final class Child: Sendable {
   /// Waits for the end; a process that is late is killed, and what it had said is in the error.
   func finished(within limit: Duration) async throws -> Finished {
     do {
-      try await eventually("the process ends", within: limit) { result != nil }
+      try await eventually("the process ends", within: limit) { ended != nil }
     } catch {
       await kill()
-      throw Unexpected("\(error); it said: \(text("out")) \(text("err"))")
+      throw Unexpected("\(error); it said: \(output) \(log)")
     }
     guard let result else { throw Unexpected("no result") }
     return result
@@ -73,7 +92,7 @@ final class Child: Sendable {
   /// As a crash: no handler runs. Returns once the process is gone.
   func kill() async {
     send(SIGKILL)
-    try? await eventually("the process is gone") { result != nil }
+    try? await eventually("the process is gone") { ended != nil }
   }
 
   /// Asks it to stop in good order, and waits.
@@ -83,7 +102,7 @@ final class Child: Sendable {
   }
 
   func send(_ signal: Int32) {
-    if result == nil { Foundation.kill(pid, signal) }
+    if ended == nil { Foundation.kill(pid, signal) }
   }
 
   /// Beside the test bundle, else where a build of this package puts it.

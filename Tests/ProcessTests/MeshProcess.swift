@@ -47,7 +47,9 @@ struct MeshProcess: Sendable {
   }
 
   /// Starts `mesh` without waiting for it.
-  func start(_ arguments: [String], input: String = "", environment: [String: String] = [:]) async throws -> Child {
+  func start(
+    _ arguments: [String], executable: String? = nil, input: String = "", environment: [String: String] = [:]
+  ) async throws -> Child {
     var variables = ["MESH_HOME": home, "HOME": directory, "PATH": "/usr/bin:/bin"]
     // What finds the Swift libraries, and what a sanitizer or coverage run is told.
     for name in ["LD_LIBRARY_PATH", "LLVM_PROFILE_FILE", "TSAN_OPTIONS"] {
@@ -55,7 +57,8 @@ struct MeshProcess: Sendable {
     }
     variables.merge(environment) { $1 }
     let child = try Child(
-      arguments: arguments, input: input, environment: variables, logs: "\(directory)/\(await children.nextName())")
+      executable: executable, arguments: arguments, input: input, environment: variables,
+      logs: "\(directory)/\(await children.nextName())")
     await children.add(child)
     return child
   }

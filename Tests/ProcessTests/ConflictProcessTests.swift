@@ -1,0 +1,77 @@
+import MeshNode
+import Testing
+
+extension Daemons {
+  @Suite struct ConflictTests {
+    /// Both sides have note n1 and are apart; `here` and `there` are run; then they meet again.
+    private func apart(
+      _ here: String, _ there: String, _ body: (MeshProcess, MeshProcess) async throws -> Void
+    ) async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        try await tower.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1)")
+        try await tower.settled(with: "laptop")
+        #expect(try await daemons.laptop.terminate().status == 0)
+        try await tower.sqlite(here)
+        try await eventually("the tower has flushed") { try await tower.status().pending == 0 }
+        try await laptop.sqlite(there)
+        _ = try await laptop.serve()
+        try await laptop.settled(with: "tower")
+        #expect(try await tower.rows() == laptop.rows())
+        try await body(tower, laptop)
+      }
+    }
+
+    @Test func theSameColumnWrittenOnBothSidesHasOneWinnerAndTheLosersValueIsListed() async throws {
+      try await apart(
+        "UPDATE notes SET text = 'oat milk' WHERE id = 'n1'", "UPDATE notes SET text = 'soy milk' WHERE id = 'n1'"
+      ) { tower, laptop in
+        let here = try await tower.report(ConflictsReport.self, "conflicts").conflicts
+        let there = try await laptop.report(ConflictsReport.self, "conflicts").conflicts
+        for conflict in [here, there].flatMap({ $0 }) {
+          #expect(conflict.table == "notes" && conflict.key == .text("n1") && conflict.column == "text")
+          #expect(conflict.winner.value == .text("soy milk") && conflict.winner.deviceName == "laptop")
+          #expect(conflict.loser.value == .text("oat milk") && conflict.loser.deviceName == "tower")
+        }
+        #expect(here.count == 1 && there.count == 1)
+        #expect(try await tower.sqlite("SELECT text FROM notes") == "soy milk\n")
+      }
+    }
+
+    @Test func differentColumnsOfOneRowAreBothKeptWithoutAConflict() async throws {
+      try await apart(
+        "UPDATE notes SET text = 'oat milk' WHERE id = 'n1'", "UPDATE notes SET stars = 5 WHERE id = 'n1'"
+      ) { (tower, laptop) async throws in
+        #expect(try await tower.rows() == "notes|'n1'|'oat milk'|5\n")
+        #expect(try await tower.run("conflicts").stdout == "No conflicts.\n")
+        #expect(try await laptop.run("conflicts").stdout == "No conflicts.\n")
+      }
+    }
+
+    @Test func aDeleteBeatsAnEditAndTheEditIsListed() async throws {
+      try await apart(
+        "DELETE FROM notes WHERE id = 'n1'", "UPDATE notes SET text = 'soy milk' WHERE id = 'n1'"
+      ) { tower, laptop in
+        #expect(try await tower.rows().isEmpty)
+        for node in [tower, laptop] {
+          let conflicts = try await node.report(ConflictsReport.self, "conflicts").conflicts
+          #expect(conflicts.map(\.loser.value) == [.text("soy milk")])
+          #expect(conflicts.map(\.winner.deviceName) == ["tower"])
+        }
+      }
+    }
+
+    @Test func aChildAddedWhileItsParentIsDeletedIsHeldAndComesBackWithIt() async throws {
+      try await apart(
+        "DELETE FROM notes WHERE id = 'n1'", "INSERT INTO tags VALUES ('t1', 'n1', 'food')"
+      ) { tower, laptop in
+        #expect(try await tower.rows().isEmpty)
+        #expect(try await tower.status().held == ["parent-deleted": 1])
+        #expect(try await laptop.status().held == ["parent-deleted": 1])
+        try await laptop.sqlite("INSERT INTO notes VALUES ('n1', 'milk again', 2)")
+        try await laptop.settled(with: "tower")
+        #expect(try await tower.rows() == "notes|'n1'|'milk again'|2\ntags|'t1'|'n1'|'food'\n")
+        #expect(try await laptop.rows() == tower.rows())
+      }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import MeshNode
+import Testing
+
+extension Daemons {
+  @Suite struct LinkRefusalTests {
+    private func join(_ mesh: MeshProcess, _ link: String) async throws -> Finished {
+      try await mesh.run("init", "--database", mesh.database, "--link", "-", "--device", "new", input: link + "\n")
+    }
+
+    @Test func aLinkLetsInOneDevice() async throws {
+      try await MeshProcess.scope(nodes: 3) { nodes in
+        _ = try await nodes[0].found()
+        let link = try await nodes[0].invite()
+        #expect(try await join(nodes[1], link).status == 0)
+        let second = try await join(nodes[2], link)
+        #expect(second.status == ExitStatus.refused.rawValue)
+        #expect(second.stderr.contains("used already"))
+        #expect(try await join(nodes[2], try await nodes[0].invite()).status == 0)
+        #expect(try await nodes[0].report(DevicesReport.self, "device", "list").devices.count == 3)
+      }
+    }
+
+    @Test func aLinkThatHasExpiredIsRefused() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        _ = try await nodes[0].found()
+        let link = try await nodes[0].report(InviteReport.self, "device", "invite", "--expires", "1s")
+        // The report has whole seconds.
+        try await eventually("the link expires") { Date() > link.expires.addingTimeInterval(1) }
+        let late = try await join(nodes[1], link.link)
+        #expect(late.status == ExitStatus.refused.rawValue)
+        #expect(late.stderr.contains("expired"))
+      }
+    }
+
+    @Test func whatIsNoLinkIsRefusedInItsOwnWordsAndLeavesNothing() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        _ = try await nodes[0].found()
+        let link = try await nodes[0].invite()
+        let middle = link.index(link.startIndex, offsetBy: link.count / 2)
+        let mistyped = link[..<middle] + (link[middle] == "a" ? "b" : "a") + link[link.index(after: middle)...]
+        let device = try await nodes[0].status().device
+        let wrong = [
+          ("hello", "is not a link"), (String(mistyped), "damaged"), (String(link.dropLast()), "damaged"),
+          (device, "not a link for a device"), ("mesh-device-", "damaged"),
+        ]
+        for (text, reason) in wrong {
+          let finished = try await join(nodes[1], text)
+          #expect(finished.status == ExitStatus.refused.rawValue)
+          #expect(finished.stderr.contains(reason))
+          #expect(!FileManager.default.fileExists(atPath: nodes[1].database))
+        }
+        #expect(try await join(nodes[1], "  \(link.uppercased())  ").status == 0)
+      }
+    }
+
+    @Test func aLinkWhoseNodeIsGoneSaysWhichAddressesWereTried() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        let daemon = try await nodes[0].found()
+        let address = try await nodes[0].address()
+        let link = try await nodes[0].invite()
+        await daemon.kill()
+        let finished = try await join(nodes[1], link)
+        #expect(finished.status == ExitStatus.refused.rawValue)
+        #expect(finished.stderr.contains(address))
+        _ = try await nodes[0].serve("--listen", address)
+        #expect(try await join(nodes[1], link).status == 0)
+      }
+    }
+  }
+}

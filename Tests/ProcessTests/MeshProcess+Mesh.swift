@@ -1,0 +1,84 @@
+import Foundation
+import MeshNode
+import Testing
+
+/// Nodes that become a mesh.
+extension MeshProcess {
+  /// Runs a verb that must succeed.
+  @discardableResult
+  func done(_ arguments: String..., input: String = "") async throws -> Finished {
+    let finished = try await run(arguments, input: input)
+    guard finished.status == 0 else { throw Unexpected("mesh \(arguments.joined(separator: " ")): \(finished)") }
+    return finished
+  }
+
+  /// A new account on this node, with the two tables of `schema`, its daemon running.
+  func found(device: String = "tower") async throws -> Child {
+    try await sqlite(Self.schema)
+    try await done("init", "--database", database, "--account", "alice", "--device", device)
+    try await done("track", "notes", "tags")
+    return try await serve()
+  }
+
+  /// The last line that `mesh device invite` prints.
+  func invite(_ arguments: String...) async throws -> String {
+    let finished = try await run(["device", "invite"] + arguments)
+    guard finished.status == 0, let link = finished.stdout.split(separator: "\n").last else {
+      throw Unexpected("mesh device invite: \(finished)")
+    }
+    return String(link)
+  }
+
+  /// Joins by a link of `host`'s daemon, with its tables; no daemon runs here yet.
+  func join(_ host: MeshProcess, device: String) async throws {
+    try await done(
+      "init", "--database", database, "--link", "-", "--adopt-schema", "--device", device,
+      input: try await host.invite() + "\n")
+  }
+
+  /// The daemon's address.
+  func address() async throws -> String {
+    guard let listen = try await status().listen else { throw Unexpected("the daemon does not listen") }
+    return listen
+  }
+
+  /// Makes `peers` the configured addresses to dial.
+  func configure(peers: [String]) throws {
+    let path = "\(home)/config.toml"
+    let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
+      line.hasPrefix("peers") ? "peers = [\(peers.map { "\"\($0)\"" }.joined(separator: ", "))]" : String(line)
+    }
+    let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    try handle.truncate(atOffset: 0)
+    try handle.write(contentsOf: Data((lines.joined(separator: "\n") + "\n").utf8))
+    try handle.close()
+  }
+
+  func isConnected(to device: String) async throws -> Bool {
+    try await status().peers.contains { $0.name == device && $0.connected }
+  }
+
+  func connected(to device: String) async throws {
+    try await eventually("\(device) is connected") { try await isConnected(to: device) }
+  }
+
+  /// Connected, nothing under way, digests equal.
+  func settled(with device: String) async throws {
+    try await connected(to: device)
+    try await done("wait")
+    try await done("verify")
+  }
+
+  /// Two nodes with an account and its tables, linked, their daemons running: the device `tower` and the device `laptop`.
+  static func pair(
+    _ body: (_ tower: MeshProcess, _ laptop: MeshProcess, _ daemons: (tower: Child, laptop: Child)) async throws -> Void
+  ) async throws {
+    try await scope(nodes: 2) { nodes in
+      let tower = try await nodes[0].found()
+      try await nodes[1].join(nodes[0], device: "laptop")
+      let laptop = try await nodes[1].serve()
+      try await nodes[1].connected(to: "tower")
+      try await body(nodes[0], nodes[1], (tower, laptop))
+    }
+  }
+}

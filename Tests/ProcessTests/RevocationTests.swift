@@ -1,0 +1,88 @@
+import MeshNode
+import Testing
+
+extension Daemons {
+  @Suite struct RevocationTests {
+    /// The tower made the account; the laptop and the phone are connected to it.
+    private func three(
+      _ body: (_ tower: MeshProcess, _ laptop: MeshProcess, _ phone: MeshProcess, _ lost: Child) async throws -> Void
+    ) async throws {
+      try await MeshProcess.scope(nodes: 3) { nodes in
+        _ = try await nodes[0].found()
+        try await nodes[1].join(nodes[0], device: "laptop")
+        try await nodes[2].join(nodes[0], device: "phone")
+        _ = try await nodes[1].serve()
+        let lost = try await nodes[2].serve()
+        try await nodes[2].sqlite("INSERT INTO notes VALUES ('early', 'before', 0)")
+        try await nodes[2].settled(with: "tower")
+        try await nodes[0].settled(with: "laptop")
+        try await body(nodes[0], nodes[1], nodes[2], lost)
+      }
+    }
+
+    private func isToldOfItsRevocation(_ mesh: MeshProcess) async throws -> Bool {
+      try await mesh.status().alarms.contains { $0.contains("revoked this device") }
+    }
+
+    @Test func aRevokedDeviceIsOutAtOnceAndTheOthersGoOn() async throws {
+      try await three { tower, laptop, phone, lost in
+        try await tower.done("device", "revoke", "phone")
+        #expect(try await !tower.isConnected(to: "phone"))
+        try await eventually("the phone knows") { try await isToldOfItsRevocation(phone) }
+        try await phone.sqlite("INSERT INTO notes VALUES ('late', 'after', 0)")
+        try await tower.sqlite("INSERT INTO notes VALUES ('secret', 'not for the phone', 0)")
+        try await laptop.sqlite("INSERT INTO notes VALUES ('answer', 'from the laptop', 0)")
+        try await tower.settled(with: "laptop")
+        await lost.kill()
+        _ = try await phone.serve("--peer", try await laptop.address())
+        try await eventually("the laptop refuses the phone") {
+          try await phone.status().peers.allSatisfy { !$0.connected && $0.lastError != nil }
+        }
+        try await tower.settled(with: "laptop")
+        #expect(try await tower.sqlite("SELECT id FROM notes ORDER BY id") == "answer\nearly\nsecret\n")
+        #expect(try await laptop.rows() == tower.rows())
+        #expect(try await phone.sqlite("SELECT id FROM notes ORDER BY id") == "early\nlate\n")
+        #expect(try await phone.status().pending == 1)
+      }
+    }
+
+    @Test func whatARevokedDeviceWroteWhileItWasAwayIsRefusedEverywhere() async throws {
+      try await three { tower, laptop, phone, lost in
+        // Signed and not sent: the phone can't reach anybody.
+        #expect(try await lost.terminate().status == 0)
+        try phone.configure(peers: [])
+        let alone = try await phone.serve()
+        try await phone.sqlite("INSERT INTO notes VALUES ('late', 'after', 0)")
+        try await eventually("it is signed") { try await phone.status().pending == 0 }
+        #expect(try await alone.terminate().status == 0)
+        try await tower.done("device", "revoke", "phone")
+        try await tower.settled(with: "laptop")
+        try phone.configure(peers: [try await tower.address(), try await laptop.address()])
+        _ = try await phone.serve()
+        try await eventually("the phone knows") { try await isToldOfItsRevocation(phone) }
+        try await tower.sqlite("INSERT INTO notes VALUES ('later', 'still', 0)")
+        try await tower.settled(with: "laptop")
+        #expect(try await tower.sqlite("SELECT id FROM notes ORDER BY id") == "early\nlater\n")
+        #expect(try await laptop.rows() == tower.rows())
+      }
+    }
+
+    @Test func onlyTheMachineWithTheAccountsKeyInvitesAndRevokes() async throws {
+      try await MeshProcess.pair { _, laptop, _ in
+        for verb in [["device", "invite"], ["device", "revoke", "tower"]] {
+          let finished = try await laptop.run(verb)
+          #expect(finished.status == ExitStatus.refused.rawValue)
+          #expect(finished.stderr.contains("“tower”"))
+        }
+      }
+    }
+
+    @Test func unknownDevicesAndThisOneAreNotRevoked() async throws {
+      try await MeshProcess.pair { (tower, laptop, _) async throws in
+        #expect(try await tower.run("device", "revoke", "nobody").status == ExitStatus.refused.rawValue)
+        #expect(try await tower.run("device", "revoke", "tower").status == ExitStatus.refused.rawValue)
+        #expect(try await tower.isConnected(to: "laptop"))
+      }
+    }
+  }
+}

@@ -36,6 +36,8 @@ public struct Conversation: Sendable {
   /// Silence after which a ping is sent, and after which the peer is given up, in milliseconds.
   public static let pingAfter: Int64 = 15_000
   public static let silenceLimit: Int64 = 45_000
+  /// A session ends after a day and is dialled anew, so that no key of a session lives long.
+  public static let sessionLimit: Int64 = 24 * 60 * 60 * 1_000
   /// A hello must have come within this time.
   public static let helloLimit: Int64 = 10_000
   /// How long an announced change set may be missing before it is asked for, in milliseconds: longer than the tree takes.
@@ -167,6 +169,7 @@ public struct Conversation: Sendable {
       return now - opened > Self.helloLimit ? [.end(.stalled, "no hello in time")] : []
     }
     if now - lastHeard > Self.silenceLimit { return [.end(.stalled, "nothing was heard for too long")] }
+    if now - opened > Self.sessionLimit { return [.end(.replaced, "sessions are renewed every day")] }
     var outputs: [Output] = []
     if now - max(lastHeard, lastPing) > Self.pingAfter {
       lastPing = now

@@ -252,7 +252,11 @@ extension Node: NodeControl {
   /// By its displayed id, or by its name where exactly one device has it.
   private func device(named text: String) throws -> DeviceID {
     let all = replica.account.certificates.values
-    if let certificate = all.first(where: { $0.device.description == text.lowercased() }) { return certificate.device }
+    let id = DeviceID.canonical(text)
+    if let certificate = all.first(where: { $0.device.description == id }) { return certificate.device }
+    if id.hasPrefix("\(DeviceKind.prefix)-"), let fault = DeviceID.fault(inDisplayed: id) {
+      throw Refusal(code: "device.mistyped", message: "\(printable(text)) is not a device's id: \(fault).")
+    }
     let named = all.filter { $0.request.name == text }
     if let only = named.first, named.count == 1 { return only.device }
     let why =

@@ -122,7 +122,9 @@ let package = Package(
     .testTarget(
       name: "MeshReplicationTests", dependencies: ["MeshCore", "MeshCrypto", "MeshReplication", "MeshTesting"],
       swiftSettings: strict),
-    .testTarget(name: "SimulationTests", dependencies: ["MeshCore", "MeshTesting"], swiftSettings: strict),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["MeshCore", "MeshCrypto", "MeshTesting", "simulate"], exclude: ["Seeds"],
+      swiftSettings: strict),
     .testTarget(
       name: "MeshNodeTests",
       dependencies: [

@@ -1,0 +1,163 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// Who is let in.
+@Suite struct AdmissionTests {
+  @Test func `two devices of one account exchange what they wrote`() throws {
+    let mesh = try TestMesh(2)
+    try mesh.write(0, "a", "first")
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    #expect(mesh.title(1, "a") == .text("first"))
+    try mesh.write(1, "a", "second")
+    #expect(mesh.title(0, "a") == .text("second"))
+    #expect(mesh.nodes[0].store.digest(try mesh.zone) == mesh.nodes[1].store.digest(try mesh.zone))
+  }
+
+  @Test func `a hello signed for another session is refused`() throws {
+    let mesh = try TestMesh(2)
+    let keys = mesh.account.devices[1]
+    let certificate = mesh.account.state.certificates[try mesh.account.device(1)]
+    let (_, earlier) = try mesh.open(0, peer: keys.sessionKey)
+    let (link, _) = try mesh.open(0, peer: keys.sessionKey)
+    try mesh.give(.hello(mesh.hello(keys, certificate, earlier, to: 0)), to: 0, link)
+    #expect(mesh.goodbye(0, link) == .protocolViolation)
+    #expect(mesh.nodes[0].replica.peerViews.isEmpty)
+  }
+
+  @Test func `a certificate shown by who has other session keys is refused`() throws {
+    let mesh = try TestMesh(3)
+    let certificate = mesh.account.state.certificates[try mesh.account.device(1)]
+    let (link, info) = try mesh.open(0, peer: mesh.account.devices[2].sessionKey)
+    try mesh.give(.hello(mesh.hello(mesh.account.devices[1], certificate, info, to: 0)), to: 0, link)
+    #expect(mesh.goodbye(0, link) == .notAdmitted)
+  }
+
+  @Test func `a device of another account is refused, and is told nothing of this one`() throws {
+    let mesh = try TestMesh(2)
+    let other = try TestAccount(devices: 1, seed: 77)
+    let keys = other.devices[0]
+    let (link, info) = try mesh.open(0, peer: keys.sessionKey)
+    try mesh.give(
+      .hello(mesh.hello(keys, other.state.certificates[try other.device(0)], info, to: 0)), to: 0, link)
+    #expect(mesh.goodbye(0, link) == .notAdmitted)
+    #expect(mesh.nodes[0].sent[link]?.count == 1, "nothing but the goodbye")
+  }
+
+  @Test func `a listener says nothing before it has accepted the dialler`() throws {
+    let mesh = try TestMesh(2)
+    let (link, _) = try mesh.open(0, peer: mesh.account.devices[1].sessionKey)
+    try mesh.wait(1_000)
+    #expect(mesh.nodes[0].sent[link] == nil)
+  }
+
+  @Test func `a stranger with neither certificate nor link is refused`() throws {
+    let mesh = try TestMesh(1)
+    let stranger = try TestAccount(devices: 1, seed: 78).devices[0]
+    let (link, info) = try mesh.open(0, peer: stranger.sessionKey)
+    var hello = mesh.hello(stranger, nil, info, to: 0)
+    hello.signature = []
+    try mesh.give(.hello(hello), to: 0, link)
+    #expect(mesh.goodbye(0, link) == .notAdmitted)
+    #expect(mesh.nodes[0].sent[link]?.count == 1)
+  }
+
+  @Test func `a silent peer is given up`() throws {
+    let mesh = try TestMesh(2)
+    let (link, _) = try mesh.open(0, peer: mesh.account.devices[1].sessionKey)
+    try mesh.wait(Conversation.helloLimit + 1)
+    #expect(mesh.goodbye(0, link) == .stalled)
+  }
+
+  @Test func `a revoked device is told, and refused`() throws {
+    let mesh = try TestMesh(2)
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    try mesh.nodes[0].replica.revoke(try mesh.account.device(1), now: mesh.now)
+    try mesh.pump()
+    #expect(mesh.nodes[1].replica.isRevoked, "it was told before its session closed")
+    #expect(mesh.nodes[0].replica.peerViews.isEmpty)
+    // Its own software would not dial again; another's might.
+    let link = try mesh.admit(1, to: 0)
+    #expect(mesh.goodbye(0, link) == .revoked)
+    #expect(mesh.nodes[0].replica.peerViews.isEmpty)
+  }
+
+  @Test(arguments: [
+    Message.zones([]), .ping(1), .credit(1),
+  ])
+  func `a message before the hello ends the session`(message: Message) throws {
+    let mesh = try TestMesh(2)
+    let (link, _) = try mesh.open(0, peer: mesh.account.devices[1].sessionKey)
+    try mesh.give(message, to: 0, link)
+    #expect(mesh.goodbye(0, link) == .protocolViolation)
+  }
+
+  @Test func `a second hello ends the session`() throws {
+    let mesh = try TestMesh(2)
+    let keys = mesh.account.devices[1]
+    let (link, info) = try mesh.open(0, peer: keys.sessionKey)
+    let hello = mesh.hello(keys, mesh.account.state.certificates[try mesh.account.device(1)], info, to: 0)
+    try mesh.give(.hello(hello), to: 0, link)
+    #expect(mesh.isOpen(0, link))
+    try mesh.give(.hello(hello), to: 0, link)
+    #expect(mesh.goodbye(0, link) == .protocolViolation)
+  }
+
+  @Test func `garbage ends its session and no other`() throws {
+    let mesh = try TestMesh(3)
+    let (_, good) = try mesh.connect(1, 0)
+    try mesh.pump()
+    var generator = SplitMix64(seed: 4)
+    for length in [0, 1, 2, 40, 300] {
+      let link = try mesh.admit(2, to: 0)
+      // A tag that is known, so that the message is not skipped as a later version's.
+      let bytes = length == 0 ? [] : [UInt8(5)] + (0..<length).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+      try mesh.give(bytes, to: 0, link)
+      #expect(mesh.goodbye(0, link) == .protocolViolation)
+    }
+    #expect(mesh.isOpen(0, good))
+    try mesh.write(0, "a", "still here")
+    #expect(mesh.title(1, "a") == .text("still here"))
+  }
+
+  @Test func `a message of a later version is skipped`() throws {
+    let mesh = try TestMesh(2)
+    let link = try mesh.admit(1, to: 0)
+    try mesh.give([250, 1, 2, 3], to: 0, link)
+    #expect(mesh.isOpen(0, link))
+  }
+
+  @Test(arguments: [false, true])
+  func `of two sessions dialled both ways one stays, the same at both ends`(crossed: Bool) throws {
+    let mesh = try TestMesh(2)
+    let first = try crossed ? mesh.connect(1, 0) : mesh.connect(0, 1)
+    let second = try crossed ? mesh.connect(0, 1) : mesh.connect(1, 0)
+    try mesh.pump()
+    #expect(mesh.nodes[0].replica.peerViews.count == 1)
+    #expect(mesh.nodes[1].replica.peerViews.count == 1)
+    let ends = crossed ? [(first.1, first.0), (second.0, second.1)] : [(first.0, first.1), (second.1, second.0)]
+    #expect(ends.contains { mesh.isOpen(0, $0.0) && mesh.isOpen(1, $0.1) })
+    try mesh.write(0, "a", "through")
+    #expect(mesh.title(1, "a") == .text("through"))
+  }
+
+  @Test func `of two sessions dialled one way the newer stays`() throws {
+    let mesh = try TestMesh(2)
+    let first = try mesh.connect(1, 0)
+    try mesh.pump()
+    let second = try mesh.connect(1, 0)
+    try mesh.pump()
+    #expect(!mesh.isOpen(0, first.1) && !mesh.isOpen(1, first.0))
+    #expect(mesh.isOpen(0, second.1) && mesh.isOpen(1, second.0))
+  }
+
+  @Test func `a device that meets itself closes the session`() throws {
+    let mesh = try TestMesh(1)
+    let link = try mesh.admit(0, to: 0)
+    #expect(mesh.goodbye(0, link) == .notAdmitted)
+  }
+}

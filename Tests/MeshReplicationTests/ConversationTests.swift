@@ -1,0 +1,121 @@
+import MeshCore
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// The order of a session, without a store.
+@Suite struct ConversationTests {
+  private let zone: ZoneID
+  private let author: Author
+
+  init() throws {
+    zone = try #require(ZoneID([UInt8](repeating: 1, count: 32)))
+    author = Author(device: try #require(DeviceID([UInt8](repeating: 2, count: 32))), instance: InstanceID(1))
+  }
+
+  private func vector(_ number: UInt64) -> VersionVector { VersionVector([author: number]) }
+
+  /// A conversation in which the zone is common and the peer wants all.
+  private func open(merged: UInt64) throws -> Conversation {
+    var conversation = Conversation(now: 0)
+    let hello = Hello(certificate: nil, accountHead: [UInt8](repeating: 0, count: 32))
+    _ = conversation.handle(.message(.hello(hello)), now: 0)
+    _ = conversation.handle(.admitted, now: 0)
+    _ = conversation.handle(.share(zone, stored: VersionVector(), merged: vector(merged)), now: 0)
+    return conversation
+  }
+
+  private func reads(_ outputs: [Conversation.Output]) -> Int {
+    outputs.count { if case .read = $0 { true } else { false } }
+  }
+
+  private func sent(_ outputs: [Conversation.Output]) -> [Message] {
+    outputs.compactMap { if case .send(let message) = $0 { message } else { nil } }
+  }
+
+  @Test func `no more is sent than the peer gave credit for, and a batch`() throws {
+    var conversation = try open(merged: 1_000)
+    let batch = [UInt8](repeating: 0, count: 1 << 20)
+    var outputs = conversation.handle(.message(.want(zone, VersionVector())), now: 0)
+    var bytes = 0
+    var position: Int64 = 0
+    while reads(outputs) > 0 {
+      position += 1
+      outputs = conversation.handle(
+        .batch(zone, ChangeSetBatch(changeSets: [batch], position: position, isComplete: false)), now: 0)
+      bytes += batch.count
+      try #require(bytes <= Choices.creditWindow + batch.count, "it does not stop")
+    }
+    #expect(bytes >= Choices.creditWindow)
+    #expect(reads(conversation.handle(.message(.credit(1)), now: 0)) == 1, "it goes on with new credit")
+  }
+
+  @Test func `credit beyond the window is not kept`() throws {
+    var conversation = try open(merged: 1_000)
+    _ = conversation.handle(.message(.credit(.max)), now: 0)
+    let batch = [UInt8](repeating: 0, count: 1 << 20)
+    var outputs = conversation.handle(.message(.want(zone, VersionVector())), now: 0)
+    var count = 0
+    while reads(outputs) > 0, count < 100 {
+      count += 1
+      outputs = conversation.handle(
+        .batch(zone, ChangeSetBatch(changeSets: [batch], position: Int64(count), isComplete: false)), now: 0)
+    }
+    #expect(count <= Choices.creditWindow / batch.count + 1)
+  }
+
+  @Test func `credit is given back as change sets are dealt with`() throws {
+    var conversation = try open(merged: 0)
+    let quarter = Choices.creditWindow / 4
+    let before = conversation.handle(
+      .settled(zone, received: vector(1), bytes: quarter - 1, new: 1, duplicates: 0), now: 0)
+    #expect(sent(before).isEmpty)
+    let after = conversation.handle(.settled(zone, received: vector(2), bytes: 1, new: 1, duplicates: 0), now: 0)
+    #expect(sent(after) == [.credit(UInt64(quarter))])
+  }
+
+  @Test func `a link that brings copies only is asked to announce`() throws {
+    var conversation = try open(merged: 0)
+    let first = conversation.handle(.settled(zone, received: vector(1), bytes: 10, new: 0, duplicates: 1), now: 0)
+    #expect(sent(first) == [.announceOnly(zone)])
+    let second = conversation.handle(.settled(zone, received: vector(1), bytes: 10, new: 0, duplicates: 1), now: 0)
+    #expect(sent(second).isEmpty, "once is enough")
+  }
+
+  @Test func `a peer that asked for announcements gets no change sets but a vector`() throws {
+    var conversation = try open(merged: 1)
+    _ = conversation.handle(.message(.want(zone, VersionVector())), now: 0)
+    _ = conversation.handle(.batch(zone, ChangeSetBatch(changeSets: [], position: 1, isComplete: true)), now: 0)
+    _ = conversation.handle(.message(.announceOnly(zone)), now: 0)
+    #expect(reads(conversation.handle(.advanced(zone, merged: vector(2)), now: 1)) == 0)
+    #expect(sent(conversation.handle(.tick, now: 2)).contains(.have(zone, vector(2))))
+    #expect(sent(conversation.handle(.tick, now: 3)).isEmpty, "nothing new, nothing said")
+    // It asks when it lacks something, and is pushed to again.
+    #expect(reads(conversation.handle(.message(.want(zone, vector(1))), now: 4)) == 1)
+  }
+
+  @Test func `what was announced and does not come is asked for`() throws {
+    var conversation = try open(merged: 0)
+    _ = conversation.handle(.message(.have(zone, vector(5))), now: 0)
+    func checks(_ outputs: [Conversation.Output]) -> Int {
+      outputs.count { if case .check = $0 { true } else { false } }
+    }
+    #expect(checks(conversation.handle(.tick, now: Conversation.graftAfter)) == 0, "the tree has its time")
+    #expect(checks(conversation.handle(.tick, now: Conversation.graftAfter + 1)) == 1)
+    #expect(sent(conversation.handle(.lacking(zone, stored: vector(2)), now: 400)) == [.want(zone, vector(2))])
+  }
+
+  @Test func `silence is answered with a ping, then with the end`() throws {
+    var conversation = try open(merged: 0)
+    #expect(sent(conversation.handle(.tick, now: Conversation.pingAfter)).isEmpty)
+    let pings = sent(conversation.handle(.tick, now: Conversation.pingAfter + 1))
+    #expect(pings.count == 1)
+    guard case .ping(let number)? = pings.first else { return }
+    _ = conversation.handle(.message(.pong(number)), now: Conversation.pingAfter + 2)
+    func ends(_ now: Int64) -> Bool {
+      conversation.handle(.tick, now: now).contains { if case .end(.stalled, _) = $0 { true } else { false } }
+    }
+    #expect(!ends(Conversation.silenceLimit + 1), "it was heard since")
+    #expect(ends(Conversation.pingAfter + 3 + Conversation.silenceLimit))
+  }
+}

@@ -1,0 +1,160 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// A member that lies, about its own change sets or another's: its session ends or it is refused, and nobody else notices.
+@Suite struct ForgeryTests {
+  private struct World {
+    let mesh: TestMesh
+    let zone: ZoneID
+    let epoch: EpochID
+    let key: EpochKey
+    /// The session of the device that the test plays: number 2.
+    let link: LinkID
+    let good: LinkID
+
+    init() throws {
+      mesh = try TestMesh(3)
+      (_, good) = try mesh.connect(1, 0)
+      try mesh.write(1, "a", "honest")
+      link = try mesh.admit(2, to: 0)
+      zone = try mesh.zone
+      epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+      key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
+    }
+
+    func author(_ index: Int, instance: UInt64 = 7) throws -> Author {
+      Author(device: try mesh.account.device(index), instance: InstanceID(instance))
+    }
+
+    func changeSet(
+      author: Author, number: UInt64 = 1, previous: ChangeSetID? = nil, time: Int64 = VirtualClock.epoch,
+      zone: ZoneID? = nil, signer: Int = 2, title: String = "forged"
+    ) throws -> ChangeSet {
+      let stamp = Stamp(time: HybridTime(milliseconds: time), author: author)
+      let row = RowChange(
+        key: .text("b"), generation: 1, isLife: true, stamp: stamp,
+        fields: [.init(column: 0, value: .value(.text(title)))])
+      let body = ChangeSetBody(
+        context: CausalContext(), content: .changes([TableChanges(table: "list", columns: ["title"], rows: [row])]))
+      let header = ChangeSetHeader(
+        zone: zone ?? self.zone, author: author, number: number, previous: previous, time: stamp.time, epoch: epoch,
+        part: .only)
+      return try ChangeSet(
+        header, body: body.encoded(author: author), key: key, secrets: mesh.account.devices[signer],
+        with: mesh.cryptography)
+    }
+
+    func give(_ changeSets: [UInt8]...) throws {
+      try mesh.give(.changeSets(zone, changeSets), to: 0, link)
+    }
+
+    func expectUnharmed(closed: Bool, _ location: SourceLocation = #_sourceLocation) throws {
+      #expect(mesh.isOpen(0, link) != closed, sourceLocation: location)
+      #expect(mesh.isOpen(0, good), sourceLocation: location)
+      #expect(mesh.title(0, "b") != .text("forged"), sourceLocation: location)
+      try mesh.write(0, "a", "goes on")
+      #expect(mesh.title(1, "a") == .text("goes on"), sourceLocation: location)
+      #expect(
+        mesh.nodes[0].store.digest(zone) == mesh.nodes[1].store.digest(zone), sourceLocation: location)
+    }
+  }
+
+  @Test func `an honest change set is taken`() throws {
+    let world = try World()
+    try world.give(world.changeSet(author: world.author(2), title: "true").bytes)
+    #expect(world.mesh.title(0, "b") == .text("true"))
+    #expect(world.mesh.title(1, "b") == .text("true"), "and passed on")
+  }
+
+  @Test func `a signature by another device ends the session`() throws {
+    let world = try World()
+    try world.give(world.changeSet(author: world.author(1), signer: 2).bytes)
+    try world.expectUnharmed(closed: true)
+  }
+
+  @Test func `an altered byte ends the session`() throws {
+    let world = try World()
+    var bytes = try world.changeSet(author: world.author(2)).bytes
+    bytes[bytes.count - 100] ^= 1
+    try world.give(bytes)
+    try world.expectUnharmed(closed: true)
+  }
+
+  @Test func `a chain that does not continue ends the session`() throws {
+    let world = try World()
+    let author = try world.author(2)
+    let first = try world.changeSet(author: author, title: "true")
+    let other = try #require(ChangeSetID([UInt8](repeating: 9, count: 32)))
+    try world.give(
+      first.bytes,
+      world.changeSet(author: author, number: 2, previous: other, time: VirtualClock.epoch + 1).bytes)
+    try world.expectUnharmed(closed: true)
+  }
+
+  @Test func `a time that does not grow ends the session`() throws {
+    let world = try World()
+    let author = try world.author(2)
+    let first = try world.changeSet(author: author, title: "true")
+    try world.give(first.bytes, world.changeSet(author: author, number: 2, previous: first.id).bytes)
+    try world.expectUnharmed(closed: true)
+  }
+
+  @Test func `a number after a gap is not stored, and what is between is asked for`() throws {
+    let world = try World()
+    let author = try world.author(2)
+    let first = try world.changeSet(author: author, title: "true")
+    try world.give(
+      world.changeSet(author: author, number: 2, previous: first.id, time: VirtualClock.epoch + 1).bytes)
+    #expect(world.mesh.nodes[0].store.storedVector(world.zone)[author] == 0)
+    #expect(world.mesh.nodes[0].sent[world.link]?.last { if case .want = $0 { true } else { false } } != nil)
+    try world.expectUnharmed(closed: false)
+  }
+
+  @Test func `a second change set with one number does not replace the first`() throws {
+    let world = try World()
+    let author = try world.author(2)
+    try world.give(world.changeSet(author: author, title: "true").bytes)
+    try world.give(world.changeSet(author: author).bytes)
+    #expect(world.mesh.nodes[0].replica.refusals["fork"] == 1)
+    try world.expectUnharmed(closed: false)
+  }
+
+  @Test func `a change set of another zone ends the session`() throws {
+    let world = try World()
+    let other = try #require(ZoneID([UInt8](repeating: 9, count: 32)))
+    try world.give(world.changeSet(author: world.author(2), zone: other).bytes)
+    try world.expectUnharmed(closed: true)
+  }
+
+  @Test func `a change set of a device that nobody certified is refused, and counted`() throws {
+    let world = try World()
+    let stranger = try TestAccount(devices: 1, seed: 99)
+    let author = Author(device: try stranger.device(0), instance: InstanceID(1))
+    try world.give(world.changeSet(author: author).bytes)
+    #expect(world.mesh.nodes[0].replica.refusals.values.reduce(0, +) == 1)
+    #expect(world.mesh.nodes[0].store.storedVector(world.zone)[author] == 0)
+    try world.expectUnharmed(closed: false)
+  }
+
+  @Test func `what was signed far ahead of the clock waits until the clock is there`() throws {
+    let world = try World()
+    let time = VirtualClock.epoch + Choices.clockBound + 60_000
+    try world.give(world.changeSet(author: world.author(2), time: time, title: "early").bytes)
+    #expect(world.mesh.title(0, "b") == nil)
+    #expect(try world.mesh.nodes[0].replica.zoneView(world.zone)?.waiting[.futureTime] == 1)
+    for _ in 0..<13 { try world.mesh.wait(5_001) }
+    #expect(world.mesh.title(0, "b") == .text("early"))
+  }
+
+  @Test func `an acknowledgement signed by another ends the session`() throws {
+    let world = try World()
+    let lie = Acknowledgement(
+      zone: world.zone, device: try world.mesh.account.device(1), time: HybridTime(milliseconds: VirtualClock.epoch),
+      merged: VersionVector(), controlHeads: [], secrets: world.mesh.account.devices[2])
+    try world.mesh.give(.acknowledgement(lie), to: 0, world.link)
+    try world.expectUnharmed(closed: true)
+  }
+}

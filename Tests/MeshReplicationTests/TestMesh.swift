@@ -1,0 +1,172 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// A few replicas on model stores, joined by wires that deliver at once and lose nothing.
+final class TestMesh {
+  final class Node {
+    let keys: DeviceKeys
+    let device: DeviceID
+    let store: ModelStore
+    let vault = MemoryVault()
+    let replica: Replica
+    /// Why its sessions closed.
+    var closed: [String] = []
+    /// What it sent, by link.
+    var sent: [LinkID: [Message]] = [:]
+
+    init(_ account: TestAccount, _ index: Int, state: AccountState, cryptography: Sodium, partSize: Int) throws {
+      keys = account.devices[index]
+      device = try account.device(index)
+      store = ModelStore(cryptography, partSize: partSize)
+      let key = account.key
+      var sign: (@Sendable ([UInt8]) -> [UInt8])?
+      if index == 0 { sign = { key.sign($0) } }
+      replica = try Replica(
+        store: store, vault: vault, account: state, secrets: keys, accountSigner: sign, cryptography: cryptography,
+        randomness: SeededRandomness(seed: 9, stream: UInt64(index)))
+    }
+  }
+
+  let account: TestAccount
+  let cryptography: Sodium
+  private(set) var nodes: [Node] = []
+  private var peers: [LinkID: (node: Int, link: LinkID)] = [:]
+  private var owners: [LinkID: Int] = [:]
+  private var links: UInt64 = 0
+  private let randomness = SeededRandomness(seed: 8)
+  private(set) var now = Moment(wall: VirtualClock.epoch, steady: 0)
+
+  /// The first node has made the zone.
+  init(_ count: Int, partSize: Int = Choices.slice) throws {
+    account = try TestAccount(devices: count, seed: 5)
+    cryptography = try Sodium(randomness: SeededRandomness(seed: 6))
+    for index in 0..<count {
+      nodes.append(
+        try Node(account, index, state: account.state, cryptography: cryptography, partSize: partSize))
+    }
+    try nodes[0].replica.createPrivateZone(title: "private", now: now)
+  }
+
+  var zone: ZoneID { get throws { try #require(nodes[0].replica.privateZone) } }
+
+  func info(_ role: SessionBinding.Role, peer: [UInt8], hash: [UInt8]) -> LinkInfo {
+    LinkInfo(role: role, handshakeHash: hash, remoteStatic: peer, address: "test")
+  }
+
+  private func nextLink() -> LinkID {
+    links += 1
+    return LinkID(links)
+  }
+
+  /// A wire between two nodes; the first one dials. Nothing is delivered before `pump`.
+  @discardableResult
+  func connect(_ a: Int, _ b: Int) throws -> (LinkID, LinkID) {
+    let hash = randomness.bytes(64)
+    let (dialler, listener) = (nextLink(), nextLink())
+    peers[dialler] = (b, listener)
+    peers[listener] = (a, dialler)
+    owners[dialler] = a
+    owners[listener] = b
+    try nodes[b].replica.linkOpened(listener, info(.listener, peer: nodes[a].keys.sessionKey, hash: hash), now: now)
+    try nodes[a].replica.linkOpened(dialler, info(.dialler, peer: nodes[b].keys.sessionKey, hash: hash), now: now)
+    return (dialler, listener)
+  }
+
+  /// A wire from outside to a node, whose other end the test holds.
+  func open(_ node: Int, role: SessionBinding.Role = .listener, peer: [UInt8]) throws -> (LinkID, LinkInfo) {
+    let link = nextLink()
+    let info = info(role, peer: peer, hash: randomness.bytes(64))
+    owners[link] = node
+    try nodes[node].replica.linkOpened(link, info, now: now)
+    return (link, info)
+  }
+
+  func give(_ message: Message, to node: Int, _ link: LinkID) throws {
+    try give(message.encoded, to: node, link)
+  }
+
+  func give(_ bytes: [UInt8], to node: Int, _ link: LinkID) throws {
+    try nodes[node].replica.received(link, bytes, now: now)
+    try pump()
+  }
+
+  func wait(_ milliseconds: Int64) throws {
+    now = Moment(wall: now.wall + milliseconds, steady: now.steady + milliseconds)
+    for node in nodes { try node.replica.tick(now: now) }
+    try pump()
+  }
+
+  func write(_ node: Int, _ key: String, _ title: String) throws {
+    nodes[node].store.write(RecordName(table: "list", key: .text(key)), ["title": .text(title)])
+    nodes[node].replica.databaseChanged()
+    try pump()
+  }
+
+  func title(_ node: Int, _ key: String) -> Value? {
+    nodes[node].store.rows[RecordName(table: "list", key: .text(key))]?["title"]
+  }
+
+  /// Delivers and works until nothing is left to do.
+  func pump() throws {
+    var isBusy = true
+    while isBusy {
+      isBusy = false
+      for (index, node) in nodes.enumerated() {
+        while try node.replica.work(now: now) { isBusy = true }
+        for action in node.replica.takeActions() {
+          isBusy = true
+          try perform(action, of: index)
+        }
+      }
+    }
+  }
+
+  private func perform(_ action: Replica.Action, of index: Int) throws {
+    switch action {
+    case .send(let link, let bytes):
+      if let message = try Message.decode(bytes) { nodes[index].sent[link, default: []].append(message) }
+      if let peer = peers[link] { try nodes[peer.node].replica.received(peer.link, bytes, now: now) }
+    case .close(let link, let reason):
+      nodes[index].closed.append(reason)
+      guard let peer = peers.removeValue(forKey: link) else { return }
+      peers[peer.link] = nil
+      nodes[peer.node].replica.linkClosed(peer.link, now: now)
+    case .log: break
+    }
+  }
+
+  func isOpen(_ node: Int, _ link: LinkID) -> Bool {
+    nodes[node].replica.peerViews.contains { $0.link == link }
+  }
+
+  /// The goodbye that a node last said on a link.
+  func goodbye(_ node: Int, _ link: LinkID) -> Message.Goodbye? {
+    for case .goodbye(let code, _) in nodes[node].sent[link] ?? [] { return code }
+    return nil
+  }
+
+  // MARK: A peer that the test plays
+
+  /// A hello of a device, signed for a session that its keys opened as the dialler.
+  func hello(_ keys: DeviceKeys, _ certificate: Certificate?, _ info: LinkInfo, to node: Int) -> Hello {
+    var hello = Hello(certificate: certificate, accountHead: nodes[node].replica.account.head(cryptography))
+    hello.sign(
+      keys,
+      SessionBinding(
+        signer: info.role.other, handshakeHash: info.handshakeHash, peerStatic: nodes[node].keys.sessionKey))
+    return hello
+  }
+
+  /// A session of a member device, all of whose messages the test writes.
+  func admit(_ index: Int, to node: Int) throws -> LinkID {
+    let keys = account.devices[index]
+    let (link, info) = try open(node, peer: keys.sessionKey)
+    let certificate = account.state.certificates[try account.device(index)]
+    try give(.hello(hello(keys, certificate, info, to: node)), to: node, link)
+    try give(.zones([]), to: node, link)
+    return link
+  }
+}

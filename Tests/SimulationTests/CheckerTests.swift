@@ -1,0 +1,73 @@
+import MeshCore
+import MeshCrypto
+import Testing
+
+@testable import MeshTesting
+
+/// The checkers themselves: what is wrong must be seen.
+@Suite struct CheckerTests {
+  private let record = RecordName(table: "list", key: .text("list1"))
+
+  private func ledger(_ title: String) -> Ledger {
+    var ledger = Ledger()
+    ledger.note(before: [:], after: [record: ["title": .text(title), "rank": .null]])
+    return ledger
+  }
+
+  /// The log of a model store in which one row was written and flushed.
+  private func oracle(_ title: String) throws -> Oracle {
+    let account = try TestAccount(devices: 1, seed: 1)
+    let cryptography = try Sodium(randomness: SeededRandomness(seed: 2))
+    let zone = try #require(ZoneID([UInt8](repeating: 1, count: 32)))
+    let epoch = try #require(EpochID([UInt8](repeating: 2, count: 32)))
+    let key = try #require(EpochKey([UInt8](repeating: 3, count: 32)))
+    let store = ModelStore(cryptography)
+    store.insertControlRecord([], id: try #require(ControlID([UInt8](repeating: 4, count: 32))), zone: zone)
+    store.write(record, ["title": .text(title), "rank": .null])
+    let writer = ChangeSetWriter(
+      zone: zone, author: Author(device: try account.device(0), instance: InstanceID(1)), epoch: epoch, key: key,
+      secrets: account.devices[0], cryptography: cryptography)
+    _ = try store.flush(writer, now: VirtualClock.epoch)
+    let batch = store.changeSets(zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
+    return Oracle(batch.changeSets, keys: [epoch: key], cryptography)
+  }
+
+  @Test func `a committed write in no change set is lost`() throws {
+    #expect(try oracle("milk").lost(ledger("milk")).isEmpty)
+    #expect(try oracle("milk").lost(ledger("bread")).count == 1)
+  }
+
+  @Test func `a delete in no change set is lost`() throws {
+    var ledger = ledger("milk")
+    ledger.flushed([record: [:]])
+    ledger.note(before: [record: [:]], after: [:])
+    #expect(try oracle("milk").lost(ledger).count == 1)
+  }
+
+  @Test func `a row that is not the merged state is seen`() throws {
+    let oracle = try oracle("milk")
+    let row: [String: Value] = ["title": .text("milk"), "rank": .null]
+    #expect(oracle.differences([record: row], held: [:]).isEmpty)
+    #expect(oracle.differences([record: ["title": .text("bread"), "rank": .null]], held: [:]).count == 1)
+    #expect(oracle.differences([:], held: [:]).count == 1)
+    #expect(oracle.differences([:], held: [record: "constraint"]).count == 1, "a root record has no parent to wait for")
+    let stranger = RecordName(table: "list", key: .text("list2"))
+    #expect(oracle.differences([record: row, stranger: row], held: [:]).count == 1)
+  }
+
+  @Test func `a log with a gap is seen`() throws {
+    #expect(try oracle("milk").faults.isEmpty)
+    let cryptography = try Sodium(randomness: SeededRandomness(seed: 2))
+    #expect(Oracle([[1, 2, 3]], keys: [:], cryptography).faults.count == 1)
+  }
+
+  @Test func `events come in the order of time, and of one time in the order of adding`() {
+    var queue = EventQueue<Int>()
+    var generator = SplitMix64(seed: 3)
+    let times = (0..<200).map { _ in Int64.random(in: 0..<20, using: &generator) }
+    for (index, time) in times.enumerated() { queue.add(index, at: time) }
+    let order = (0..<200).compactMap { _ in queue.next()?.event }
+    #expect(order == times.indices.sorted { (times[$0], $0) < (times[$1], $1) })
+    #expect(queue.next() == nil)
+  }
+}

@@ -106,7 +106,7 @@ struct Conflicts: AsyncParsableCommand {
     abstract: "Show the values that lost against a concurrent one.",
     discussion: """
       Two devices wrote the same column of the same record, neither having seen the other's value. The later one is in \
-      the table; the other is kept here.
+      the table, or neither where one of them deleted the record; the value that lost is kept here.
 
       Example:
         mesh conflicts --json
@@ -119,13 +119,18 @@ struct Conflicts: AsyncParsableCommand {
     let report = try await home.access().withNode(.home) { try await $0.conflicts() }
     if json.isOn { return try Output.json(report) }
     if report.conflicts.isEmpty { return Output.print("No conflicts.") }
-    var table = TextTable("FOUND", "TABLE", "KEY", "COLUMN", "KEPT", "BY", "LOST", "BY")
+    var table = TextTable("TABLE", "KEY", "COLUMN", "", "VALUE", "BY", "WRITTEN")
     for conflict in report.conflicts {
       let (winner, loser) = (conflict.winner, conflict.loser)
       table.add(
-        conflict.found.ISO8601Format(), conflict.table, "\(conflict.key)", conflict.column, "\(winner.value)",
-        winner.deviceName ?? winner.device, "\(loser.value)", loser.deviceName ?? loser.device)
+        conflict.table, "\(conflict.key)", conflict.column, "kept", "\(winner.value)",
+        winner.deviceName ?? winner.device, winner.written.formatted(Self.exactly))
+      table.add(
+        "", "", "", "lost", "\(loser.value)", loser.deviceName ?? loser.device, loser.written.formatted(Self.exactly))
     }
     Output.print(table.text)
   }
+
+  /// Conflicting edits are often less than a second apart.
+  private static let exactly = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 }

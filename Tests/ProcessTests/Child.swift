@@ -46,7 +46,7 @@ final class Child: Sendable {
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     var argv = arguments.map { strdup($0) } + [nil]
     var envp = environment.map { strdup($0) } + [nil]
-    defer { (argv + envp).forEach { free($0) } }
+    defer { for text in argv + envp { free(text) } }
     var pid: pid_t = 0
     let error = posix_spawn(&pid, arguments[0], &actions, &attributes, &argv, &envp)
     guard error == 0 else { throw Unexpected("\(arguments[0]) does not start: \(String(cString: strerror(error)))") }
@@ -106,11 +106,9 @@ final class Child: Sendable {
   }
 
   /// Beside the test bundle, else where a build of this package puts it.
-  private static func binary() throws -> String {
+  static func binary() throws -> String {
     let beside = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let places = [beside.appendingPathComponent("mesh").path, root.appendingPathComponent(".build/debug/mesh").path]
+    let places = [beside.appendingPathComponent("mesh").path, "\(MeshProcess.root)/.build/debug/mesh"]
     guard let place = places.first(where: FileManager.default.isExecutableFile) else {
       throw Unexpected("no mesh at \(places)")
     }

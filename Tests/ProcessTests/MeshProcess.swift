@@ -10,6 +10,10 @@ struct MeshProcess: Sendable {
   var home: String { "\(directory)/home" }
   var database: String { "\(directory)/data.db" }
 
+  /// The package's directory.
+  static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().path
+
   /// For a verb on a busy machine; one that takes longer hangs.
   static let deadline = Duration.seconds(60)
 

@@ -11,6 +11,7 @@ extension Replica {
     zone.keys = try vault.epochKeys(id)
     zones[id] = zone
     recompute(id)
+    zones[id]?.limits = try cutLimits(id)
     if let author = try author(id), let mark = try vault.highWaterMark(id), mark.instance == author.instance,
       try store.storedVector(id)[author] < mark.number
     {
@@ -180,7 +181,7 @@ extension Replica {
   func controlChanged(_ id: ZoneID, now: Moment) throws {
     recompute(id)
     guard let zone = zones[id], zone.state.owner != nil else { return }
-    try carryOutCuts(id, now: now)
+    zones[id]?.limits = try cutLimits(id)
     if zone.state.currentEpoch == nil, certificate != nil, zone.state.cuts[device] == nil {
       try mintEpoch(id, now: now)
     }
@@ -189,25 +190,33 @@ extension Replica {
     needsFlush = true
   }
 
-  private func carryOutCuts(_ id: ZoneID, now: Moment) throws {
-    guard let state = zones[id]?.state, !state.cuts.isEmpty else { return }
+  /// Where the authors of devices that were cut end, as far as their names are known here.
+  private func cutLimits(_ id: ZoneID) throws -> [Author: UInt64] {
+    guard let state = zones[id]?.state, !state.cuts.isEmpty else { return [:] }
     var limits: [Author: UInt64] = [:]
-    for author in try store.storedVector(id).authors {
-      if let limit = state.limit(author) { limits[author] = limit }
-    }
+    for author in try store.storedVector(id).authors { limits[author] = state.limit(author) }
     for (device, points) in state.cuts {
       for (instance, point) in points { limits[Author(device: device, instance: instance)] = point.number }
     }
-    guard limits != zones[id]?.carriedOut else { return }
-    try store.cut(limits, zone: id, try reader(id), now: now.wall)
-    zones[id]?.carriedOut = limits
+    return limits
+  }
+
+  /// Takes back what a cut refuses, once local writes are flushed: they were made on the state with it. Until then nothing
+  /// beyond the cut is merged. A device that was revoked itself keeps its tables as they are.
+  func carryOutCuts(_ id: ZoneID, now: Moment) throws {
+    guard let zone = zones[id], zone.limits != zone.carriedOut, certificate != nil, try store.pendingCount() == 0 else {
+      return
+    }
+    try store.cut(zone.limits, zone: id, try reader(id), now: now.wall)
+    zones[id]?.carriedOut = zone.limits
+    zones[id]?.needsApply = true
     for link in links(sharing: id) {
       try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
     }
   }
 
   func reader(_ id: ZoneID) throws -> ChangeSetReader {
-    ChangeSetReader(keys: zones[id]?.keys ?? [:], cuts: zones[id]?.carriedOut ?? [:], cryptography: cryptography)
+    ChangeSetReader(keys: zones[id]?.keys ?? [:], cuts: zones[id]?.limits ?? [:], cryptography: cryptography)
   }
 
   /// Appends a record of this device's to a zone's log and tells everybody.

@@ -49,7 +49,8 @@ public final class Replica {
     var needsApply = true
     var waiting: [WaitingReason: Int] = [:]
     var acknowledged: VersionVector?
-    /// The cuts that the store has carried out.
+    /// Where the authors of cut devices end; and as far as the store has carried it out since the start.
+    var limits: [Author: UInt64] = [:]
     var carriedOut: [Author: UInt64] = [:]
     /// Change sets were refused that a certificate would make good.
     var hasRefused = false
@@ -146,6 +147,7 @@ public final class Replica {
       try flush(zone, writer, now: now)
       return true
     }
+    for zone in zones.keys.sorted() { try carryOutCuts(zone, now: now) }
     for zone in zones.keys.sorted() where zones[zone]?.needsApply == true {
       try apply(zone, now: now)
       return true

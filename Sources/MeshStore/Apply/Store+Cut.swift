@@ -5,10 +5,7 @@ extension Store {
     _ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws {
     let touched = try write { session -> [RecordRef] in
-      // A pending edit would be mixed with the state that it was not made on.
-      if try session.hasPending() {
-        throw StoreError(.pendingWrites, "rows are pending in \(path); flush them before an author is cut")
-      }
+      try requireNothingPending(session)
       let row = try ZoneRow.obtain(zone, session.sql)
       return try Cutter(session, row, reader, limits).mark()
     }
@@ -22,6 +19,12 @@ extension Store {
     }
   }
 
+  /// A pending edit would be mixed with the state that it was not made on.
+  private func requireNothingPending(_ session: Session) throws {
+    guard try session.hasPending() else { return }
+    throw StoreError(.pendingWrites, "rows are pending in \(path); flush them before an author is cut")
+  }
+
   private func restate(
     _ refs: [RecordRef], _ zone: ZoneID, _ reader: ChangeSetReader, _ limits: [Author: UInt64]
   ) throws {
@@ -29,6 +32,7 @@ extension Store {
     while true {
       do {
         return try write { session in
+          try requireNothingPending(session)
           let cutter = try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits)
           try session.applying { try cutter.restate(refs, refused) }
         }

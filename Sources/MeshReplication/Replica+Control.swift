@@ -11,7 +11,8 @@ extension Replica {
     zone.keys = try vault.epochKeys(id)
     zones[id] = zone
     recompute(id)
-    zones[id]?.limits = try cutLimits(id)
+    let limits = try cutLimits(id)
+    zones[id]?.limits = limits
     if let author = try author(id), let mark = try vault.highWaterMark(id), mark.instance == author.instance,
       try store.storedVector(id)[author] < mark.number
     {
@@ -181,7 +182,8 @@ extension Replica {
   func controlChanged(_ id: ZoneID, now: Moment) throws {
     recompute(id)
     guard let zone = zones[id], zone.state.owner != nil else { return }
-    zones[id]?.limits = try cutLimits(id)
+    let limits = try cutLimits(id)
+    zones[id]?.limits = limits
     if zone.state.currentEpoch == nil, certificate != nil, zone.state.cuts[device] == nil {
       try mintEpoch(id, now: now)
     }

@@ -124,13 +124,10 @@ struct Conflicts: AsyncParsableCommand {
       let (winner, loser) = (conflict.winner, conflict.loser)
       table.add(
         conflict.table, "\(conflict.key)", conflict.column, "kept", "\(winner.value)",
-        winner.deviceName ?? winner.device, winner.written.formatted(Self.exactly))
+        winner.deviceName ?? winner.device, ControlJSON.text(winner.written))
       table.add(
-        "", "", "", "lost", "\(loser.value)", loser.deviceName ?? loser.device, loser.written.formatted(Self.exactly))
+        "", "", "", "lost", "\(loser.value)", loser.deviceName ?? loser.device, ControlJSON.text(loser.written))
     }
     Output.print(table.text)
   }
-
-  /// Conflicting edits are often less than a second apart.
-  private static let exactly = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 }

@@ -19,6 +19,16 @@ import Testing
     #expect(throws: DurationTextError(code: .tooLong)) { try Duration(text: text) }
   }
 
+  @Test(arguments: [0, 1, 122, 123, 500, 998, 999])
+  func timesKeepTheirMilliseconds(milliseconds: Int) throws {
+    let date = Date(timeIntervalSince1970: Double(1_790_000_000_000 + milliseconds) / 1_000)
+    let fraction = String(String(1_000 + milliseconds).dropFirst())
+    let json = try ControlJSON.encode([date])
+    #expect(String(decoding: json, as: UTF8.self) == #"["2026-09-21T14:13:20.\#(fraction)Z"]"#)
+    let read = try #require(try ControlJSON.decode([Date].self, from: json).first)
+    #expect(abs(read.timeIntervalSince(date)) < 0.000_5)
+  }
+
   @Test func aPeersTextCannotPlayTricks() {
     #expect(printable("laptop é 👩‍👩‍👧 日本") == "laptop é 👩‍👩‍👧 日本")
     #expect(

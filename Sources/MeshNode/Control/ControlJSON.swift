@@ -1,13 +1,16 @@
-import FoundationEssentials
+public import FoundationEssentials
 import MeshCore
 
-/// The one way that reports become JSON and back: sorted keys, ISO 8601.
+/// The one way that reports become JSON and back: sorted keys, times in ISO 8601 with milliseconds.
 public enum ControlJSON {
   /// `value` as one object in UTF-8. Characters that could play tricks on a terminal are escaped, so nothing is lost
   /// and nothing is shown that a peer should not be able to show.
   public static func encode(_ value: some Encodable, pretty: Bool = false) throws -> [UInt8] {
     let encoder = JSONEncoder()
-    encoder.dateEncodingStrategy = .iso8601
+    encoder.dateEncodingStrategy = .custom { date, encoder in
+      var container = encoder.singleValueContainer()
+      try container.encode(text(date))
+    }
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if pretty { encoder.outputFormatting.insert(.prettyPrinted) }
     return Array(escaped(String(decoding: try encoder.encode(value), as: UTF8.self)).utf8)
@@ -15,8 +18,19 @@ public enum ControlJSON {
 
   public static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
     let decoder = JSONDecoder()
-    decoder.dateDecodingStrategy = .iso8601
+    decoder.dateDecodingStrategy = .custom { decoder in
+      try Date(decoder.singleValueContainer().decode(String.self), strategy: time)
+    }
     return try decoder.decode(type, from: Data(bytes))
+  }
+
+  /// Two edits are often less than a second apart.
+  private static let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+  /// `2026-11-21T11:34:45.120Z`.
+  public static func text(_ date: Date) -> String {
+    // A `Date` is a binary fraction, just below its millisecond as often as above, and the style cuts off.
+    time.format(date.addingTimeInterval(0.000_1))
   }
 
   /// Outside of strings JSON has only printable characters and line breaks, so what is left stands in a string.

@@ -222,30 +222,55 @@ extension Replica {
   }
 
   /// Appends a record of this device's to a zone's log and tells everybody.
-  @discardableResult
-  func append(_ act: ControlAct, _ id: ZoneID) throws -> ControlRecord {
+  func append(_ act: ControlAct, _ id: ZoneID) throws { try publish(try record(act, id)) }
+
+  private func record(_ act: ControlAct, _ id: ZoneID) throws -> ControlRecord {
     let own = zones[id]?.records.values.filter { $0.author == device }.max { $0.number < $1.number }
-    let record = try ControlRecord(
+    return try ControlRecord(
       zone: id, parents: zones[id]?.state.heads ?? [], number: (own?.number ?? 0) + 1, previous: own?.id, act: act,
       secrets: secrets, cryptography)
+  }
+
+  private func publish(_ record: ControlRecord) throws {
+    let id = record.zone
     try store.insertControlRecord(record.encoded, id: record.id, zone: id)
     if zones[id] == nil { zones[id] = Zone(state: ZoneState(id, records: [], account: { _ in nil }, cryptography)) }
     zones[id]?.records[record.id] = record
     recompute(id)
     for link in links(sharing: id) { send(link, .controlRecords(id, [record.encoded])) }
-    return record
   }
 
   // MARK: Keys
 
-  /// A fresh key over all that is known. It is kept durably before its record exists.
+  /// A fresh key over all that is known. It is kept durably before its record exists: an epoch whose key nobody has would
+  /// stop every writer.
   func mintEpoch(_ id: ZoneID, now: Moment) throws {
     guard let key = EpochKey(randomness.bytes(32)) else { return }
-    let record = try append(.epoch(commitment: key.commitment(cryptography)), id)
+    let record = try record(.epoch(commitment: key.commitment(cryptography)), id)
     guard let epoch = EpochID(record.id.bytes) else { return }
     try vault.saveEpochKey(key, epoch: epoch, zone: id)
+    try publish(record)
     zones[id]?.keys[epoch] = key
+    zones[id]?.keyMissingSince = nil
+    for link in links(sharing: id) { sendKeys(link, id, [epoch]) }
   }
+
+  /// Where the key of the current epoch has not come for a while (its minter went away before anybody had it), this device
+  /// mints another: writers use any current epoch whose key they have.
+  func replaceMissingEpoch(_ id: ZoneID, now: Moment) throws {
+    guard let zone = zones[id], certificate != nil, zone.state.cuts[device] == nil, zone.state.currentEpoch != nil,
+      !zone.state.epochs.values.contains(where: { $0.isCurrent && zone.keys[$0.id] != nil })
+    else {
+      zones[id]?.keyMissingSince = nil
+      return
+    }
+    let since = zone.keyMissingSince ?? now.steady
+    zones[id]?.keyMissingSince = since
+    if now.steady - since > Self.keyPatience { try mintEpoch(id, now: now) }
+  }
+
+  /// How long the key of the current epoch may be missing, in milliseconds: several requests to everybody connected.
+  private static let keyPatience: Int64 = 30_000
 
   func requestKeys(_ link: LinkID) {
     guard let session = sessions[link], session.conversation.isOpen else { return }
@@ -274,7 +299,8 @@ extension Replica {
     if !sealed.isEmpty { send(link, .keys(id, sealed)) }
   }
 
-  func learnKeys(_ id: ZoneID, _ sealed: [EpochID: [UInt8]]) throws {
+  func learnKeys(_ id: ZoneID, _ sealed: [EpochID: [UInt8]], from link: LinkID) throws {
+    var learnt: [EpochID] = []
     for (epoch, bytes) in sealed.sorted(by: { $0.key < $1.key }) {
       guard let zone = zones[id], zone.keys[epoch] == nil, let record = zone.state.epochs[epoch],
         let secret = secrets.open(bytes, epoch: epoch.bytes, context: sealContext(id, epoch, device)),
@@ -284,6 +310,9 @@ extension Replica {
       zones[id]?.keys[epoch] = key
       zones[id]?.needsApply = true
       needsFlush = true
+      learnt.append(epoch)
     }
+    // Others may have asked for them before they were here.
+    for other in links(sharing: id) where other != link { sendKeys(other, id, learnt) }
   }
 }

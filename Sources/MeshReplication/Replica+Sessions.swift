@@ -19,7 +19,7 @@ extension Replica {
     case .controlHeads(let zone, let heads): sendControlRecords(link, zone, beyond: heads)
     case .controlRecords(let zone, let records): try learnControl(link, zone, records, now: now)
     case .keyRequest(let zone, let epochs): sendKeys(link, zone, epochs)
-    case .keys(let zone, let sealed): try learnKeys(zone, sealed)
+    case .keys(let zone, let sealed): try learnKeys(zone, sealed, from: link)
     case .changeSets(let zone, let changeSets): try learn(link, zone, changeSets, now: now)
     case .want: break
     case .upToDate(let zone, let vector), .have(let zone, let vector): sessions[link]?.merged[zone] = vector

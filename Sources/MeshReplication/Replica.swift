@@ -49,6 +49,8 @@ public final class Replica {
     var needsApply = true
     var waiting: [WaitingReason: Int] = [:]
     var acknowledged: VersionVector?
+    /// Since when no current epoch's key is here, on the steady clock.
+    var keyMissingSince: Int64?
     /// Where the authors of cut devices end; and as far as the store has carried it out since the start.
     var limits: [Author: UInt64] = [:]
     var carriedOut: [Author: UInt64] = [:]
@@ -123,6 +125,7 @@ public final class Replica {
     if now.steady &- lastKeyRequest > Self.keyRequestInterval || lastKeyRequest == .min {
       lastKeyRequest = now.steady
       for link in sessions.keys.sorted() { requestKeys(link) }
+      for zone in zones.keys.sorted() { try replaceMissingEpoch(zone, now: now) }
       // Nothing arrives when the clock has caught up with what was signed ahead of it.
       for zone in zones.keys where zones[zone]?.waiting[.futureTime] != nil { zones[zone]?.needsApply = true }
     }

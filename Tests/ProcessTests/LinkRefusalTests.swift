@@ -67,5 +67,22 @@ extension Daemons {
         #expect(try await join(nodes[1], link).status == 0)
       }
     }
+
+    @Test func aJoiningThatWasKilledIsTakenUpAgainWithTheSameLink() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        _ = try await nodes[0].found()
+        let link = try await nodes[0].invite()
+        let arguments = ["init", "--database", nodes[1].database, "--adopt-schema", "--link", "-"]
+        let first = try await nodes[1].start(arguments, input: link)
+        try await eventually("it is certified") { first.log.contains("certified") }
+        await first.kill()
+        // Killed too late, it is done.
+        guard !FileManager.default.fileExists(atPath: "\(nodes[1].home)/config.toml") else { return }
+        #expect(try await nodes[1].run(arguments, input: link).status == 0)
+        _ = try await nodes[1].serve()
+        try await nodes[1].settled(with: "tower")
+        #expect(try await nodes[0].report(DevicesReport.self, "device", "list").devices.count == 2)
+      }
+    }
   }
 }

@@ -6,25 +6,16 @@ import Glibc
 struct DatabaseWatcher: Sendable {
   let node: Node
 
-  /// After an event, in microseconds: together 45 ms, longer than an fsync takes on a disk that is not in trouble.
-  private static let gaps: [Int] = [100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 20_000]
   private static let poll = Duration.milliseconds(500)
 
   func run() async {
     let path = await node.databasePath
-    let events = WriteEvents.of(path)
+    let looks = WriteEvents.looks(at: path)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await pollSlowly() }
       group.addTask {
-        for await _ in events { await lookSoon() }
+        for await _ in looks { _ = await node.lookAtDatabase() }
       }
-    }
-  }
-
-  private func lookSoon() async {
-    for gap in Self.gaps {
-      if await node.lookAtDatabase() || Task.isCancelled { return }
-      try? await Task.sleep(for: .microseconds(gap))
     }
   }
 
@@ -36,49 +27,76 @@ struct DatabaseWatcher: Sendable {
   }
 }
 
-/// Writes to a database's files, as the kernel tells them (inotify on the directory, since the WAL comes and goes).
+/// Writes to a database's WAL, as the kernel tells them; the directory is watched as well, since the WAL comes and goes.
 private enum WriteEvents {
-  /// One element for any number of writes since the last was taken. Empty where the kernel can't watch: the poll remains.
-  static func of(_ database: String) -> AsyncStream<Void> {
+  /// Before looks that the next event does not hasten, in microseconds. A transaction of many pages makes as many events:
+  /// those that nobody has read yet the kernel makes one of, so the thread wakes a few hundred times a second, and not for
+  /// every page.
+  private static let firstGaps: [UInt32] = [100, 200, 400, 800, 1_000]
+  /// Before the others, in milliseconds: together longer than an fsync takes on a disk that is not in trouble. A commit of
+  /// our own makes events as well, and must not delay the look at the next one of others.
+  private static let laterGaps: [Int32] = [5, 10, 20]
+
+  /// One element for each time to look. Empty where the kernel can't watch: the poll remains.
+  static func looks(at database: String) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-    guard descriptor >= 0 else {
+    let directory = database.lastIndex(of: "/").map { String(database[...$0]) } ?? "."
+    // Closing the one end tells the thread, which has the other, to stop.
+    var ends: [Int32] = [-1, -1]
+    guard descriptor >= 0, inotify_add_watch(descriptor, directory, UInt32(IN_CREATE)) >= 0,
+      pipe(&ends) == 0
+    else {
       continuation.finish()
-      return stream
-    }
-    let slash = database.lastIndex(of: "/") ?? database.startIndex
-    let directory = slash == database.startIndex ? "/" : String(database[..<slash])
-    let wal = String(database[database.index(after: slash)...]) + "-wal"
-    guard inotify_add_watch(descriptor, directory, UInt32(IN_MODIFY | IN_CREATE)) >= 0 else {
       close(descriptor)
-      continuation.finish()
       return stream
     }
-    let source = DispatchSource.makeReadSource(fileDescriptor: descriptor)
-    source.setEventHandler { if drain(descriptor, names: wal) { continuation.yield() } }
-    source.setCancelHandler { close(descriptor) }
-    continuation.onTermination = { _ in source.cancel() }
-    source.activate()
+    let (stopped, stopping) = (ends[0], ends[1])
+    continuation.onTermination = { _ in close(stopping) }
+    // A thread of its own, since it blocks.
+    DispatchQueue(label: "mesh.writes").async {
+      watch(descriptor, database + "-wal", stopped, continuation)
+      close(descriptor)
+      close(stopped)
+    }
     return stream
   }
 
-  /// Reads all events; true where one names the file.
-  private static func drain(_ descriptor: Int32, names wanted: String) -> Bool {
-    var found = false
-    withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
-      while true {
-        let count = read(descriptor, buffer.baseAddress, buffer.count)
-        guard count > 0 else { return }
-        var offset = 0
-        while offset + MemoryLayout<inotify_event>.size <= count {
-          let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
-          let start = offset + MemoryLayout<inotify_event>.size
-          let name = buffer[start..<min(start + Int(event.len), count)].prefix { $0 != 0 }
-          found = found || name.elementsEqual(wanted.utf8)
-          offset = start + Int(event.len)
+  private static func watch(
+    _ descriptor: Int32, _ wal: String, _ stopped: Int32, _ continuation: AsyncStream<Void>.Continuation
+  ) {
+    var gaps: ArraySlice<Int32> = []
+    while true {
+      // Once is enough while the file is the same; there need not be one.
+      _ = inotify_add_watch(descriptor, wal, UInt32(IN_MODIFY))
+      switch wait(descriptor, stopped, atMost: gaps.popFirst() ?? -1) {
+      case .stopped: return
+      case .timedOut: continuation.yield()
+      case .event:
+        // First, so that an event during the looks starts others.
+        drain(descriptor)
+        for gap in firstGaps {
+          usleep(gap)
+          continuation.yield()
         }
+        gaps = laterGaps[...]
       }
     }
-    return found
+  }
+
+  private enum Wake { case event, timedOut, stopped }
+
+  /// - Parameter time: In milliseconds; for ever where it is negative.
+  private static func wait(_ descriptor: Int32, _ stopped: Int32, atMost time: Int32) -> Wake {
+    var polled = [descriptor, stopped].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    let count = poll(&polled, nfds_t(polled.count), time)
+    if polled[1].revents != 0 { return .stopped }
+    return count > 0 ? .event : .timedOut
+  }
+
+  private static func drain(_ descriptor: Int32) {
+    withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
+      while read(descriptor, buffer.baseAddress, buffer.count) > 0 {}
+    }
   }
 }

@@ -159,7 +159,12 @@ private struct Flusher {
     try consume(plan, session.sql)
     part.zone = records.zone
     part.zone.clock = part.clock
-    if !plan.isWhole, !plan.changes.isEmpty { part.zone.ahead = plan.lastID }
+    if plan.isWhole {
+      // The log is empty now, and counts from 1 again.
+      part.zone.ahead = 0
+    } else if !plan.changes.isEmpty {
+      part.zone.ahead = max(part.zone.ahead, plan.lastID)
+    }
     if let changeSet = draft.changeSet { try part.record(changeSet, session) }
     try part.zone.save(session.sql)
     return FlushProgress(

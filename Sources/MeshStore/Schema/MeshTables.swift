@@ -66,7 +66,7 @@ enum MeshTables {
   /// What the triggers noted, in the order of writing; a flush empties it.
   static let pending = """
     CREATE TABLE IF NOT EXISTS mesh_pending (
-      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      id INTEGER PRIMARY KEY,                     -- in the order of writing; from 1 again once the log was empty
       tbl INTEGER NOT NULL,                       -- mesh_table.id
       layout INTEGER NOT NULL,                    -- mesh_layout.id
       key,                                        -- as it is spelled in the row; no affinity

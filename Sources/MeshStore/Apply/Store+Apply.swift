@@ -42,11 +42,14 @@ extension Store {
     _ slice: UnitReader.Slice, _ zone: ZoneID, _ reader: ChangeSetReader, _ writer: ChangeSetWriter?, now: Int64
   ) throws -> ApplyProgress {
     var refused: [RecordRef: String] = [:]
+    // Nothing is acknowledged inside a unit: a power cut may take a slice back, and its end makes them all durable.
+    var isDurable = slice.isUnitEnd
     while true {
       do {
-        return try write { session in
+        return try write(isDurable: isDurable) { session in
           var flushed: ChangeSetHead?
           if try session.hasPending() {
+            guard isDurable else { throw NeedsDurability() }
             guard let writer, let progress = try flush(before: slice, session, writer, now) else { return .flushFirst }
             flushed = progress.head
           }
@@ -54,6 +57,8 @@ extension Store {
           guard case .merged(let records, let unitEnded, _) = progress else { return progress }
           return .merged(records: records, unitEnded: unitEnded, flushed: flushed)
         }
+      } catch is NeedsDurability {
+        isDurable = true
       } catch is FlushTakenBack {
         return .flushFirst
       } catch let taken as TakenBack where refused[taken.ref] == nil {
@@ -61,6 +66,9 @@ extension Store {
       }
     }
   }
+
+  /// Local rows came meanwhile, whose change set is sent after the commit.
+  private struct NeedsDurability: Error {}
 
   /// An app's trigger that takes the transaction back while local rows are flushed is `flush`'s to deal with.
   private struct FlushTakenBack: Error {}

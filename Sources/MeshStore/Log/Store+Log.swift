@@ -27,7 +27,8 @@ extension Store {
 
   public func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) throws -> [StoreOutcome] {
     guard !changeSets.isEmpty else { return [] }
-    return try write { session in
+    // Acknowledged once they are merged, and asked for again if a power cut comes first.
+    return try write(isDurable: false) { session in
       let row = try ZoneRow.obtain(zone, session.sql)
       var heads: [Int64: AuthorHead] = [:]
       let outcomes = try changeSets.map { changeSet in

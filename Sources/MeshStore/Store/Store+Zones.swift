@@ -81,7 +81,8 @@ extension Store {
   }
 
   public func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) throws {
-    try write { session in
+    // The device tells it again in its next session.
+    try write(isDurable: false) { session in
       let row = try ZoneRow.obtain(zone, session.sql)
       try session.sql.run(
         """

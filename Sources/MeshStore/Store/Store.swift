@@ -71,10 +71,12 @@ public final class Store: ReplicaStore {
   }
 
   /// One immediate transaction. Whatever throws takes everything back.
-  func write<T>(_ body: (Session) throws -> T) throws -> T {
+  ///
+  /// - Parameter isDurable: False for what others can be asked for again, and have not been told that we have it.
+  func write<T>(isDurable: Bool = true, _ body: (Session) throws -> T) throws -> T {
     try mapped {
       do {
-        return try file.write { db in
+        return try file.write(isDurable: isDurable) { db in
           try catalog.refresh(db)
           catalog.isWritable = true
           return try body(session(db))

@@ -14,14 +14,22 @@ struct Figure: Encodable {
   enum Aim {
     case ratio(Double)
     case value(Double)
+    /// Only to understand the others.
+    case none
   }
 
   var ratio: Double? { theirs.map { ours / $0 } }
+
+  var verdict: String {
+    if case .none = aim { return "" }
+    return isMet ? "ok" : "short"
+  }
 
   var isMet: Bool {
     switch aim {
     case .ratio(let most): ratio.map { $0 <= most } ?? false
     case .value(let most): ours <= most
+    case .none: true
     }
   }
 
@@ -41,6 +49,7 @@ struct Figure: Encodable {
     case .value(let most):
       try container.encode(most, forKey: .aim)
       try container.encode("ours", forKey: .aimOf)
+    case .none: return
     }
     try container.encode(isMet, forKey: .ok)
   }
@@ -64,11 +73,12 @@ struct FigurePrinter {
         switch figure.aim {
         case .ratio(let most): "<= \(Self.number(most)) x"
         case .value(let most): "<= \(Self.number(most)) \(figure.unit)"
+        case .none: "-"
         }
       line(
         figure.what, "\(Self.number(figure.ours)) \(figure.unit)",
         figure.theirs.map { "\(Self.number($0)) \(figure.unit)" } ?? "-",
-        figure.ratio.map { "\(Self.number($0)) x" } ?? "-", aim, figure.isMet ? "ok" : "short")
+        figure.ratio.map { "\(Self.number($0)) x" } ?? "-", aim, figure.verdict)
     }
   }
 

@@ -15,14 +15,22 @@ extension Replica {
   }
 
   /// Makes the account's private zone: its genesis, its name and its first epoch. Only the device that made the account does this.
+  /// What an attempt that was cut short has made stands, and the rest is added.
   @discardableResult
   public func createPrivateZone(title: String, now: Moment) throws -> ZoneID {
+    let zone = try privateZone ?? openPrivateZone()
+    if zones[zone]?.state.title.isEmpty == true {
+      try append(.title(title, time: HybridTime(milliseconds: now.wall)), zone)
+    }
+    if zones[zone]?.lacksKey == true { try mintEpoch(zone, now: now) }
+    try offer(zone, now: now)
+    return zone
+  }
+
+  private func openPrivateZone() throws -> ZoneID {
     let nonce = randomness.bytes(32)
     guard let zone = ZoneID(cryptography.hash(account.id.bytes + nonce)) else { throw ReplicaError.badDeviceKey }
     try append(.genesis(account: account.id, nonce: nonce), zone)
-    try append(.title(title, time: HybridTime(milliseconds: now.wall)), zone)
-    try mintEpoch(zone, now: now)
-    try offer(zone, now: now)
     return zone
   }
 
@@ -66,16 +74,26 @@ extension Replica {
         Revocation(certificate, keyGeneration: 0, issued: now.wall, sign: accountSigner), cryptography)
       try saveAccount()
     }
-    for zone in zones.keys.sorted() where zones[zone]?.state.cuts[device] == nil {
-      let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
-      let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
-      try append(.cut(device: device, heads: Dictionary(points, uniquingKeysWith: { first, _ in first })), zone)
-      try mintEpoch(zone, now: now)
-      try controlChanged(zone, now: now)
-    }
+    try cutRevokedDevices(now: now)
     broadcastAccount()
     for link in sessions.keys.sorted() where sessions[link]?.peer?.device == device {
       end(link, .revoked, "the account revoked this device")
+    }
+  }
+
+  /// Cuts in every zone the devices that were revoked and are not cut there yet, one of whose revocations a crash may have cut
+  /// short, and mints the epoch that they do not get.
+  func cutRevokedDevices(now: Moment) throws {
+    guard accountSigner != nil else { return }
+    for zone in zones.keys.sorted() where zones[zone]?.state.owner == account.id {
+      let uncut = account.revocations.keys.filter { zones[zone]?.state.cuts[$0] == nil }
+      for device in uncut.sorted() {
+        let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
+        let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
+        try append(.cut(device: device, heads: Dictionary(points, uniquingKeysWith: { first, _ in first })), zone)
+      }
+      if zones[zone]?.lacksKey == true { try mintEpoch(zone, now: now) }
+      if !uncut.isEmpty { try controlChanged(zone, now: now) }
     }
   }
 

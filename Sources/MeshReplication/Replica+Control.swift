@@ -211,6 +211,7 @@ extension Replica {
     }
     try store.cut(zone.limits, zone: id, try reader(id), now: now.wall)
     zones[id]?.carriedOut = zone.limits
+    zones[id]?.forked = []
     zones[id]?.needsApply = true
     for link in links(sharing: id) {
       try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
@@ -255,18 +256,21 @@ extension Replica {
     for link in links(sharing: id) { sendKeys(link, id, [epoch]) }
   }
 
-  /// Where the key of the current epoch has not come for a while (its minter went away before anybody had it), this device
-  /// mints another: writers use any current epoch whose key they have.
+  /// Where no epoch that encrypts has its key here this device mints one: at once where there is no such epoch, else when the
+  /// key has not come for a while (its minter went away before anybody had it, or keeps it). Writers use any current epoch
+  /// whose key they have.
   func replaceMissingEpoch(_ id: ZoneID, now: Moment) throws {
-    guard let zone = zones[id], certificate != nil, zone.state.cuts[device] == nil, zone.state.currentEpoch != nil,
-      !zone.state.epochs.values.contains(where: { $0.isCurrent && zone.keys[$0.id] != nil })
+    guard let zone = zones[id], zone.state.owner == account.id, certificate != nil, zone.state.cuts[device] == nil,
+      zone.lacksKey
     else {
       zones[id]?.keyMissingSince = nil
       return
     }
     let since = zone.keyMissingSince ?? now.steady
     zones[id]?.keyMissingSince = since
-    if now.steady - since > Self.keyPatience { try mintEpoch(id, now: now) }
+    guard zone.state.currentEpoch == nil || now.steady - since > Self.keyPatience else { return }
+    try mintEpoch(id, now: now)
+    needsFlush = true
   }
 
   /// How long the key of the current epoch may be missing, in milliseconds: several requests to everybody connected.

@@ -45,9 +45,7 @@ extension Replica {
   private func cannotWrite(_ zone: Zone) -> String? {
     if certificate == nil { return "this device was revoked, or is not certified" }
     if zone.state.cuts[device] != nil { return "this device was cut from the zone" }
-    if !zone.state.epochs.values.contains(where: { $0.isCurrent && zone.keys[$0.id] != nil }) {
-      return "the key of the zone's current epoch is not here yet"
-    }
+    if zone.lacksKey { return "the key of the zone's current epoch is not here yet" }
     return nil
   }
 

@@ -56,6 +56,12 @@ public final class Replica {
     var carriedOut: [Author: UInt64] = [:]
     /// Change sets were refused that a certificate would make good.
     var hasRefused = false
+    /// Authors of whom a peer has another branch than is here: what follows it there is not asked for.
+    var forked: Set<Author> = []
+    /// Authors whose waiting change sets are at their bound: the rest is asked for once something was merged.
+    var overQuota: Set<Author> = []
+
+    var lacksKey: Bool { !state.epochs.values.contains { $0.isCurrent && keys[$0.id] != nil } }
   }
 
   /// What is known of one session.
@@ -125,6 +131,7 @@ public final class Replica {
     if now.steady &- lastKeyRequest > Self.keyRequestInterval || lastKeyRequest == .min {
       lastKeyRequest = now.steady
       for link in sessions.keys.sorted() { requestKeys(link) }
+      try cutRevokedDevices(now: now)
       for zone in zones.keys.sorted() { try replaceMissingEpoch(zone, now: now) }
       // Nothing arrives when the clock has caught up with what was signed ahead of it.
       for zone in zones.keys where zones[zone]?.waiting[.futureTime] != nil { zones[zone]?.needsApply = true }

@@ -190,7 +190,7 @@ struct NodeCreation {
 
 extension Node {
   func createPrivateZone(title: String) throws {
-    if replica.privateZone == nil { try replica.createPrivateZone(title: title, now: time.now) }
+    try replica.createPrivateZone(title: title, now: time.now)
     try home.write(.accountState, replica.account.encoded)
   }
 

@@ -1,0 +1,89 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// A node that dies between two steps of an act goes on with it when it starts again.
+@Suite struct InterruptionTests {
+  /// A vault whose disk fails when a key is to be kept.
+  private final class FailingVault: Vault {
+    struct DiskFailure: Error {}
+    let base = MemoryVault()
+    var fails = false
+
+    func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey] { base.epochKeys(zone) }
+    func saveEpochKey(_ key: EpochKey, epoch: EpochID, zone: ZoneID) throws {
+      if fails { throw DiskFailure() }
+      base.saveEpochKey(key, epoch: epoch, zone: zone)
+    }
+    func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { base.highWaterMark(zone) }
+    func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws { try base.saveHighWaterMark(mark, zone: zone) }
+    func links() throws -> [IssuedLink] { base.links() }
+    func saveLinks(_ links: [IssuedLink]) throws { base.saveLinks(links) }
+  }
+
+  private struct Machine {
+    let account: TestAccount
+    let cryptography: Sodium
+    let store: ModelStore
+    let vault = FailingVault()
+
+    init() throws {
+      account = try TestAccount(devices: 2, seed: 5)
+      cryptography = try Sodium(randomness: SeededRandomness(seed: 6))
+      store = ModelStore(cryptography)
+    }
+
+    func start(life: UInt64) throws -> Replica {
+      let key = account.key
+      return try Replica(
+        store: store, vault: vault, account: account.state, secrets: account.devices[0],
+        accountSigner: { key.sign($0) }, cryptography: cryptography,
+        randomness: SeededRandomness(seed: 9, stream: life))
+    }
+
+    func moment(_ milliseconds: Int64 = 0) -> Moment {
+      Moment(wall: VirtualClock.epoch + milliseconds, steady: milliseconds)
+    }
+  }
+
+  @Test func `a zone whose making was cut short is completed, not made twice`() throws {
+    let machine = try Machine()
+    machine.vault.fails = true
+    let first = try machine.start(life: 1)
+    #expect(throws: FailingVault.DiskFailure.self) {
+      try first.createPrivateZone(title: "home", now: machine.moment())
+    }
+    machine.vault.fails = false
+    let second = try machine.start(life: 2)
+    let zone = try second.createPrivateZone(title: "home", now: machine.moment())
+    #expect(second.zoneIDs == [zone])
+    let view = try #require(try second.zoneView(zone))
+    #expect(view.cannotWrite == nil && view.title == "home")
+  }
+
+  @Test func `no epoch is recorded whose key was not kept`() throws {
+    let machine = try Machine()
+    machine.vault.fails = true
+    let replica = try machine.start(life: 1)
+    _ = try? replica.createPrivateZone(title: "home", now: machine.moment())
+    let zone = try #require(replica.privateZone)
+    #expect(try replica.zoneView(zone)?.epoch == nil)
+  }
+
+  @Test func `a revocation that was cut short is carried out after the next start`() throws {
+    let machine = try Machine()
+    let first = try machine.start(life: 1)
+    let zone = try first.createPrivateZone(title: "home", now: machine.moment())
+    machine.vault.fails = true
+    let lost = try machine.account.device(1)
+    #expect(throws: FailingVault.DiskFailure.self) { try first.revoke(lost, now: machine.moment()) }
+    machine.vault.fails = false
+    let second = try machine.start(life: 2)
+    #expect(second.account.isRevoked(lost))
+    try second.tick(now: machine.moment(1))
+    let view = try #require(try second.zoneView(zone))
+    #expect(view.cuts == [lost] && view.cannotWrite == nil)
+  }
+}

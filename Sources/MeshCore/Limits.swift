@@ -17,8 +17,10 @@ public enum Limits {
   public static let columns = 2_000
   /// Records in one change set; each takes at least three bytes.
   public static let records = 100_000
-  /// Authors in a vector: devices ever (512) times a generous number of lives each.
+  /// Authors in a vector: devices ever (512) times the instances of each.
   public static let authors = 8_192
+  /// Instances of one device in a zone: so one device can't use up the authors of all.
+  public static let instances = 16
   /// Bytes of a device's, account's or share's name.
   public static let deviceName = 64
   /// Devices of an account, alive and ever.

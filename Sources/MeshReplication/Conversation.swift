@@ -158,6 +158,9 @@ public struct Conversation: Sendable {
       return [.deliver(message)]
     case (.open, .acknowledgement(let acknowledgement)):
       zones[acknowledgement.zone]?.wanted?.formUnion(acknowledgement.merged)
+      guard zones[acknowledgement.zone]?.wanted?.numbers.count ?? 0 <= Limits.authors else {
+        return [.end(.protocolViolation, "the peer names more authors than a zone can have")]
+      }
       return [.deliver(message)]
     case (.open, _):
       return [.deliver(message)]

@@ -28,6 +28,9 @@ extension Replica {
     let stored = try store.storedVector(id)
     var accepted: [ChangeSet] = []
     var received = VersionVector()
+    var expected = stored
+    var lives = Dictionary(grouping: stored.authors, by: \.device).mapValues(\.count)
+    var hasGap = false
     for bytes in encoded {
       let changeSet = try ChangeSet(bytes, with: cryptography)
       let author = changeSet.header.author
@@ -39,15 +42,30 @@ extension Replica {
         if account.certificates[author.device] == nil { zones[id]?.hasRefused = true }
         continue
       }
+      // Without a row of its author's being made for it: instances cost their sender nothing.
+      guard changeSet.header.number <= expected[author] + 1 else {
+        received[author] = max(received[author], changeSet.header.number)
+        hasGap = hasGap || !isStuck(author, id)
+        continue
+      }
+      if expected[author] == 0 {
+        guard lives[author.device, default: 0] < Limits.instances else {
+          refusals["too-many-instances", default: 0] += 1
+          continue
+        }
+        lives[author.device, default: 0] += 1
+      }
       // What is here already is compared by its hash, in the store; only news are worth a signature check.
       guard changeSet.header.number <= stored[author] || changeSet.isSigned(with: cryptography) else {
         return end(link, .protocolViolation, "a change set's signature is not its author's")
       }
       received[author] = max(received[author], changeSet.header.number)
+      expected[author] = max(expected[author], changeSet.header.number)
       accepted.append(changeSet)
     }
     let outcomes = try store.store(accepted, zone: id, now: now.wall)
     try settle(link, id, accepted, outcomes, received, bytes: encoded.reduce(0) { $0 + $1.count }, now: now)
+    if hasGap, sessions[link] != nil { try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now) }
   }
 
   /// Why a change set is not stored at all, if so. It can be good later (a certificate or a cut is not here yet): it is counted,
@@ -57,6 +75,12 @@ extension Replica {
     guard account.certificates[author.device] != nil else { return "author-not-certified" }
     if let limit = state.limit(author) { return changeSet.header.number > limit ? "author-cut" : nil }
     return account.isRevoked(author.device) ? "author-revoked" : nil
+  }
+
+  /// To ask for what is missing of it would bring the same again.
+  private func isStuck(_ author: Author, _ id: ZoneID) -> Bool {
+    guard let zone = zones[id] else { return false }
+    return zone.forked.contains(author) || zone.overQuota.contains(author)
   }
 
   private func settle(
@@ -70,18 +94,19 @@ extension Replica {
       switch outcome {
       case .stored: new += 1
       case .duplicate: duplicates += 1
-      case .gap: hasGap = true
-      case .overQuota: refusals["over-quota", default: 0] += 1
+      case .gap: hasGap = hasGap || !isStuck(changeSet.header.author, id)
+      case .overQuota:
+        refusals["over-quota", default: 0] += 1
+        zones[id]?.overQuota.insert(changeSet.header.author)
       case .fork:
         guard changeSet.isSigned(with: cryptography) else {
           return end(link, .protocolViolation, "a change set's signature is not its author's")
         }
-        refusals["fork", default: 0] += 1
-        actions.append(
-          .log(
-            .warning,
-            "\(changeSet.header.author) signed two change sets with number \(changeSet.header.number): its database was copied or restored"
-          ))
+        noteFork(changeSet.header.author, number: changeSet.header.number)
+      // Its author wrote another branch to whoever passes it on, who can't know ours.
+      case .brokenChain where changeSet.header.author.device != sessions[link]?.peer?.device:
+        zones[id]?.forked.insert(changeSet.header.author)
+        noteFork(changeSet.header.author, number: changeSet.header.number - 1)
       case .brokenChain, .timeNotGreater, .partOutOfOrder:
         refusals["\(outcome)", default: 0] += 1
         return end(link, .protocolViolation, "a change set does not continue its author's chain (\(outcome))")
@@ -91,6 +116,13 @@ extension Replica {
       link, .settled(id, received: received, bytes: bytes, new: new, duplicates: duplicates), now: now)
     if hasGap { try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now) }
     if new > 0 { zones[id]?.needsApply = true }
+  }
+
+  private func noteFork(_ author: Author, number: UInt64) {
+    refusals["fork", default: 0] += 1
+    actions.append(
+      .log(
+        .warning, "\(author) signed two change sets with number \(number): its database was copied or restored"))
   }
 
   func apply(_ id: ZoneID, now: Moment) throws {
@@ -103,6 +135,12 @@ extension Replica {
     case .merged(_, let unitEnded, let flushed):
       if let flushed, let writer { try keepHighWaterMark(flushed, writer) }
       if unitEnded || flushed != nil { try pushNews(id, now: now) }
+      if unitEnded, zones[id]?.overQuota.isEmpty == false {
+        zones[id]?.overQuota = []
+        for link in links(sharing: id) {
+          try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
+        }
+      }
     case .idle(let waiting):
       zones[id]?.needsApply = false
       zones[id]?.waiting = waiting

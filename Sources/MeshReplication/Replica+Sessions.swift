@@ -22,10 +22,12 @@ extension Replica {
     case .keys(let zone, let sealed): try learnKeys(zone, sealed, from: link)
     case .changeSets(let zone, let changeSets): try learn(link, zone, changeSets, now: now)
     case .want: break
-    case .upToDate(let zone, let vector), .have(let zone, let vector): sessions[link]?.merged[zone] = vector
+    case .upToDate(let zone, let vector), .have(let zone, let vector):
+      if isCommon(zone, link) { sessions[link]?.merged[zone] = vector }
     case .acknowledgement(let acknowledgement): try learn(link, acknowledgement)
     case .digestRequest(let zone): try sendDigest(link, zone)
-    case .digest(let zone, let vector, let digest): sessions[link]?.digests[zone] = (vector, digest)
+    case .digest(let zone, let vector, let digest):
+      if isCommon(zone, link) { sessions[link]?.digests[zone] = (vector, digest) }
     case .schema(let tables):
       guard let peer = sessions[link]?.peer else { break }
       try store.saveForeignSchema(tables, device: peer.device)
@@ -37,6 +39,11 @@ extension Replica {
       actions.append(.log(.info, "\(name) closed the session: \(reason)"))
     case .admitted, .announceOnly, .credit, .ping, .pong: break
     }
+  }
+
+  /// What a peer says of other zones is not kept: it can name any number of them.
+  private func isCommon(_ zone: ZoneID, _ link: LinkID) -> Bool {
+    sessions[link]?.conversation.commonZones.contains(zone) ?? false
   }
 
   private func welcome(_ link: LinkID, _ hello: Hello, now: Moment) throws {

@@ -1,0 +1,155 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// A certified device that does what the protocol lets it, too often or to set others against each other.
+@Suite struct HostileMemberTests {
+  private struct World {
+    let mesh: TestMesh
+    let zone: ZoneID
+    let epoch: EpochID
+    let key: EpochKey
+
+    init() throws {
+      mesh = try TestMesh(3)
+      zone = try mesh.zone
+      epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+      key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
+    }
+
+    /// Of the device that the test plays: number 2.
+    func changeSet(
+      instance: UInt64 = 7, number: UInt64 = 1, previous: ChangeSetID? = nil, title: String = "true"
+    ) throws -> ChangeSet {
+      let author = Author(device: try mesh.account.device(2), instance: InstanceID(instance))
+      let stamp = Stamp(time: HybridTime(milliseconds: VirtualClock.epoch + Int64(number.clamped)), author: author)
+      let row = RowChange(
+        key: .text("b"), generation: 1, isLife: true, stamp: stamp,
+        fields: [.init(column: 0, value: .value(.text(title)))])
+      let body = ChangeSetBody(
+        context: CausalContext(), content: .changes([TableChanges(table: "list", columns: ["title"], rows: [row])]))
+      let header = ChangeSetHeader(
+        zone: zone, author: author, number: number, previous: previous, time: stamp.time, epoch: epoch, part: .only)
+      return try ChangeSet(
+        header, body: body.encoded(author: author), key: key, secrets: mesh.account.devices[2],
+        with: mesh.cryptography)
+    }
+
+    func stranger(_ index: Int) throws -> [UInt8] {
+      (0..<32).map { $0 < 8 ? UInt8(truncatingIfNeeded: index >> ($0 * 8)) : 0xaa }
+    }
+  }
+
+  @Test func `a member that tells two stories does not part those who believed one each`() throws {
+    let world = try World()
+    let mesh = world.mesh
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    for link in mesh.nodes[1].replica.peerViews.map(\.link) {
+      try mesh.give(.goodbye(.stopping, text: ""), to: 1, link)
+    }
+    for (node, title) in [(0, "one"), (1, "two")] {
+      let link = try mesh.admit(2, to: node)
+      let first = try world.changeSet(title: title)
+      let second = try world.changeSet(number: 2, previous: first.id, title: title)
+      try mesh.give(.changeSets(world.zone, [first.bytes, second.bytes]), to: node, link)
+      // One more, that the other side can't place at all.
+      let third = try world.changeSet(number: 3, previous: second.id, title: title)
+      try mesh.give(.changeSets(world.zone, [third.bytes]), to: node, link)
+      guard node == 0 else { continue }
+      let fourth = try world.changeSet(number: 4, previous: third.id, title: title)
+      try mesh.give(.changeSets(world.zone, [fourth.bytes]), to: node, link)
+    }
+    let (dialler, listener) = try mesh.connect(1, 0)
+    try mesh.pump()
+    #expect(mesh.isOpen(1, dialler) && mesh.isOpen(0, listener))
+    #expect(mesh.nodes[1].replica.refusals["fork"] ?? 0 > 0, "and it is told")
+    // What 1 merged is on both sides in number; what 0 merged goes further on its branch, and waits.
+    try mesh.write(1, "c", "from 1")
+    #expect(mesh.title(0, "c") == .text("from 1"))
+  }
+
+  @Test func `a device has so many instances in a zone and no more`() throws {
+    let world = try World()
+    let link = try world.mesh.admit(2, to: 0)
+    for instance in 1...UInt64(Limits.instances + 3) {
+      try world.mesh.give(.changeSets(world.zone, [world.changeSet(instance: instance).bytes]), to: 0, link)
+    }
+    #expect(world.mesh.nodes[0].store.storedVector(world.zone).authors.count == Limits.instances)
+    #expect(world.mesh.nodes[0].replica.refusals["too-many-instances"] == 3)
+    #expect(world.mesh.isOpen(0, link))
+  }
+
+  @Test func `a number that nothing leads to is not stored`() throws {
+    let world = try World()
+    let link = try world.mesh.admit(2, to: 0)
+    let before = try #require(ChangeSetID([UInt8](repeating: 9, count: 32)))
+    for number in [2, UInt64(1) << 63, .max] {
+      let far = try world.changeSet(number: number, previous: before)
+      try world.mesh.give(.changeSets(world.zone, [far.bytes]), to: 0, link)
+    }
+    #expect(world.mesh.nodes[0].store.storedVector(world.zone).authors.isEmpty)
+    #expect(world.mesh.isOpen(0, link))
+  }
+
+  @Test func `what a peer says of zones that are not in common is not kept`() throws {
+    let world = try World()
+    let link = try world.mesh.admit(2, to: 0)
+    let vector = VersionVector([Author(device: try world.mesh.account.device(2), instance: InstanceID(1)): .max])
+    for index in 0..<50 {
+      let zone = try #require(ZoneID(try world.stranger(index)))
+      try world.mesh.give(.have(zone, vector), to: 0, link)
+      try world.mesh.give(.upToDate(zone, vector), to: 0, link)
+      let digest = ZoneDigest(records: .max, hash: [UInt8](repeating: 1, count: 16))
+      try world.mesh.give(.digest(zone, vector, digest), to: 0, link)
+    }
+    let view = try #require(world.mesh.nodes[0].replica.peerViews.first)
+    #expect(view.merged.keys.allSatisfy { $0 == world.zone })
+    #expect(view.digests.isEmpty)
+  }
+
+  @Test func `acknowledgements of more authors than there can be end the session`() throws {
+    let world = try World()
+    let link = try world.mesh.admit(2, to: 0)
+    try world.mesh.give(.want(world.zone, VersionVector()), to: 0, link)
+    for round in 0..<2 {
+      var merged: [Author: UInt64] = [:]
+      for index in 0..<Limits.authors {
+        let device = try #require(DeviceID(try world.stranger(round * Limits.authors + index)))
+        merged[Author(device: device, instance: InstanceID(1))] = 1
+      }
+      let lie = Acknowledgement(
+        zone: world.zone, device: try world.mesh.account.device(2),
+        time: HybridTime(milliseconds: VirtualClock.epoch + Int64(round)), merged: VersionVector(merged),
+        controlHeads: [], secrets: world.mesh.account.devices[2])
+      try world.mesh.give(.acknowledgement(lie), to: 0, link)
+    }
+    #expect(!world.mesh.isOpen(0, link))
+  }
+
+  @Test func `who keeps the key of an epoch to itself keeps nobody from writing`() throws {
+    let world = try World()
+    let mesh = world.mesh
+    try mesh.nodes[0].replica.revoke(try mesh.account.device(1), now: mesh.now)
+    try mesh.pump()
+    let link = try mesh.admit(2, to: 0)
+    let heads = try mesh.nodes[0].store.controlRecords(world.zone).map { try ControlRecord($0, mesh.cryptography).id }
+    let cut = try ControlRecord(
+      zone: world.zone, parents: [try #require(heads.last)], number: 1, previous: nil,
+      act: .cut(device: try mesh.account.device(1), heads: [:]), secrets: mesh.account.devices[2], mesh.cryptography)
+    let epoch = try ControlRecord(
+      zone: world.zone, parents: [cut.id], number: 2, previous: cut.id,
+      act: .epoch(commitment: [UInt8](repeating: 1, count: 32)), secrets: mesh.account.devices[2], mesh.cryptography)
+    try mesh.give(.controlRecords(world.zone, [cut.encoded, epoch.encoded]), to: 0, link)
+    #expect(try mesh.nodes[0].replica.zoneView(world.zone)?.cannotWrite != nil)
+    for _ in 0..<8 { try mesh.wait(5_001) }
+    #expect(try mesh.nodes[0].replica.zoneView(world.zone)?.cannotWrite == nil)
+  }
+}
+
+extension UInt64 {
+  /// As a few milliseconds.
+  fileprivate var clamped: UInt64 { Swift.min(self, 1_000) }
+}

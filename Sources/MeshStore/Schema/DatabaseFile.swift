@@ -118,7 +118,7 @@ extension DatabaseFile {
   private static func configuration(path: String, _ busyTimeout: TimeInterval) -> Configuration {
     var configuration = Configuration()
     configuration.journalMode = .wal
-    configuration.busyMode = .timeout(busyTimeout)
+    configuration.busyMode = .callback(Self.patience(busyTimeout))
     // Rows arrive in an order that references do not follow, and what a delete does to children is derived from
     // the merged state: materialisation decides, SQLite's own cascades would do it a second time.
     configuration.foreignKeysEnabled = false
@@ -132,6 +132,20 @@ extension DatabaseFile {
     }
     return configuration
   }
+
+  /// Looks for the lock at short and even intervals. SQLite's own handler soon sleeps 100 ms at a time, and never meets the
+  /// moment between two commits of a program that writes without a pause.
+  private static func patience(_ limit: TimeInterval) -> @Sendable (Int) -> Bool {
+    let tries = Int(limit * 1_000_000 / Double(retryInterval))
+    return { attempt in
+      guard attempt < tries else { return false }
+      usleep(retryInterval)
+      return true
+    }
+  }
+
+  /// Between two looks for another process's lock, in microseconds: costs a hundredth of a core while it lasts.
+  private static let retryInterval: useconds_t = 500
 
   private static func finishOpening(_ queue: DatabaseQueue, path: String) throws {
     try queue.writeWithoutTransaction { db in

@@ -13,9 +13,21 @@ struct Session {
 
   /// Capture is silent while `body` runs. A commit never sees the mark, and a rollback takes it back.
   func applying<T>(_ body: () throws -> T) throws -> T {
+    try endSilence()
     try sql.run("UPDATE mesh_state SET applying = 1 WHERE id = 1")
     let result = try body()
     try sql.run("UPDATE mesh_state SET applying = 0 WHERE id = 1")
     return result
+  }
+
+  /// We never commit the mark: whoever did kept all writers from being captured. What they wrote is to be found by values.
+  ///
+  /// - Returns: True where the mark was set.
+  @discardableResult
+  func endSilence() throws -> Bool {
+    guard try sql.exists("SELECT 1 FROM mesh_state WHERE applying <> 0") else { return false }
+    try sql.run("UPDATE mesh_state SET applying = 0")
+    for table in try TrackedTable.all(db) { try requestImport(table.id, PendingSlice.Op.rescan) }
+    return true
   }
 }

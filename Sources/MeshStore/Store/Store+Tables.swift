@@ -90,11 +90,18 @@ extension Store {
   /// To be called when the file has changed: brings the triggers up to date where the schema is another, has tables whose
   /// writes may have gone unnoticed compared with the records, and has held records looked at again.
   ///
-  /// - Returns: True where the schema had changed: flush and apply have work.
+  /// - Returns: True where the schema had changed, or capture had been silenced: flush and apply have work.
   @discardableResult
   public func schemaChanged(now: Int64) throws -> Bool {
-    guard try read({ try Capture.needsUpdate($0.db) }) else { return false }
+    let isDue = try read { session in
+      // An import is left over here only where an apply found capture silenced.
+      try Capture.needsUpdate(session.db)
+        || session.sql.exists(
+          "SELECT 1 FROM mesh_state WHERE applying <> 0 OR EXISTS (SELECT 1 FROM mesh_import)")
+    }
+    guard isDue else { return false }
     try write { session in
+      try session.endSilence()
       for finding in try Capture.update(session.db) where finding.needsRescan {
         try session.requestImport(finding.table, PendingSlice.Op.rescan)
       }
@@ -223,7 +230,7 @@ extension Session {
     return missing
   }
 
-  fileprivate func requestImport(_ table: Int64, _ op: Int64) throws {
+  func requestImport(_ table: Int64, _ op: Int64) throws {
     try sql.run(
       "INSERT OR REPLACE INTO mesh_import (tbl, op, after) VALUES (?, ?, NULL)", [.integer(table), .integer(op)])
   }

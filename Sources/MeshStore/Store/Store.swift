@@ -34,6 +34,7 @@ public final class Store: ReplicaStore {
     self.cryptography = cryptography
     self.sql = Connection(handle)
     self.catalog = Catalog(sql)
+    try write { session in _ = try session.endSilence() }
   }
 
   /// A second call does nothing.
@@ -54,8 +55,6 @@ public final class Store: ReplicaStore {
     }
     try MeshTables.create(db)
     for sql in MeshTables.replication { try db.execute(sql: sql) }
-    // Never committed by us: whoever set it, capture was silent for all writers.
-    try db.execute(sql: "UPDATE mesh_state SET applying = 0 WHERE applying <> 0")
   }
 
   // MARK: Access

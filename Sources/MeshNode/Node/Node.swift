@@ -25,8 +25,11 @@ actor Node {
   private let waker: AsyncStream<Void>.Continuation
   private var dataVersion: Int?
   private var savedAccount: AccountState?
-  /// The last fault of this node's own (disk full, database locked …); nil once work goes on.
-  var fault: String?
+  /// The last fault of this node's own work (disk full, database locked …); nil once work goes on.
+  private var workFault: String?
+  /// The last for which a session was ended. It is shown for a while: other work succeeds meanwhile, and says nothing of it.
+  private var linkFault: (text: String, at: ContinuousClock.Instant)?
+  private static let linkFaultShown = Duration.seconds(60)
   /// Set while the node listens.
   var listening: HostPort?
   var holdsAccountKey: Bool
@@ -110,7 +113,9 @@ actor Node {
     do {
       try body()
     } catch {
-      report(error)
+      let text = Self.text(error)
+      if fault != text { logger.error("\(text)") }
+      linkFault = (text, .now)
       links[id]?.link.close(TransportError(.closed, "this node has a fault: \(Self.text(error))"))
     }
     perform()
@@ -179,7 +184,7 @@ actor Node {
     do {
       let hasMore = try replica.work(now: time.now)
       try saveAccount()
-      fault = nil
+      workFault = nil
       if hasMore || !replica.hasNoActions { perform() }
       return hasMore ? .more : .done
     } catch {
@@ -236,7 +241,14 @@ actor Node {
   private func report(_ error: any Error) {
     let text = Self.text(error)
     if fault != text { logger.error("\(text)") }
-    fault = text
+    workFault = text
+  }
+
+  /// What to tell who looks after this node; nil where nothing is wrong.
+  var fault: String? {
+    if let workFault { return workFault }
+    guard let linkFault, ContinuousClock.now - linkFault.at < Self.linkFaultShown else { return nil }
+    return linkFault.text
   }
 
   static func text(_ error: any Error) -> String { (error as? any Refusing)?.refusal.message ?? "\(error)" }

@@ -37,6 +37,7 @@ import Testing
     ("database = '/n'\npeers = 'a:1'\n", "line 2: “peers” must be a list"),
     ("database = '/n'\npeers = ['a:1',\n 'b']\n", "line 2: “peers” has “b”, which is not HOST:PORT"),
     ("database = '/n'\n\npeers = [\n", "/home/config.toml, line "),
+    ("database = '/n'\n[[[\n", "line 2: a key or a name is missing"),
   ])
   func whatIsWrongIsNamedWithItsLine(toml: String, part: String) throws {
     #expect(try #require(self.message(toml)).contains(part))

@@ -40,6 +40,10 @@ public struct Configuration: Hashable, Sendable {
   }
 
   private static func parse(_ toml: String, _ path: String) throws(HomeError) -> TOMLTable {
+    // The parser takes the end of a program for the answer to a header without a name.
+    if let nameless = TOMLStatement.all(in: Array(toml.utf8)).first(where: \.key.isEmpty) {
+      throw HomeError(.configuration, "\(path), line \(nameless.line): a key or a name is missing.")
+    }
     do {
       return try TOMLTable(string: toml)
     } catch let error as TOMLParseError {

@@ -36,7 +36,6 @@ import Testing
       #expect(try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2)
       #expect(try Int.fetchOne(db, sql: "PRAGMA foreign_keys") == 0)
       #expect(try Int.fetchOne(db, sql: "PRAGMA mmap_size") == 0)
-      #expect(try Int.fetchOne(db, sql: "PRAGMA busy_timeout") == 5_000)
       try db.execute(sql: "CREATE TABLE t (a)")
       try db.execute(sql: "PRAGMA writable_schema = ON")
       #expect(throws: DatabaseError.self) { try db.execute(sql: "DELETE FROM sqlite_schema") }

@@ -18,7 +18,7 @@ struct PythonLinkTests {
 
   @Test func `We dial an independent peer`() async throws {
     let peer = try PythonLinkPeer(["listen", PythonLinkPeer.privateKey])
-    let port = try peer.readPort()
+    let port = try await peer.readPort()
     try await converse(try await transport(1).dial(host: "127.0.0.1", port: port))
     #expect(try await peer.exit() == "")
   }
@@ -62,11 +62,11 @@ final class PythonLinkPeer {
   deinit { process.terminate() }
 
   /// The first line that the process prints.
-  func readPort() throws -> Int {
+  func readPort() async throws -> Int {
     let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
     guard let port = Int(line.trimmingCharacters(in: .whitespacesAndNewlines)) else {
       throw Failure(
-        description: "the Python peer ended: \(try errorText()) "
+        description: "the Python peer ended: \(try await errorText()) "
           + "(tools/test installs what it needs and sets MESH_TEST_PYTHON)")
     }
     return port
@@ -74,12 +74,18 @@ final class PythonLinkPeer {
 
   /// What the process complained about until it ended.
   func exit() async throws -> String {
-    let text = try errorText()
+    let text = try await errorText()
     process.waitUntilExit()
     return process.terminationStatus == 0 ? text : text + "exit status \(process.terminationStatus)"
   }
 
-  private func errorText() throws -> String {
-    String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+  /// Waits on a thread of its own: those of tasks are as many as processors, and what the peer waits for may need one.
+  private func errorText() async throws -> String {
+    let errors = errors.fileHandleForReading
+    return try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(with: Result { String(decoding: try errors.readToEnd() ?? Data(), as: UTF8.self) })
+      }
+    }
   }
 }

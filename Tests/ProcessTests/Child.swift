@@ -36,6 +36,12 @@ final class Child: Sendable {
     for (descriptor, suffix) in [(STDOUT_FILENO, "out"), (STDERR_FILENO, "err")] {
       posix_spawn_file_actions_addopen(&actions, descriptor, "\(logs).\(suffix)", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     }
+    // Sockets and pipes of other tests would stay open as long as the child lives, and their peers would wait for it.
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+      if let descriptor = Int32(name), descriptor > STDERR_FILENO {
+        posix_spawn_file_actions_addclose(&actions, descriptor)
+      }
+    }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

@@ -74,7 +74,8 @@ extension Replica {
       send(link, .account(account.encoded))
       return end(link, .revoked, "the account revoked this device")
     }
-    guard !isRevoked, certificate.device != device else {
+    guard !isRevoked else { return end(link, .revoked, "the account revoked this node's own device") }
+    guard certificate.device != device else {
       return end(
         link, .notAdmitted, "both ends are the same device: this address is this node's own, or its home was copied")
     }

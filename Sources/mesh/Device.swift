@@ -43,7 +43,7 @@ struct Device: AsyncParsableCommand {
       Output.facts([
         ("works until", report.expires.ISO8601Format()), ("dials", report.addresses.joined(separator: ", ")),
       ])
-      Output.print("On the new device: mesh init --database PATH --link LINK, where LINK is")
+      Output.print("On the new device run: mesh init --database PATH --adopt-schema --link -, and paste this line:")
       Output.print(report.link)
     }
   }

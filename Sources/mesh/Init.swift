@@ -14,7 +14,7 @@ struct Init: AsyncParsableCommand {
       Examples:
         mesh init --database notes.db --account alice
         mesh init --database notes.db --link mesh-device-… --adopt-schema
-        ssh tower mesh device invite | tail -1 | mesh init --database n.db --link -
+        ssh tower mesh device invite | tail -1 | mesh init --database n.db --adopt-schema --link -
       """)
 
   @OptionGroup var home: HomeOption
@@ -89,7 +89,10 @@ struct Init: AsyncParsableCommand {
     if !report.peers.isEmpty { facts.append(("peers", report.peers.joined(separator: ", "))) }
     Output.facts(facts)
     if report.joined {
-      Output.note("Joined. Next: mesh serve")
+      Output.note(
+        report.adopted.isEmpty
+          ? "Joined. Next: mesh serve. “mesh schema” shows tables of the account that this file lacks."
+          : "Joined. Next: mesh serve")
     } else {
       Output.note("Next: mesh track TABLE…, then mesh serve. Write down the recovery key: mesh account recovery")
     }

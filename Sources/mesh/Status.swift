@@ -28,10 +28,14 @@ struct Status: AsyncParsableCommand {
       ("account", Output.named(report.account, report.accountName)),
       ("device", Output.named(report.device, report.deviceName)),
       ("database", report.database),
+      ("tables", report.tables.isEmpty ? "none (mesh track adds some)" : report.tables.joined(separator: ", ")),
       ("pending", Output.count(report.pending, "row", "rows")),
     ]
     if let listen = report.listen { facts.append(("listening", listen)) }
-    for (reason, count) in report.held.sorted(by: { $0.key < $1.key }) { facts.append(("held", "\(count): \(reason)")) }
+    for (reason, count) in report.held.sorted(by: { $0.key < $1.key }) {
+      let wayOut = reason == "unknown-table" ? " (mesh schema --apply makes the tables)" : ""
+      facts.append(("held", "\(count): \(reason)\(wayOut)"))
+    }
     for alarm in report.alarms { facts.append(("alarm", alarm)) }
     Output.facts(facts)
     if !report.zones.isEmpty { Output.print("\n" + Zones.table(report.zones).text) }

@@ -17,6 +17,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public var database: String
   /// The address listened on, with the port the system chose; null while no daemon runs.
   @OrNull public var listen: String?
+  /// The tables that are tracked.
+  public var tables: [String]
   /// Rows captured and not yet flushed into change sets.
   public var pending: Int
   /// Reason to number of records (or of change sets) that are kept and not shown.
@@ -28,7 +30,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
 
   public init(
     running: Bool, account: String, accountName: String, device: String, deviceName: String, instance: String?,
-    database: String, listen: String?, pending: Int, held: [String: Int], alarms: [String] = [], zones: [ZoneReport],
+    database: String, listen: String?, tables: [String] = [], pending: Int, held: [String: Int], alarms: [String] = [],
+    zones: [ZoneReport],
     peers: [PeerReport]
   ) {
     self.running = running
@@ -39,6 +42,7 @@ public struct StatusReport: Codable, Hashable, Sendable {
     self.instance = instance
     self.database = database
     self.listen = listen
+    self.tables = tables
     self.pending = pending
     self.held = held
     self.alarms = alarms

@@ -11,7 +11,8 @@ extension Node: NodeControl {
       running: listening != nil, account: replica.account.id.description, accountName: zone?.title ?? "",
       device: replica.device.description, deviceName: deviceName(replica.device) ?? "",
       instance: zone?.author.map { String($0.instance.value, radix: 16) }, database: store.path,
-      listen: listening?.description, pending: try store.pendingCount(), held: try held(), alarms: try alarms(),
+      listen: listening?.description,
+      tables: try store.tables().map(\.name), pending: try store.pendingCount(), held: try held(), alarms: try alarms(),
       zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
   }
 
@@ -65,9 +66,33 @@ extension Node: NodeControl {
         PeerReport(
           device: dial.device?.description, account: dial.device == nil ? nil : replica.account.id.description,
           name: dial.device.flatMap(deviceName), address: address.description, connected: false,
-          behind: PeerReport.Behind(here: 0, there: 0), lastError: dial.lastError))
+          behind: try dial.device.map { try behind(lastAcknowledgementOf: $0) } ?? PeerReport.Behind(here: 0, there: 0),
+          lastError: dial.lastError))
+      if let device = dial.device { connected.insert(device) }
+    }
+    for device in replica.account.liveDevices where device != replica.device && !connected.contains(device) {
+      reports.append(
+        PeerReport(
+          device: device.description, account: replica.account.id.description, name: deviceName(device), address: nil,
+          connected: false, behind: try behind(lastAcknowledgementOf: device), lastError: nil))
     }
     return reports
+  }
+
+  /// Of a device that is not connected: what this node has and the device had not when it last said so.
+  private func behind(lastAcknowledgementOf device: DeviceID) throws -> PeerReport.Behind {
+    var behind = PeerReport.Behind(here: 0, there: 0)
+    for zone in replica.zoneIDs {
+      guard let view = try replica.zoneView(zone) else { continue }
+      var acknowledged = VersionVector()
+      if let bytes = try store.acknowledgements(zone)[device] {
+        var reader = ByteReader(bytes)
+        acknowledged = try Acknowledgement(from: &reader).merged
+      }
+      behind.here += Int(clamping: acknowledged.count(beyond: view.merged))
+      behind.there += Int(clamping: view.merged.count(beyond: acknowledged))
+    }
+    return behind
   }
 
   private func behind(_ peer: Replica.PeerView) throws -> PeerReport.Behind {

@@ -54,7 +54,7 @@ final class Child: Sendable {
     var envp = environment.map { strdup($0) } + [nil]
     defer { for text in argv + envp { free(text) } }
     var pid: pid_t = 0
-    let error = posix_spawn(&pid, arguments[0], &actions, &attributes, &argv, &envp)
+    let error = posix_spawnp(&pid, arguments[0], &actions, &attributes, &argv, &envp)
     guard error == 0 else { throw Unexpected("\(arguments[0]) does not start: \(String(cString: strerror(error)))") }
     return pid
   }

@@ -36,7 +36,8 @@ extension Daemons {
         await lost.kill()
         _ = try await phone.serve("--peer", try await laptop.address())
         try await eventually("the laptop refuses the phone") {
-          try await phone.status().peers.allSatisfy { !$0.connected && $0.lastError != nil }
+          let peers = try await phone.status().peers
+          return peers.allSatisfy { !$0.connected } && peers.contains { $0.lastError?.contains("revoked") ?? false }
         }
         try await tower.settled(with: "laptop")
         #expect(try await tower.sqlite("SELECT id FROM notes ORDER BY id") == "answer\nearly\nsecret\n")

@@ -55,9 +55,9 @@ struct Dialler: Sendable {
 extension Node {
   var wantedPeers: [HostPort] { configuration.peers }
 
-  /// Never by a device that was revoked, and not while the device there has a session already, whoever dialled it.
+  /// Not while the device there has a session already, whoever dialled it.
   func shouldDial(_ address: HostPort) -> Bool {
-    guard configuration.peers.contains(address), !replica.isRevoked else { return false }
+    guard configuration.peers.contains(address) else { return false }
     guard let device = dials[address]?.device else { return true }
     return !replica.peerViews.contains { $0.device == device }
   }

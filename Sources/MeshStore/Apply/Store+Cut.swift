@@ -50,14 +50,14 @@ private struct Cutter {
 
   let session: Session
   let zone: ZoneRow
-  let reader: ChangeSetReader
+  let log: LogReader
   /// By the author's number in this file.
   let limits: [Int64: UInt64]
 
   init(_ session: Session, _ zone: ZoneRow, _ reader: ChangeSetReader, _ limits: [Author: UInt64]) throws {
     self.session = session
     self.zone = zone
-    self.reader = reader
+    self.log = LogReader(session: session, zone: zone.id, reader: reader)
     var numbers: [Int64: UInt64] = [:]
     for (author, limit) in limits { numbers[try session.catalog.authorNumber(author)] = limit }
     self.limits = numbers
@@ -72,7 +72,7 @@ private struct Cutter {
       try head.save(session.sql, zone: zone.id)
       // A unit that is merged in part is beyond `merged`, and has touched records all the same.
       for number in numbers(head, above: limit) {
-        try forEachRow(author, number) { ref, _, _, _ in touched.insert(ref) }
+        try log.forEachRow(author, number) { ref, _, _, _ in touched.insert(ref) }
       }
     }
     return touched.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
@@ -92,9 +92,10 @@ private struct Cutter {
       guard last > 0 else { continue }
       for number in 1...last {
         let isPartial = number == head.applied + 1
-        try forEachRow(head.author, number) { ref, change, columns, index in
+        try log.forEachRow(head.author, number) { ref, change, columns, index in
           guard wanted.contains(ref), !isPartial || index < head.appliedRows else { return }
-          states[ref, default: State()].merge(try state(change, columns, head.author, number))
+          states[ref, default: State()].merge(
+            try State(change, columns: columns, log.longValues(head.author, number)))
         }
       }
     }
@@ -153,54 +154,12 @@ private struct Cutter {
     }
   }
 
-  // MARK: Reading the log
-
-  private func body(_ author: Int64, _ number: UInt64) throws -> ChangeSetBody? {
-    guard let bytes = try LogRow.bytes(session.sql, zone: zone.id, author: author, number: number) else { return nil }
-    let changeSet = try ChangeSet(bytes, with: reader.cryptography)
-    guard let key = reader.keys[changeSet.header.epoch] else {
-      throw StoreError(
-        .keyMissing, "the key of an epoch is missing that merged change sets need; restore the home's zones")
-    }
-    guard let plain = changeSet.body(key: key, with: reader.cryptography) else { return nil }
-    return try ChangeSetBody(plain, author: changeSet.header.author)
-  }
-
   private func context(_ author: Int64, through limit: UInt64) throws -> CausalContext {
     var context = CausalContext()
     guard limit > 0 else { return context }
     for number in 1...limit {
-      if let difference = try body(author, number)?.context { try context.advance(by: difference) }
+      if let difference = try log.body(author, number)?.context { try context.advance(by: difference) }
     }
     return context
-  }
-
-  /// With the record, the change, the columns' numbers, and the row's index in the change set.
-  private func forEachRow(
-    _ author: Int64, _ number: UInt64, _ visit: (RecordRef, RowChange, [Int64], Int) throws -> Void
-  ) throws {
-    guard case .changes(let tables)? = try body(author, number)?.content else { return }
-    var index = 0
-    for table in tables {
-      let id = try session.catalog.tableNumber(table.table)
-      let columns = try table.columns.map { try session.catalog.columnNumber($0, of: id) }
-      for row in table.rows {
-        try visit(RecordRef(table: id, key: row.key), row, columns, index)
-        index += 1
-      }
-    }
-  }
-
-  private func state(_ change: RowChange, _ columns: [Int64], _ author: Int64, _ number: UInt64) throws -> State {
-    let long = LongValues(
-      session: session, zone: zone.id, author: author, reader: reader, numbers: try unitStart(author, number)..<number)
-    return try State(change, columns: columns, long)
-  }
-
-  private func unitStart(_ author: Int64, _ number: UInt64) throws -> UInt64 {
-    let end = try session.sql.integer(
-      "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number < ? AND final = 1",
-      [.integer(zone.id), .integer(author), .bits(number)])
-    return UInt64(bitPattern: end ?? 0) + 1
   }
 }

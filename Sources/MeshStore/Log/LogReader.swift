@@ -1,0 +1,47 @@
+import MeshCore
+
+/// Reads change sets of one zone's log again: what was merged long ago, decrypted and decoded.
+struct LogReader {
+  let session: Session
+  /// `mesh_zone.id`.
+  let zone: Int64
+  let reader: ChangeSetReader
+
+  /// Nil where the log has no such number, or its body cannot be decrypted with its epoch's key: then nobody merged it.
+  func body(_ author: Int64, _ number: UInt64) throws -> ChangeSetBody? {
+    guard let bytes = try LogRow.bytes(session.sql, zone: zone, author: author, number: number) else { return nil }
+    let changeSet = try ChangeSet(bytes, with: reader.cryptography)
+    guard let key = reader.keys[changeSet.header.epoch] else {
+      throw StoreError(
+        .keyMissing, "the key of an epoch is missing that merged change sets need; restore the home's zones")
+    }
+    guard let plain = changeSet.body(key: key, with: reader.cryptography) else { return nil }
+    return try ChangeSetBody(plain, author: changeSet.header.author)
+  }
+
+  /// With the record, the change, the columns' numbers, and the row's index in the change set.
+  func forEachRow(
+    _ author: Int64, _ number: UInt64, _ visit: (RecordRef, RowChange, [Int64], Int) throws -> Void
+  ) throws {
+    guard case .changes(let tables)? = try body(author, number)?.content else { return }
+    var index = 0
+    for table in tables {
+      let id = try session.catalog.tableNumber(table.table)
+      let columns = try table.columns.map { try session.catalog.columnNumber($0, of: id) }
+      for row in table.rows {
+        try visit(RecordRef(table: id, key: row.key), row, columns, index)
+        index += 1
+      }
+    }
+  }
+
+  /// The long values that a change set refers to.
+  func longValues(_ author: Int64, _ number: UInt64) throws -> LongValues {
+    let end = try session.sql.integer(
+      "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number < ? AND final = 1",
+      [.integer(zone), .integer(author), .bits(number)])
+    return LongValues(
+      session: session, zone: zone, author: author, reader: reader,
+      numbers: UInt64(bitPattern: end ?? 0) + 1..<number)
+  }
+}

@@ -1,5 +1,7 @@
 #include <sqlite3.h>
 #include "vfs.h"
+#include "wal.h"
+#include "pause.h"
 
 // sqlite3_db_config is variadic, which Swift cannot call.
 static inline int mesh_sqlite3_set_defensive(sqlite3 *db, int on) {

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 
 /// Held by whoever works on a home: one daemon, or one verb at a time. Given back by `release()`, when the value goes,
 /// and by the operating system when the process ends, however it ends.
@@ -21,40 +20,26 @@ public final class HomeLock: Sendable {
     }
   }
 
-  /// The open lock file; nil once released.
-  private let descriptor: Mutex<Int32?>
+  private let lock: FileLock
 
-  /// The lock is an advisory one on the open file (`flock`), so a crash leaves nothing behind.
   /// - Throws: `HomeError` `.locked` at once where somebody else has it.
   fileprivate init(path: String, purpose: Purpose) throws(HomeError) {
-    let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-    guard descriptor >= 0 else { throw Disk.failure("open", path) }
-    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-      defer { close(descriptor) }
-      guard errno == EWOULDBLOCK else { throw Disk.failure("lock", path) }
-      throw Self.taken(path, by: Self.holder(descriptor))
+    do throws(FileLock.Failure) {
+      lock = try FileLock(path: path, note: "\(getpid()) \(purpose.rawValue)")
+    } catch {
+      switch error {
+      case .taken(let note): throw Self.taken(path, by: Self.holder(note))
+      case .system(let error): throw error
+      }
     }
-    self.descriptor = Mutex(descriptor)
-    guard ftruncate(descriptor, 0) == 0 else { throw Disk.failure("write", path) }
-    try Disk.write(Array("\(getpid()) \(purpose.rawValue)\n".utf8), to: descriptor, path)
   }
-
-  deinit { release() }
 
   /// Idempotent.
-  public func release() {
-    descriptor.withLock { descriptor in
-      if let open = descriptor { close(open) }
-      descriptor = nil
-    }
-  }
+  public func release() { lock.release() }
 
   /// What the file says; nil in the moment between taking the lock and writing the name.
-  private static func holder(_ descriptor: Int32) -> Holder? {
-    var buffer = [UInt8](repeating: 0, count: 64)
-    let count = pread(descriptor, &buffer, buffer.count, 0)
-    guard count > 0 else { return nil }
-    let words = String(decoding: buffer[..<count], as: UTF8.self).split(whereSeparator: \.isWhitespace)
+  private static func holder(_ note: String) -> Holder? {
+    let words = note.split(whereSeparator: \.isWhitespace)
     guard words.count == 2, let pid = Int32(words[0]), let purpose = Purpose(rawValue: String(words[1])) else {
       return nil
     }

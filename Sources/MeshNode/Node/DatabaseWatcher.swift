@@ -9,7 +9,7 @@ struct DatabaseWatcher: Sendable {
   private static let poll = Duration.milliseconds(500)
 
   func run() async {
-    let path = await node.databasePath
+    let path = await node.databasePlace
     let looks = WriteEvents.looks(at: path)
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await pollSlowly() }

@@ -186,6 +186,7 @@ extension Node: NodeControl {
   // MARK: Tables
 
   func track(_ request: TrackRequest) throws -> TrackReport {
+    try beginGuard()
     let tables = try store.track(
       tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds()
     )
@@ -195,6 +196,7 @@ extension Node: NodeControl {
   }
 
   func untrack(_ tables: [String]) throws -> UntrackReport {
+    try beginGuard()
     replica.databaseChanged()
     while try replica.work(now: time.now) { perform() }
     guard try store.pendingCount() == 0 else {
@@ -212,6 +214,7 @@ extension Node: NodeControl {
   func schema(apply: Bool) throws -> SchemaReport {
     let missing = try store.missingSchema()
     if apply, missing.contains(where: { $0.refusal == nil }) {
+      try beginGuard()
       try store.adopt(try store.foreignSchemas(), now: time.milliseconds())
       try replica.schemaChanged()
       perform()

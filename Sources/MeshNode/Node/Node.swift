@@ -11,6 +11,7 @@ actor Node {
   let home: Home
   var configuration: Configuration
   let store: Store
+  private let databaseLock: DatabaseLock
   let replica: Replica
   let transport: Transport
   let time = SystemTime()
@@ -58,7 +59,8 @@ actor Node {
     self.home = home
     self.configuration = configuration
     self.logger = logger
-    let store = try Store(path: configuration.database, cryptography: cryptography)
+    let store = try Self.store(configuration.database, home, cryptography)
+    databaseLock = try DatabaseLock(database: configuration.database, home: home)
     guard try store.accounts().allSatisfy({ $0 == account.id }) else { throw ReplicaError.foreignDatabase }
     self.store = store
     // Rows that a call of track began to take in before it was cut short.
@@ -74,8 +76,23 @@ actor Node {
     savedAccount = account
   }
 
+  /// A new database in the place of one that is gone would only hide that it is gone.
+  private static func store(_ path: String, _ home: Home, _ cryptography: Sodium) throws -> Store {
+    do {
+      return try Store(path: path, create: false, cryptography: cryptography)
+    } catch let error as StoreError {
+      guard error.code == .missing else { throw error }
+      throw Refusal(
+        code: "database.missing",
+        message:
+          "\(path), the database of this node (\(home.path(of: .configuration))), is not there, and only mesh init "
+          + "makes one. Put it back, or a copy of it; or correct database in config.toml; or join again with a new home: "
+          + "mesh init --home DIR --database PATH --link LINK --adopt-schema")
+    }
+  }
+
   var hasLinks: Bool { !links.isEmpty }
-  var databasePath: String { store.path }
+  var databasePlace: String { store.place }
 
   // MARK: Links
 
@@ -233,6 +250,22 @@ actor Node {
   func close() {
     do {
       try store.close()
+    } catch {
+      report(error)
+    }
+    databaseLock.release()
+  }
+
+  // MARK: The write-ahead log
+
+  /// From now until the node is closed no other program begins the write-ahead log anew. The daemon does it from its start,
+  /// a verb on the home alone where it writes more than a row or two.
+  func beginGuard() throws { try store.startGuard(clock: time) }
+
+  /// To be called every few tens of milliseconds.
+  func keepGuard() {
+    do {
+      try store.keepGuard()
     } catch {
       report(error)
     }

@@ -22,7 +22,9 @@ struct NodeCreation {
     cryptography = try Sodium()
     created = access(options.database, F_OK) != 0
     // Before any key: a database that can't be used leaves nothing behind but an empty home.
-    try Store(path: options.database, cryptography: cryptography).close()
+    let store = try Store(path: options.database, cryptography: cryptography)
+    try DatabaseLock(database: options.database, home: home).release()
+    try store.close()
     if try home.exists(.deviceKey) {
       keys = try DeviceKeys(encoded: try home.read(.deviceKey))
     } else {

@@ -14,11 +14,13 @@ struct NodeService: Service {
   private static let farewell = Duration.seconds(1)
 
   func run() async throws {
+    try await node.beginGuard()
     let listener = try await node.listen(listen)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await listener.run { _ = await node.serve($0, dialled: nil) } }
       group.addTask { await node.runWork() }
       group.addTask { await runTicks() }
+      group.addTask { await keepGuard() }
       group.addTask { await DatabaseWatcher(node: node).run() }
       group.addTask { await Dialler(node: node).run() }
       group.addTask {
@@ -34,6 +36,17 @@ struct NodeService: Service {
       group.cancelAll()
     }
     await node.close()
+  }
+
+  /// Between two looks at the write-ahead log: after two of them a program that waits for the guard is let through, so it
+  /// and those who wait for it do so for little longer than the lock budget.
+  private static let guardInterval = Duration.milliseconds(20)
+
+  private func keepGuard() async {
+    while !Task.isCancelled {
+      await node.keepGuard()
+      try? await Task.sleep(for: Self.guardInterval)
+    }
   }
 
   private func runTicks() async {

@@ -18,6 +18,8 @@ final class DatabaseFile: Sendable {
   private static let checkpointPages = 4_096
 
   let path: String
+  /// The name of a registered SQLite VFS; nil for the operating system's.
+  let vfs: String?
   /// The connection. WAL, `synchronous=FULL`, foreign keys not enforced, defensive.
   let queue: DatabaseQueue
 
@@ -33,6 +35,7 @@ final class DatabaseFile: Sendable {
     try Self.requireLibrary(version: sqlite3_libversion_number())
     if vfs == nil { try FilePlace(path: path).prepare(create: create) }
     self.path = path
+    self.vfs = vfs
     do {
       queue = try DatabaseQueue(
         path: try Self.name(path: path, vfs: vfs), configuration: Self.configuration(path: path, busyTimeout))
@@ -75,6 +78,20 @@ final class DatabaseFile: Sendable {
       try db.beginTransaction(.deferred)
       defer { try? db.commit() }
       return try body(db)
+    }
+  }
+
+  /// The path without symbolic links: SQLite makes the log and its index beside that.
+  var place: String {
+    guard let place = realpath(path, nil) else { return path }
+    defer { free(place) }
+    return String(cString: place)
+  }
+
+  /// Whether commits of ours copy a long WAL into the database.
+  func checkpointsItself(_ isOn: Bool) throws {
+    try queue.writeWithoutTransaction { db in
+      try db.execute(sql: "PRAGMA wal_autocheckpoint = \(isOn ? Self.checkpointPages : 0)")
     }
   }
 

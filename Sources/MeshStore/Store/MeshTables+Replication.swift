@@ -5,7 +5,7 @@ extension MeshTables {
   static let replication = [
     zone, author, record, recordExtra, log, logPosition, head, conflict, held, wait, waiting, importing, showing,
     control, account,
-    acknowledgement, foreignSchema,
+    acknowledgement, foreignSchema, walGuard,
   ]
 
   /// One row per zone that was met: its counters, changed in the transaction that changes what they count.
@@ -184,5 +184,13 @@ extension MeshTables {
       bytes BLOB NOT NULL,                        -- encoded description
       PRIMARY KEY (device, name)
     ) WITHOUT ROWID
+    """
+
+  /// One row, written so that the write-ahead log has a frame to read from.
+  static let walGuard = """
+    CREATE TABLE IF NOT EXISTS mesh_guard (
+      id INTEGER PRIMARY KEY CHECK (id = 1),
+      resets INTEGER NOT NULL                     -- of the log since the node began
+    )
     """
 }

@@ -8,18 +8,24 @@ public import MeshCore
 public final class Store: ReplicaStore {
   /// Where the database is.
   public var path: String { file.path }
+  /// The same without symbolic links: the write-ahead log and its index are beside it.
+  public var place: String { file.place }
   let file: DatabaseFile
   let cryptography: any Cryptography
   private let sql: Connection
   private let catalog: Catalog
   /// The part of a unit that is being merged slice by slice, decoded.
   var partInHand: (id: ChangeSetID, body: ChangeSetBody)?
+  /// Nil until `startGuard`.
+  var walGuard: WALGuard?
 
   /// Opens the database, or makes it where it is missing, and makes our tables where they are missing.
   ///
-  /// - Parameter vfs: The name of a registered SQLite VFS; nil for the operating system's.
-  public init(path: String, cryptography: any Cryptography, vfs: String? = nil) throws {
-    let file = try DatabaseFile(path: path, vfs: vfs)
+  /// - Parameters:
+  ///   - create: False where a missing file is an error (`missing`).
+  ///   - vfs: The name of a registered SQLite VFS; nil for the operating system's.
+  public init(path: String, create: Bool = true, cryptography: any Cryptography, vfs: String? = nil) throws {
+    let file = try DatabaseFile(path: path, create: create, vfs: vfs)
     let handle: OpaquePointer
     do {
       handle = try file.write { db in
@@ -40,6 +46,8 @@ public final class Store: ReplicaStore {
   /// A second call does nothing.
   public func close() throws {
     try mapped {
+      walGuard?.close()
+      walGuard = nil
       sql.forget()
       try file.close()
     }
@@ -75,11 +83,14 @@ public final class Store: ReplicaStore {
   func write<T>(isDurable: Bool = true, _ body: (Session) throws -> T) throws -> T {
     try mapped {
       do {
-        return try file.write(isDurable: isDurable) { db in
+        let result = try file.write(isDurable: isDurable) { db in
           try catalog.refresh(db)
           catalog.isWritable = true
           return try body(session(db))
         }
+        // Long work must not wait for the next look to keep the log short. What fails here, that look reports.
+        try? walGuard?.emptyBeyondBound()
+        return result
       } catch {
         // New numbers of names and authors may be gone with the transaction.
         catalog.forget()
@@ -91,6 +102,8 @@ public final class Store: ReplicaStore {
   private func session(_ db: Database) -> Session {
     Session(db: db, sql: sql, catalog: catalog, cryptography: cryptography)
   }
+
+  func guarding(_ body: () throws -> Void) throws { try mapped(body) }
 
   private func mapped<T>(_ body: () throws -> T) throws -> T {
     do {

@@ -1,0 +1,51 @@
+import Glibc
+import Synchronization
+
+/// An advisory lock on an open file (`flock`), so a crash leaves nothing behind. The file says who has it.
+final class FileLock: Sendable {
+  /// The open file; nil once released.
+  private let descriptor: Mutex<Int32?>
+
+  enum Failure: Error {
+    /// Somebody else has it; `note` is what they wrote, empty in the moment before they have.
+    case taken(note: String)
+    case system(HomeError)
+  }
+
+  /// Takes the lock at once or not at all, and writes `note`, one line.
+  init(path: String, note: String) throws(Failure) {
+    let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+    guard descriptor >= 0 else { throw .system(Disk.failure("open", path)) }
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      defer { close(descriptor) }
+      guard errno == EWOULDBLOCK else { throw .system(Disk.failure("lock", path)) }
+      throw .taken(note: Self.note(descriptor))
+    }
+    self.descriptor = Mutex(descriptor)
+    guard ftruncate(descriptor, 0) == 0 else { throw .system(Disk.failure("write", path)) }
+    do throws(HomeError) {
+      try Disk.write(Array("\(note)\n".utf8), to: descriptor, path)
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  deinit { release() }
+
+  /// Idempotent.
+  func release() {
+    descriptor.withLock { descriptor in
+      if let open = descriptor { close(open) }
+      descriptor = nil
+    }
+  }
+
+  private static let noteLimit = 4_096
+
+  private static func note(_ descriptor: Int32) -> String {
+    var buffer = [UInt8](repeating: 0, count: noteLimit)
+    let count = pread(descriptor, &buffer, buffer.count, 0)
+    guard count > 0 else { return "" }
+    return String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n").first.map(String.init) ?? ""
+  }
+}

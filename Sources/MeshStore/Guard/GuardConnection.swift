@@ -1,0 +1,108 @@
+import CSQLite
+import GRDB
+import MeshCore
+
+/// A connection of the guard's own: it reads or checkpoints, and has no part in the store's transactions.
+final class GuardConnection {
+  let handle: OpaquePointer
+  private let sql: Connection
+  private var isOpen = true
+
+  init(path: String, vfs: String?) throws {
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs)
+    guard code == SQLITE_OK, let opened else {
+      sqlite3_close_v2(opened)
+      throw DatabaseError(resultCode: ResultCode(rawValue: code))
+    }
+    handle = opened
+    sql = Connection(opened)
+    // Only `checkpoint` copies.
+    try run("PRAGMA wal_autocheckpoint = 0")
+    try run("PRAGMA mmap_size = 0")
+    // NORMAL: a checkpoint syncs the log before it copies, and the file before it counts the copies.
+    try run("PRAGMA synchronous = NORMAL")
+  }
+
+  func run(_ statement: String, _ arguments: [Value] = []) throws { try sql.run(statement, arguments) }
+
+  func integer(_ statement: String) throws -> Int64? { try sql.integer(statement) }
+
+  /// Takes a snapshot, and with it a read mark. The pragma is the cheapest statement that reads, and needs no schema.
+  func beginReading() throws {
+    try run("BEGIN")
+    do {
+      _ = try sql.integer("PRAGMA main.schema_version")
+    } catch {
+      endReading()
+      throw error
+    }
+  }
+
+  func endReading() {
+    // Nothing was written, so there is nothing that could fail but the end of a transaction that never began.
+    try? run("COMMIT")
+  }
+
+  /// - Returns: False where somebody else's lock kept it from being complete.
+  func checkpoint(_ mode: Int32) throws -> Bool {
+    let code = sqlite3_wal_checkpoint_v2(handle, "main", mode, nil, nil)
+    switch code {
+    case SQLITE_OK: return true
+    case SQLITE_BUSY, SQLITE_LOCKED: return false
+    default: throw sql.error(code)
+    }
+  }
+
+  /// Nil in the moment in which another connection changes it.
+  func index() throws -> WALIndex? {
+    var index = mesh_wal_index()
+    for _ in 0..<Self.looks {
+      switch mesh_wal_read_index(handle, &index) {
+      case SQLITE_OK: return WALIndex(index)
+      case SQLITE_BUSY: continue
+      case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code), message: "no index of the log")
+      }
+    }
+    return nil
+  }
+
+  /// Of one look at the index: the header is written in nanoseconds.
+  private static let looks = 100
+
+  /// Whether any connection checkpoints now.
+  var isCheckpointed: Bool { mesh_wal_try_checkpoint_lock(handle) == SQLITE_BUSY }
+
+  deinit { close() }
+
+  /// A second call does nothing.
+  func close() {
+    guard isOpen else { return }
+    isOpen = false
+    // Statements keep a connection open.
+    sql.forget()
+    sqlite3_close_v2(handle)
+  }
+}
+
+/// A write-ahead log as its index describes it.
+struct WALIndex: Hashable {
+  let frames: UInt32
+  /// Frames whose pages are in the database.
+  let copied: UInt32
+  /// Another one after every reset.
+  let salt: UInt64
+  /// That the frames take in the file.
+  let bytes: Int64
+
+  init(_ index: mesh_wal_index) {
+    (frames, copied, salt) = (index.frames, index.copied, index.salt)
+    bytes = frames == 0 ? 0 : Self.header + Int64(frames) * (Self.frameHeader + Int64(index.page_size))
+  }
+
+  /// True as well for a log without frames. The next writer may begin it anew.
+  var isCopied: Bool { copied >= frames }
+
+  private static let header: Int64 = 32
+  private static let frameHeader: Int64 = 24
+}

@@ -1,0 +1,48 @@
+public import MeshCore
+
+// MARK: - The write-ahead log
+
+extension Store {
+  /// Keeps other programs from beginning the log anew, from now until the store is closed, and copies and empties it at a
+  /// bounded size. A second call does nothing.
+  ///
+  /// - Parameter clock: For the pauses between attempts to empty a log that somebody reads.
+  public func startGuard(clock: any Clock) throws {
+    guard walGuard == nil else { return }
+    try guarding {
+      let walGuard = try WALGuard(path: path, vfs: file.vfs, clock: clock)
+      // From here on the guard copies, when it empties.
+      try file.checkpointsItself(false)
+      self.walGuard = walGuard
+      try walGuard.look()
+    }
+  }
+
+  /// To be called every few tens of milliseconds.
+  public func keepGuard() throws {
+    try guarding { try walGuard?.look() }
+  }
+
+  public struct WALStatus: Hashable, Sendable {
+    /// Others can't begin the log anew now.
+    public var isGuarded: Bool
+    /// Of the `-wal` file.
+    public var bytes: Int64
+    /// Beyond this the log should not be: somebody reads an old snapshot.
+    public var alarm: Int64
+    /// Since when it could not be emptied, in milliseconds since 1970.
+    public var heldUpSince: Int64?
+    /// Times it was begun anew since the guard began: by the guard, and by other programs.
+    public var resets: Int
+    public var foreignResets: Int
+    /// Other processes that read from it now.
+    public var readers: [WALReader]
+  }
+
+  public func walStatus() -> WALStatus {
+    WALStatus(
+      isGuarded: walGuard?.isOn ?? false, bytes: WALReader.size(of: file.place + "-wal"), alarm: WALGuard.alarm,
+      heldUpSince: walGuard?.heldUpSince, resets: walGuard?.resets ?? 0, foreignResets: walGuard?.foreignResets ?? 0,
+      readers: WALReader.all(ofDatabase: file.place))
+  }
+}

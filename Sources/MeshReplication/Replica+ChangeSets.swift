@@ -2,10 +2,31 @@ import MeshCore
 
 /// Change sets: made of local writes, learnt from peers, merged, acknowledged.
 extension Replica {
+  /// True where a step was made, and another comes before anything else.
+  func upkeep(now: Moment) throws -> Bool {
+    switch try store.upkeep(reader, now: now.wall) {
+    case .done:
+      needsUpkeep = false
+      return false
+    case .flushFirst:
+      needsFlush = true
+      return false
+    case .worked:
+      return true
+    case .schemaChanged(let notices):
+      for notice in notices { actions.append(.log(.warning, notice)) }
+      try schemaChanged()
+      return true
+    }
+  }
+
   func flush(_ id: ZoneID, _ writer: ChangeSetWriter, now: Moment) throws {
     let progress = try store.flush(writer, now: now.wall)
     needsFlush = progress.hasMore
-    guard let head = progress.head else { return }
+    guard let head = progress.head else {
+      needsUpkeep = needsUpkeep || progress.hasMore
+      return
+    }
     try keepHighWaterMark(head, writer)
     try pushNews(id, now: now)
   }
@@ -129,7 +150,7 @@ extension Replica {
     let writer = id == privateZone ? try writer(id) : nil
     switch try store.apply(id, try reader(id), flushing: writer, now: now.wall) {
     case .flushFirst:
-      needsFlush = true
+      databaseChanged()
       // Without a key nothing can be flushed, and then nothing can be merged: both wait for the key.
       if writer == nil { zones[id]?.needsApply = false }
     case .merged(_, let unitEnded, let flushed):

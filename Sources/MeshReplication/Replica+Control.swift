@@ -206,9 +206,9 @@ extension Replica {
   /// Takes back what a cut refuses, once local writes are flushed: they were made on the state with it. Until then nothing
   /// beyond the cut is merged. A device that was revoked itself keeps its tables as they are.
   func carryOutCuts(_ id: ZoneID, now: Moment) throws {
-    guard let zone = zones[id], zone.limits != zone.carriedOut, certificate != nil, try store.pendingCount() == 0 else {
-      return
-    }
+    guard let zone = zones[id], zone.limits != zone.carriedOut, certificate != nil, !needsUpkeep,
+      try store.pendingCount() == 0
+    else { return }
     try store.cut(zone.limits, zone: id, try reader(id), now: now.wall)
     zones[id]?.carriedOut = zone.limits
     zones[id]?.forked = []

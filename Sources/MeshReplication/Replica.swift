@@ -30,6 +30,8 @@ public final class Replica {
   var links: [IssuedLink]
   var actions: [Action] = []
   var needsFlush = true
+  /// The schema may have changed.
+  var needsUpkeep = true
   /// Of acknowledgements: each is later than the one before.
   var clock = HybridClock()
   /// A member has told us its tables since the start.
@@ -139,7 +141,10 @@ public final class Replica {
   }
 
   /// The database may have changed.
-  public func databaseChanged() { needsFlush = true }
+  public func databaseChanged() {
+    needsUpkeep = true
+    needsFlush = true
+  }
 
   /// Tables were tracked or changed, or columns came: what waited may now be shown, and peers learn the new form.
   public func schemaChanged() throws {
@@ -147,12 +152,13 @@ public final class Replica {
     for (link, session) in sessions.sorted(by: { $0.key < $1.key }) where session.conversation.isOpen {
       send(link, .schema(schema))
     }
-    needsFlush = true
+    databaseChanged()
     for zone in zones.keys { zones[zone]?.needsApply = true }
   }
 
   /// Does one bounded piece of work (a flush part, an apply slice); true where more is to do.
   public func work(now: Moment) throws -> Bool {
+    if needsUpkeep, try upkeep(now: now) { return true }
     if needsFlush, let zone = privateZone, let writer = try writer(zone) {
       try flush(zone, writer, now: now)
       return true

@@ -21,6 +21,13 @@ public protocol ReplicaStore: AnyObject {
   /// From now on local writes get change sets of this instance.
   func beginInstance(_ instance: InstanceID, zone: ZoneID) throws
 
+  // MARK: Upkeep
+
+  /// One bounded step of keeping capture and records in step with a schema that others change. Cheap where nothing is to do.
+  /// To be called until it is `.done`, when the file has changed, at the start, and whenever `flush` or `apply` says `flushFirst`
+  /// or writes nothing though it has more.
+  func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress
+
   // MARK: Local writes
 
   /// Rows in the pending log.
@@ -136,6 +143,17 @@ public struct FlushProgress: Sendable, Equatable {
     self.records = records
     self.hasMore = hasMore
   }
+}
+
+public enum UpkeepProgress: Sendable, Equatable {
+  /// Rows can be flushed, and change sets merged.
+  case done
+  /// A step was made; call again.
+  case worked
+  /// The triggers are for the schema as it is now. What a person should know of it, a sentence each; call again.
+  case schemaChanged([String])
+  /// More is to do once the rows that are pending are flushed.
+  case flushFirst
 }
 
 public enum StoreOutcome: Sendable, Equatable {

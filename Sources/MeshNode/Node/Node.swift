@@ -63,8 +63,6 @@ actor Node {
     databaseLock = try DatabaseLock(database: configuration.database, home: home)
     guard try store.accounts().allSatisfy({ $0 == account.id }) else { throw ReplicaError.foreignDatabase }
     self.store = store
-    // Rows that a call of track began to take in before it was cut short.
-    try store.takeIn(now: time.milliseconds())
     holdsAccountKey = accountKey != nil
     var signer: (@Sendable ([UInt8]) -> [UInt8])?
     if let accountKey { signer = { accountKey.sign($0) } }
@@ -223,7 +221,6 @@ actor Node {
       let version = try store.dataVersion()
       guard version != dataVersion else { return false }
       dataVersion = version
-      if try store.schemaChanged(now: time.milliseconds()) { try replica.schemaChanged() }
       replica.databaseChanged()
       perform()
       return true

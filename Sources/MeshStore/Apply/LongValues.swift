@@ -9,7 +9,14 @@ struct LongValues {
   /// The unit's first number, and the part that refers.
   let numbers: Range<UInt64>
 
-  func value(_ ordinal: UInt64, size: Int, isText: Bool) throws -> Value {
+  func value(of field: FieldValue) throws -> Value {
+    switch field {
+    case .value(let inline): inline
+    case .long(let ordinal, let size, let isText): try value(ordinal, size: size, isText: isText)
+    }
+  }
+
+  private func value(_ ordinal: UInt64, size: Int, isText: Bool) throws -> Value {
     var bytes: [UInt8] = []
     for number in numbers {
       guard let piece = try piece(number), piece.ordinal == ordinal else { continue }

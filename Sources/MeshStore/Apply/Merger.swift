@@ -103,11 +103,7 @@ extension RecordState<Int64> {
   init(_ change: RowChange, columns: [Int64], _ long: LongValues) throws {
     var cells: [Int64: Cell] = [:]
     for field in change.fields {
-      let value: Value
-      switch field.value {
-      case .value(let inline): value = inline
-      case .long(let ordinal, let size, let isText): value = try long.value(ordinal, size: size, isText: isText)
-      }
+      let value = try long.value(of: field.value)
       cells[columns[field.column]] = Cell(stamp: field.stamp ?? change.stamp, value: value)
     }
     self.init(generation: change.generation, life: change.isLife ? change.stamp : nil, cells: cells)

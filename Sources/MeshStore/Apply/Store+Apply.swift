@@ -7,7 +7,7 @@ extension Store {
     if let progress = try showAgain(zone) { return progress }
     while true {
       let choice = try read { session -> UnitReader.Choice? in
-        if try writer == nil && session.hasPending() { return nil }
+        guard try session.isInStep() && (writer != nil || !session.hasPending()) else { return nil }
         guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
         var units = try UnitReader(session, zone: row, reader, now: now)
         return try units.choose(&partInHand)
@@ -47,6 +47,7 @@ extension Store {
     while true {
       do {
         return try write(isDurable: isDurable) { session in
+          guard try session.isInStep() else { return .flushFirst }
           var flushed: ChangeSetHead?
           if try session.hasPending() {
             guard isDurable else { throw NeedsDurability() }

@@ -28,6 +28,7 @@ enum Capture {
       _ = try bringUpToDate(db, entry)
       if let table = try TrackedTable.read(db, name: schema.name) { installed.append(table) }
     }
+    try anchor(db)
     try noteSchemaVersion(db)
     return installed
   }
@@ -49,12 +50,14 @@ enum Capture {
   /// - Returns: The tables whose capture was not whole; empty in the usual case, which costs two small reads.
   static func update(_ db: Database, force: Bool = false) throws -> [CaptureFinding] {
     if try !force && !needsUpdate(db) { return [] }
-    try dropStrays(db)
+    let renamed = try dropStrays(db)
     var findings: [CaptureFinding] = []
     for table in try TrackedTable.all(db) {
-      let finding = try bringUpToDate(db, table)
+      var finding = try bringUpToDate(db, table)
+      finding.newName = renamed[table.id]
       if !finding.reasons.isEmpty { findings.append(finding) }
     }
+    try anchor(db)
     try noteSchemaVersion(db)
     return findings
   }
@@ -78,31 +81,59 @@ extension Capture {
 
   private static func bringUpToDate(_ db: Database, _ table: TrackedTable) throws -> CaptureFinding {
     var finding = CaptureFinding(table: table.id, name: table.name, reasons: [])
-    guard let schema = table.schema else {
-      finding.reasons.insert(.tableMissing)
-      return finding
-    }
-    guard let form = table.form, let key = schema.keyColumn else {
-      finding.reasons.insert(.keyUnfit)
+    guard let schema = table.schema, let form = table.form, let key = schema.keyColumn else {
+      // It is reported once, when it goes.
+      if table.schemaRow == nil { return finding }
+      finding.reasons.insert(table.schema == nil ? .tableMissing : .keyUnfit)
       try drop(db, table.id)
+      try db.execute(sql: "UPDATE mesh_table SET schema_row = NULL WHERE id = ?", arguments: [table.id])
       return finding
     }
+    let before = try table.layout.flatMap { try Layout.read(db, id: $0) }
     let layout = try Layout.intern(
       db, table: table.id, current: table.layout, key: key.name, columns: Layout.names(of: schema, form))
-    if layout.id != table.layout {
-      finding.reasons.insert(.layoutChanged)
-      try db.execute(sql: "UPDATE mesh_table SET layout = ? WHERE id = ?", arguments: [layout.id, table.id])
+    if layout.id != table.layout { finding.reasons.insert(.layoutChanged) }
+    if let before {
+      finding.newColumns = layout.columns.filter { !before.columns.contains($0) }
+      if !Set(before.columns).isSubset(of: layout.columns) { finding.reasons.insert(.columnsLost) }
     }
     guard let triggers = CaptureTriggers(schema, table: table.id, layout: layout.id) else { return finding }
+    var found = 0
     for event in CaptureTriggers.Event.allCases {
-      if let reason = try put(db, triggers, event, expecting: table) { finding.reasons.insert(reason) }
+      let reason = try put(db, triggers, event)
+      if let reason { finding.reasons.insert(reason) }
+      if reason != .triggersMissing { found += triggers.sql(event) == nil ? 0 : 1 }
     }
+    // Dropping a table drops its triggers; somebody who drops the triggers alone leaves the table where it is.
+    let row = try schemaRow(db, schema.name)
+    if table.layout != nil, found == 0, table.schemaRow != row { finding.reasons.insert(.recreated) }
+    try db.execute(
+      sql: "UPDATE mesh_table SET layout = ?, schema_row = ? WHERE id = ?", arguments: [layout.id, row, table.id])
     return finding
+  }
+
+  private static func schemaRow(_ db: Database, _ table: String) throws -> Int64? {
+    try Int64.fetchOne(
+      db, sql: "SELECT rowid FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+      arguments: [table])
+  }
+
+  /// SQLite gives a new table the greatest rowid in `sqlite_schema` and one. An object of ours that comes after every
+  /// synchronized table makes sure that none of their rowids is given again.
+  private static func anchor(_ db: Database) throws {
+    let isLast = try Bool.fetchOne(
+      db,
+      sql: """
+        SELECT ifnull((SELECT rowid FROM main.sqlite_schema WHERE name = 'mesh_anchor'), 0)
+          > ifnull((SELECT max(schema_row) FROM mesh_table), 0)
+        """)
+    if isLast == true { return }
+    try db.execute(sql: "DROP VIEW IF EXISTS main.mesh_anchor; CREATE VIEW main.mesh_anchor AS SELECT 1")
   }
 
   /// Makes one trigger what it should be. Returns what was wrong with it before, apart from an older layout.
   private static func put(
-    _ db: Database, _ triggers: CaptureTriggers, _ event: CaptureTriggers.Event, expecting before: TrackedTable
+    _ db: Database, _ triggers: CaptureTriggers, _ event: CaptureTriggers.Event
   ) throws -> CaptureFinding.Reasons? {
     let name = CaptureTriggers.name(triggers.table, event)
     let wanted = triggers.sql(event)
@@ -121,22 +152,27 @@ extension Capture {
   }
 
   /// Triggers of ours that no table should have: they follow a table that is renamed.
-  private static func dropStrays(_ db: Database) throws {
+  ///
+  /// - Returns: By the number of a renamed table, what it is called now.
+  private static func dropStrays(_ db: Database) throws -> [Int64: String] {
     let rows = try Row.fetchAll(
       db,
       sql: """
         SELECT name, tbl_name FROM main.sqlite_schema
         WHERE type = 'trigger' AND substr(name, 1, \(CaptureTriggers.prefix.utf8.count)) = '\(CaptureTriggers.prefix)'
         """)
-    var proper: [String: String] = [:]
+    var proper: [String: TrackedTable] = [:]
     for table in try TrackedTable.all(db) {
-      for event in CaptureTriggers.Event.allCases {
-        proper[CaptureTriggers.name(table.id, event)] = table.name.asciiLowercased
-      }
+      for event in CaptureTriggers.Event.allCases { proper[CaptureTriggers.name(table.id, event)] = table }
     }
-    for row in rows where proper[row["name"]] != (row["tbl_name"] as String).asciiLowercased {
-      try db.execute(sql: "DROP TRIGGER main.\((row["name"] as String).quotedName)")
+    var renamed: [Int64: String] = [:]
+    for row in rows {
+      let (name, place): (String, String) = (row["name"], row["tbl_name"])
+      if proper[name]?.name.asciiLowercased == place.asciiLowercased { continue }
+      if let table = proper[name], table.schema == nil { renamed[table.id] = place }
+      try db.execute(sql: "DROP TRIGGER main.\(name.quotedName)")
     }
+    return renamed
   }
 
   private static func schemaVersion(_ db: Database) throws -> Int64? {

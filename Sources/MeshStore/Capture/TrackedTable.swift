@@ -10,6 +10,8 @@ struct TrackedTable: Hashable, Sendable {
   let allowsIntegerKeys: Bool
   /// `mesh_layout.id` that its triggers write; nil before they were first made.
   let layout: Int64?
+  /// Its rowid in `sqlite_schema` when its triggers were last looked at; nil where it was not there.
+  let schemaRow: Int64?
   /// Nil where the file has no such table now.
   let schema: TableSchema?
 
@@ -31,7 +33,8 @@ struct TrackedTable: Hashable, Sendable {
     try Row.fetchOne(db, sql: "\(select) AND id = ?", arguments: [id]).map { try TrackedTable($0, db) }
   }
 
-  private static let select = "SELECT id, name, private, integer_keys, layout FROM mesh_table WHERE tracked = 1"
+  private static let select =
+    "SELECT id, name, private, integer_keys, layout, schema_row FROM mesh_table WHERE tracked = 1"
 
   private init(_ row: Row, _ db: Database) throws {
     id = row["id"]
@@ -39,6 +42,7 @@ struct TrackedTable: Hashable, Sendable {
     isPrivate = row["private"]
     allowsIntegerKeys = row["integer_keys"]
     layout = row["layout"]
+    schemaRow = row["schema_row"]
     schema = try TableSchema.read(db, name)
   }
 }
@@ -57,13 +61,55 @@ struct CaptureFinding: Hashable, Sendable {
     static let tableMissing = Reasons(rawValue: 8)
     /// The key is not one column with a built-in collation any more: nothing is captured until it is.
     static let keyUnfit = Reasons(rawValue: 16)
+    /// The table was dropped, and there is one of its name again.
+    static let recreated = Reasons(rawValue: 32)
+    /// It lacks columns that it had.
+    static let columnsLost = Reasons(rawValue: 64)
   }
 
   /// `mesh_table.id`.
   let table: Int64
   let name: String
   var reasons: Reasons
+  /// What the table is called now, where it was renamed.
+  var newName: String?
+  /// `mesh_column.id` of the columns that it did not have before.
+  var newColumns: [Int64] = []
 
+  private var isGone: Bool { !reasons.isDisjoint(with: [.tableMissing, .keyUnfit]) }
   /// Writes may have gone unnoticed, and the table can be compared with the records by values.
-  var needsRescan: Bool { reasons.isDisjoint(with: [.tableMissing, .keyUnfit]) && !reasons.isEmpty }
+  var needsRescan: Bool { !isGone && !reasons.isEmpty }
+  /// The table does not show all that it showed.
+  var needsRecall: Bool { isGone || !reasons.isDisjoint(with: [.recreated, .columnsLost]) }
+
+  /// For the log: what happened and what it means; nil where nobody needs to know.
+  var notice: String? {
+    if let newName {
+      return """
+        The table \(name) was renamed to \(newName) here; other machines know it as \(name), so nothing of it is synchronized \
+        now. Rename it back, or run mesh untrack \(name) and mesh track \(newName) on every machine.
+        """
+    }
+    if reasons.contains(.tableMissing) {
+      return """
+        The synchronized table \(name) was dropped here. Its records stay in the mesh, and are shown when the table is \
+        created again; to delete them everywhere, delete its rows before. mesh untrack \(name) ends its synchronization.
+        """
+    }
+    if reasons.contains(.keyUnfit) {
+      return """
+        The table \(name) has no single-column primary key with a built-in collation any more, so nothing of it is \
+        synchronized now. Give it its key again, or run mesh untrack \(name).
+        """
+    }
+    if reasons.contains(.recreated) {
+      return
+        "The table \(name) was made anew here. Rows that it lacks come back from the mesh; to delete a row, use DELETE."
+    }
+    if reasons.contains(.columnsLost) {
+      return
+        "The table \(name) lacks columns that it had. Their values stay in the mesh for the machines that have them."
+    }
+    return nil
+  }
 }

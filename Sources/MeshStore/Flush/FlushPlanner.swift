@@ -93,23 +93,30 @@ struct FlushPlanner {
 
   private mutating func edit(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
     guard let old else { return true }
-    // What is only to be compared has its edits noted elsewhere in the log, if there are any.
+    // What is only taken in has its edits noted elsewhere in the log, if there are any.
     let isOnlyCompared = !entry.isInserted && entry.columns.isEmpty
     let isExact = isOnlyCompared || (entry.ids.first ?? 0) > records.zone.ahead
-    if isExact, old.held == nil, try isUnchanged(entry.ref, old, row) {
+    let different =
+      try isExact && old.held == nil
+      ? records.differences(entry.ref, old, entry.table, row: row) : Array(entry.table.columns.indices)
+    // Whatever was noted may have been taken back by a later write.
+    if different.isEmpty {
       // A reference may have been written again whose parent is still gone.
       if !old.extra.isEmpty { plan.reshown.append(entry.ref) }
       return true
     }
     let table = entry.table
     var edited: [Int: HybridTime] = [:]
-    if entry.isInserted || entry.isRescanned || (entry.isImported && old.held == nil) {
-      for index in table.columns.indices { edited[index] = time(entry.wall) }
+    if entry.isInserted || (entry.isImported && old.held == nil) {
+      for index in entry.isInserted ? Array(table.columns.indices) : different { edited[index] = time(entry.wall) }
       if let key = table.keyColumn, row[key] == entry.ref.key, try !isStamped(table.columns[key].id, old) {
         edited[key] = nil
       }
     }
-    for (column, wall) in entry.columns { if let index = table.indexes[column] { edited[index] = time(wall) } }
+    for (column, wall) in entry.columns {
+      // What a migration filled in is older than every edit, as what was there before the table was synchronized.
+      if let index = table.indexes[column] { edited[index] = wall == PendingSlice.migrated ? .zero : time(wall) }
+    }
     if entry.isImported, old.held != nil, edited.isEmpty { return try importHeld(entry, old, row) }
     let derived = try derivedResets(entry, old, row, Set(edited.keys))
     for index in derived.keys { edited[table.columns.firstIndex { $0.id == index } ?? -1] = nil }
@@ -120,38 +127,6 @@ struct FlushPlanner {
 
   private func isStamped(_ column: Int64, _ old: StoredRecord) throws -> Bool {
     try records.columns(old.stamps).contains { $0.column == column }
-  }
-
-  /// The row has the merged values: whatever was noted was taken back by a later write.
-  private func isUnchanged(_ ref: RecordRef, _ old: StoredRecord, _ row: [Value]) throws -> Bool {
-    var state = try records.state(ref, old)
-    let values = try records.values(ref, old, row: row)
-    guard try hash(ref, &state, values, stamps: old) == old.hash, let table = session.catalog.table(ref.table) else {
-      return false
-    }
-    // A column without a stamp is not in the hash: it is unchanged while it has its default.
-    let stamped = Set(state.cells.keys)
-    return table.columns.indices.allSatisfy {
-      stamped.contains(table.columns[$0].id) || $0 == table.keyColumn && row[$0] == ref.key
-        || table.columns[$0].schema.defaultSQL == nil && row[$0] == .null
-        || table.columns[$0].schema.defaultValue == row[$0]
-    } && old.extra.keys.allSatisfy { table.indexes[$0] == nil || isShownAsDerived(table, $0, old, row) }
-  }
-
-  private func isShownAsDerived(_ table: TableForm, _ column: Int64, _ old: StoredRecord, _ row: [Value]) -> Bool {
-    guard let index = table.indexes[column] else { return true }
-    return row[index] == .null || row[index] == table.defaultValue(index) || row[index] == old.extra[column]
-  }
-
-  private func hash(
-    _ ref: RecordRef, _ state: inout State, _ values: [Int64: Value], stamps old: StoredRecord
-  ) throws -> RecordHash {
-    state = State(
-      generation: old.generation, life: state.life,
-      cells: state.cells.reduce(into: [:]) {
-        $0[$1.key] = State.Cell(stamp: $1.value.stamp, value: values[$1.key] ?? .null)
-      })
-    return try records.hash(ref, state)
   }
 
   /// Rows of a table that is synchronized again meet records that came meanwhile: whatever is merged wins over them.
@@ -229,8 +204,7 @@ extension FlushPlanner {
       values[column] = key
     }
     guard !found.isEmpty else { return [:] }
-    var state = try records.state(entry.ref, old)
-    return try hash(entry.ref, &state, values, stamps: old) == old.hash ? found : [:]
+    return try records.hash(entry.ref, old, values) == old.hash ? found : [:]
   }
 }
 

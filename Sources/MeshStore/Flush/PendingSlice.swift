@@ -11,8 +11,6 @@ struct PendingSlice {
     var isDeleted = false
     /// Taken in, with no edit noted since.
     var isImported = false
-    /// To be compared with what is merged.
-    var isRescanned = false
     /// Of the last row, in milliseconds.
     var wall: Int64 = 0
     /// Changed columns and when.
@@ -25,8 +23,10 @@ struct PendingSlice {
     static let update: Int64 = 2
     static let delete: Int64 = 3
     static let importing: Int64 = 4
-    static let rescan: Int64 = 5
   }
+
+  /// `mesh_pending.wall` of rows that were there before anybody noted when.
+  static let migrated: Int64 = 0
 
   /// In the order in which they were first noted.
   var entries: [Entry] = []
@@ -85,7 +85,6 @@ extension PendingSlice.Entry {
     case PendingSlice.Op.insert: isInserted = true
     case PendingSlice.Op.delete: isDeleted = true
     case PendingSlice.Op.importing: isImported = true
-    case PendingSlice.Op.rescan: isRescanned = true
     default:
       let layout = try catalog.layout(row.integer(2))
       let (word, mask) = (Int(row.integer(5)), row.integer(6))

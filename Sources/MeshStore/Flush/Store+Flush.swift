@@ -7,8 +7,12 @@ extension Store {
 
   public func flush(_ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress {
     var flusher = Flusher(store: self, writer: writer, now: now)
-    for _ in 0..<StoreLimits.flushAttempts {
-      if let progress = try flusher.attempt() { return progress }
+    do {
+      for _ in 0..<StoreLimits.flushAttempts {
+        if let progress = try flusher.attempt() { return progress }
+      }
+    } catch is OutOfStep {
+      // Upkeep comes first.
     }
     return FlushProgress(head: nil, records: 0, hasMore: true)
   }
@@ -189,6 +193,9 @@ private struct Flusher {
   }
 }
 
+/// The schema has changed, or records lack values: upkeep comes first.
+struct OutOfStep: Error {}
+
 /// A plan with its change set, ready to be written.
 private struct Draft {
   let plan: FlushPlan
@@ -200,6 +207,7 @@ private struct Draft {
   init?(_ session: Session, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64]) throws {
     var part = try NextPart(session, writer, now)
     guard try session.hasPending() || part.zone.flushPart > 0 else { return nil }
+    guard try session.isInStep() else { throw OutOfStep() }
     var planner = FlushPlanner(
       ZoneRecords(session, zone: part.zone), writer: writer, author: part.head.author, now: now, room: part.room,
       sent: sent)

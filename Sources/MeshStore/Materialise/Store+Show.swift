@@ -8,7 +8,7 @@ extension Store {
     while true {
       do {
         return try write { session in
-          if try session.hasPending() { return .flushFirst }
+          guard try session.isInStep() && !session.hasPending() else { return .flushFirst }
           return try session.applying { try session.showSlice(zone, refused) }
         }
       } catch let taken as TakenBack where refused[taken.ref] == nil {

@@ -96,13 +96,18 @@ final class ZoneRecords {
   }
 
   func hash(_ ref: RecordRef, _ state: State) throws -> RecordHash {
-    let cells = try state.cells.map {
-      (name: try catalog.column($0.key).folded, stamp: $0.value.stamp, value: $0.value.value)
-    }
-    .sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    try hash(
+      ref, generation: state.generation, state.cells.map { ($0.key, $0.value.stamp, $0.value.value) })
+  }
+
+  func hash(
+    _ ref: RecordRef, generation: UInt64, _ cells: [(column: Int64, stamp: Stamp, value: Value)]
+  ) throws -> RecordHash {
+    let named = try cells.map { (name: try catalog.column($0.column).folded, stamp: $0.stamp, value: $0.value) }
+      .sorted { $0.name.lexicographicallyPrecedes($1.name) }
     return RecordHash(
-      table: Array(try catalog.tableName(ref.table).asciiLowercased.utf8), key: ref.key, generation: state.generation,
-      cells: cells, session.cryptography)
+      table: Array(try catalog.tableName(ref.table).asciiLowercased.utf8), key: ref.key, generation: generation,
+      cells: named, session.cryptography)
   }
 
   // MARK: Writing

@@ -39,7 +39,8 @@ enum MeshTables {
       tracked INTEGER NOT NULL,                   -- 1: captured
       private INTEGER NOT NULL,                   -- 1: never part of a share
       integer_keys INTEGER NOT NULL,              -- 1: the owner accepts that equal integer keys are one record
-      layout INTEGER                              -- mesh_layout.id that the triggers write
+      layout INTEGER,                             -- mesh_layout.id that the triggers write
+      schema_row INTEGER                          -- rowid of the table in sqlite_schema; NULL where it is not here
     )
     """
 

@@ -3,7 +3,8 @@ import GRDB
 /// What the merge knows, the change log, and what waits.
 extension MeshTables {
   static let replication = [
-    zone, author, record, recordExtra, log, logPosition, head, conflict, held, wait, waiting, importing, showing,
+    zone, author, record, recordExtra, log, logPosition, head, conflict, held, wait, waiting, importing, recall,
+    showing,
     control, account,
     acknowledgement, foreignSchema, walGuard,
   ]
@@ -131,13 +132,25 @@ extension MeshTables {
 
   static let waiting = "CREATE INDEX IF NOT EXISTS mesh_wait_record ON mesh_wait (tbl, key, zone)"
 
-  /// Tables whose rows are being taken in, slice by slice.
+  /// Tables whose rows are being taken in, or compared with the records, slice by slice.
   static let importing = """
     CREATE TABLE IF NOT EXISTS mesh_import (
       tbl INTEGER PRIMARY KEY,                    -- mesh_table.id
-      op INTEGER NOT NULL,                        -- that the rows get in mesh_pending: 4 import, 5 rescan
-      after                                       -- key of the last row taken in; NULL before the first
+      task INTEGER NOT NULL,                      -- 1 compare, 2 compare and let missing rows come back, 3 take in
+      layout INTEGER NOT NULL,                    -- mesh_layout.id before the table changed; 0 where it did not
+      after                                       -- key of the last row; NULL before the first
     )
+    """
+
+  /// Tables that do not show all that they showed: the values come back from the log, change set by change set.
+  static let recall = """
+    CREATE TABLE IF NOT EXISTS mesh_recall (
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      tbl INTEGER NOT NULL,                       -- mesh_table.id
+      author INTEGER NOT NULL,                    -- of the last change set read; 0 before the first
+      number INTEGER NOT NULL,                    -- of it
+      PRIMARY KEY (zone, tbl)
+    ) WITHOUT ROWID
     """
 
   /// Zones whose held records are being looked at again, slice by slice, because a schema changed.

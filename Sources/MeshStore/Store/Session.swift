@@ -27,7 +27,7 @@ struct Session {
   func endSilence() throws -> Bool {
     guard try sql.exists("SELECT 1 FROM mesh_state WHERE applying <> 0") else { return false }
     try sql.run("UPDATE mesh_state SET applying = 0")
-    for table in try TrackedTable.all(db) { try requestImport(table.id, PendingSlice.Op.rescan) }
+    for table in try TrackedTable.all(db) { try request(.compare, table.id) }
     return true
   }
 }

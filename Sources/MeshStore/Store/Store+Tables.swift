@@ -18,11 +18,13 @@ extension Store {
     tables: [String], private privateTables: [String] = [], integerKeys: Bool = false, now: Int64
   ) throws -> [TableSummary] {
     let installed = try write { session in
+      // What became of the other tables is not to be forgotten.
+      _ = try session.noteSchema()
       let before = Set(try TrackedTable.all(session.db).map(\.id))
       let installed = try Capture.install(
         session.db, tables: tables, private: privateTables, integerKeys: integerKeys)
       for table in installed where !before.contains(table.id) {
-        try session.requestImport(table.id, PendingSlice.Op.importing)
+        try session.request(.takeIn, table.id)
       }
       try session.requestShow()
       return try installed.map(session.summary)
@@ -87,43 +89,6 @@ extension Store {
     public let rows: Int
   }
 
-  /// To be called when the file has changed: brings the triggers up to date where the schema is another, has tables whose
-  /// writes may have gone unnoticed compared with the records, and has held records looked at again.
-  ///
-  /// - Returns: True where the schema had changed, or capture had been silenced: flush and apply have work.
-  @discardableResult
-  public func schemaChanged(now: Int64) throws -> Bool {
-    let isDue = try read { session in
-      // An import is left over here only where an apply found capture silenced.
-      try Capture.needsUpdate(session.db)
-        || session.sql.exists(
-          "SELECT 1 FROM mesh_state WHERE applying <> 0 OR EXISTS (SELECT 1 FROM mesh_import)")
-    }
-    guard isDue else { return false }
-    try write { session in
-      try session.endSilence()
-      for finding in try Capture.update(session.db) where finding.needsRescan {
-        try session.requestImport(finding.table, PendingSlice.Op.rescan)
-      }
-      try session.requestShow()
-    }
-    try takeIn(now: now)
-    return true
-  }
-
-  /// Compares all rows with the merged values, and notes what differs: after an unclean end, or on demand.
-  public func rescan(now: Int64) throws {
-    try write { session in
-      for table in try TrackedTable.all(session.db) { try session.requestImport(table.id, PendingSlice.Op.rescan) }
-    }
-    try takeIn(now: now)
-  }
-
-  /// Goes on with what `track`, `schemaChanged` or `rescan` began before a crash.
-  public func takeIn(now: Int64) throws {
-    while try write({ try $0.takeInSlice(now: now) }) {}
-  }
-
   // MARK: Schema of others
 
   public func schemaDescriptions() throws -> [SchemaDescription] {
@@ -184,7 +149,6 @@ extension Store {
     }
     let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
     try track(tables: descriptions.map(\.name), integerKeys: integerKeys || keyed, now: now)
-    try schemaChanged(now: now)
   }
 }
 
@@ -230,15 +194,6 @@ extension Session {
     return missing
   }
 
-  func requestImport(_ table: Int64, _ op: Int64) throws {
-    try sql.run(
-      "INSERT OR REPLACE INTO mesh_import (tbl, op, after) VALUES (?, ?, NULL)", [.integer(table), .integer(op)])
-  }
-
-  fileprivate func requestShow() throws {
-    try sql.run("INSERT OR REPLACE INTO mesh_show (zone, tbl, key) SELECT id, 0, NULL FROM mesh_zone")
-  }
-
   fileprivate func adopt(_ description: SchemaDescription) throws {
     guard let here = try TableSchema.read(db, description.name) else {
       return try db.execute(sql: try description.createTable())
@@ -246,47 +201,5 @@ extension Session {
     for index in description.columns.indices where here.column(description.columns[index].name) == nil {
       try db.execute(sql: try description.addColumn(index))
     }
-  }
-
-  /// Notes the next rows of a table that is being taken in. False where nothing is left.
-  fileprivate func takeInSlice(now: Int64) throws -> Bool {
-    let next = try sql.first("SELECT tbl, op, after FROM mesh_import LIMIT 1") {
-      ($0.integer(0), $0.integer(1), $0.value(2))
-    }
-    guard let (id, op, after) = next else { return false }
-    guard let table = catalog.table(id) else {
-      try sql.run("DELETE FROM mesh_import WHERE tbl = ?", [.integer(id)])
-      return true
-    }
-    let key = table.keyName.quotedName
-    let keys = try sql.all(
-      "SELECT \(key) FROM main.\(table.schema.name.quotedName)\(after == .null ? "" : " WHERE \(key) > ?")"
-        + " ORDER BY \(key) LIMIT \(StoreLimits.importSlice)", after == .null ? [] : [after]
-    ) { $0.value(0) }
-    let wall = op == PendingSlice.Op.importing ? 0 : now
-    for key in keys { try note(id, key, op, wall) }
-    if keys.count == StoreLimits.importSlice, let last = keys.last {
-      try sql.run("UPDATE mesh_import SET after = ? WHERE tbl = ?", [last, .integer(id)])
-      return true
-    }
-    if op == PendingSlice.Op.rescan { try noteMissing(table, now) }
-    try sql.run("DELETE FROM mesh_import WHERE tbl = ?", [.integer(id)])
-    return true
-  }
-
-  private func noteMissing(_ table: TableForm, _ now: Int64) throws {
-    let gone = try sql.all(
-      """
-      SELECT key FROM mesh_record WHERE tbl = ? AND held IS NULL AND generation & 1
-        AND NOT EXISTS (SELECT 1 FROM main.\(table.schema.name.quotedName) AS t WHERE t.\(table.keyName.quotedName) = mesh_record.key)
-      """, [.integer(table.id)]
-    ) { $0.value(0) }
-    for key in gone { try note(table.id, key, PendingSlice.Op.delete, now) }
-  }
-
-  private func note(_ table: Int64, _ key: Value, _ op: Int64, _ wall: Int64) throws {
-    try sql.run(
-      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, 0, ?, ?, 0, 0, ?)",
-      [.integer(table), key, .integer(op), .integer(wall)])
   }
 }

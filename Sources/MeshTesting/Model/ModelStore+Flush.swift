@@ -1,6 +1,9 @@
 public import MeshCore
 
 extension ModelStore {
+  /// A model has no schema.
+  public func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress { .done }
+
   public func flush(_ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress {
     guard !pending.isEmpty, var zone = zoneData[writer.zone] else {
       return FlushProgress(head: nil, records: 0, hasMore: false)

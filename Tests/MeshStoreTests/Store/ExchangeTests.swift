@@ -147,7 +147,7 @@ private let notes = """
     #expect(try a.digest() == b.digest())
     #expect(try a.store.mergedVector(Peer.zone)[a.author] == 6)
     try a.run("ALTER TABLE note ADD COLUMN colour TEXT DEFAULT 'red'")
-    try a.store.schemaChanged(now: a.now)
+    try a.upkeep()
     #expect(try a.flush() == 0)
   }
 }

@@ -74,9 +74,25 @@ final class Peer {
     now += 10
     var written = 0
     for _ in 0..<10_000 {
+      try upkeep()
       let progress = try store.flush(writer, now: now)
       if progress.head != nil { written += 1 }
       if !progress.hasMore { return written }
+    }
+    throw Stuck()
+  }
+
+  /// Brings triggers and records in step with the schema, as far as it goes without a flush. Returns what a person is told;
+  /// nil where the schema had not changed.
+  @discardableResult
+  func upkeep() throws -> [String]? {
+    var notices: [String]?
+    for _ in 0..<10_000 {
+      switch try store.upkeep({ _ in reader }, now: now) {
+      case .done, .flushFirst: return notices
+      case .schemaChanged(let found): notices = (notices ?? []) + found
+      case .worked: continue
+      }
     }
     throw Stuck()
   }

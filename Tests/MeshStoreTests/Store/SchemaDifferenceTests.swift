@@ -34,8 +34,8 @@ import Testing
     #expect(try a.rows("SELECT * FROM t") == ["\"k\"|\"w\"|5"])
     #expect(try a.digest() == b.digest())
     try b.run("ALTER TABLE t ADD COLUMN more INTEGER")
-    #expect(try b.store.schemaChanged(now: b.now))
-    #expect(try b.store.schemaChanged(now: b.now) == false)
+    #expect(try b.upkeep() == [])
+    #expect(try b.upkeep() == nil)
     try b.apply()
     #expect(try b.rows("SELECT * FROM t") == ["\"k\"|\"w\"|5"])
     #expect(try b.flush() == 0)
@@ -64,7 +64,7 @@ import Testing
     try b.run(
       "CREATE TRIGGER guard BEFORE INSERT ON t WHEN NEW.v = 3 BEGIN SELECT RAISE (ROLLBACK, 'three is not allowed'); END"
     )
-    try b.store.schemaChanged(now: b.now)
+    try b.upkeep()
     try a.run("INSERT INTO t VALUES ('a', 1), ('b', 3), ('c', 4)")
     try b.pull(from: a)
     #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"a\"", "\"c\""])
@@ -141,7 +141,7 @@ import Testing
     try a.run("UPDATE t SET v = 'quiet' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'; INSERT INTO t VALUES ('n', 'q')")
     try a.run("UPDATE mesh_state SET applying = 0")
     #expect(try a.flush() == 0)
-    try a.store.rescan(now: a.now)
+    try a.store.rescan()
     try b.pull(from: a)
     #expect(try b.rows("SELECT * FROM t ORDER BY id") == ["\"k\"|\"quiet\"", "\"m\"|\"1\"", "\"n\"|\"q\""])
     #expect(try a.digest() == b.digest())

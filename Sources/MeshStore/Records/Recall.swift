@@ -1,0 +1,75 @@
+import MeshCore
+
+/// Gives records the values back that their table showed and shows no more, because it was dropped, made anew, or lost a
+/// column. The log has them: each under the stamp that the record still knows.
+///
+/// Nothing can be flushed or merged before it is done, since the hash of a record covers these values.
+struct Recall {
+  let session: Session
+  let records: ZoneRecords
+  let log: LogReader
+
+  /// The next part of the log, for the next table. False where nothing is left to recall.
+  static func slice(_ session: Session, _ reader: (ZoneID) throws -> ChangeSetReader) throws -> Bool {
+    let next = try session.sql.first(
+      """
+      SELECT mesh_zone.zone, mesh_recall.tbl, mesh_recall.author, mesh_recall.number FROM mesh_recall
+      JOIN mesh_zone ON mesh_zone.id = mesh_recall.zone LIMIT 1
+      """
+    ) { (ZoneID($0.bytes(0)), $0.integer(1), $0.integer(2), $0.bits(3)) }
+    guard let next, let zone = next.0 else { return false }
+    let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
+    let log = LogReader(session: session, zone: records.zone.id, reader: try reader(zone))
+    try Recall(session: session, records: records, log: log).walk(next.1, after: next.2, next.3)
+    return true
+  }
+
+  private func walk(_ table: Int64, after author: Int64, _ number: UInt64) throws {
+    let place: [Value] = [.integer(records.zone.id), .integer(table)]
+    var (author, number) = (author, number)
+    var budget = Choices.slice
+    while budget > 0 {
+      let next = try session.sql.first(
+        """
+        SELECT author, number FROM mesh_log WHERE zone = ?1 AND (author, number) > (?2, ?3) ORDER BY author, number LIMIT 1
+        """, [place[0], .integer(author), .bits(number)]
+      ) { ($0.integer(0), $0.bits(1)) }
+      guard let next else {
+        return try session.sql.run("DELETE FROM mesh_recall WHERE zone = ? AND tbl = ?", place)
+      }
+      (author, number) = next
+      budget -= 1 + (try recall(table, author, number))
+    }
+    try session.sql.run(
+      "UPDATE mesh_recall SET author = ?3, number = ?4 WHERE zone = ?1 AND tbl = ?2",
+      place + [.integer(author), .bits(number)])
+  }
+
+  /// Returns how many rows of the table the change set has.
+  private func recall(_ table: Int64, _ author: Int64, _ number: UInt64) throws -> Int {
+    let head = try AuthorHead.read(session.sql, zone: records.zone.id, author: author)
+    guard number <= head.applied + (head.appliedRows > 0 ? 1 : 0) else { return 0 }
+    let long = try log.longValues(author, number)
+    var rows = 0
+    try log.forEachRow(author, number) { ref, change, columns, _ in
+      guard ref.table == table else { return }
+      rows += 1
+      guard let old = try records.load(ref), old.generation == change.generation, old.isAlive else { return }
+      let form = session.catalog.table(table)
+      let isHere = try form.map { try records.hasRow($0, ref.key) } ?? false
+      let stamps = Dictionary(
+        try records.columns(old.stamps).map { ($0.column, $0.stamp) }, uniquingKeysWith: { first, _ in first })
+      var record = old
+      for field in change.fields {
+        let column = columns[field.column]
+        guard record.extra[column] == nil, !(isHere && form?.indexes[column] != nil),
+          try stamps[column] == records.local(field.stamp ?? change.stamp)
+        else { continue }
+        record.extra[column] = try long.value(of: field.value)
+      }
+      if !isHere, record.held == nil { record.held = .unknownTable }
+      if record.extra != old.extra || record.held != old.held { try records.save(ref, record, replacing: old) }
+    }
+    return rows
+  }
+}

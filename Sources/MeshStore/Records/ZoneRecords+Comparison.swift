@@ -1,0 +1,32 @@
+import MeshCore
+
+/// Whether a row shows what is merged.
+extension ZoneRecords {
+  /// Indexes of the table's columns in which the row may differ from what is merged; empty where it does not.
+  ///
+  /// The values of a shown record are in its row alone, and its hash covers all columns that have a stamp together: where
+  /// the hash is another, they are all named. Of a held record each value is known.
+  func differences(_ ref: RecordRef, _ record: StoredRecord, _ table: TableForm, row: [Value]) throws -> [Int] {
+    let stamped = Set(try columns(record.stamps).map(\.column))
+    let hashes = try record.held != nil || hash(ref, record, values(ref, record, row: row)) == record.hash
+    return table.columns.indices.filter { index in
+      let column = table.columns[index].id
+      if let value = record.extra[column] {
+        return record.held != nil
+          ? row[index] != value : row[index] != .null && row[index] != table.defaultValue(index) && row[index] != value
+      }
+      if stamped.contains(column) { return !hashes }
+      // A column without a stamp is not in the hash: it is unchanged while it has its default.
+      if index == table.keyColumn, row[index] == ref.key { return false }
+      let schema = table.columns[index].schema
+      return schema.defaultSQL == nil ? row[index] != .null : row[index] != schema.defaultValue
+    }
+  }
+
+  /// The record's hash, were these its values.
+  func hash(_ ref: RecordRef, _ record: StoredRecord, _ values: [Int64: Value]) throws -> RecordHash {
+    try hash(
+      ref, generation: record.generation,
+      columns(record.stamps).map { ($0.column, try global($0.stamp), values[$0.column] ?? .null) })
+  }
+}

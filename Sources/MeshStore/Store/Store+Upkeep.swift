@@ -1,0 +1,123 @@
+import GRDB
+public import MeshCore
+
+// MARK: - Keeping capture and records in step with the schema
+
+extension Store {
+  /// One bounded step of what a changed schema, a commit that silenced capture, or a request to compare asks for. Until it
+  /// is `.done` nothing is flushed or merged, but for `.flushFirst`.
+  public func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress {
+    let due = try read { try $0.dueUpkeep() }
+    switch due {
+    case nil: return .done
+    case .schema: return .schemaChanged(try write { try $0.noteSchema() })
+    case .recall:
+      _ = try write(isDurable: false) { try Recall.slice($0, reader) }
+      return .worked
+    case .rows:
+      guard try read({ try !$0.hasLongPending() }) else { return .flushFirst }
+      _ = try noteSlice(.compare, now: now)
+      return .worked
+    }
+  }
+
+  /// Compares all rows with the merged values, slice by slice, and notes what differs as if a trigger had seen it.
+  public func rescan(tables: [String] = []) throws {
+    try write { session in
+      for table in try tables.isEmpty ? TrackedTable.all(session.db) : tables.map({ try session.tracked($0) }) {
+        try session.request(.compare, table.id)
+      }
+    }
+  }
+
+  /// Notes all rows of the tables that are to be taken in; what is left when another program changes the schema meanwhile
+  /// is left to `upkeep`.
+  func takeIn(now: Int64) throws {
+    while try noteSlice(.takeIn, now: now) {}
+  }
+
+  /// Looked up before the lock is taken, since a comparison that finds nothing has nothing to write but its place.
+  private func noteSlice(_ least: TableSlice.Task, now: Int64) throws -> Bool {
+    guard let slice = try read({ try TableSlice.next($0, least) }) else { return false }
+    return try write { try slice.note($0, now: now) }
+  }
+}
+
+extension Session {
+  fileprivate enum Upkeep {
+    case schema, recall, rows
+  }
+
+  fileprivate func dueUpkeep() throws -> Upkeep? {
+    if try !isCurrent() { return .schema }
+    if try sql.exists("SELECT 1 FROM mesh_recall LIMIT 1") { return .recall }
+    return try sql.exists("SELECT 1 FROM mesh_import LIMIT 1") ? .rows : nil
+  }
+
+  /// The triggers are for the schema as it is, and no commit has silenced them.
+  func isCurrent() throws -> Bool {
+    let known = try sql.first("SELECT schema_version, applying FROM mesh_state WHERE id = 1") {
+      ($0.integer(0), $0.integer(1))
+    }
+    return known?.0 == catalog.schemaVersion && known?.1 == 0
+  }
+
+  /// Records and triggers are in step with the schema: rows can be flushed and records merged.
+  func isInStep() throws -> Bool {
+    try isCurrent() && !sql.exists("SELECT 1 FROM mesh_recall LIMIT 1")
+  }
+
+  /// The notes that wait are as many as one flush reads: more of them would only take up room.
+  fileprivate func hasLongPending() throws -> Bool {
+    try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1 OFFSET \(StoreLimits.pendingRows)")
+  }
+
+  fileprivate func tracked(_ name: String) throws -> TrackedTable {
+    if let table = try TrackedTable.read(db, name: name) { return table }
+    throw StoreError(.unknownTable, "no synchronized table is called \(name); mesh status lists them")
+  }
+
+  func request(_ task: TableSlice.Task, _ table: Int64, layout: Int64 = 0) throws {
+    // A comparison that is under way began with the first of several changes.
+    try sql.run(
+      """
+      INSERT INTO mesh_import (tbl, task, layout, after) VALUES (?1, ?2, ?3, NULL)
+      ON CONFLICT (tbl) DO UPDATE SET task = max(task, ?2), layout = iif(layout = 0, ?3, layout), after = NULL
+      """, [.integer(table), .integer(task.rawValue), .integer(layout)])
+  }
+
+  func requestShow() throws {
+    try sql.run("INSERT OR REPLACE INTO mesh_show (zone, tbl, key) SELECT id, 0, NULL FROM mesh_zone")
+  }
+
+  /// Brings the triggers up to date, and asks for the work that follows from what was found.
+  func noteSchema() throws -> [String] {
+    try endSilence()
+    let layouts = Dictionary(uniqueKeysWithValues: try TrackedTable.all(db).map { ($0.id, $0.layout ?? 0) })
+    let findings = try Capture.update(db)
+    for finding in findings {
+      if finding.reasons.contains(.recreated) { try forgetLostWrites(finding) }
+      if finding.needsRecall {
+        try sql.run(
+          "INSERT OR REPLACE INTO mesh_recall (zone, tbl, author, number) SELECT id, ?, 0, 0 FROM mesh_zone",
+          [.integer(finding.table)])
+      }
+      guard finding.needsRescan else { continue }
+      try request(
+        finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
+        layout: finding.newColumns.isEmpty ? 0 : layouts[finding.table] ?? 0)
+    }
+    try requestShow()
+    return findings.compactMap(\.notice)
+  }
+
+  /// Rows that were written and not flushed when their table was dropped are gone with it.
+  private func forgetLostWrites(_ finding: CaptureFinding) throws {
+    guard let schema = try TableSchema.read(db, finding.name), let key = schema.keyColumn else { return }
+    try sql.run(
+      """
+      DELETE FROM mesh_pending WHERE tbl = ? AND op <> \(PendingSlice.Op.delete) AND NOT EXISTS (
+        SELECT 1 FROM main.\(schema.name.quotedName) AS t WHERE t.\(key.name.quotedName) = mesh_pending.key)
+      """, [.integer(finding.table)])
+  }
+}

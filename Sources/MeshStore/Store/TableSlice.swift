@@ -1,0 +1,149 @@
+import MeshCore
+
+/// The next rows of a table that is taken in, or compared with its records.
+struct TableSlice {
+  /// `mesh_import.task`; of two, the greater one is done.
+  enum Task: Int64 {
+    /// Note what differs as if a trigger had seen it: rows that are missing were deleted.
+    case compare = 1
+    /// The same for a table that was made anew: rows that are missing come back.
+    case compareRecreated = 2
+    /// Note all rows, with the import stamp.
+    case takeIn = 3
+  }
+
+  /// One row of the pending log.
+  private struct Note {
+    let key: Value
+    let op: Int64
+    var layout: Int64 = 0
+    var word = 0
+    var mask: Int64 = 0
+    /// Nil for the time of noting.
+    var wall: Int64?
+  }
+
+  private let table: Int64
+  private let after: Value
+  private var notes: [Note] = []
+  private var last: Value?
+
+  /// Nil where nothing is left.
+  ///
+  /// - Parameter least: The least of the tasks that are done.
+  static func next(_ session: Session, _ least: Task) throws -> TableSlice? {
+    let next = try session.sql.first(
+      "SELECT tbl, task, layout, after FROM mesh_import WHERE task >= ? LIMIT 1", [.integer(least.rawValue)]
+    ) { ($0.integer(0), Task(rawValue: $0.integer(1)), $0.integer(2), $0.value(3)) }
+    guard let (id, task, layout, after) = next else { return nil }
+    var slice = TableSlice(table: id, after: after)
+    guard let table = session.catalog.table(id), let task else { return slice }
+    let size = task == .takeIn ? StoreLimits.importSlice : Choices.slice
+    let keys = try slice.keys(session, table, size)
+    if keys.count == size { slice.last = keys.last }
+    switch task {
+    case .takeIn:
+      slice.notes = keys.map { Note(key: $0, op: PendingSlice.Op.importing, wall: PendingSlice.migrated) }
+    case .compare, .compareRecreated:
+      let comparison = try Comparison(session, table, before: session.catalog.layout(layout))
+      for key in keys { slice.notes += try comparison.notes(key) }
+      if task == .compare, slice.last == nil { slice.notes += try comparison.missing() }
+    }
+    return slice
+  }
+
+  private init(table: Int64, after: Value) {
+    self.table = table
+    self.after = after
+  }
+
+  private func keys(_ session: Session, _ table: TableForm, _ count: Int) throws -> [Value] {
+    let key = table.keyName.quotedName
+    return try session.sql.all(
+      "SELECT \(key) FROM main.\(table.schema.name.quotedName)\(after == .null ? "" : " WHERE \(key) > ?")"
+        + " ORDER BY \(key) LIMIT \(count)", after == .null ? [] : [after]
+    ) { $0.value(0) }
+  }
+
+  /// False, and nothing is done, where the table has been begun anew or changed meanwhile.
+  func note(_ session: Session, now: Int64) throws -> Bool {
+    let sql = session.sql
+    let isCurrent = try sql.exists(
+      "SELECT 1 FROM mesh_import WHERE tbl = ? AND after IS ?", [.integer(table), after])
+    guard try isCurrent && session.isCurrent() else { return false }
+    for note in notes {
+      try sql.run(
+        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+          .integer(table), .integer(note.layout), note.key, .integer(note.op), .integer(Int64(note.word)),
+          .integer(note.mask), .integer(note.wall ?? now),
+        ])
+    }
+    if let last {
+      try sql.run("UPDATE mesh_import SET after = ? WHERE tbl = ?", [last, .integer(table)])
+    } else {
+      try sql.run("DELETE FROM mesh_import WHERE tbl = ?", [.integer(table)])
+    }
+    return true
+  }
+}
+
+extension TableSlice {
+  /// Of a table's rows with its records.
+  private struct Comparison {
+    let session: Session
+    let table: TableForm
+    /// `mesh_layout.id` of the triggers.
+    let layout: Int64
+    /// Columns that the table had when its triggers last were right; empty where it has had the same.
+    let before: Set<Int64>
+    let zones: [ZoneRecords]
+
+    init(_ session: Session, _ table: TableForm, before: [Int64]) throws {
+      self.session = session
+      self.table = table
+      self.before = Set(before)
+      layout = try TrackedTable.read(session.db, id: table.id)?.layout ?? 0
+      zones = try session.sql.all("SELECT zone FROM mesh_zone ORDER BY id") { ZoneID($0.bytes(0)) }
+        .compactMap { try $0.flatMap { try ZoneRow.read($0, session.sql) } }.map { ZoneRecords(session, zone: $0) }
+    }
+
+    /// What a trigger would have noted of the row.
+    func notes(_ key: Value) throws -> [Note] {
+      let ref = RecordRef(table: table.id, key: table.form.canonical(key))
+      guard let row = try zones.first?.row(table, key) else { return [] }
+      guard let (records, record) = try live(ref) else { return [Note(key: key, op: PendingSlice.Op.insert)] }
+      let changed = try records.differences(ref, record, table, row: row)
+      // A migration fills new columns on every machine by itself: what it wrote is older than every edit, and what
+      // is merged already wins over it.
+      let isNew = { (index: Int) in !before.isEmpty && !before.contains(table.columns[index].id) }
+      return updates(key, changed.filter { !isNew($0) }, wall: nil)
+        + updates(
+          key, changed.filter { isNew($0) && record.extra[table.columns[$0].id] == nil }, wall: PendingSlice.migrated)
+    }
+
+    private func live(_ ref: RecordRef) throws -> (ZoneRecords, StoredRecord)? {
+      for records in zones {
+        if let record = try records.load(ref), record.isAlive { return (records, record) }
+      }
+      return nil
+    }
+
+    private func updates(_ key: Value, _ columns: [Int], wall: Int64?) -> [Note] {
+      Dictionary(grouping: columns, by: { $0 / Layout.wordSize }).sorted { $0.key < $1.key }.map { word, columns in
+        Note(
+          key: key, op: PendingSlice.Op.update, layout: layout, word: word,
+          mask: columns.reduce(0) { $0 | 1 << Int64($1 % Layout.wordSize) }, wall: wall)
+      }
+    }
+
+    func missing() throws -> [Note] {
+      try session.sql.all(
+        """
+        SELECT key FROM mesh_record WHERE tbl = ? AND held IS NULL AND generation & 1 AND NOT EXISTS (
+          SELECT 1 FROM main.\(table.schema.name.quotedName) AS t WHERE t.\(table.keyName.quotedName) = mesh_record.key)
+        """, [.integer(table.id)]
+      ) { Note(key: $0.value(0), op: PendingSlice.Op.delete) }
+    }
+  }
+}

@@ -1,0 +1,198 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// A synchronized table that is altered, dropped or made anew under us: what is merged stays what it was, and only what
+/// somebody wrote is sent.
+@Suite struct SchemaChangeTests {
+  private static let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, b TEXT)"
+
+  /// Both have three rows, some edited more than once, one edited on each side.
+  private func peers() throws -> (Peer, Peer) {
+    let a = try Peer(1, schema: Self.schema, track: ["t"])
+    let b = try Peer(2, schema: Self.schema, track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', 'a1', 'b1'), ('l', 'a2', 'b2'), ('m', 'a3', 'b3')")
+    try a.flush()
+    try a.run("UPDATE t SET a = 'a4' WHERE id = 'k'")
+    try b.pull(from: a)
+    try b.run("UPDATE t SET a = 'a5' WHERE id = 'l'; UPDATE t SET b = 'b6' WHERE id = 'm'")
+    try synchronize([a, b])
+    #expect(try a.digest() == b.digest())
+    return (a, b)
+  }
+
+  private static let merged = ["\"k\"|\"a4\"|\"b1\"", "\"l\"|\"a5\"|\"b2\"", "\"m\"|\"a3\"|\"b6\""]
+
+  private func rows(_ peer: Peer) throws -> [String] { try peer.rows("SELECT id, a, b FROM t ORDER BY id") }
+
+  @Test(arguments: [
+    "DROP TRIGGER mesh_capture_1_update; ALTER TABLE t DROP COLUMN a",
+    "CREATE TABLE n (id TEXT PRIMARY KEY NOT NULL, b TEXT); INSERT INTO n SELECT id, b FROM t; DROP TABLE t;"
+      + "ALTER TABLE n RENAME TO t",
+  ])
+  func aDroppedColumnKeepsItsMergedValues(_ change: String) throws {
+    let (a, b) = try peers()
+    try a.run(change)
+    #expect(try a.upkeep() != nil)
+    #expect(try a.flush() == 0, "nobody wrote a value")
+    #expect(try a.digest() == b.digest())
+    // Rows can still be edited on both sides, and deleted.
+    try a.run("UPDATE t SET b = 'new' WHERE id = 'k'; DELETE FROM t WHERE id = 'm'")
+    try b.run("UPDATE t SET a = 'seen by b only' WHERE id = 'l'")
+    try synchronize([a, b])
+    #expect(try rows(b) == ["\"k\"|\"a4\"|\"new\"", "\"l\"|\"seen by b only\"|\"b2\""])
+    #expect(try a.digest() == b.digest())
+    // The column returns, and its values with it.
+    try a.run("ALTER TABLE t ADD COLUMN a TEXT")
+    try a.apply()
+    #expect(try rows(a) == rows(b))
+    #expect(try a.flush() == 0)
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aRenamedColumnIsAnotherWhoseValuesAreSentOnce() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t RENAME COLUMN a TO c")
+    #expect(try a.flush() == 1)
+    try b.pull(from: a)
+    #expect(try a.digest() == b.digest())
+    #expect(try rows(b) == Self.merged)
+    // What is written under the new name before the other side has renamed is not beaten by its values.
+    try a.run("UPDATE t SET c = 'edited' WHERE id = 'k'")
+    try a.flush()
+    try b.run("ALTER TABLE t RENAME COLUMN a TO c")
+    try b.flush()
+    try synchronize([a, b])
+    for peer in [a, b] {
+      #expect(
+        try peer.rows("SELECT id, c, b FROM t ORDER BY id")
+          == ["\"k\"|\"edited\"|\"b1\"", "\"l\"|\"a5\"|\"b2\"", "\"m\"|\"a3\"|\"b6\""])
+    }
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aDroppedTableDeletesNothingElsewhereAndIsFilledWhenItReturns() throws {
+    let (a, b) = try peers()
+    try a.run("DROP TABLE t")
+    let notices = try #require(try a.upkeep())
+    #expect(notices.count == 1 && notices[0].contains("dropped"))
+    #expect(try a.upkeep() == nil)
+    #expect(try a.flush() == 0)
+    #expect(try a.store.status().held == [.unknownTable: 3])
+    #expect(try a.digest() == b.digest())
+    try b.run("UPDATE t SET b = 'meanwhile' WHERE id = 'm'; DELETE FROM t WHERE id = 'l'")
+    try synchronize([a, b])
+    #expect(try a.digest() == b.digest())
+    try a.run(Self.schema)
+    try a.upkeep()
+    try a.apply()
+    #expect(try rows(a) == ["\"k\"|\"a4\"|\"b1\"", "\"m\"|\"a3\"|\"meanwhile\""])
+    #expect(try a.flush() == 0)
+    try b.pull(from: a)
+    #expect(try a.digest() == b.digest())
+    #expect(try rows(b) == rows(a))
+  }
+
+  @Test func aTableThatIsMadeAnewBetweenTwoLooksIsFilledAgain() throws {
+    let (a, b) = try peers()
+    // One row was deleted by hand, and one is in the new table with another value.
+    try a.run("DELETE FROM t WHERE id = 'm'; UPDATE t SET b = 'never flushed' WHERE id = 'k'")
+    try a.run("DROP TABLE t; \(Self.schema); INSERT INTO t VALUES ('l', 'a5', 'written')")
+    try a.upkeep()
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try rows(peer) == ["\"k\"|\"a4\"|\"b1\"", "\"l\"|\"a5\"|\"written\""]) }
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aTableThatIsRebuiltSendsOnlyRealChanges() throws {
+    let (a, b) = try peers()
+    try a.run(
+      """
+      CREATE TABLE n (id TEXT PRIMARY KEY NOT NULL, b TEXT NOT NULL DEFAULT 'x', a TEXT, c INTEGER DEFAULT 7);
+      INSERT INTO n (id, a, b) SELECT id, a, b FROM t; DROP TABLE t; ALTER TABLE n RENAME TO t;
+      """)
+    #expect(try a.flush() == 0)
+    #expect(try a.digest() == b.digest())
+    try a.run("UPDATE t SET c = 8 WHERE id = 'k'")
+    try b.pull(from: a)
+    #expect(try rows(b) == Self.merged)
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func rowsThatAreDeletedWhileTheTriggersAreGoneAreDeletedEverywhere() throws {
+    let (a, b) = try peers()
+    try a.run(
+      "DROP TRIGGER mesh_capture_1_insert; DROP TRIGGER mesh_capture_1_update; DROP TRIGGER mesh_capture_1_delete;"
+        + "DROP TRIGGER mesh_capture_1_move; DELETE FROM t WHERE id = 'l'; UPDATE t SET a = 'quiet' WHERE id = 'k'")
+    try b.pull(from: a)
+    #expect(try rows(b) == ["\"k\"|\"quiet\"|\"b1\"", "\"m\"|\"a3\"|\"b6\""])
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aRenamedTableIsNamed() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t RENAME TO other")
+    let notices = try #require(try a.upkeep())
+    #expect(notices.count == 1 && notices[0].contains("renamed to other"))
+    #expect(try a.digest() == b.digest())
+    try a.run("ALTER TABLE other RENAME TO t")
+    try b.pull(from: a)
+    try a.apply()
+    #expect(try rows(a) == Self.merged)
+    #expect(try a.flush() == 0)
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aColumnThatAMigrationFillsLosesAgainstEdits() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t ADD COLUMN n TEXT")
+    try a.upkeep()
+    try a.run("UPDATE t SET n = 'typed' WHERE id = 'k'")
+    try a.flush()
+    // Offline, later, the other side migrates and fills the column by a rule of its own.
+    b.now += 1_000_000
+    try b.run("ALTER TABLE t ADD COLUMN n TEXT; UPDATE t SET n = 'by rule'")
+    try synchronize([a, b])
+    for peer in [a, b] {
+      #expect(try peer.rows("SELECT n FROM t ORDER BY id") == ["\"typed\"", "\"by rule\"", "\"by rule\""])
+    }
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func anEditOfOneColumnThatNoTriggerSawLeavesAnUnstampedOneAlone() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t ADD COLUMN n TEXT; UPDATE t SET n = 'filled' WHERE id = 'k'")
+    #expect(try a.flush() == 1)
+    try b.run("UPDATE t SET a = 'newer' WHERE id = 'k'")
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT a, n FROM t WHERE id = 'k'") == ["\"newer\"|\"filled\""])
+    #expect(try a.store.conflicts(limit: 9).isEmpty)
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func nothingIsFlushedOrMergedBeforeTheValuesAreBack() throws {
+    let (a, b) = try peers()
+    try b.run("UPDATE t SET b = 'incoming' WHERE id = 'm'")
+    try b.flush()
+    try a.receive(from: b)
+    try a.run("UPDATE t SET b = 'pending' WHERE id = 'k'; ALTER TABLE t RENAME COLUMN a TO c")
+    #expect(try a.store.flush(a.writer, now: a.now) == FlushProgress(head: nil, records: 0, hasMore: true))
+    #expect(try a.store.apply(Peer.zone, a.reader, flushing: a.writer, now: a.now) == .flushFirst)
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT b FROM t ORDER BY id") == ["\"pending\"", "\"b2\"", "\"incoming\""])
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aCrashBetweenTwoStepsLosesNothing() throws {
+    let (a, b) = try peers()
+    try a.run("DROP TABLE t; \(Self.schema)")
+    for _ in 0..<1_000 {
+      try a.reopen()
+      if try a.store.upkeep({ _ in a.reader }, now: a.now) == .done { break }
+    }
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try rows(peer) == Self.merged) }
+    #expect(try a.digest() == b.digest())
+  }
+}

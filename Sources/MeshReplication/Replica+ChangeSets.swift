@@ -11,7 +11,9 @@ extension Replica {
     case .flushFirst:
       needsFlush = true
       return false
-    case .worked:
+    case .worked(let rows, let differences):
+      compared.rows += rows
+      compared.differences += differences
       return true
     case .schemaChanged(let notices):
       for notice in notices { actions.append(.log(.warning, notice)) }

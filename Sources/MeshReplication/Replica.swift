@@ -38,6 +38,8 @@ public final class Replica {
   var hasForeignSchema = false
   /// Why change sets were refused, and how often, since the start.
   public internal(set) var refusals: [String: Int] = [:]
+  /// Rows that were compared with what is merged since the start, and how many had been changed unnoticed.
+  public internal(set) var compared = (rows: 0, differences: 0)
   private var lastKeyRequest: Int64 = .min
 
   /// How often keys that are lacking are asked for again, in milliseconds.

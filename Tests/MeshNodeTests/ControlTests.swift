@@ -63,6 +63,7 @@ import Testing
       try await expect(client.schema(apply: true).applied, is: true)
       try await expect(client.deviceList(), is: node.deviceList())
       try await expect(client.untrack(["a", "b"]).tables, is: ["a", "b"])
+      try await expect(client.rescan(["a"]), is: RescanReport(tables: ["a"], rows: 3, differences: 1))
       try await expect(client.deviceInvite(expires: .seconds(90)), is: node.deviceInvite(expires: .seconds(90)))
       try await expect(client.deviceRevoke("device-2"), is: node.deviceRevoke("device-2"))
       let request = TrackRequest(tables: ["notes"], privateTables: ["drafts"], integerKeys: true)

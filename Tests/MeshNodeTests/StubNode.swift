@@ -41,6 +41,9 @@ struct StubNode: NodeControl {
         + request.privateTables.map { .init(name: $0, isPrivate: true, rows: 0) })
   }
 
+  func rescan(_ tables: [String]) async throws -> RescanReport {
+    RescanReport(tables: tables, rows: 3, differences: 1)
+  }
   func untrack(_ tables: [String]) async throws -> UntrackReport { UntrackReport(tables: tables) }
 
   func schema(apply: Bool) async throws -> SchemaReport { SchemaReport(applied: apply, missing: []) }

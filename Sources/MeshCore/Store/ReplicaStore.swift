@@ -148,8 +148,8 @@ public struct FlushProgress: Sendable, Equatable {
 public enum UpkeepProgress: Sendable, Equatable {
   /// Rows can be flushed, and change sets merged.
   case done
-  /// A step was made; call again.
-  case worked
+  /// A step was made; call again. `compared` rows with what is merged, and noted `differences`.
+  case worked(compared: Int = 0, differences: Int = 0)
   /// The triggers are for the schema as it is now. What a person should know of it, a sentence each; call again.
   case schemaChanged([String])
   /// More is to do once the rows that are pending are flushed.

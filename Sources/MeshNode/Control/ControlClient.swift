@@ -59,6 +59,10 @@ extension ControlClient {
     try await post("/v1/track", request, limit: Self.longWork)
   }
 
+  public func rescan(_ tables: [String]) async throws -> RescanReport {
+    try await post("/v1/rescan", RescanRequest(tables: tables), limit: Self.longWork)
+  }
+
   public func untrack(_ tables: [String]) async throws -> UntrackReport {
     try await post("/v1/untrack", UntrackRequest(tables: tables), limit: Self.longWork)
   }

@@ -44,6 +44,9 @@ struct ControlRoutes {
     router.post("v1/untrack") { request, _ in
       try Response.json(await node.untrack(await body(UntrackRequest.self, of: request).tables))
     }
+    router.post("v1/rescan") { request, _ in
+      try Response.json(await node.rescan(await body(RescanRequest.self, of: request).tables ?? []))
+    }
     router.get("v1/schema") { _, _ in try Response.json(await node.schema(apply: false)) }
     router.post("v1/schema") { _, _ in try Response.json(await node.schema(apply: true)) }
   }

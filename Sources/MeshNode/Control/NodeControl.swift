@@ -21,6 +21,8 @@ public protocol NodeControl: Sendable {
   func track(_ request: TrackRequest) async throws -> TrackReport
   /// Removes capture; rows stay, here and elsewhere.
   func untrack(_ tables: [String]) async throws -> UntrackReport
+  /// Compares rows with what is merged, and takes in what was written unnoticed; all tables where none is named.
+  func rescan(_ tables: [String]) async throws -> RescanReport
   /// Tables and columns the mesh knows and this file lacks; with `apply`, creates and tracks them.
   func schema(apply: Bool) async throws -> SchemaReport
 

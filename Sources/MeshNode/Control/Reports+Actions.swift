@@ -97,6 +97,21 @@ public struct UntrackReport: Codable, Hashable, Sendable {
   public init(tables: [String]) { self.tables = tables }
 }
 
+/// `mesh rescan`.
+public struct RescanReport: Codable, Hashable, Sendable {
+  public var tables: [String]
+  /// Rows that were compared with what is merged.
+  public var rows: Int
+  /// Rows that had been written or deleted unnoticed, and are taken in.
+  public var differences: Int
+
+  public init(tables: [String], rows: Int, differences: Int) {
+    self.tables = tables
+    self.rows = rows
+    self.differences = differences
+  }
+}
+
 /// `mesh schema`: how the mesh's schema goes beyond this file's.
 public struct SchemaReport: Codable, Hashable, Sendable {
   /// True after `--apply`; `missing` is then what was created.

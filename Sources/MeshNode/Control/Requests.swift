@@ -33,6 +33,11 @@ struct UntrackRequest: Codable {
   let tables: [String]
 }
 
+/// `POST /v1/rescan`.
+struct RescanRequest: Codable {
+  let tables: [String]?
+}
+
 /// `POST /v1/verify` and `POST /v1/wait`.
 struct TimeoutRequest: Codable {
   let timeoutSeconds: Double?

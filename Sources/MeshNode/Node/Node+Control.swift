@@ -211,6 +211,26 @@ extension Node: NodeControl {
     return UntrackReport(tables: tables)
   }
 
+  func rescan(_ tables: [String]) async throws -> RescanReport {
+    let before = replica.compared
+    try store.rescan(tables: tables)
+    replica.databaseChanged()
+    while try store.isComparing() {
+      guard try replica.work(now: time.now) else {
+        throw Refusal(
+          code: "rows.pending",
+          message: "Rows are pending that can't be signed now, and more can't be noted. See mesh status for the reason."
+        )
+      }
+      perform()
+      // Peers and other verbs have their turn.
+      await Task.yield()
+    }
+    return RescanReport(
+      tables: try tables.isEmpty ? store.tables().map(\.name) : tables, rows: replica.compared.rows - before.rows,
+      differences: replica.compared.differences - before.differences)
+  }
+
   func schema(apply: Bool) throws -> SchemaReport {
     let missing = try store.missingSchema()
     if apply, missing.contains(where: { $0.refusal == nil }) {

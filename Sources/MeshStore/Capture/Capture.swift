@@ -106,7 +106,9 @@ extension Capture {
     }
     // Dropping a table drops its triggers; somebody who drops the triggers alone leaves the table where it is.
     let row = try schemaRow(db, schema.name)
-    if table.layout != nil, found == 0, table.schemaRow != row { finding.reasons.insert(.recreated) }
+    if table.layout != nil, found == 0, table.schemaRow != row {
+      finding.reasons.insert(table.schemaRow == nil ? .returned : .recreated)
+    }
     try db.execute(
       sql: "UPDATE mesh_table SET layout = ?, schema_row = ? WHERE id = ?", arguments: [layout.id, row, table.id])
     return finding

@@ -63,6 +63,8 @@ struct CaptureFinding: Hashable, Sendable {
     static let keyUnfit = Reasons(rawValue: 16)
     /// The table was dropped, and there is one of its name again.
     static let recreated = Reasons(rawValue: 32)
+    /// The table had been missing, and there is one of its name again.
+    static let returned = Reasons(rawValue: 128)
     /// It lacks columns that it had.
     static let columnsLost = Reasons(rawValue: 64)
   }
@@ -80,7 +82,7 @@ struct CaptureFinding: Hashable, Sendable {
   /// Writes may have gone unnoticed, and the table can be compared with the records by values.
   var needsRescan: Bool { !isGone && !reasons.isEmpty }
   /// The table does not show all that it showed.
-  var needsRecall: Bool { isGone || !reasons.isDisjoint(with: [.recreated, .columnsLost]) }
+  var needsRecall: Bool { isGone || !reasons.isDisjoint(with: [.recreated, .returned, .columnsLost]) }
 
   /// For the log: what happened and what it means; nil where nobody needs to know.
   var notice: String? {
@@ -103,8 +105,10 @@ struct CaptureFinding: Hashable, Sendable {
         """
     }
     if reasons.contains(.recreated) {
-      return
-        "The table \(name) was made anew here. Rows that it lacks come back from the mesh; to delete a row, use DELETE."
+      return """
+        The table \(name) was made anew here. If it has most of its rows, those that are missing are taken for deleted; else \
+        they come back from the mesh.
+        """
     }
     if reasons.contains(.columnsLost) {
       return

@@ -136,7 +136,7 @@ extension MeshTables {
   static let importing = """
     CREATE TABLE IF NOT EXISTS mesh_import (
       tbl INTEGER PRIMARY KEY,                    -- mesh_table.id
-      task INTEGER NOT NULL,                      -- 1 compare, 2 compare and let missing rows come back, 3 take in
+      task INTEGER NOT NULL,                      -- 1 compare, 2 with a table made anew, 3 with one that returned, 4 take in
       layout INTEGER NOT NULL,                    -- mesh_layout.id before the table changed; 0 where it did not
       after                                       -- key of the last row; NULL before the first
     )

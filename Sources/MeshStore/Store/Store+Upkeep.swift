@@ -13,11 +13,11 @@ extension Store {
     case .schema: return .schemaChanged(try write { try $0.noteSchema() })
     case .recall:
       _ = try write(isDurable: false) { try Recall.slice($0, reader) }
-      return .worked
+      return .worked()
     case .rows:
       guard try read({ try !$0.hasLongPending() }) else { return .flushFirst }
-      _ = try noteSlice(.compare, now: now)
-      return .worked
+      guard let slice = try noteSlice(.compare, now: now) else { return .worked() }
+      return .worked(compared: slice.rows, differences: slice.differences)
     }
   }
 
@@ -30,16 +30,21 @@ extension Store {
     }
   }
 
+  /// A table is being taken in or compared.
+  public func isComparing() throws -> Bool {
+    try read { try $0.sql.exists("SELECT 1 FROM mesh_import LIMIT 1") }
+  }
+
   /// Notes all rows of the tables that are to be taken in; what is left when another program changes the schema meanwhile
   /// is left to `upkeep`.
   func takeIn(now: Int64) throws {
-    while try noteSlice(.takeIn, now: now) {}
+    while try noteSlice(.takeIn, now: now) != nil {}
   }
 
   /// Looked up before the lock is taken, since a comparison that finds nothing has nothing to write but its place.
-  private func noteSlice(_ least: TableSlice.Task, now: Int64) throws -> Bool {
-    guard let slice = try read({ try TableSlice.next($0, least) }) else { return false }
-    return try write { try slice.note($0, now: now) }
+  private func noteSlice(_ least: TableSlice.Task, now: Int64) throws -> TableSlice? {
+    guard let slice = try read({ try TableSlice.next($0, least) }) else { return nil }
+    return try write { try slice.note($0, now: now) } ? slice : nil
   }
 }
 
@@ -104,7 +109,8 @@ extension Session {
       }
       guard finding.needsRescan else { continue }
       try request(
-        finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
+        finding.reasons.contains(.returned)
+          ? .compareReturned : finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
         layout: finding.newColumns.isEmpty ? 0 : layouts[finding.table] ?? 0)
     }
     try requestShow()

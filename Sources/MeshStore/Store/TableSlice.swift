@@ -6,10 +6,13 @@ struct TableSlice {
   enum Task: Int64 {
     /// Note what differs as if a trigger had seen it: rows that are missing were deleted.
     case compare = 1
-    /// The same for a table that was made anew: rows that are missing come back.
+    /// The same for a table that was made anew. Where most rows are there, a migration has copied them, and those that are
+    /// missing were deleted; where most are missing, nobody said anything about them, and they come back.
     case compareRecreated = 2
+    /// The same for a table that had been missing for a while: rows that are missing come back.
+    case compareReturned = 3
     /// Note all rows, with the import stamp.
-    case takeIn = 3
+    case takeIn = 4
   }
 
   /// One row of the pending log.
@@ -27,6 +30,9 @@ struct TableSlice {
   private let after: Value
   private var notes: [Note] = []
   private var last: Value?
+  /// Rows that were compared, and how many of them differ or are missing.
+  private(set) var rows = 0
+  private(set) var differences = 0
 
   /// Nil where nothing is left.
   ///
@@ -44,10 +50,19 @@ struct TableSlice {
     switch task {
     case .takeIn:
       slice.notes = keys.map { Note(key: $0, op: PendingSlice.Op.importing, wall: PendingSlice.migrated) }
-    case .compare, .compareRecreated:
+    case .compare, .compareRecreated, .compareReturned:
       let comparison = try Comparison(session, table, before: session.catalog.layout(layout))
-      for key in keys { slice.notes += try comparison.notes(key) }
-      if task == .compare, slice.last == nil { slice.notes += try comparison.missing() }
+      slice.rows = keys.count
+      for key in keys {
+        let notes = try comparison.notes(key)
+        slice.notes += notes
+        slice.differences += notes.isEmpty ? 0 : 1
+      }
+      if slice.last == nil {
+        let missing = try comparison.deleted(task)
+        slice.notes += missing
+        slice.differences += missing.count
+      }
     }
     return slice
   }
@@ -137,13 +152,23 @@ extension TableSlice {
       }
     }
 
-    func missing() throws -> [Note] {
-      try session.sql.all(
+    /// Records whose row is missing because it was deleted.
+    func deleted(_ task: Task) throws -> [Note] {
+      if task == .compareReturned { return [] }
+      // Records of a table that was made anew are held until it is filled.
+      let shown = task == .compareRecreated ? "ifnull(held, 3) = \(HeldReason.unknownTable.rawValue)" : "held IS NULL"
+      let missing = try session.sql.all(
         """
-        SELECT key FROM mesh_record WHERE tbl = ? AND held IS NULL AND generation & 1 AND NOT EXISTS (
+        SELECT key FROM mesh_record WHERE tbl = ? AND generation & 1 AND \(shown) AND NOT EXISTS (
           SELECT 1 FROM main.\(table.schema.name.quotedName) AS t WHERE t.\(table.keyName.quotedName) = mesh_record.key)
         """, [.integer(table.id)]
       ) { Note(key: $0.value(0), op: PendingSlice.Op.delete) }
+      if task == .compareRecreated {
+        let all = try session.sql.integer(
+          "SELECT count(*) FROM mesh_record WHERE tbl = ? AND generation & 1 AND \(shown)", [.integer(table.id)])
+        if missing.count * 2 > all ?? 0 { return [] }
+      }
+      return missing
     }
   }
 }

@@ -69,7 +69,7 @@ import Testing
     #expect(gone.allSatisfy { !$0.needsRescan })
     #expect(try update(bench).isEmpty)
     try bench.execute(Self.table)
-    #expect(try update(bench).map(\.reasons) == [[.triggersMissing, .recreated]])
+    #expect(try update(bench).map(\.reasons) == [[.triggersMissing, .returned]])
     try bench.execute("INSERT INTO t VALUES ('k', 1, 1)")
     #expect(try bench.noted() == ["t insert 'k'"])
   }
@@ -96,7 +96,7 @@ import Testing
     #expect(findings.map(\.newName) == ["other"])
     #expect(try triggers(bench).isEmpty)
     try bench.execute("ALTER TABLE other RENAME TO t")
-    #expect(try update(bench).map(\.reasons) == [[.triggersMissing, .recreated]])
+    #expect(try update(bench).map(\.reasons) == [[.triggersMissing, .returned]])
   }
 
   @Test func `a renamed column is another column`() throws {

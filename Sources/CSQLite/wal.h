@@ -9,6 +9,7 @@ struct mesh_wal_index {
   uint32_t copied;     // of them, into the database
   uint32_t page_size;  // bytes
   uint64_t salt;       // another one after every reset of the log
+  uint32_t marks[5];   // the last frames that readers see; the first is of those who need no log; all ones: none
 };
 
 enum {
@@ -17,6 +18,7 @@ enum {
   MESH_WAL_INDEX_PAGE = 32768,
   MESH_WAL_HEADER_SIZE = 48,
   MESH_WAL_COPIED = 96,
+  MESH_WAL_MARKS = 100,
 };
 
 static inline int mesh_wal_file(sqlite3 *db, sqlite3_file **file) {
@@ -44,6 +46,7 @@ static inline int mesh_wal_read_index(sqlite3 *db, struct mesh_wal_index *index)
   memcpy(&index->frames, first + 16, sizeof index->frames);
   memcpy(&index->salt, first + 32, sizeof index->salt);
   memcpy(&index->copied, (const char *)page + MESH_WAL_COPIED, sizeof index->copied);
+  memcpy(index->marks, (const char *)page + MESH_WAL_MARKS, sizeof index->marks);
   return SQLITE_OK;
 }
 

@@ -257,18 +257,10 @@ actor Node {
 
   /// From now until the node is closed no other program begins the write-ahead log anew. The daemon does it from its start,
   /// a verb on the home alone where it writes more than a row or two.
-  func beginGuard() throws { try store.startGuard(clock: time) }
+  @discardableResult
+  func beginGuard() throws -> WALGuard { try store.startGuard(clock: time) }
 
-  /// To be called every few tens of milliseconds.
-  func keepGuard() {
-    do {
-      try store.keepGuard()
-    } catch {
-      report(error)
-    }
-  }
-
-  private func report(_ error: any Error) {
+  func report(_ error: any Error) {
     let text = Self.text(error)
     if fault != text { logger.error("\(text)") }
     workFault = text

@@ -1,5 +1,6 @@
 import Logging
 import MeshCore
+import MeshStore
 import MeshTransport
 import ServiceLifecycle
 
@@ -14,13 +15,13 @@ struct NodeService: Service {
   private static let farewell = Duration.seconds(1)
 
   func run() async throws {
-    try await node.beginGuard()
+    let walGuard = try await node.beginGuard()
     let listener = try await node.listen(listen)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await listener.run { _ = await node.serve($0, dialled: nil) } }
       group.addTask { await node.runWork() }
       group.addTask { await runTicks() }
-      group.addTask { await keepGuard() }
+      group.addTask { await keep(walGuard) }
       group.addTask { await DatabaseWatcher(node: node).run() }
       group.addTask { await Dialler(node: node).run() }
       group.addTask {
@@ -42,9 +43,14 @@ struct NodeService: Service {
   /// and those who wait for it do so for little longer than the lock budget.
   private static let guardInterval = Duration.milliseconds(20)
 
-  private func keepGuard() async {
+  /// Beside the node, not in its turn: the node may be waiting for the very program that waits for the guard.
+  private func keep(_ walGuard: WALGuard) async {
     while !Task.isCancelled {
-      await node.keepGuard()
+      do {
+        try walGuard.look()
+      } catch {
+        await node.report(error)
+      }
       try? await Task.sleep(for: Self.guardInterval)
     }
   }

@@ -94,9 +94,13 @@ struct WALIndex: Hashable {
   let salt: UInt64
   /// That the frames take in the file.
   let bytes: Int64
+  /// The mark that whoever begins to read now gets, if it is above zero: the newest of four. It is not the end of the log
+  /// where others have all four.
+  let newestMark: UInt32
 
   init(_ index: mesh_wal_index) {
     (frames, copied, salt) = (index.frames, index.copied, index.salt)
+    newestMark = [index.marks.1, index.marks.2, index.marks.3, index.marks.4].filter { $0 <= index.frames }.max() ?? 0
     bytes = frames == 0 ? 0 : Self.header + Int64(frames) * (Self.frameHeader + Int64(index.page_size))
   }
 

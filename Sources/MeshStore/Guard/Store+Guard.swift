@@ -4,23 +4,21 @@ public import MeshCore
 
 extension Store {
   /// Keeps other programs from beginning the log anew, from now until the store is closed, and copies and empties it at a
-  /// bounded size. A second call does nothing.
+  /// bounded size. A second call returns the same guard.
   ///
   /// - Parameter clock: For the pauses between attempts to empty a log that somebody reads.
-  public func startGuard(clock: any Clock) throws {
-    guard walGuard == nil else { return }
-    try guarding {
+  @discardableResult
+  public func startGuard(clock: any Clock) throws -> WALGuard {
+    if let walGuard { return walGuard }
+    let walGuard = try guarding {
       let walGuard = try WALGuard(path: path, vfs: file.vfs, clock: clock)
       // From here on the guard copies, when it empties.
       try file.checkpointsItself(false)
-      self.walGuard = walGuard
-      try walGuard.look()
+      return walGuard
     }
-  }
-
-  /// To be called every few tens of milliseconds.
-  public func keepGuard() throws {
-    try guarding { try walGuard?.look() }
+    self.walGuard = walGuard
+    try walGuard.look()
+    return walGuard
   }
 
   public struct WALStatus: Hashable, Sendable {
@@ -40,9 +38,10 @@ extension Store {
   }
 
   public func walStatus() -> WALStatus {
-    WALStatus(
-      isGuarded: walGuard?.isOn ?? false, bytes: WALReader.size(of: file.place + "-wal"), alarm: WALGuard.alarm,
-      heldUpSince: walGuard?.heldUpSince, resets: walGuard?.resets ?? 0, foreignResets: walGuard?.foreignResets ?? 0,
+    let figures = walGuard?.figures
+    return WALStatus(
+      isGuarded: figures?.isOn ?? false, bytes: WALReader.size(of: file.place + "-wal"), alarm: WALKeeper.alarm,
+      heldUpSince: figures?.heldUpSince, resets: figures?.resets ?? 0, foreignResets: figures?.foreignResets ?? 0,
       readers: WALReader.all(ofDatabase: file.place))
   }
 }

@@ -103,7 +103,7 @@ public final class Store: ReplicaStore {
     Session(db: db, sql: sql, catalog: catalog, cryptography: cryptography)
   }
 
-  func guarding(_ body: () throws -> Void) throws { try mapped(body) }
+  func guarding<T>(_ body: () throws -> T) throws -> T { try mapped(body) }
 
   private func mapped<T>(_ body: () throws -> T) throws -> T {
     do {

@@ -41,7 +41,7 @@ import Testing
     let before = try salt(other)
     for _ in 0..<10 {
       try writeAndCheckpoint(other)
-      try peer.store.keepGuard()
+      try peer.store.startGuard(clock: clock).look()
     }
     #expect(try salt(other) == before)
     #expect(try !other.checkpoint(SQLITE_CHECKPOINT_RESTART))
@@ -78,8 +78,8 @@ import Testing
     let (peer, other) = try guarded()
     for _ in 0..<40 {
       try other.run("INSERT INTO item (title) VALUES (randomblob(1000000))")
-      try peer.store.keepGuard()
-      #expect(peer.store.walStatus().bytes < WALGuard.bound + 4 << 20)
+      try peer.store.startGuard(clock: clock).look()
+      #expect(peer.store.walStatus().bytes < WALKeeper.bound + 4 << 20)
       #expect(peer.store.walStatus().isGuarded)
     }
     #expect(peer.store.walStatus().resets == 2)
@@ -90,7 +90,7 @@ import Testing
     let (peer, other) = try guarded()
     for _ in 0..<40 {
       try peer.store.write { try $0.sql.run("INSERT INTO item (title) VALUES (randomblob(1000000))") }
-      #expect(peer.store.walStatus().bytes < WALGuard.bound + 4 << 20)
+      #expect(peer.store.walStatus().bytes < WALKeeper.bound + 4 << 20)
     }
     #expect(try other.integer("SELECT count(*) FROM item") == 40)
   }
@@ -103,14 +103,14 @@ import Testing
     for _ in 0..<30 {
       try other.run("INSERT INTO item (title) VALUES (randomblob(1000000))")
       clock.now += 20_000
-      try peer.store.keepGuard()
+      try peer.store.startGuard(clock: clock).look()
     }
     var status = peer.store.walStatus()
     #expect(status.bytes > 30_000_000, "frames that somebody may read are not copied")
     #expect(status.heldUpSince != nil && status.resets == 0 && status.isGuarded)
     reader.endReading()
     clock.now += 20_000
-    try peer.store.keepGuard()
+    try peer.store.startGuard(clock: clock).look()
     status = peer.store.walStatus()
     #expect(status.heldUpSince == nil && status.resets == 1 && status.isGuarded)
     #expect(status.bytes < 100_000)
@@ -121,13 +121,13 @@ import Testing
     let reader = try GuardConnection(path: peer.path, vfs: nil)
     try other.run("INSERT INTO item (title) VALUES (randomblob(20000000))")
     try reader.beginReading()
-    try peer.store.keepGuard()
+    try peer.store.startGuard(clock: clock).look()
     #expect(peer.store.walStatus().heldUpSince == clock.now)
     reader.endReading()
-    try peer.store.keepGuard()
+    try peer.store.startGuard(clock: clock).look()
     #expect(peer.store.walStatus().resets == 0, "it is not time yet")
     clock.now -= 3_600_000
-    try peer.store.keepGuard()
+    try peer.store.startGuard(clock: clock).look()
     #expect(peer.store.walStatus().resets == 1, "a clock that was set back ends no guarding")
   }
 
@@ -135,11 +135,11 @@ import Testing
     let (peer, other) = try guarded()
     try other.run("INSERT INTO item (title) VALUES (randomblob(20000000))")
     try other.run("BEGIN IMMEDIATE")
-    try peer.store.keepGuard()
+    try peer.store.startGuard(clock: clock).look()
     #expect(peer.store.walStatus().resets == 0 && peer.store.walStatus().isGuarded)
     try other.run("COMMIT")
     clock.now += 1_000
-    try peer.store.keepGuard()
+    try peer.store.startGuard(clock: clock).look()
     #expect(peer.store.walStatus().resets == 1 && peer.store.walStatus().isGuarded)
   }
 
@@ -154,7 +154,7 @@ import Testing
   func aCheckpointThatWaitsForTheGuardIsLetThrough(mode: Int32) throws {
     let (peer, other) = try guarded()
     try other.run("INSERT INTO item (title) VALUES (1)")
-    let waiter = Waiter { try peer.store.keepGuard() }
+    let waiter = Waiter { try peer.store.startGuard(clock: clock).look() }
     sqlite3_busy_handler(
       other.handle,
       { context, _ in
@@ -165,7 +165,7 @@ import Testing
       }, Unmanaged.passUnretained(waiter).toOpaque())
     #expect(try other.checkpoint(mode))
     #expect(waiter.looks > 0)
-    try peer.store.keepGuard()
+    try peer.store.startGuard(clock: clock).look()
     #expect(peer.store.walStatus().isGuarded)
     let before = try salt(other)
     try writeAndCheckpoint(other)

@@ -29,7 +29,7 @@ struct Mesh: AsyncParsableCommand {
     subcommands: [
       Init.self, Track.self, Untrack.self, Rescan.self, Schema.self, Serve.self, Device.self, Account.self, Status.self,
       Peers.self,
-      Zones.self, Conflicts.self, Verify.self, Wait.self,
+      Zones.self, Conflicts.self, Verify.self, Wait.self, Doctor.self,
     ])
 
   static let version = "0.1.0"

@@ -37,6 +37,7 @@ struct Status: AsyncParsableCommand {
       facts.append(("held", "\(count): \(reason)\(wayOut)"))
     }
     for alarm in report.alarms { facts.append(("alarm", alarm)) }
+    if !report.alarms.isEmpty { facts.append(("", "mesh doctor looks at everything and says what to do")) }
     Output.facts(facts)
     if !report.zones.isEmpty { Output.print("\n" + Zones.table(report.zones).text) }
     if !report.peers.isEmpty { Output.print("\n" + Peers.table(report.peers).text) }

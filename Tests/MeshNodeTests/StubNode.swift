@@ -19,6 +19,10 @@ struct StubNode: NodeControl {
       zones: [Self.zone], peers: [Self.peer])
   }
 
+  func doctor(deep: Bool) async throws -> DoctorReport {
+    DoctorReport(checks: [HealthCheck("stub", deep ? .alarm : .ok, "looked", figures: ["looks": 1])])
+  }
+
   func conflicts() async throws -> ConflictsReport {
     let side = ConflictReport.Side(value: .text("milk"), device: "device-1", deviceName: nil, written: Self.when)
     return ConflictsReport(conflicts: [

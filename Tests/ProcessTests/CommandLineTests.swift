@@ -6,7 +6,7 @@ import Testing
   static let verbs: [[String]] = [
     ["init"], ["track"], ["untrack"], ["schema"], ["serve"], ["device"], ["device", "invite"], ["device", "list"],
     ["device", "revoke"], ["account"], ["account", "show"], ["account", "recovery"], ["status"], ["peers"], ["zones"],
-    ["conflicts"], ["verify"], ["wait"],
+    ["conflicts"], ["verify"], ["wait"], ["doctor"],
   ]
 
   @Test func theVersionIsPrinted() async throws {

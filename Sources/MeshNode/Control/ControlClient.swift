@@ -16,8 +16,8 @@ public struct ControlClient: NodeControl {
 
   private struct Nothing: Encodable {}
 
-  private func get<Answer: Decodable & Sendable>(_ path: String) async throws -> Answer {
-    try await exchange(.init(method: .get, path: path, body: [], limit: Self.margin))
+  private func get<Answer: Decodable & Sendable>(_ path: String, limit: Duration = margin) async throws -> Answer {
+    try await exchange(.init(method: .get, path: path, body: [], limit: limit))
   }
 
   private func post<Answer: Decodable & Sendable>(
@@ -46,6 +46,10 @@ extension ControlClient {
   public func peers() async throws -> PeersReport { try await get("/v1/peers") }
   public func zones() async throws -> ZonesReport { try await get("/v1/zones") }
   public func conflicts() async throws -> ConflictsReport { try await get("/v1/conflicts") }
+
+  public func doctor(deep: Bool) async throws -> DoctorReport {
+    deep ? try await get("/v1/doctor/deep", limit: Self.longWork) : try await get("/v1/doctor")
+  }
 
   public func verify(timeout: Duration) async throws -> VerifyReport {
     try await post("/v1/verify", TimeoutRequest(timeoutSeconds: timeout.inSeconds), limit: timeout + Self.margin)

@@ -22,6 +22,8 @@ struct ControlRoutes {
     router.get("v1/peers") { _, _ in try Response.json(await node.peers()) }
     router.get("v1/zones") { _, _ in try Response.json(await node.zones()) }
     router.get("v1/conflicts") { _, _ in try Response.json(await node.conflicts()) }
+    router.get("v1/doctor") { _, _ in try Response.json(await node.doctor(deep: false)) }
+    router.get("v1/doctor/deep") { _, _ in try Response.json(await node.doctor(deep: true)) }
     router.get("v1/account") { _, _ in try Response.json(await node.accountShow()) }
   }
 

@@ -6,6 +6,8 @@ public protocol NodeControl: Sendable {
   func status() async throws -> StatusReport
   func peers() async throws -> PeersReport
   func zones() async throws -> ZonesReport
+  /// Everything that can be wrong, looked at; with `deep` the whole file is read.
+  func doctor(deep: Bool) async throws -> DoctorReport
   /// The newest first.
   func conflicts() async throws -> ConflictsReport
 

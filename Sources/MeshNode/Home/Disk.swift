@@ -1,4 +1,5 @@
 import Glibc
+import MeshStore
 
 /// What a home needs of the file system, each call with the rule that keeps it private and durable.
 enum Disk {
@@ -6,12 +7,11 @@ enum Disk {
   static let readLimit = 16 << 20
 
   /// Mode bits that let anybody but the owner in.
-  private static let others: mode_t = 0o077
+  private static let others: UInt32 = 0o077
 
   /// What stands at `path`, links not followed; nil where nothing does.
-  static func entry(_ path: String) throws(HomeError) -> stat? {
-    var status = stat()
-    if lstat(path, &status) == 0 { return status }
+  static func entry(_ path: String) throws(HomeError) -> FileStatus? {
+    if let status = FileStatus(path: path) { return status }
     if errno == ENOENT || errno == ENOTDIR { return nil }
     throw failure("look at", path)
   }
@@ -33,18 +33,17 @@ enum Disk {
       throw failure("open", path)
     }
     defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw failure("look at", path) }
-    try check(status, path, is: S_IFREG, secret: secret)
-    guard status.st_size <= readLimit else {
-      throw HomeError(.kind, "\(path) has \(status.st_size) bytes; no file of a home is larger than \(readLimit).")
+    guard let status = FileStatus(descriptor: descriptor) else { throw failure("look at", path) }
+    try check(status, path, is: .file, secret: secret)
+    guard status.size <= readLimit else {
+      throw HomeError(.kind, "\(path) has \(status.size) bytes; no file of a home is larger than \(readLimit).")
     }
     return try bytes(descriptor, path)
   }
 
   /// Writes beside `path`, then renames into place: a reader sees the old bytes or the new, also after a crash.
   static func replace(_ path: String, with bytes: [UInt8], mode: UInt32) throws(HomeError) {
-    if let old = try entry(path), old.st_mode & S_IFMT == S_IFLNK { throw symlink(path) }
+    if let old = try entry(path), old.kind == .symbolicLink { throw symlink(path) }
     let new = path + newSuffix
     // Left by a write that a crash cut short; nobody reads it.
     guard unlink(new) == 0 || errno == ENOENT else { throw failure("remove", new) }
@@ -92,31 +91,33 @@ enum Disk {
 extension Disk {
   static func checkPrivateDirectory(_ path: String) throws(HomeError) {
     guard let status = try entry(path) else { throw HomeError(.missing, "\(path) is not there.") }
-    try check(status, path, is: S_IFDIR, secret: true)
+    try check(status, path, is: .directory, secret: true)
   }
 
   static func checkSecret(_ path: String) throws(HomeError) {
     guard let status = try entry(path) else { return }
-    try check(status, path, is: S_IFREG, secret: true)
+    try check(status, path, is: .file, secret: true)
   }
 
-  private static func check(_ status: stat, _ path: String, is kind: mode_t, secret: Bool) throws(HomeError) {
-    let directory = kind == S_IFDIR
-    if status.st_mode & S_IFMT == S_IFLNK { throw symlink(path) }
-    guard status.st_mode & S_IFMT == kind else {
+  private static func check(_ status: FileStatus, _ path: String, is kind: FileStatus.Kind, secret: Bool)
+    throws(HomeError)
+  {
+    let directory = kind == .directory
+    if status.kind == .symbolicLink { throw symlink(path) }
+    guard status.kind == kind else {
       throw HomeError(.kind, "\(path) is not a \(directory ? "directory" : "file"). Move it away.")
     }
     guard secret else { return }
-    guard status.st_uid == geteuid() else {
+    guard status.owner == geteuid() else {
       throw HomeError(
         .permissions,
-        "\(path) belongs to user \(status.st_uid), and this is user \(geteuid()). Run as its owner, or: chown \(geteuid()) \(path)"
+        "\(path) belongs to user \(status.owner), and this is user \(geteuid()). Run as its owner, or: chown \(geteuid()) \(path)"
       )
     }
-    guard status.st_mode & others == 0 else {
+    guard status.mode & others == 0 else {
       throw HomeError(
         .permissions,
-        "\(path) can be opened by other users (mode \(octal(status.st_mode))), and it guards keys. "
+        "\(path) can be opened by other users (mode \(octal(status.mode))), and it guards keys. "
           + "Mend it with: chmod \(directory ? "700" : "600") \(path)")
     }
   }
@@ -127,8 +128,8 @@ extension Disk {
     )
   }
 
-  private static func octal(_ mode: mode_t) -> String {
-    "0" + String(mode & 0o7777, radix: 8)
+  private static func octal(_ mode: UInt32) -> String {
+    "0" + String(mode, radix: 8)
   }
 
   /// The operating system's reason; to be called before anything else changes `errno`.

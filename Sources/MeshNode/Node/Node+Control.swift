@@ -35,6 +35,8 @@ extension Node: NodeControl {
         alarms.append("Local writes stay pending: \(reason).")
       }
     }
+    let checks = [logCheck()] + digestChecks()
+    alarms += checks.filter { $0.state == .alarm }.map(\.what)
     for (reason, count) in replica.refusals.sorted(by: { $0.key < $1.key }) {
       alarms.append("\(count) change sets were refused since the start: \(reason).")
     }
@@ -212,6 +214,7 @@ extension Node: NodeControl {
   }
 
   func rescan(_ tables: [String]) async throws -> RescanReport {
+    try beginGuard()
     let before = replica.compared
     try store.rescan(tables: tables)
     replica.databaseChanged()
@@ -313,7 +316,7 @@ extension Node: NodeControl {
     throw Refusal(code: "device.unknown", message: "\(printable(text)): \(why). See mesh device list.")
   }
 
-  private func deviceName(_ device: DeviceID) -> String? {
+  func deviceName(_ device: DeviceID) -> String? {
     replica.account.certificates[device].map { printable($0.request.name) }
   }
 

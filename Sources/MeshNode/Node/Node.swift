@@ -31,6 +31,11 @@ actor Node {
   /// The last for which a session was ended. It is shown for a while: other work succeeds meanwhile, and says nothing of it.
   private var linkFault: (text: String, at: ContinuousClock.Instant)?
   private static let linkFaultShown = Duration.seconds(60)
+  /// When each device was last found to have merged what this node has, in milliseconds since 1970.
+  var converged: [ZoneID: [DeviceID: Int64]] = [:]
+  /// Pairs with equal vectors and unequal digests, in the last look and lastingly.
+  var suspected: Set<DigestAlarm> = []
+  var digestAlarms: Set<DigestAlarm> = []
   /// Set while the node listens.
   var listening: HostPort?
   var holdsAccountKey: Bool

@@ -22,6 +22,7 @@ struct NodeService: Service {
       group.addTask { await node.runWork() }
       group.addTask { await runTicks() }
       group.addTask { await keep(walGuard) }
+      group.addTask { await lookAtEquality() }
       group.addTask { await DatabaseWatcher(node: node).run() }
       group.addTask { await Dialler(node: node).run() }
       group.addTask {
@@ -52,6 +53,13 @@ struct NodeService: Service {
         await node.report(error)
       }
       try? await Task.sleep(for: Self.guardInterval)
+    }
+  }
+
+  private func lookAtEquality() async {
+    while !Task.isCancelled {
+      await node.lookAtEquality()
+      try? await Task.sleep(for: Node.equalityInterval)
     }
   }
 

@@ -28,6 +28,9 @@ final class GuardConnection {
 
   func integer(_ statement: String) throws -> Int64? { try sql.integer(statement) }
 
+  /// The first column of all rows.
+  func texts(_ statement: String) throws -> [String] { try sql.all(statement) { $0.text(0) } }
+
   /// Takes a snapshot, and with it a read mark. The pragma is the cheapest statement that reads, and needs no schema.
   func beginReading() throws {
     try run("BEGIN")
@@ -106,6 +109,9 @@ struct WALIndex: Hashable {
 
   /// True as well for a log without frames. The next writer may begin it anew.
   var isCopied: Bool { copied >= frames }
+
+  /// Of `bytes`, those that are not copied.
+  var bytesLeft: Int64 { isCopied ? 0 : bytes / Int64(frames) * Int64(frames - copied) }
 
   private static let header: Int64 = 32
   private static let frameHeader: Int64 = 24

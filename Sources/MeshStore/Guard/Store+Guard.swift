@@ -40,7 +40,8 @@ extension Store {
   public func walStatus() -> WALStatus {
     let figures = walGuard?.figures
     return WALStatus(
-      isGuarded: figures?.isOn ?? false, bytes: WALReader.size(of: file.place + "-wal"), alarm: WALKeeper.alarm,
+      isGuarded: figures?.isOn ?? false, bytes: FileStatus(path: file.place + "-wal")?.size ?? 0,
+      alarm: WALKeeper.alarm,
       heldUpSince: figures?.heldUpSince, resets: figures?.resets ?? 0, foreignResets: figures?.foreignResets ?? 0,
       readers: WALReader.all(ofDatabase: file.place))
   }

@@ -19,11 +19,14 @@ final class WALKeeper {
   /// Looks for the end of somebody's reading while writers wait for the guard: with the copying of what came last, below
   /// the lock budget of 50 ms.
   private static let patienceWhileLocked = 50
-  /// The same with a log beyond its alarm, if reading goes on but not from one old snapshot: there is always somebody who
+  /// Bytes of frames that may be left to copy under the write lock: some milliseconds' work. Readers that come and go keep a
+  /// copying without the lock from reaching the end.
+  private static let leftUnderLock: Int64 = 1 << 20
+  /// Of `patienceWhileLocked` with a log beyond its alarm, if reading goes on but not from one old snapshot: there is always somebody who
   /// reads, and the disk is worth more than the budget. 1 s, at most once in `lastPause`.
   private static let patienceInTrouble = 2_000
   /// Between two attempts to empty a log that somebody reads: each costs writers up to `patienceWhileLocked`. Milliseconds.
-  private static let firstPause: Int64 = 500
+  private static let firstPause: Int64 = 100
   private static let lastPause: Int64 = 10_000
   /// Of beginning to read; each fails only where another program copied the whole log in between.
   private static let attempts = 5
@@ -188,7 +191,7 @@ final class WALKeeper {
     // Without the write lock, so that little is left to copy under it. Where another checkpoint is at work, that one copies.
     _ = try checkpointer.checkpoint(SQLITE_CHECKPOINT_PASSIVE)
     guard let passed = try checkpointer.index() else { return .locked }
-    let isBehind = passed.copied < index.frames
+    let isBehind = passed.bytesLeft > Self.leftUnderLock
     if isBehind, holder.isCheckpointed { return .locked }
     // One that reads an old snapshot and stays with it is not worth any waiting.
     let isInTrouble = index.bytes > Self.alarm && passed.copied != copiedInTrouble

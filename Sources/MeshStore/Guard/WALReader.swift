@@ -8,11 +8,10 @@ public struct WALReader: Hashable, Sendable {
 
   /// Those of the database at `path`; none where the kernel does not list locks.
   static func all(ofDatabase path: String) -> [WALReader] {
-    var status = stat()
-    guard stat(path + "-shm", &status) == 0,
+    guard let status = FileStatus(path: path + "-shm"),
       let table = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
     else { return [] }
-    return pids(inode: UInt64(status.st_ino), locks: table).filter { $0 != getpid() }.map {
+    return pids(inode: status.inode, locks: table).filter { $0 != getpid() }.map {
       WALReader(pid: $0, program: name($0))
     }
   }
@@ -38,11 +37,5 @@ public struct WALReader: Hashable, Sendable {
   private static func name(_ pid: Int32) -> String {
     guard let text = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8) else { return "" }
     return text.trimmingCharacters(in: .newlines)
-  }
-
-  /// Zero where there is no such file.
-  static func size(of path: String) -> Int64 {
-    var status = stat()
-    return stat(path, &status) == 0 ? Int64(status.st_size) : 0
   }
 }

@@ -10,7 +10,10 @@ extension Store {
     let due = try read { try $0.dueUpkeep() }
     switch due {
     case nil: return .done
-    case .schema: return .schemaChanged(try write { try $0.noteSchema() })
+    case .schema:
+      let (wasSilent, findings) = try write { try $0.noteSchema() }
+      repairs.note(wasSilent: wasSilent, findings)
+      return .schemaChanged(findings.compactMap(\.notice))
     case .recall:
       _ = try write(isDurable: false) { try Recall.slice($0, reader) }
       return .worked()
@@ -96,8 +99,8 @@ extension Session {
   }
 
   /// Brings the triggers up to date, and asks for the work that follows from what was found.
-  func noteSchema() throws -> [String] {
-    try endSilence()
+  func noteSchema() throws -> (wasSilent: Bool, findings: [CaptureFinding]) {
+    let wasSilent = try endSilence()
     let layouts = Dictionary(uniqueKeysWithValues: try TrackedTable.all(db).map { ($0.id, $0.layout ?? 0) })
     let findings = try Capture.update(db)
     for finding in findings {
@@ -114,7 +117,7 @@ extension Session {
         layout: finding.newColumns.isEmpty ? 0 : layouts[finding.table] ?? 0)
     }
     try requestShow()
-    return findings.compactMap(\.notice)
+    return (wasSilent, findings)
   }
 
   /// Rows that were written and not flushed when their table was dropped are gone with it.

@@ -16,6 +16,8 @@ public final class Store: ReplicaStore {
   private let catalog: Catalog
   /// The part of a unit that is being merged slice by slice, decoded.
   var partInHand: (id: ChangeSetID, body: ChangeSetBody)?
+  /// What was found and put right since the store was opened.
+  public internal(set) var repairs = Repairs()
   /// Nil until `startGuard`.
   var walGuard: WALGuard?
 
@@ -40,7 +42,7 @@ public final class Store: ReplicaStore {
     self.cryptography = cryptography
     self.sql = Connection(handle)
     self.catalog = Catalog(sql)
-    try write { session in _ = try session.endSilence() }
+    if try write({ session in try session.endSilence() }) { repairs.silences += 1 }
   }
 
   /// A second call does nothing.

@@ -1,0 +1,135 @@
+import Foundation
+import MeshCore
+import MeshStore
+
+// The file, its log and the disk under it.
+
+extension HealthCheck {
+  /// Works without a home.
+  static var library: HealthCheck {
+    let library = SQLiteLibrary.loaded
+    let fault =
+      library.losesCommitsOnReset
+      ? " It can lose commits where programs checkpoint and write at once; a running node guards against that." : ""
+    return HealthCheck(
+      "sqlite", .ok, "SQLite \(library.version).\(fault)",
+      wayOut: library.losesCommitsOnReset
+        ? "3.51.3 and later are mended. Programs that write to the file while no node runs need it themselves." : nil)
+  }
+
+  /// Bytes free below which there is an alarm, and a warning: a flush of a large transaction and the log it makes; and a day's
+  /// notice of most disks that fill.
+  private static let scarce: UInt64 = 64 << 20
+  private static let low: UInt64 = 512 << 20
+
+  static func disk(under path: String) -> HealthCheck {
+    var status = statvfs()
+    guard statvfs(path, &status) == 0 else { return HealthCheck("disk", .ok, "The disk under \(path) does not say.") }
+    let free = UInt64(status.f_bavail) * UInt64(status.f_frsize)
+    let state: State = free < scarce ? .alarm : free < low ? .warning : .ok
+    return HealthCheck(
+      "disk", state, "\(free >> 20) MiB are free under \(path).",
+      wayOut: state == .ok ? nil : "Make room: with a full disk nothing is captured, and other programs fail too.",
+      figures: ["freeMiB": Int(clamping: free >> 20)])
+  }
+}
+
+extension Node {
+  func fileCheck() -> HealthCheck {
+    let path = configuration.database
+    if access(path, F_OK) != 0 {
+      return HealthCheck(
+        "database", .alarm, "\(path) is gone, and this node still has it open: what is written now is lost with it.",
+        wayOut: "Stop the daemon, put the file back, and start again.")
+    }
+    if access(path, W_OK) != 0 {
+      return HealthCheck(
+        "database", .alarm, "\(path) cannot be written by this user.", wayOut: "Change its permissions, or its mount.")
+    }
+    return HealthCheck("database", .ok, "\(path) is there and can be written.")
+  }
+
+  /// A log that could not be emptied for so long is told, in seconds.
+  private static let heldUp: Int64 = 60
+
+  func logCheck() -> HealthCheck {
+    let log = store.walStatus()
+    let seconds = log.heldUpSince.map { max(0, time.milliseconds() - $0) / 1_000 } ?? 0
+    let guarded = log.isGuarded ? "guarded" : listening == nil ? "not guarded, since no daemon runs" : "not guarded now"
+    var what = "The write-ahead log has \(log.bytes >> 20) MiB and is \(guarded)."
+    if log.resets > 0 { what += " The node emptied it \(log.resets) times." }
+    if log.foreignResets > 0 { what += " Programs that ask for RESTART or TRUNCATE did \(log.foreignResets) times." }
+    if seconds > 0 { what += " It cannot be emptied since \(seconds) s." }
+    if !log.readers.isEmpty {
+      let names = log.readers.map { "process \($0.pid) (\(printable($0.program)))" }
+      what += " Reading from it: \(names.joined(separator: ", "))."
+    }
+    let state: HealthCheck.State =
+      log.bytes > log.alarm ? .alarm : seconds > Self.heldUp || listening != nil && !log.isGuarded ? .warning : .ok
+    return HealthCheck(
+      "write-ahead-log", state, what,
+      wayOut: state == .ok
+        ? nil
+        : "A program that reads an old snapshot keeps the log from being copied: end its transaction, or the program. "
+          + "With nobody reading, look for one that keeps the file locked.",
+      figures: [
+        "bytes": Int(log.bytes), "resets": log.resets, "foreignResets": log.foreignResets,
+        "heldUpSeconds": Int(seconds),
+        "readers": log.readers.count,
+      ])
+  }
+
+  func captureChecks() throws -> [HealthCheck] {
+    var checks: [HealthCheck] = []
+    for fault in try store.captureFaults() {
+      switch fault {
+      case .tableMissing(let table):
+        checks.append(
+          HealthCheck(
+            "table", .alarm, "\(table) is synchronized and is not in the file: renamed, or dropped.",
+            wayOut: "Rename it back, or mesh track the new name and mesh untrack \(table)."))
+      case .keyUnfit(let table):
+        checks.append(
+          HealthCheck(
+            "table", .alarm, "\(table) has no key any more that a mesh can use, and is not captured.",
+            wayOut: "Give it a single-column primary key that is NOT NULL, or mesh untrack \(table)."))
+      case .triggers(let table):
+        checks.append(
+          HealthCheck(
+            "triggers", .alarm, "Triggers of \(table) are missing or altered: writes to it are not captured.",
+            wayOut: "A running node makes them anew and compares the table with what it knows: mesh serve."))
+      case .silenced:
+        checks.append(
+          HealthCheck(
+            "silence", .alarm, "Some program has committed the mark that silences capture.",
+            wayOut: "A running node takes it back and compares the tables with what it knows: mesh serve."))
+      }
+    }
+    checks += repairChecks()
+    if checks.isEmpty { checks.append(HealthCheck("capture", .ok, "Every synchronized table is captured.")) }
+    return checks
+  }
+
+  private func repairChecks() -> [HealthCheck] {
+    var checks: [HealthCheck] = []
+    if store.repairs.silences > 0 {
+      checks.append(
+        HealthCheck(
+          "silence", .warning,
+          "The mark that silences capture was committed \(store.repairs.silences) times since the start; it was taken back, "
+            + "and the tables were compared.",
+          wayOut: "Find the program that writes to mesh_state, and mend it.", figures: ["times": store.repairs.silences]
+        ))
+    }
+    for (table, times) in store.repairs.triggers.sorted(by: { $0.key < $1.key }) {
+      checks.append(
+        HealthCheck(
+          "triggers", .warning,
+          "Triggers of \(table) were missing or altered \(times) times since the start; they were made anew, and the table "
+            + "was compared.",
+          wayOut: "Programs that change the schema need not touch triggers named mesh_capture_….",
+          figures: ["times": times]))
+    }
+    return checks
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// Every state that is not health, told apart from it. Each check is a value and looks at one thing; a new one is a line in
+/// the list and a function that makes it.
+extension Node {
+  func doctor(deep: Bool) async throws -> DoctorReport {
+    var checks = [.library, daemonCheck(), workCheck(), fileCheck(), logCheck()]
+    checks += [store.place, home.path].map(HealthCheck.disk)
+    checks += try captureChecks() + pendingChecks()
+    checks += try deviceChecks() + zoneChecks() + heldChecks() + refusalChecks()
+    checks += try peerChecks() + digestChecks()
+    if deep { checks.append(await Self.integrity(of: store.place)) }
+    return DoctorReport(checks: checks)
+  }
+
+  private func daemonCheck() -> HealthCheck {
+    guard let listening else {
+      return HealthCheck(
+        "daemon", .ok, "No daemon runs on this home: what only a running node knows is not looked at.",
+        wayOut: "mesh serve starts it.")
+    }
+    return HealthCheck("daemon", .ok, "The daemon runs and listens on \(listening).")
+  }
+
+  /// A full disk, a lock that somebody keeps, a failing disk: what stopped this node's own work last.
+  private func workCheck() -> HealthCheck {
+    guard let fault else { return HealthCheck("work", .ok, "Nothing keeps this node from flushing and merging.") }
+    return HealthCheck(
+      "work", .alarm, fault, wayOut: "End what the message names; the node tries again by itself and loses nothing.")
+  }
+
+  private func deviceChecks() throws -> [HealthCheck] {
+    guard !replica.isRevoked else {
+      return [
+        HealthCheck(
+          "device", .alarm, "The account revoked this device: it takes no further part, and its writes stay here.",
+          wayOut: "Make a new home, and join again by a link of the account: mesh init --home DIR --link LINK.")
+      ]
+    }
+    let live = replica.account.liveDevices.count
+    guard live < Limits.liveDevices else {
+      return [
+        HealthCheck(
+          "device", .warning, "The account has \(live) devices, and no more can join.",
+          wayOut: "mesh device revoke those that are gone.", figures: ["devices": live])
+      ]
+    }
+    return [HealthCheck("device", .ok, "This device is certified.", figures: ["devices": live])]
+  }
+
+  private func refusalChecks() -> [HealthCheck] {
+    guard !replica.refusals.isEmpty else { return [HealthCheck("refused", .ok, "No change set was refused.")] }
+    let reasons = replica.refusals.sorted { $0.key < $1.key }
+    return [
+      HealthCheck(
+        "refused", .warning,
+        "Change sets were refused since the start: "
+          + reasons.map { "\($0.value) \(printable($0.key))" }.joined(separator: ", ") + ".",
+        wayOut:
+          "The log names who sent them. Refused by a rule they never come in; revoke a device that goes on sending.",
+        figures: replica.refusals)
+    ]
+  }
+
+  /// Reads the whole file beside the node, table by table, so that no snapshot is held for long.
+  private static func integrity(of path: String) async -> HealthCheck {
+    let finding: Result<String?, any Error> = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(returning: Result { try IntegrityCheck.firstFault(inDatabase: path) })
+      }
+    }
+    do {
+      guard let fault = try finding.get() else {
+        return HealthCheck("integrity", .ok, "The whole file was read, and SQLite finds it sound.")
+      }
+      return HealthCheck(
+        "integrity", .alarm, "The file is damaged (SQLite: \(printable(fault))).",
+        wayOut: "Stop the daemon and restore the file from a copy, or make a new one with sqlite3 .recover.")
+    } catch {
+      return HealthCheck(
+        "integrity", .alarm, "The file could not be read: \(text(error))", wayOut: "See what the message names.")
+    }
+  }
+}

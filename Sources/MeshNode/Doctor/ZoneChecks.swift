@@ -1,0 +1,153 @@
+import Foundation
+import MeshCore
+import MeshReplication
+import MeshStore
+
+// What is pending, held or waiting, and whether zones are equal to their members'.
+
+extension Node {
+  /// A row that is captured for so long and not flushed is told, in milliseconds. A flush takes milliseconds to seconds.
+  private static let pendingTooLong: Int64 = 60_000
+
+  func pendingChecks() throws -> [HealthCheck] {
+    let count = try store.pendingCount()
+    guard count > 0, listening != nil, let oldest = try store.oldestPending() else {
+      return [HealthCheck("pending", .ok, "\(count) rows are captured and not flushed.", figures: ["rows": count])]
+    }
+    let age = time.milliseconds() - oldest
+    guard age > Self.pendingTooLong else {
+      return [HealthCheck("pending", .ok, "\(count) rows are being flushed.", figures: ["rows": count])]
+    }
+    return [
+      HealthCheck(
+        "pending", .alarm, "\(count) rows are captured and not flushed, the oldest since \(age / 1_000) s.",
+        wayOut: "The other checks say what keeps them: work, zone, clock.",
+        figures: ["rows": count, "seconds": Int(clamping: age / 1_000)])
+    ]
+  }
+
+  func zoneChecks() throws -> [HealthCheck] {
+    try replica.zoneIDs.flatMap { id -> [HealthCheck] in
+      guard let view = try replica.zoneView(id) else { return [] }
+      var checks = waitingChecks(view)
+      if let reason = view.cannotWrite, !replica.isRevoked {
+        checks.append(
+          HealthCheck(
+            "zone", .alarm, "Local writes to \(zoneName(view)) stay pending: \(reason).",
+            wayOut: "Connect to another device of the account: mesh peers shows which are."))
+      }
+      let lives = view.stored.authors.count { $0.device == replica.device }
+      if lives + Self.livesLeft >= Limits.instances {
+        checks.append(
+          HealthCheck(
+            "instances", .warning,
+            "This device has begun \(lives) writing lives in \(zoneName(view)), and \(Limits.instances) are all it gets.",
+            wayOut: "Join again as a new device before they are used up; restore old copies of the file less often.",
+            figures: ["instances": lives]))
+      }
+      if checks.isEmpty { checks.append(HealthCheck("zone", .ok, convergence(view))) }
+      return checks
+    }
+  }
+
+  /// Writing lives left when there is a warning.
+  private static let livesLeft = 2
+
+  private func zoneName(_ view: Replica.ZoneView) -> String { "zone \(printable(view.title)) (\(view.id))" }
+
+  private func convergence(_ view: Replica.ZoneView) -> String {
+    let times = converged[view.id] ?? [:]
+    guard !times.isEmpty else {
+      return "\(zoneName(view)): no device was found to have the same since this node started."
+    }
+    let each = times.sorted { $0.value > $1.value }.map { device, time in
+      "\(deviceName(device) ?? device.description) at \(ControlJSON.text(Self.date(time)))"
+    }
+    return "\(zoneName(view)): had the same as \(each.joined(separator: ", "))."
+  }
+
+  /// Stored and not merged. Most of it waits for what is on its way.
+  private func waitingChecks(_ view: Replica.ZoneView) -> [HealthCheck] {
+    view.waiting.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { reason, count in
+      let what = "\(count) change sets of \(zoneName(view)) are stored and not merged"
+      switch reason {
+      case .futureTime:
+        return HealthCheck(
+          "clock", .alarm,
+          "\(what): they were signed ahead of this machine's clock, which says \(ControlJSON.text(Self.date(time.milliseconds()))).",
+          wayOut: "Set the clock right where it is wrong, here or there; they are merged when their time has come.",
+          figures: ["changeSets": count])
+      case .malformed:
+        return HealthCheck(
+          "malformed", .alarm, "\(what): they break a rule of the format.",
+          wayOut:
+            "Update the program here; if that is not it, the device that wrote them is faulty: mesh device revoke.",
+          figures: ["changeSets": count])
+      case .epochKey:
+        return HealthCheck(
+          "waiting", .warning, "\(what): the key of their epoch is not here.",
+          wayOut: "Connect to a device that has it: mesh peers.", figures: ["changeSets": count])
+      case .causalPast, .unfinishedUnit:
+        return HealthCheck(
+          "waiting", .warning, "\(what): \(reason.rawValue).",
+          wayOut: "What they wait for comes from the device that wrote it, or one that has it: mesh peers.",
+          figures: ["changeSets": count])
+      }
+    }
+  }
+
+  func heldChecks() throws -> [HealthCheck] {
+    let counts = try store.status().held
+    guard !counts.isEmpty else { return [HealthCheck("held", .ok, "Every live record is in its table.")] }
+    return counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
+      HealthCheck(
+        "held", .warning, "\(count) records are kept and not shown: \(reason.name).", wayOut: Self.wayOut(reason),
+        figures: [reason.name: count])
+    }
+  }
+
+  private static func wayOut(_ reason: HeldReason) -> String {
+    switch reason {
+    case .missingParent: "They are shown when the records that they refer to arrive."
+    case .parentDeleted: "Their parent was deleted elsewhere: write it again, or delete them."
+    case .unknownTable: "mesh schema --apply makes the tables, or mesh track takes those that are here."
+    case .constraint: "A constraint or trigger of this file refuses them: loosen it, or mend the records elsewhere."
+    case .slotTaken: "Another zone's record has the same key: give one of them another key."
+    case .valueTooLong: "A value is longer than any that is sent: shorten it, and the rest of the record goes out."
+    @unknown default: "mesh status names the reason."
+    }
+  }
+
+  /// Equal vectors and unequal digests, found with a member twice in a row.
+  func digestChecks() -> [HealthCheck] {
+    guard !digestAlarms.isEmpty else {
+      return [HealthCheck("digest", .ok, "No member was found to have other rows at the same vector.")]
+    }
+    return digestAlarms.sorted { $0.zone < $1.zone }.map { alarm in
+      HealthCheck(
+        "digest", .alarm,
+        "This node and \(deviceName(alarm.device) ?? alarm.device.description) have merged the same change sets of zone "
+          + "\(alarm.zone) and have not the same records.",
+        wayOut: "Run mesh verify on both; then compare the tables, and write what is right again on one of them.")
+    }
+  }
+
+  func peerChecks() throws -> [HealthCheck] {
+    guard listening != nil else { return [] }
+    let failing = dials.filter { address, dial in configuration.peers.contains(address) && dial.device == nil }
+    let checks = failing.sorted { $0.key.description < $1.key.description }.compactMap { address, dial in
+      dial.lastError.map { error in
+        HealthCheck(
+          "peer", .warning, "\(address) was never reached since the start: \(printable(error))",
+          wayOut:
+            "Check that a daemon runs there and that the network lets this machine through; or remove the address "
+            + "from peers in config.toml.")
+      }
+    }
+    guard checks.isEmpty else { return checks }
+    let connected = replica.peerViews.count
+    return [
+      HealthCheck("peer", .ok, "\(connected) devices are connected.", figures: ["connected": connected])
+    ]
+  }
+}

@@ -1,0 +1,43 @@
+import Logging
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// Whether this node and its members are equal, looked at now and then without being asked.
+extension Node {
+  struct DigestAlarm: Hashable {
+    let zone: ZoneID
+    let device: DeviceID
+  }
+
+  /// Between two looks: two short messages a member and zone.
+  static let equalityInterval = Duration.seconds(60)
+
+  /// Compares the digests that came since the last look, and asks for them again. One unequal answer may have met a flush in the
+  /// middle; two in a row at equal vectors did not.
+  func lookAtEquality() {
+    var unequal: Set<DigestAlarm> = []
+    var equal: Set<DigestAlarm> = []
+    do {
+      let hasPending = try store.pendingCount() > 0
+      for peer in replica.peerViews {
+        for zone in peer.zones {
+          guard let view = try replica.zoneView(zone) else { continue }
+          let pair = DigestAlarm(zone: zone, device: peer.device)
+          if peer.merged[zone] == view.merged { converged[zone, default: [:]][peer.device] = time.milliseconds() }
+          guard !hasPending, let theirs = peer.digests[zone], theirs.vector == view.merged else { continue }
+          if theirs.digest == view.digest { equal.insert(pair) } else { unequal.insert(pair) }
+        }
+      }
+    } catch {
+      report(error)
+    }
+    for pair in unequal.intersection(suspected).subtracting(digestAlarms) {
+      logger.error("equal vectors and unequal digests with \(pair.device) in \(pair.zone): see mesh doctor")
+    }
+    digestAlarms = digestAlarms.union(unequal.intersection(suspected)).subtracting(equal)
+    suspected = unequal
+    replica.requestDigests()
+    perform()
+  }
+}

@@ -1,0 +1,90 @@
+import CSQLite
+import GRDB
+import MeshCore
+
+// MARK: - Is the file as it should be
+
+extension Store {
+  /// Why writes are not captured now. `schemaChanged` repairs what can be repaired.
+  public enum CaptureFault: Hashable, Sendable {
+    /// The table is synchronized and not in the file.
+    case tableMissing(String)
+    /// Its key is none that can be used.
+    case keyUnfit(String)
+    /// Some of its triggers are missing, or not what they should be.
+    case triggers(String)
+    /// The mark that silences capture is committed.
+    case silenced
+  }
+
+  public func captureFaults() throws -> [CaptureFault] {
+    try read { session in
+      var faults = try TrackedTable.all(session.db).compactMap { try Capture.fault($0, session.db) }
+      if try session.sql.exists("SELECT 1 FROM mesh_state WHERE applying <> 0") { faults.append(.silenced) }
+      return faults
+    }
+  }
+
+  /// What was found and put right since the store was opened.
+  public struct Repairs: Hashable, Sendable {
+    /// Times that a committed mark of silence was taken back.
+    public var silences = 0
+    /// Times that triggers were made anew which should have been there, by table.
+    public var triggers: [String: Int] = [:]
+
+    mutating func note(wasSilent: Bool, _ findings: [CaptureFinding]) {
+      if wasSilent { silences += 1 }
+      for finding in findings where finding.isTampering { triggers[finding.name, default: 0] += 1 }
+    }
+  }
+
+  /// When the oldest row of the pending log was written, by the writer's clock, in milliseconds since 1970; nil where there is
+  /// none but those that were taken in.
+  public func oldestPending() throws -> Int64? {
+    try read { try $0.sql.integer("SELECT min(wall) FROM mesh_pending WHERE wall > 0") }
+  }
+}
+
+extension CaptureFinding {
+  /// The triggers were not what they should be, and no change of the table explains it.
+  fileprivate var isTampering: Bool {
+    !reasons.isDisjoint(with: [.triggersMissing, .triggersAltered])
+      && reasons.isDisjoint(with: [.layoutChanged, .recreated, .returned])
+  }
+}
+
+extension Capture {
+  /// Nothing is changed.
+  fileprivate static func fault(_ table: TrackedTable, _ db: Database) throws -> Store.CaptureFault? {
+    guard let schema = table.schema else { return .tableMissing(table.name) }
+    guard let layout = table.layout, let triggers = CaptureTriggers(schema, table: table.id, layout: layout) else {
+      return .keyUnfit(table.name)
+    }
+    for event in CaptureTriggers.Event.allCases {
+      let found = try String.fetchOne(
+        db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
+        arguments: [CaptureTriggers.name(table.id, event)])
+      if found != triggers.sql(event) { return .triggers(table.name) }
+    }
+    return nil
+  }
+}
+
+/// Reading a whole database on a connection of its own.
+public enum IntegrityCheck {
+  /// SQLite's words for the first fault; nil where there is none. Seconds per gigabyte. Table by table, so that no snapshot is
+  /// kept for longer than one of them takes.
+  public static func firstFault(inDatabase path: String) throws -> String? {
+    do {
+      let connection = try GuardConnection(path: path, vfs: nil)
+      defer { connection.close() }
+      for table in try connection.texts("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0") {
+        let finding = try connection.texts("PRAGMA main.quick_check(\(table.quotedName))").first
+        if let finding, finding != "ok" { return finding }
+      }
+      return nil
+    } catch let error as DatabaseError {
+      throw StoreError(error, path: path)
+    }
+  }
+}

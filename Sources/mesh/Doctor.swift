@@ -1,0 +1,62 @@
+import ArgumentParser
+import MeshNode
+
+struct Doctor: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Look for anything that is wrong with this node.",
+    discussion: """
+      Says what was looked at, what was found, and what to do about it. Works with and without a daemon, and where the \
+      node does not open at all. Exit code 0: everything is as it should be; 1: something is not.
+
+      Examples:
+        mesh doctor
+        mesh doctor --deep
+        mesh doctor --json | jq '.checks[] | select(.state != "ok")'
+      """)
+
+  @OptionGroup var home: HomeOption
+  @OptionGroup var json: JSONFlag
+
+  @Flag(help: "Read the whole database file as well: seconds per gigabyte.")
+  var deep = false
+
+  func run() async throws {
+    let report = await report()
+    if json.isOn { try Output.json(report) } else { show(report) }
+    if !report.healthy { throw ExitCode(ExitStatus.no.rawValue) }
+  }
+
+  /// A node that can't be opened is what a doctor is called for.
+  private func report() async -> DoctorReport {
+    let deep = deep
+    do {
+      return try await home.access().withNode(.home) { node in
+        guard deep else { return try await node.doctor(deep: false) }
+        return try await Progress.during("reading the whole file") { try await node.doctor(deep: true) }
+      }
+    } catch {
+      let refusal =
+        (error as? any Refusing)?.refusal ?? Refusal(code: "node.unopened", message: "The node does not open: \(error)")
+      return DoctorReport(unopened: refusal)
+    }
+  }
+
+  private func show(_ report: DoctorReport) {
+    let sorted = report.checks.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
+    for (_, check) in sorted {
+      Output.facts([(check.state.rawValue, "\(check.name): \(check.what)")])
+      if let wayOut = check.wayOut, check.state != .ok { Output.facts([("", "→ \(wayOut)")]) }
+    }
+  }
+}
+
+extension HealthCheck {
+  /// The worst first.
+  fileprivate var rank: Int {
+    switch state {
+    case .alarm: 0
+    case .warning: 1
+    case .ok: 2
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import MeshNode
+import Testing
+
+extension Daemons {
+  /// Each state that is not health is told apart from it.
+  @Suite struct DoctorTests {
+    /// The checks that are not ok, by name.
+    private func faults(_ mesh: MeshProcess, _ arguments: String...) async throws -> [String: HealthCheck] {
+      let finished = try await mesh.run(["doctor", "--json"] + arguments)
+      let report = try ControlJSON.decode(DoctorReport.self, from: Array(finished.stdout.utf8))
+      #expect(finished.status == (report.healthy ? ExitStatus.done : ExitStatus.no).rawValue)
+      let faults = report.checks.filter { $0.state != .ok }
+      #expect(report.healthy == faults.isEmpty)
+      for fault in faults { #expect(fault.wayOut != nil, "\(fault.name)") }
+      return Dictionary(faults.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private func node(_ mesh: MeshProcess) async throws {
+      try await mesh.sqlite(MeshProcess.schema)
+      try await mesh.done("init", "--database", mesh.database)
+      try await mesh.done("track", "notes", "tags")
+    }
+
+    @Test func aHealthyNodeIsHealthyWithAndWithoutItsDaemon() async throws {
+      try await MeshProcess.scope { mesh in
+        try await node(mesh)
+        #expect(try await faults(mesh, "--deep").isEmpty)
+        _ = try await mesh.serve()
+        #expect(try await faults(mesh, "--deep").isEmpty)
+        let report = try await mesh.report(DoctorReport.self, "doctor")
+        #expect(report.checks.contains { $0.name == "write-ahead-log" && $0.what.contains("is guarded") })
+        #expect(report.checks.contains { $0.name == "sqlite" && $0.what.contains("SQLite 3.") })
+      }
+    }
+
+    @Test func aNodeThatDoesNotOpenSaysWhy() async throws {
+      try await MeshProcess.scope { mesh in
+        #expect(try await faults(mesh)["home"]?.what.contains("There is no node's home") == true)
+        try await node(mesh)
+        try FileManager.default.moveItem(atPath: mesh.database, toPath: "\(mesh.directory)/away.db")
+        #expect(try await faults(mesh)["database"]?.what.contains("is not there") == true)
+        try Data(repeating: 65, count: 8192).write(to: URL(fileURLWithPath: mesh.database))
+        #expect(try await faults(mesh)["database"]?.what.contains("is not a SQLite database") == true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: mesh.home)
+        #expect(try await faults(mesh)["home"]?.what.contains("chmod 700") == true)
+      }
+    }
+
+    @Test func writesThatAreNotCapturedAreToldAndWhatANodeRepairsToo() async throws {
+      try await MeshProcess.scope { mesh in
+        try await node(mesh)
+        let trigger = try await mesh.sqlite(
+          "SELECT name FROM sqlite_schema WHERE tbl_name = 'notes' AND name GLOB 'mesh_capture_*_update'")
+        try await mesh.sqlite("DROP TRIGGER \(trigger.trimmingCharacters(in: .newlines))")
+        #expect(try await faults(mesh)["triggers"]?.what.contains("notes") == true)
+        let daemon = try await mesh.serve()
+        try await eventually("the trigger is made anew") {
+          try await faults(mesh)["triggers"]?.what.contains("made anew") == true
+        }
+        try await mesh.sqlite("UPDATE mesh_state SET applying = 1")
+        try await eventually("the mark is taken back") { try await faults(mesh)["silence"]?.figures["times"] == 1 }
+        #expect(try await daemon.terminate().status == 0)
+        try await mesh.sqlite("ALTER TABLE tags RENAME TO labels")
+        #expect(try await faults(mesh)["table"]?.what.contains("tags") == true)
+      }
+    }
+
+    @Test func recordsThatAreHeldAndAddressesThatNobodyAnswersAreNamed() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await laptop.sqlite("DELETE FROM notes")
+        try await tower.sqlite("INSERT INTO tags VALUES ('t1', 'nowhere', 'x')")
+        try await laptop.settled(with: "tower")
+        #expect(try await faults(laptop)["held"]?.figures["missing-parent"] == 1)
+      }
+      try await MeshProcess.scope { mesh in
+        try await node(mesh)
+        try mesh.configure(peers: ["127.0.0.1:1"])
+        _ = try await mesh.serve()
+        try await eventually("the address is dialled") {
+          try await faults(mesh)["peer"]?.what.contains("127.0.0.1:1") == true
+        }
+      }
+    }
+
+    @Test func aReaderThatKeepsTheLogLongIsNamed() async throws {
+      try await MeshProcess.scope { mesh in
+        _ = try await mesh.found()
+        try await mesh.sqlite("CREATE TABLE other (x)")
+        let reader = try await mesh.python(
+          """
+          import signal, sqlite3, sys
+          db = sqlite3.connect(sys.argv[1], isolation_level=None)
+          db.execute("BEGIN")
+          db.execute("SELECT count(*) FROM other").fetchone()
+          print("reading", flush=True)
+          signal.pause()
+          """)
+        try await eventually("it reads") { reader.output.contains("reading") }
+        for _ in 0..<4 { try await mesh.sqlite("INSERT INTO other VALUES (zeroblob(20000000))") }
+        let fault = try #require(try await faults(mesh)["write-ahead-log"])
+        #expect(fault.state == .alarm)
+        #expect(fault.what.contains("process \(reader.pid) (python"))
+        #expect(try await mesh.status().alarms.contains { $0.contains("\(reader.pid)") })
+        await reader.kill()
+        try await eventually("the log is emptied") { try await faults(mesh)["write-ahead-log"] == nil }
+        #expect(try await mesh.number("SELECT count(*) FROM other") == 4)
+      }
+    }
+
+    @Test func aDamagedFileIsFoundByReadingAllOfIt() async throws {
+      try await MeshProcess.scope { mesh in
+        try await node(mesh)
+        try await mesh.insertNotes(0..<5_000, prefix: "n")
+        let page = try await mesh.number("SELECT rootpage FROM sqlite_schema WHERE name = 'notes'")
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: mesh.database))
+        try handle.seek(toOffset: UInt64(page - 1) * 4096)
+        try handle.write(contentsOf: Data(repeating: 0x5A, count: 4096))
+        try handle.close()
+        #expect(try await faults(mesh, "--deep")["integrity"] != nil)
+      }
+    }
+  }
+}

@@ -21,7 +21,7 @@ extension Transport {
         .addressUnavailable, "address \(address) needs privileges; choose a port over 1023 with --listen")
     default:
       return TransportError(
-        .addressUnavailable, "cannot listen on \(address): \(error); choose another address with --listen")
+        .addressUnavailable, "cannot listen on \(address): \(words(error)); choose another address with --listen")
     }
   }
 
@@ -36,12 +36,18 @@ extension Transport {
       return isTimeout
         ? TransportError(.timedOut, "\(address) did not answer in time")
         : TransportError(.unreachable, "\(address) cannot be reached: \(reason(error))")
-    default: return TransportError(.unreachable, "\(address) cannot be reached: \(error)")
+    default: return TransportError(.unreachable, "\(address) cannot be reached: \(words(error))")
     }
   }
 
   private static func reason(_ error: NIOConnectionError) -> String {
-    if let connection = error.connectionErrors.last { return "\(connection.error)" }
+    if let connection = error.connectionErrors.last { return words(connection.error) }
     return "no such host"
+  }
+
+  /// The operating system's own; NIO's text names the call that failed.
+  private static func words(_ error: any Error) -> String {
+    guard let error = error as? IOError else { return "\(error)" }
+    return String(cString: strerror(error.errnoCode))
   }
 }

@@ -30,7 +30,7 @@ struct Device: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
 
     @Option(
-      help: ArgumentHelp("How long the link works: 90s, 15m, 2h, 7d.", valueName: "duration"),
+      help: ArgumentHelp("How long the link works: 90s, 15m, 2h, 7d. (default: 15m)", valueName: "duration"),
       transform: Duration.init(text:))
     var expires = ControlDefaults.inviteExpires
 

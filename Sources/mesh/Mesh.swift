@@ -51,7 +51,12 @@ struct Mesh: AsyncParsableCommand {
   /// Says why on standard error, and leaves with the exit status that fits.
   private static func leave(with error: any Error) -> Never {
     if let error = error as? any Refusing {
-      Output.complain(error.refusal)
+      // The parser has thrown its values away, and whoever asked for JSON has a program reading.
+      if CommandLine.arguments.contains("--json") {
+        Output.complainInJSON(error.refusal)
+      } else {
+        Output.complain(error.refusal)
+      }
       Glibc.exit(error.refusal.exit.rawValue)
     }
     if error is CancellationError { Glibc.exit(ExitStatus.no.rawValue) }

@@ -29,7 +29,8 @@ struct JSONFlag: ParsableArguments {
 /// `verify` and `wait` take it.
 struct TimeoutOption: ParsableArguments {
   @Option(
-    name: .customLong("timeout"), help: ArgumentHelp("How long to wait: 90s, 15m, 2h.", valueName: "duration"),
+    name: .customLong("timeout"),
+    help: ArgumentHelp("How long to wait: 90s, 15m, 2h. (default: 60s)", valueName: "duration"),
     transform: Duration.init(text:))
   var duration = ControlDefaults.timeout
 }

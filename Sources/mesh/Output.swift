@@ -22,6 +22,12 @@ enum Output {
     note("mesh: " + lines.joined(separator: "\n      "))
   }
 
+  /// As the control interface answers: `{"error": {"code", "message", "exit"}}`.
+  static func complainInJSON(_ refusal: Refusal) {
+    guard let bytes = try? ControlJSON.encode(["error": refusal]) else { return complain(refusal) }
+    note(String(decoding: bytes, as: UTF8.self))
+  }
+
   /// Name and value, one pair a line, values aligned.
   static func facts(_ facts: [(String, String)]) {
     let width = facts.map(\.0.count).max() ?? 0

@@ -19,7 +19,10 @@ struct Serve: AsyncParsableCommand {
 
   @OptionGroup var home: HomeOption
 
-  @Option(help: ArgumentHelp("Where to await peers; port 0 lets the system choose.", valueName: "host:port"))
+  @Option(
+    help: ArgumentHelp(
+      "Where to await peers; port 0 lets the system choose. (default: listen in config.toml, 0.0.0.0:7404)",
+      valueName: "host:port"))
   var listen: HostPort?
 
   @Option(help: ArgumentHelp("The address to tell other devices.", valueName: "host:port"))

@@ -16,7 +16,7 @@ public protocol NodeOpening: Sendable {
   /// The node without a daemon: no peers, no listening, `running` false.
   func local(home: Home, lock: HomeLock) async throws -> any NodeControl
 
-  /// A node ready to run as a daemon; nothing listens before its services run.
+  /// A node ready to run as a daemon: its address is bound, and nobody is answered before its services run.
   func daemon(home: Home, lock: HomeLock, options: ServeOptions, logger: Logger) async throws -> Daemon
 }
 

@@ -54,9 +54,10 @@ actor Node {
   /// Opens the home's keys and database. Nothing listens yet.
   init(home: Home, configuration: Configuration, logger: Logger) throws {
     let cryptography = try Sodium()
-    let keys = try DeviceKeys(encoded: try home.read(.deviceKey))
-    let accountKey: AccountKey? =
-      if try home.exists(.accountKey) { try AccountKey(encoded: home.read(.accountKey)) } else { nil }
+    let keys = try Self.key(.deviceKey, home) { bytes throws(CryptoError) in try DeviceKeys(encoded: bytes) }
+    let accountKey =
+      try home.exists(.accountKey)
+      ? Self.key(.accountKey, home) { bytes throws(CryptoError) in try AccountKey(encoded: bytes) } : nil
     var reader = ByteReader(try home.read(.accountState))
     guard let account = try? AccountState(from: &reader, cryptography) else {
       throw HomeError(.damaged, "\(home.path(of: .accountState)) is damaged: restore it from a backup of the home.")
@@ -77,6 +78,18 @@ actor Node {
     transport = Transport(keys: keys, randomness: cryptography, clock: time, logger: logger)
     (wakeups, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     savedAccount = account
+  }
+
+  private static func key<Key>(
+    _ file: HomeFile, _ home: Home, _ decode: ([UInt8]) throws(CryptoError) -> Key
+  ) throws -> Key {
+    let bytes = try home.read(file)
+    do throws(CryptoError) {
+      return try decode(bytes)
+    } catch {
+      throw HomeError(
+        .damaged, "\(home.path(of: file)) is damaged (\(error.message)): restore it from a backup of the home.")
+    }
   }
 
   /// A new database in the place of one that is gone would only hide that it is gone.

@@ -29,7 +29,8 @@ public struct NodeOpener: NodeOpening {
   public func daemon(home: Home, lock: HomeLock, options: ServeOptions, logger: Logger) async throws -> Daemon {
     let configuration = try options.applied(to: try home.configuration())
     let node = try Node(home: home, configuration: configuration, logger: logger)
-    return Daemon(control: node, services: [NodeService(node: node, listen: configuration.listen)]) {
+    let listener = try await node.listen(configuration.listen)
+    return Daemon(control: node, services: [NodeService(node: node, listener: listener)]) {
       await node.reload(try options.applied(to: try home.configuration()))
     }
   }

@@ -7,7 +7,8 @@ import ServiceLifecycle
 /// A node at work: listening, dialling, watching the database, flushing and merging, until it is told to stop.
 struct NodeService: Service {
   let node: Node
-  let listen: HostPort
+  /// Bound already: an address that cannot be had is told before anything runs.
+  let listener: Listener
 
   /// Between two ticks of the replica: short beside its time-outs, long beside a processor's patience.
   private static let tick = Duration.milliseconds(200)
@@ -16,7 +17,6 @@ struct NodeService: Service {
 
   func run() async throws {
     let walGuard = try await node.beginGuard()
-    let listener = try await node.listen(listen)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await listener.run { _ = await node.serve($0, dialled: nil) } }
       group.addTask { await node.runWork() }
@@ -43,16 +43,20 @@ struct NodeService: Service {
   /// Between two looks at the write-ahead log: after two of them a program that waits for the guard is let through, so it
   /// and those who wait for it do so for little longer than the lock budget.
   private static let guardInterval = Duration.milliseconds(20)
+  /// The same once nothing has happened for `quietLooks`: an idle node costs little, and the first who waits waits longer.
+  private static let quietGuardInterval = Duration.milliseconds(100)
+  private static let quietLooks = 50
 
   /// Beside the node, not in its turn: the node may be waiting for the very program that waits for the guard.
   private func keep(_ walGuard: WALGuard) async {
+    var quiet = 0
     while !Task.isCancelled {
       do {
-        try walGuard.look()
+        quiet = try walGuard.look() ? 0 : quiet + 1
       } catch {
         await node.report(error)
       }
-      try? await Task.sleep(for: Self.guardInterval)
+      try? await Task.sleep(for: quiet > Self.quietLooks ? Self.quietGuardInterval : Self.guardInterval)
     }
   }
 

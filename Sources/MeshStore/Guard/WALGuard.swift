@@ -29,9 +29,12 @@ public final class WALGuard: Sendable {
   /// Moves the mark to the end of the log, gives way to a checkpoint that waits for it, and empties a log beyond its bound.
   /// To be called every few tens of milliseconds; costs microseconds where nothing has changed, and nothing after the
   /// store was closed.
-  public func look() throws {
+  ///
+  /// - Returns: False where nothing happens: the next look may come later.
+  @discardableResult
+  public func look() throws -> Bool {
     do {
-      try keeper.withLock { try $0.look() }
+      return try keeper.withLock { try $0.look() }
     } catch let error as DatabaseError {
       throw StoreError(error, path: path)
     }

@@ -81,8 +81,12 @@ final class WALKeeper {
 
   /// Moves the mark to the end of the log, gives way to a checkpoint that waits for it, and empties a log beyond its bound.
   /// To be called every few tens of milliseconds; costs microseconds where nothing has changed.
-  func look() throws {
-    guard isOpen, let index = try checkpointer.index() else { return }
+  ///
+  /// - Returns: False where nothing happens: the log is as it was, guarded, and nobody checkpoints.
+  @discardableResult
+  func look() throws -> Bool {
+    guard isOpen, let index = try checkpointer.index() else { return true }
+    let isNews = index != last
     // The first frame of an empty log brings a new salt as well.
     if let last, last.frames > 0, last.salt != index.salt {
       foreignResets += 1
@@ -95,6 +99,7 @@ final class WALKeeper {
     let isStuck = mark.map { $0 < index.frames } ?? false
     giveWay(isCheckpointed && (index.isCopied || isStuck))
     try emptyBeyondBound()
+    return isNews || isCheckpointed || mark == nil
   }
 
   /// Empties a log beyond its bound; nothing else.

@@ -35,7 +35,10 @@ extension Store {
 
   /// Ends the synchronization of a table; its rows stay in it. The merged values are kept, and changes that arrive are
   /// held until the table is synchronized again. To be called when nothing is pending.
+  ///
+  /// - Throws: `StoreError` (`schemaRefused`) where a table that stays refers to one that goes.
   public func untrack(_ tables: [String]) throws {
+    try requireNoReferences(to: tables)
     for name in tables {
       guard let table = try read({ try TrackedTable.read($0.db, name: name) }) else {
         throw StoreError(.unknownTable, "no synchronized table is called \(name); `mesh status` lists them")
@@ -43,6 +46,18 @@ extension Store {
       while try keepValues(table.id) {}
       try write { session in _ = try Capture.remove(session.db, table: name) }
     }
+  }
+
+  private func requireNoReferences(to tables: [String]) throws {
+    let going = Set(tables.map(\.asciiLowercased))
+    let reasons = try read { session in
+      try TrackedTable.all(session.db).filter { !going.contains($0.name.asciiLowercased) }.flatMap { table in
+        (table.schema?.foreignKeys ?? []).filter { going.contains($0.parent.asciiLowercased) }.map {
+          "\($0.parent): \(table.name) refers to it and stays synchronized; untrack \(table.name) as well"
+        }
+      }
+    }
+    guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons.joined(separator: "\n")) }
   }
 
   /// Moves a slice of the table's merged values to our own tables. False where none is left.

@@ -1,0 +1,61 @@
+import Foundation
+import MeshNode
+import Testing
+
+/// What a refusal says, and in which form.
+@Suite struct RefusalTextTests {
+  private struct Envelope: Decodable { let error: Refusal }
+
+  private func node(_ mesh: MeshProcess) async throws {
+    try await mesh.sqlite(MeshProcess.schema)
+    try await mesh.done("init", "--database", mesh.database)
+    try await mesh.done("track", "notes", "tags")
+  }
+
+  @Test func whoAsksForJSONGetsRefusalsAsJSON() async throws {
+    try await MeshProcess.scope { mesh in
+      let finished = try await mesh.run("status", "--json")
+      #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(finished.stdout.isEmpty)
+      let envelope = try ControlJSON.decode(Envelope.self, from: Array(finished.stderr.utf8))
+      #expect(envelope.error.code == "home.missing")
+      #expect(envelope.error.exit == .refused)
+    }
+  }
+
+  @Test func aTruncatedKeyIsNamed() async throws {
+    try await MeshProcess.scope { mesh in
+      try await node(mesh)
+      let handle = try FileHandle(forUpdating: URL(fileURLWithPath: "\(mesh.home)/device.key"))
+      try handle.truncate(atOffset: 10)
+      try handle.close()
+      let finished = try await mesh.run("status")
+      #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(finished.stderr.contains("\(mesh.home)/device.key is damaged"))
+    }
+  }
+
+  @Test func aParentStaysSynchronizedAsLongAsItsChildDoes() async throws {
+    try await MeshProcess.scope { mesh in
+      try await node(mesh)
+      let finished = try await mesh.run("untrack", "notes")
+      #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(finished.stderr.contains("notes: tags refers to it"))
+      #expect(try await mesh.status().tables == ["notes", "tags"])
+      try await mesh.done("untrack", "tags", "notes")
+      #expect(try await mesh.status().tables.isEmpty)
+    }
+  }
+
+  @Test func aNodeWhosePortIsTakenNeverSaysThatItRuns() async throws {
+    try await MeshProcess.scope(nodes: 2) { nodes in
+      _ = try await nodes[0].found()
+      try await node(nodes[1])
+      let address = try await nodes[0].address()
+      let finished = try await nodes[1].run("serve", "--listen", address)
+      #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(finished.stderr.contains("is in use"))
+      #expect(!finished.stderr.contains("The node runs."))
+    }
+  }
+}

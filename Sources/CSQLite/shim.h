@@ -2,6 +2,7 @@
 #include "vfs.h"
 #include "wal.h"
 #include "pause.h"
+#include "preupdate.h"
 
 // sqlite3_db_config is variadic, which Swift cannot call.
 static inline int mesh_sqlite3_set_defensive(sqlite3 *db, int on) {

@@ -44,7 +44,7 @@ final class BirthWriter {
       parameter += 1
     }
     do {
-      try statement.execute()
+      try records.session.sql.write(statement)
     } catch let error as DatabaseError where error.refusesRow {
       guard records.session.sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       return false

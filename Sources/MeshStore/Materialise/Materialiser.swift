@@ -255,7 +255,7 @@ extension Materialiser {
     for (place, index) in chosen.filter({ $0 != table.keyColumn }).enumerated() {
       statement.bind(values[table.columns[index].id] ?? .null, at: place + 2)
     }
-    try statement.execute()
+    try sql.write(statement)
   }
 
   /// Inserts where the row is gone unnoticed.
@@ -269,11 +269,14 @@ extension Materialiser {
       statement.bind(values[table.columns[index].id] ?? .null, at: place + 1)
     }
     statement.bind(key, at: chosen.count + 1)
-    try statement.execute()
-    if session.sql.changes == 0, values.count > chosen.count { try insert(table, key, values) }
+    if try sql.write(statement) == 0, values.count > chosen.count { try insert(table, key, values) }
   }
 
-  func deleteRow(_ table: TableForm, _ key: Value) throws { try session.sql.run(table.delete, [key]) }
+  func deleteRow(_ table: TableForm, _ key: Value) throws {
+    let statement = try sql.statement(table.delete)
+    statement.bind(key, at: 1)
+    try sql.write(statement)
+  }
 }
 
 extension DatabaseError {

@@ -7,7 +7,11 @@ import MeshCore
 ///
 /// Used only inside the accesses of the `DatabaseFile` whose connection this is.
 final class Connection {
-  private let handle: OpaquePointer
+  let handle: OpaquePointer
+  /// Set while merged rows are written.
+  var watch: TriggerWatch?
+  /// Triggers whose writes were taken back since the file was opened.
+  var intruders: Set<TriggerWatch.Intruder> = []
   private var statements: [String: Statement] = [:]
   /// Bounds the cache: statements of many column sets come and go.
   private static let cached = 512
@@ -64,6 +68,23 @@ final class Connection {
 
   func exists(_ sql: String, _ arguments: [Value] = []) throws -> Bool {
     try first(sql, arguments) { _ in true } ?? false
+  }
+
+  /// Executes a statement that writes a row of an app's table.
+  ///
+  /// - Returns: How many rows it changed.
+  @discardableResult
+  func write(_ statement: Statement) throws -> Int {
+    try statement.execute()
+    let count = changes
+    try watch?.undo()
+    return count
+  }
+
+  func withoutTriggers(_ body: () throws -> Void) throws {
+    mesh_sqlite3_enable_triggers(handle, 0)
+    defer { mesh_sqlite3_enable_triggers(handle, 1) }
+    try body()
   }
 
   /// Rows changed by the statement before.

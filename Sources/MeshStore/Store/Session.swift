@@ -15,7 +15,15 @@ struct Session {
   func applying<T>(_ body: () throws -> T) throws -> T {
     try endSilence()
     try sql.run("UPDATE mesh_state SET applying = 1 WHERE id = 1")
+    let watch = TriggerWatch(sql, catalog.allTables)
+    sql.watch = watch
+    watch?.begin()
+    defer {
+      watch?.end()
+      sql.watch = nil
+    }
     let result = try body()
+    if let watch { sql.intruders.formUnion(watch.intruders) }
     try sql.run("UPDATE mesh_state SET applying = 0 WHERE id = 1")
     return result
   }

@@ -44,6 +44,14 @@ extension Store {
     }
   }
 
+  /// Triggers of an app's that have written to synchronized tables while merged rows were written, since the start, and the
+  /// table: what they wrote was taken back.
+  public func intrudingTriggers() throws -> [String: String] {
+    try read { session in
+      Dictionary(session.sql.intruders.map { ($0.trigger, $0.table) }, uniquingKeysWith: min)
+    }
+  }
+
   /// How many live records are not shown, by the reason's displayed word.
   public func heldCounts() throws -> [String: Int] {
     Dictionary(try status().held.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)

@@ -118,6 +118,24 @@ extension Daemons {
       }
     }
 
+    @Test func aTriggerThatWritesMergedRowsOfItsOwnIsTakenBackAndNamed() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await laptop.sqlite(
+          "CREATE TRIGGER touch AFTER INSERT ON notes BEGIN UPDATE notes SET stars = stars + 100 WHERE id = NEW.id; END"
+        )
+        try await tower.insertNotes(0..<20, prefix: "n")
+        try await tower.settled(with: "laptop")
+        #expect(try await laptop.rows() == tower.rows())
+        let doctor = try await laptop.run("doctor")
+        #expect(doctor.status == 1)
+        #expect(doctor.stdout.contains("touch") && doctor.stdout.contains("IS NOT 1"))
+        // What the app itself writes is the trigger's business.
+        try await laptop.sqlite("INSERT INTO notes (id, stars) VALUES ('own', 1)")
+        try await laptop.settled(with: "tower")
+        #expect(try await tower.sqlite("SELECT stars FROM notes WHERE id = 'own'") == "101\n")
+      }
+    }
+
     @Test func whatNoTriggerSawIsFoundOnDemand() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<1_200, prefix: "n")

@@ -105,12 +105,12 @@ extension Node {
             wayOut: "A running node takes it back and compares the tables with what it knows: mesh serve."))
       }
     }
-    checks += repairChecks()
+    checks += try repairChecks()
     if checks.isEmpty { checks.append(HealthCheck("capture", .ok, "Every synchronized table is captured.")) }
     return checks
   }
 
-  private func repairChecks() -> [HealthCheck] {
+  private func repairChecks() throws -> [HealthCheck] {
     var checks: [HealthCheck] = []
     if store.repairs.silences > 0 {
       checks.append(
@@ -129,6 +129,13 @@ extension Node {
             + "was compared.",
           wayOut: "Programs that change the schema need not touch triggers named mesh_capture_….",
           figures: ["times": times]))
+    }
+    for (trigger, table) in try store.intrudingTriggers().sorted(by: { $0.key < $1.key }) {
+      checks.append(
+        HealthCheck(
+          "app-trigger", .warning,
+          "The trigger \(trigger) writes to \(table) while rows of other machines are merged; what it wrote was taken back.",
+          wayOut: "Give it the guard: WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1"))
     }
     return checks
   }

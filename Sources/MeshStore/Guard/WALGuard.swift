@@ -1,5 +1,5 @@
 import GRDB
-public import MeshCore
+import MeshCore
 import Synchronization
 
 /// Sees to it that nobody begins the write-ahead log anew while somebody else checkpoints it.

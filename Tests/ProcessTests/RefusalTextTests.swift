@@ -58,4 +58,20 @@ import Testing
       #expect(!finished.stderr.contains("The node runs."))
     }
   }
+
+  @Test func aDeviceWhoseTableDoesNotFitHasJoinedAndIsToldHowToGoOn() async throws {
+    try await MeshProcess.scope(nodes: 2) { nodes in
+      _ = try await nodes[0].found()
+      try await nodes[1].sqlite("CREATE TABLE notes (id TEXT, text TEXT, stars INTEGER NOT NULL DEFAULT 0)")
+      let finished = try await nodes[1].run(
+        "init", "--database", nodes[1].database, "--link", "-", "--adopt-schema", "--device", "laptop",
+        input: try await nodes[0].invite() + "\n")
+      #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(finished.stderr.contains("notes") && finished.stderr.contains("This device has joined all the same"))
+      try await nodes[1].sqlite("DROP TABLE notes")
+      try await nodes[1].done("schema", "--apply")
+      _ = try await nodes[1].serve()
+      try await nodes[1].settled(with: "tower")
+    }
+  }
 }

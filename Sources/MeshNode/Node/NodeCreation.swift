@@ -7,7 +7,7 @@ import MeshStore
 import MeshTransport
 
 /// Makes a node's keys, its database's tables and its home's files. What an attempt that was cut short left is taken up again;
-/// `config.toml` comes last and makes the home complete.
+/// `config.toml` makes the home complete; only the account's tables are taken after it.
 struct NodeCreation {
   let options: InitOptions
   let home: Home
@@ -97,12 +97,21 @@ struct NodeCreation {
     let node = try Node(home: home, configuration: configuration(peers: remembered), logger: Self.silent)
     progress("certified; fetching the account's zone from \(address)")
     try await catchUp(node, transport, address)
-    var adopted: [String] = []
-    if options.adoptSchema {
-      adopted = try await node.schema(apply: true).missing.filter { $0.refusal == nil }.map(\.table)
-    }
     try home.write(configuration(peers: remembered))
+    let adopted = options.adoptSchema ? try await adopt(node) : []
     return try await report(node, joined: true, adopted: adopted, peers: remembered)
+  }
+
+  /// The home is whole before it: a table here that does not fit can be changed, and the schema taken then.
+  private func adopt(_ node: Node) async throws -> [String] {
+    do {
+      return try await node.schema(apply: true).missing.filter { $0.refusal == nil }.map(\.table)
+    } catch let error as any Refusing {
+      throw Refusal(
+        code: error.refusal.code,
+        message: error.refusal.message
+          + "\nThis device has joined all the same. Change what is named, then: mesh schema --apply, and mesh serve.")
+    }
   }
 
   /// Dials in turn until one node lets this device in; certified by an earlier attempt, the first that answers will do.

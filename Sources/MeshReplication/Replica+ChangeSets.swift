@@ -25,10 +25,12 @@ extension Replica {
   func flush(_ id: ZoneID, _ writer: ChangeSetWriter, now: Moment) throws {
     let progress = try store.flush(writer, now: now.wall)
     needsFlush = progress.hasMore
+    isApplyDue = progress.unitEnded && progress.hasMore
     guard let head = progress.head else {
       needsUpkeep = needsUpkeep || progress.hasMore
       return
     }
+    guard progress.isSendable else { return }
     try keepHighWaterMark(head, writer)
     try pushNews(id, now: now)
   }
@@ -153,11 +155,16 @@ extension Replica {
     switch try store.apply(id, try reader(id), flushing: writer, now: now.wall) {
     case .flushFirst:
       databaseChanged()
+      isApplyDue = false
       // Without a key nothing can be flushed, and then nothing can be merged: both wait for the key.
       if writer == nil { zones[id]?.needsApply = false }
     case .merged(_, let unitEnded, let flushed):
       if let flushed, let writer { try keepHighWaterMark(flushed, writer) }
       if unitEnded || flushed != nil { try pushNews(id, now: now) }
+      if unitEnded, isApplyDue {
+        isApplyDue = false
+        try acknowledge(id, now: now)
+      }
       if unitEnded, zones[id]?.overQuota.isEmpty == false {
         zones[id]?.overQuota = []
         for link in links(sharing: id) {
@@ -165,6 +172,7 @@ extension Replica {
         }
       }
     case .idle(let waiting):
+      isApplyDue = false
       zones[id]?.needsApply = false
       zones[id]?.waiting = waiting
     }

@@ -32,6 +32,9 @@ public final class Replica {
   var needsFlush = true
   /// The schema may have changed.
   var needsUpkeep = true
+  /// A unit of local writes has ended and more are waiting: before the next, others' changes have their turn, or a program
+  /// that writes faster than its rows are flushed would keep them out.
+  var isApplyDue = false
   /// Of acknowledgements: each is later than the one before.
   var clock = HybridClock()
   /// A member has told us its tables since the start.
@@ -161,7 +164,8 @@ public final class Replica {
   /// Does one bounded piece of work (a flush part, an apply slice); true where more is to do.
   public func work(now: Moment) throws -> Bool {
     if needsUpkeep, try upkeep(now: now) { return true }
-    if needsFlush, let zone = privateZone, let writer = try writer(zone) {
+    let comesApply = isApplyDue && zones.values.contains { $0.needsApply }
+    if needsFlush, !comesApply, let zone = privateZone, let writer = try writer(zone) {
       try flush(zone, writer, now: now)
       return true
     }

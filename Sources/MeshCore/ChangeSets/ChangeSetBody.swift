@@ -77,12 +77,13 @@ struct AuthorTable {
   }
 
   mutating func add(_ author: Author) {
-    guard indexes[author] == nil else { return }
+    // Most stamps are the author's own: no look-up for those.
+    guard author != own, indexes[author] == nil else { return }
     others.append(author)
     indexes[author] = others.count
   }
 
-  func index(of author: Author) -> Int { indexes[author] ?? 0 }
+  func index(of author: Author) -> Int { author == own ? 0 : indexes[author] ?? 0 }
 
   func author(_ index: Int) -> Author? {
     if index == 0 { return own }

@@ -118,8 +118,11 @@ extension TableChanges {
     let count = try reader.count(Limits.records, "records")
     rows = []
     rows.reserveCapacity(min(count, reader.remaining))
+    var before: RowChange?
     for _ in 0..<count {
-      rows.append(try RowChange(from: &reader, after: rows.last, columns: columns.count, authors: authors))
+      let row = try RowChange(from: &reader, after: before, columns: columns.count, authors: authors)
+      rows.append(row)
+      before = row
     }
   }
 }

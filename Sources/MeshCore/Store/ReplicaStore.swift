@@ -53,8 +53,9 @@ public protocol ReplicaStore: AnyObject {
   ) throws -> ChangeSetBatch
   /// Merges the next slice of a stored unit whose causal past is merged, and brings the tables up to date.
   /// Local edits get their own stamps before remote ones are merged: rows that are pending are flushed by `writer` in the same
-  /// transaction, so that a program which writes without a pause can't keep others' changes out. Without a writer, or where
-  /// more is pending than one part holds, it refuses to run (`.flushFirst`).
+  /// transaction, so that a program which writes without a pause can't keep others' changes out; where more is pending than
+  /// one part holds, those of the slice's records. Without a writer, or inside a local unit, it refuses to run
+  /// (`.flushFirst`).
   func apply(_ zone: ZoneID, _ reader: ChangeSetReader, flushing writer: ChangeSetWriter?, now: Int64) throws
     -> ApplyProgress
   /// Takes back everything by these authors above these numbers, as if it had never been merged, and refuses it from now on.
@@ -138,10 +139,18 @@ public struct FlushProgress: Sendable, Equatable {
   public var records: Int
   /// The pending log or the unit is not finished.
   public var hasMore: Bool
-  public init(head: ChangeSetHead?, records: Int, hasMore: Bool) {
+  /// The change set, and all before it, would survive a power cut. Until then none of them may be sent.
+  public var isSendable: Bool
+  /// No unit is open: what was stored may be merged before the next begins.
+  public var unitEnded: Bool
+  public init(
+    head: ChangeSetHead?, records: Int, hasMore: Bool, isSendable: Bool = true, unitEnded: Bool = true
+  ) {
     self.head = head
     self.records = records
     self.hasMore = hasMore
+    self.isSendable = isSendable
+    self.unitEnded = unitEnded
   }
 }
 

@@ -11,6 +11,9 @@ public struct HybridTime: Hashable, Comparable, Sendable {
     value = UInt64(min(max(milliseconds, 0), (1 << 48) - 1)) << 16
   }
 
+  /// The time right after this one; the last is its own.
+  public var next: HybridTime { HybridTime(value == .max ? .max : value + 1) }
+
   public var milliseconds: Int64 { Int64(value >> 16) }
   public var counter: UInt16 { UInt16(truncatingIfNeeded: value) }
 
@@ -27,7 +30,7 @@ public struct HybridClock: Sendable, Equatable {
   /// The time that was noted (milliseconds), clamped to now, where that is greater than all before; else the next after them.
   public mutating func tick(noted: Int64, now: Int64) -> HybridTime {
     let wanted = HybridTime(milliseconds: min(noted, now))
-    last = wanted > last ? wanted : HybridTime(last.value == .max ? .max : last.value + 1)
+    last = max(wanted, last.next)
     return last
   }
 

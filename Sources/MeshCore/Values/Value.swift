@@ -7,6 +7,17 @@ public enum Value: Hashable, Sendable {
   case text([UInt8])
   case blob([UInt8])
 
+  /// Bytes as a whole: an array would be hashed byte by byte.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(rank)
+    switch self {
+    case .null: break
+    case .integer(let integer): hasher.combine(integer)
+    case .real(let bits): hasher.combine(bits)
+    case .text(let bytes), .blob(let bytes): bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+  }
+
   /// NULL for NaN, as SQLite has it.
   public static func real(_ double: Double) -> Value { double.isNaN ? .null : .real(double.bitPattern) }
   public static func text(_ string: String) -> Value { .text(Array(string.utf8)) }

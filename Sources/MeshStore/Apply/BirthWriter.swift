@@ -9,17 +9,13 @@ final class BirthWriter {
   /// For each column of the change set, its index in the table; nil for one that the table lacks.
   private let places: [Int?]
   private let columns: [Int64]
-  private let names: [[UInt8]]
-  private let folded: [UInt8]
   private var shape: Shape?
 
   /// What births with the same columns have in common.
   private struct Shape {
     let fields: [Int]
     let insert: Statement
-    /// Indexes of fields in the order of hashing.
-    let order: [Int]
-    let layout: Int64
+    let birth: BirthShape
     /// Index of the field that spells the key.
     let spelling: Int?
   }
@@ -29,8 +25,6 @@ final class BirthWriter {
     self.table = table
     self.columns = columns
     places = columns.map { table.indexes[$0] }
-    names = try columns.map { try records.session.catalog.column($0).folded }
-    folded = Array(table.schema.name.asciiLowercased.utf8)
   }
 
   /// False where the change is not of this simple kind, or SQLite refuses the row: then nothing was written.
@@ -49,12 +43,10 @@ final class BirthWriter {
       guard records.session.sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       return false
     }
-    let hash = RecordHash(
-      table: folded, key: change.key, generation: change.generation,
-      cells: shape.order.lazy.map { (self.names[change.fields[$0].column], change.stamp, self.value(change, $0)) },
-      records.session.cryptography)
-    let stamps = RecordStamps(base: try records.local(change.stamp), layout: shape.layout)
-    let record = StoredRecord(generation: change.generation, hash: hash, stamps: stamps)
+    let record = shape.birth.record(
+      key: change.key, generation: change.generation, stamp: change.stamp, local: try records.local(change.stamp),
+      records.session.cryptography
+    ) { value(change, $0) }
     try records.save(ref, record, replacing: nil)
     return true
   }
@@ -84,10 +76,8 @@ final class BirthWriter {
     let fields = change.fields.map(\.column)
     let spelling = fields.firstIndex { places[$0] == table.keyColumn && table.keyColumn != nil }
     let sql = table.upsert(fields.compactMap { places[$0] })
-    let ids = fields.map { columns[$0] }.sorted()
     return Shape(
       fields: fields, insert: try records.session.sql.statement(sql),
-      order: fields.indices.sorted { names[fields[$0]].lexicographicallyPrecedes(names[fields[$1]]) },
-      layout: try records.session.catalog.layoutNumber(ids, of: table.id), spelling: spelling)
+      birth: try BirthShape(table, fields.map { columns[$0] }, records.session.catalog), spelling: spelling)
   }
 }

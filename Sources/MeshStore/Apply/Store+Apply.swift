@@ -4,13 +4,18 @@ extension Store {
   public func apply(
     _ zone: ZoneID, _ reader: ChangeSetReader, flushing writer: ChangeSetWriter?, now: Int64
   ) throws -> ApplyProgress {
-    if let progress = try showAgain(zone) { return progress }
+    if let progress = try showAgain(zone, besidePending: writer != nil) { return progress }
     while true {
+      var matches: PendingMatches?
       let choice = try read { session -> UnitReader.Choice? in
         guard try session.isInStep() && (writer != nil || !session.hasPending()) else { return nil }
         guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
         var units = try UnitReader(session, zone: row, reader, now: now)
-        return try units.choose(&partInHand)
+        let choice = try units.choose(&partInHand)
+        if case .slice(let slice) = choice, try session.hasPending() {
+          matches = try PendingMatches(session, slice.refs(session.catalog))
+        }
+        return choice
       }
       switch choice {
       case nil: return .flushFirst
@@ -20,7 +25,7 @@ extension Store {
       case .malformed(let head, let reason)?: try refuse(head, reason, zone)
       case .slice(let slice)?:
         do {
-          return try merge(slice, zone, reader, writer, now: now)
+          return try merge(slice, zone, reader, writer, matches, now: now)
         } catch let fault as UnitReader.Malformed {
           try refuse(slice.head, fault.reason, zone)
         }
@@ -39,7 +44,8 @@ extension Store {
   }
 
   private func merge(
-    _ slice: UnitReader.Slice, _ zone: ZoneID, _ reader: ChangeSetReader, _ writer: ChangeSetWriter?, now: Int64
+    _ slice: UnitReader.Slice, _ zone: ZoneID, _ reader: ChangeSetReader, _ writer: ChangeSetWriter?,
+    _ matches: PendingMatches?, now: Int64
   ) throws -> ApplyProgress {
     var refused: [RecordRef: String] = [:]
     // Nothing is acknowledged inside a unit: a power cut may take a slice back, and its end makes them all durable.
@@ -51,7 +57,7 @@ extension Store {
           var flushed: ChangeSetHead?
           if try session.hasPending() {
             guard isDurable else { throw NeedsDurability() }
-            guard let writer, let progress = try flush(before: slice, session, writer, now) else { return .flushFirst }
+            guard let writer, let progress = try flush(session, writer, now, or: matches) else { return .flushFirst }
             flushed = progress.head
           }
           let progress = try session.applying { try merge(slice, session, zone, reader, now: now, refused) }
@@ -75,10 +81,10 @@ extension Store {
   private struct FlushTakenBack: Error {}
 
   private func flush(
-    before slice: UnitReader.Slice, _ session: Session, _ writer: ChangeSetWriter, _ now: Int64
+    _ session: Session, _ writer: ChangeSetWriter, _ now: Int64, or matches: PendingMatches?
   ) throws -> FlushProgress? {
     do {
-      return try flushWithin(session, writer, now: now)
+      return try flushWithin(session, writer, now: now, or: matches)
     } catch is TakenBack {
       throw FlushTakenBack()
     }
@@ -89,7 +95,8 @@ extension Store {
     _ refused: [RecordRef: String]
   ) throws -> ApplyProgress {
     let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
-    let materialiser = try Materialiser(records, refused: refused)
+    let materialiser = try Materialiser(
+      records, try session.hasPending() ? .flushedPart : .clean, refused: refused)
     let merger = Merger(records, materialiser, now: now)
     var head = slice.head
     for part in slice.parts {

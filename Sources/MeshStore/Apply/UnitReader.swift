@@ -8,6 +8,19 @@ struct UnitReader {
     let author: Author
     var parts: [Part] = []
     var isUnitEnd = false
+
+    /// The records that it is about, as far as their tables are known here.
+    func refs(_ catalog: Catalog) -> Set<RecordRef> {
+      var refs: Set<RecordRef> = []
+      for part in parts {
+        guard case .changes(let tables) = part.body.content else { continue }
+        for table in tables {
+          guard let number = catalog.knownTable(table.table) else { continue }
+          for row in table.rows { refs.insert(RecordRef(table: number, key: row.key)) }
+        }
+      }
+      return refs
+    }
   }
 
   struct Part {

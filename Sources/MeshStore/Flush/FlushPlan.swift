@@ -1,11 +1,11 @@
 import MeshCore
 
-/// What one slice of the pending log means: the changes to send, and the rows of ours that say so.
+/// What one slice of the pending log, or of a run, means: the changes to send, and the rows of ours that say so.
 ///
 /// Made from one snapshot, before the write lock is taken. It is carried out only if under the lock the pending log and
 /// the schema are still those of the snapshot, so every value in it is the committed one; else it is made again.
 ///
-/// Where the slice is not the whole log, a row may already show an edit that is noted later in the log. That edit is sent
+/// Where the slice is not the whole log, a row may already show an edit that is noted elsewhere in the log. That edit is sent
 /// when its own rows are reached; until then the record's hash is computed with a value that is ahead of its stamp,
 /// which `mesh_zone.ahead` remembers: a record noted up to it is never thought unchanged because its hash matches.
 struct FlushPlan {
@@ -40,10 +40,13 @@ struct FlushPlan {
   var reshown: [RecordRef] = []
   /// Records whose value is too long to be sent.
   var tooLong: [RecordRef] = []
-  /// Rows of the log that this deals with.
-  var consumed: [Int64] = []
-  /// Nothing is left in the log after it.
+  /// Where its rows were read.
+  var source = PendingSlice.Source.log
+  /// Rows of the source that this deals with.
+  var consumed = 0
+  /// Nothing is left of the source after it.
   var isWhole = true
+  /// The greatest id in the log when it was made.
   var lastID: Int64 = 0
   var schemaVersion: Int64?
   var clock = HybridClock()

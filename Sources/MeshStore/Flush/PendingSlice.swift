@@ -1,12 +1,15 @@
 import MeshCore
 
-/// The oldest rows of the pending log, by record.
+/// The oldest rows of the pending log, or the next of a run, by record.
 struct PendingSlice {
   /// What was noted of one record.
   struct Entry {
     let ref: RecordRef
     let table: TableForm
-    var ids: [Int64] = []
+    /// Of the row that was noted first.
+    var firstID: Int64
+    /// Rows that were read before its first.
+    let start: Int
     var isInserted = false
     var isDeleted = false
     /// Taken in, with no edit noted since.
@@ -28,57 +31,88 @@ struct PendingSlice {
   /// `mesh_pending.wall` of rows that were there before anybody noted when.
   static let migrated: Int64 = 0
 
-  /// In the order in which they were first noted.
+  /// Where the rows are read.
+  enum Source {
+    /// The log itself, in the order of writing.
+    case log
+    /// The run that is being flushed, after so many of its rows.
+    case run(after: Int64)
+    /// Those of some records, out of turn.
+    case matches(PendingMatches)
+
+    /// In their turn the rows of a record may be anywhere.
+    fileprivate var isSorted: Bool { if case .run = self { true } else { false } }
+  }
+
+  /// In the order in which they were first met.
   var entries: [Entry] = []
-  /// Rows whose table is not synchronized any more: consumed and not looked at.
-  var strays: [Int64] = []
+  /// Rows that were read, those of tables that are not synchronized any more among them.
+  var count = 0
   /// The greatest id in the log when it was read; 0 where it is empty.
   var lastID: Int64 = 0
-  /// Rows in the log.
+  /// Nothing is left of the source.
   var isWhole = true
 
   /// At most `Choices.slice` records.
-  static func read(_ session: Session) throws -> PendingSlice {
+  static func read(_ session: Session, _ source: Source) throws -> PendingSlice {
     var slice = PendingSlice()
     slice.lastID = try session.sql.integer("SELECT max(id) FROM mesh_pending") ?? 0
     guard slice.lastID > 0 else { return slice }
     var places: [RecordRef: Int] = [:]
-    var count = 0
-    let statement = try session.sql.statement(
-      "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending ORDER BY id")
-    defer { statement.reset() }
-    while try statement.step() {
-      guard count < StoreLimits.pendingRows else {
-        slice.isWhole = false
-        break
-      }
-      count += 1
-      guard let table = session.catalog.table(statement.integer(1)), !statement.isNull(3) else {
-        slice.strays.append(statement.integer(0))
-        continue
-      }
-      let ref = RecordRef(table: table.id, key: table.form.canonical(statement.value(3)))
-      let place: Int
-      if let known = places[ref] {
-        place = known
-      } else {
-        guard slice.entries.count < Choices.slice else {
-          slice.isWhole = false
-          break
-        }
-        place = slice.entries.count
-        places[ref] = place
-        slice.entries.append(Entry(ref: ref, table: table))
-      }
-      try slice.entries[place].note(statement, session.catalog)
+    try source.forEachRow(session) { row in
+      slice.isWhole =
+        try slice.count < StoreLimits.pendingRows && slice.add(row, source, &places, session.catalog)
+      return slice.isWhole
     }
     return slice
+  }
+
+  /// False where the row belongs to one record too many.
+  private mutating func add(
+    _ row: Statement, _ source: Source, _ places: inout [RecordRef: Int], _ catalog: Catalog
+  ) throws -> Bool {
+    guard let table = catalog.table(row.integer(1)), !row.isNull(3) else {
+      count += 1
+      return true
+    }
+    let ref = RecordRef(table: table.id, key: table.form.canonical(row.value(3)))
+    let place: Int
+    if let last = entries.last, last.ref == ref {
+      place = entries.count - 1
+    } else if let known = places[ref] {
+      place = known
+    } else {
+      guard entries.count < Choices.slice else { return false }
+      place = entries.count
+      // In a run the rows of a record follow each other, unless their key can be spelled in several ways.
+      if !source.isSorted || table.form.keyIsColumn { places[ref] = place }
+      entries.append(Entry(ref: ref, table: table, firstID: row.integer(0), start: count))
+    }
+    try entries[place].note(row, catalog)
+    count += 1
+    return true
+  }
+}
+
+extension PendingSlice.Source {
+  /// - Parameter visit: Returns false where it has enough.
+  fileprivate func forEachRow(_ session: Session, _ visit: (Statement) throws -> Bool) throws {
+    let statement: Statement
+    switch self {
+    case .log: statement = try session.sql.statement(PendingMatches.all)
+    case .run(let dealtWith):
+      statement = try session.sql.statement(PendingRun.rest)
+      statement.bind(dealtWith, at: 1)
+    case .matches(let matches): return try matches.forEachRow(session, visit)
+    }
+    defer { statement.reset() }
+    while try statement.step(), try visit(statement) {}
   }
 }
 
 extension PendingSlice.Entry {
   fileprivate mutating func note(_ row: Statement, _ catalog: Catalog) throws {
-    ids.append(row.integer(0))
+    firstID = min(firstID, row.integer(0))
     let noted = row.integer(7)
     wall = max(wall, noted)
     switch row.integer(4) {

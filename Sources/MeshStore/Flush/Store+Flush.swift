@@ -21,11 +21,24 @@ extension Store {
 extension Store {
   /// Flushes all that is pending inside a transaction that goes on with something else. Nil where one part does not hold it,
   /// or rows have to be deleted first: `flush` does those.
-  func flushWithin(_ session: Session, _ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress? {
-    guard let draft = try Draft(session, writer, now, [:]) else {
-      return FlushProgress(head: nil, records: 0, hasMore: false)
+  ///
+  /// - Parameter matches: Of the records that the transaction is about; flushed alone where all that is pending is too much.
+  ///   What one transaction of the source wrote may then be two units.
+  func flushWithin(
+    _ session: Session, _ writer: ChangeSetWriter, now: Int64, or matches: PendingMatches?
+  ) throws -> FlushProgress? {
+    let zone = try ZoneRow.obtain(writer.zone, session.sql)
+    guard zone.runLast == 0, zone.flushPart == 0 else { return nil }
+    let draft: Draft?
+    do {
+      draft = try Draft(session, writer, now, [:])
+    } catch is NeedsRun {
+      guard var matches else { return nil }
+      try matches.lookOn(session)
+      do { draft = try Draft(session, writer, now, [:], .matches(matches)) } catch is NeedsRun { return nil }
     }
-    guard draft.plan.isWhole, draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
+    guard let draft else { return FlushProgress(head: nil, records: 0, hasMore: false) }
+    guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
     return try Flusher(store: self, writer: writer, now: now).commit(draft, session)
   }
 }
@@ -48,6 +61,19 @@ private struct Flusher {
 
   /// Nil where other writers were faster, and it is to be tried again.
   mutating func attempt() throws -> FlushProgress? {
+    do {
+      return try flushPart()
+    } catch is NeedsRun {
+      try store.write(isDurable: false) { session in
+        var zone = try ZoneRow.obtain(writer.zone, session.sql)
+        try session.run.begin(&zone)
+        try zone.save(session.sql)
+      }
+      return nil
+    }
+  }
+
+  private mutating func flushPart() throws -> FlushProgress? {
     guard let draft = try prepare() else { return FlushProgress(head: nil, records: 0, hasMore: false) }
     if !draft.plan.cascades.isEmpty {
       try cascade(draft.plan.cascades)
@@ -58,10 +84,13 @@ private struct Flusher {
       return nil
     }
     do {
-      return try store.write { session in
+      let isDurable = draft.endsBatch
+      return try store.write(isDurable: isDurable) { session in
         let isCurrent = try draft.isCurrent(session)
         guard let draft = isCurrent ? draft : try Draft(session, writer, now, sent) else { return nil }
-        guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
+        guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty, isDurable || !draft.endsBatch else {
+          return nil
+        }
         return try commit(draft, session)
       }
     } catch let taken as TakenBack {
@@ -72,7 +101,10 @@ private struct Flusher {
 
   private func prepare() throws -> Draft? {
     do {
-      return try store.read { try Draft($0, writer, now, sent) }
+      return try store.read { session in
+        if let zone = try ZoneRow.read(writer.zone, session.sql) { try session.run.sort(zone) }
+        return try Draft(session, writer, now, sent)
+      }
     } catch is NeedsWriteLock {
       return try store.write { try Draft($0, writer, now, sent) }
     }
@@ -142,7 +174,13 @@ private struct Flusher {
     let plan = draft.plan
     var part = draft.part
     let records = ZoneRecords(session, zone: part.zone)
-    let materialiser = try Materialiser(records, plan.isWhole ? .flushedAll : .flushedPart, refused: refused)
+    let isAll =
+      switch plan.source {
+      case .log: true
+      case .run: plan.isWhole && part.zone.runLast == plan.lastID
+      case .matches: false
+      }
+    let materialiser = try Materialiser(records, isAll ? .flushedAll : .flushedPart, refused: refused)
     // All records first: what the tables show is decided with the whole slice known.
     let notesTooLong = try session.sql.exists(
       "SELECT 1 FROM mesh_held WHERE reason = ? LIMIT 1", [.integer(HeldReason.valueTooLong.rawValue)])
@@ -160,20 +198,20 @@ private struct Flusher {
       try materialiser.note(
         ref, .valueTooLong, "a value is longer than \(Limits.longValue) bytes; shorten it, and the row is sent")
     }
-    try consume(plan, session.sql)
     part.zone = records.zone
     part.zone.clock = part.clock
-    if plan.isWhole {
+    if isAll {
       // The log is empty now, and counts from 1 again.
       part.zone.ahead = 0
     } else if !plan.changes.isEmpty {
       part.zone.ahead = max(part.zone.ahead, plan.lastID)
     }
-    if let changeSet = draft.changeSet { try part.record(changeSet, session) }
+    try consume(plan, &part.zone, session)
+    if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, session) }
     try part.zone.save(session.sql)
     return FlushProgress(
       head: draft.changeSet.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) },
-      records: plan.changes.count, hasMore: !plan.isWhole)
+      records: plan.changes.count, hasMore: !isAll, isSendable: draft.endsBatch, unitEnded: part.zone.flushPart == 0)
   }
 
   private func present(_ change: FlushPlan.Change, _ materialiser: Materialiser) throws {
@@ -186,10 +224,21 @@ private struct Flusher {
       if change.old?.isShown != true { try materialiser.appear(change.ref) }
     }
   }
+}
 
-  private func consume(_ plan: FlushPlan, _ sql: Connection) throws {
-    if plan.isWhole { return try sql.run("DELETE FROM mesh_pending WHERE id <= ?", [.integer(plan.lastID)]) }
-    for id in plan.consumed { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+extension Flusher {
+  private func consume(_ plan: FlushPlan, _ zone: inout ZoneRow, _ session: Session) throws {
+    switch plan.source {
+    case .log:
+      try session.sql.run("DELETE FROM mesh_pending WHERE id <= ?", [.integer(plan.lastID)])
+    case .run where plan.isWhole:
+      try session.sql.run("DELETE FROM mesh_pending WHERE id <= ?", [.integer(zone.runLast)])
+      try session.run.end(&zone)
+    case .run:
+      zone.runRows += Int64(plan.consumed)
+    case .matches(let matches):
+      for id in matches.ids { try session.sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+    }
   }
 }
 
@@ -204,13 +253,17 @@ private struct Draft {
   let changeSet: ChangeSet?
 
   /// Nil where nothing is pending and no unit is open.
-  init?(_ session: Session, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64]) throws {
+  init?(
+    _ session: Session, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64],
+    _ source: PendingSlice.Source? = nil
+  ) throws {
     var part = try NextPart(session, writer, now)
     guard try session.hasPending() || part.zone.flushPart > 0 else { return nil }
     guard try session.isInStep() else { throw OutOfStep() }
     var planner = FlushPlanner(
-      ZoneRecords(session, zone: part.zone), writer: writer, author: part.head.author, now: now, room: part.room,
-      sent: sent)
+      ZoneRecords(session, zone: part.zone),
+      source ?? (part.zone.runLast > 0 ? .run(after: part.zone.runRows) : .log),
+      writer: writer, author: part.head.author, now: now, base: part.zone.flushClock, room: part.room, sent: sent)
     plan = try planner.make()
     part.clock = plan.clock
     let isOpen = part.zone.flushPart > 0
@@ -221,6 +274,12 @@ private struct Draft {
       changeSet = nil
     }
     self.part = part
+  }
+
+  /// To be committed durably: a part that can be sent, and all before it.
+  var endsBatch: Bool {
+    guard let place = changeSet?.header.part else { return true }
+    return place.isFinal || (place.index + 1).isMultiple(of: StoreLimits.partsPerSync)
   }
 
   /// The pending log and the schema are those that the plan was made from.
@@ -249,6 +308,7 @@ private struct NextPart {
     if zone.flushPart == 0 {
       let pending = try session.sql.integer("SELECT count(*) FROM mesh_pending") ?? 0
       zone.flushPlanned = UInt64(max(0, Int(pending) - 1) / Choices.slice + 1)
+      zone.flushClock = zone.clock.last
     }
     let author = try session.catalog.authorNumber(writer.author)
     head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
@@ -289,11 +349,11 @@ private struct NextPart {
   ) throws {
     let changeSet = try make(content, isFinal: isFinal, writer)
     zone.clock = clock
-    try record(changeSet, session)
+    try record(changeSet, isSynced: true, session)
   }
 
   /// Writes the log row and the author's head, and counts the part.
-  mutating func record(_ changeSet: ChangeSet, _ session: Session) throws {
+  mutating func record(_ changeSet: ChangeSet, isSynced: Bool, _ session: Session) throws {
     try LogRow.insert(session.sql, zone: zone.id, author: head.author, changeSet, position: zone.nextPosition)
     zone.nextPosition += 1
     head.advance(to: changeSet)
@@ -304,9 +364,11 @@ private struct NextPart {
       head.mergedID = head.storedID
       head.mergedTime = head.storedTime
       zone.flushPart = 0
+      zone.flushSynced = 0
       zone.flushValues = 0
     } else {
       zone.flushPart += 1
+      if isSynced { zone.flushSynced = zone.flushPart }
     }
     try head.save(session.sql, zone: zone.id)
   }

@@ -52,10 +52,12 @@ extension Store {
       let statement = try session.sql.statement(
         """
         SELECT position, author, number, size, bytes FROM mesh_log
-        WHERE zone = ? AND position > ? AND position IS NOT NULL ORDER BY position
+        WHERE zone = ? AND position > ? AND position < ? AND position IS NOT NULL ORDER BY position
         """)
       defer { statement.reset() }
-      statement.bind([.integer(row.id), .integer(position)])
+      // What a power cut may take back is not sent: it would come again as other bytes.
+      let end = row.nextPosition - Int64(row.flushPart - row.flushSynced)
+      statement.bind([.integer(row.id), .integer(position), .integer(end)])
       var total = 0
       while try statement.step() {
         let author = try session.catalog.author(statement.integer(1))

@@ -5,6 +5,11 @@ enum StoreLimits {
   /// Parts of one local unit: 256 MiB at most, half of what a receiver keeps waiting for. A larger transaction is
   /// several units.
   static let unitParts: UInt64 = 256
+  /// Parts of a local unit between two fsyncs: nobody merges them before its end, so they can wait for each other.
+  static let partsPerSync: UInt64 = 16
+  /// Rows of the pending log that are sorted by their records and flushed as one unit: they are sorted in memory (some
+  /// 15 MiB), and go from the log in one transaction, within the bound of locks.
+  static let runRows: Int64 = 128_000
   /// Bytes of one author's change sets that are stored and not merged.
   static let waitingBytes: Int64 = 512 << 20
   /// Rows of the pending log that one flush part reads: many writes of few records must not fill the memory.

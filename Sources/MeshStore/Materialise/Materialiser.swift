@@ -25,7 +25,7 @@ final class Materialiser {
     case clean
     /// A flush that reaches the end of the log.
     case flushedAll
-    /// A flush that leaves rows in the log: a row that is gone while its record lives has its delete there, a row that
+    /// A flush that leaves rows in the log, and what is merged then: a row that is gone while its record lives has its delete there, a row that
     /// is there while its record is held has its insert there.
     case flushedPart
   }

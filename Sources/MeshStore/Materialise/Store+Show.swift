@@ -2,13 +2,15 @@ import MeshCore
 
 extension Store {
   /// Looks at a slice of the zone's held records again, where a schema has changed. Nil where there is none to look at.
-  func showAgain(_ zone: ZoneID) throws -> ApplyProgress? {
+  ///
+  /// - Parameter besidePending: Though rows are pending; else it asks for a flush first.
+  func showAgain(_ zone: ZoneID, besidePending: Bool) throws -> ApplyProgress? {
     guard try read({ try $0.showCursor(zone) }) != nil else { return nil }
     var refused: [RecordRef: String] = [:]
     while true {
       do {
         return try write { session in
-          guard try session.isInStep() && !session.hasPending() else { return .flushFirst }
+          guard try session.isInStep(), try besidePending || !session.hasPending() else { return .flushFirst }
           return try session.applying { try session.showSlice(zone, refused) }
         }
       } catch let taken as TakenBack where refused[taken.ref] == nil {
@@ -35,7 +37,8 @@ extension Session {
       ORDER BY tbl, key LIMIT \(Choices.slice)
       """, [.integer(records.zone.id), .integer(last.table), last.key]
     ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
-    let materialiser = try Materialiser(records, refused: refused)
+    // What is pending has its own turn: a flush shows what it is about.
+    let materialiser = try Materialiser(records, try hasPending() ? .flushedPart : .clean, refused: refused)
     for ref in refs { try materialiser.show(ref) }
     try materialiser.settle()
     if let next = refs.last, refs.count == Choices.slice {

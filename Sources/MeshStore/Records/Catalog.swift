@@ -92,6 +92,9 @@ final class Catalog {
     return try sql.first("SELECT name FROM mesh_table WHERE id = ?", [.integer(id)]) { $0.text(0) } ?? ""
   }
 
+  /// The number of a table's name; nil where it has none.
+  func knownTable(_ name: String) -> Int64? { tableNumbers[name.asciiLowercased] }
+
   /// The number of a table's name; a new one if it has none (in a write transaction).
   func tableNumber(_ name: String) throws -> Int64 {
     let folded = name.asciiLowercased

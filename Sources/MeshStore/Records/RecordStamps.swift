@@ -22,6 +22,9 @@ struct RecordStamps: Hashable {
     var stamp: LocalStamp
   }
 
+  /// The greatest of all.
+  var latest: HybridTime { exceptions.reduce(max(base.time, life?.time ?? .zero)) { max($0, $1.stamp.time) } }
+
   private enum Flag {
     static let life: UInt64 = 1
   }

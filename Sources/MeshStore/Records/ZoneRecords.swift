@@ -17,11 +17,17 @@ final class ZoneRecords {
 
   // MARK: Reading
 
+  /// Looked up once: they run for every record.
+  private lazy var loading = Result { try sql.statement(Self.load) }
+  private lazy var saving = Result { try sql.statement(Self.save) }
+
+  private var selecting: [Int64: Statement] = [:]
+
   private static let load =
     "SELECT generation, hash, stamps, extra, held FROM mesh_record WHERE tbl = ? AND key = ? AND zone = ?"
 
   func load(_ ref: RecordRef) throws -> StoredRecord? {
-    let statement = try sql.statement(Self.load)
+    let statement = try loading.get()
     defer { statement.reset() }
     statement.bind(ref.table, at: 1)
     statement.bind(ref.key, at: 2)
@@ -36,7 +42,8 @@ final class ZoneRecords {
 
   /// The table's row, in the order of its columns; nil where there is none.
   func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
-    let statement = try sql.statement(table.select)
+    let statement = try selecting[table.id] ?? sql.statement(table.select)
+    selecting[table.id] = statement
     defer { statement.reset() }
     statement.bind(key, at: 1)
     guard try statement.step() else { return nil }
@@ -118,14 +125,14 @@ final class ZoneRecords {
 
   /// Writes the row, and moves the zone's digest and number of live records along.
   func save(_ ref: RecordRef, _ record: StoredRecord, replacing old: StoredRecord?) throws {
-    let statement = try sql.statement(Self.save)
+    let statement = try saving.get()
     statement.bind(ref.table, at: 1)
     statement.bind(ref.key, at: 2)
     statement.bind(zone.id, at: 3)
     statement.bind(Int64(bitPattern: record.generation), at: 4)
-    statement.bind(record.hash?.bytes, at: 5)
+    statement.bind(record.hash, at: 5)
     statement.bind(record.stamps.encoded, at: 6)
-    statement.bind(ExtraValues.encode(record.extra), at: 7)
+    statement.bind(record.extra.isEmpty ? nil : ExtraValues.encode(record.extra), at: 7)
     statement.bind(.optional(record.held?.rawValue), at: 8)
     try statement.execute()
     if let hash = old?.hash { count(hash, leaving: true) }

@@ -12,12 +12,17 @@ struct ZoneRow: Equatable {
   var live: Int64
   var nextPosition: Int64
   var flushPart: UInt64
+  var flushSynced: UInt64
   var flushPlanned: UInt64
   var flushValues: UInt64
+  var flushClock: HybridTime
+  var runLast: Int64
+  var runRows: Int64
   var ahead: Int64
 
   private static let columns = """
-    id, instance, clock, digest_low, digest_high, live, next_position, flush_part, flush_planned, flush_values, ahead
+    id, instance, clock, digest_low, digest_high, live, next_position, flush_part, flush_synced, flush_planned, flush_values, \
+    flush_clock, run_last, run_rows, ahead
     """
 
   /// Nil where the zone was never met.
@@ -27,7 +32,9 @@ struct ZoneRow: Equatable {
         id: row.integer(0), zone: zone, instance: row.optional(1).map { InstanceID(UInt64(bitPattern: $0)) },
         clock: HybridClock(last: HybridTime(row.bits(2))),
         digestLow: row.bits(3), digestHigh: row.bits(4), live: row.integer(5), nextPosition: row.integer(6),
-        flushPart: row.bits(7), flushPlanned: row.bits(8), flushValues: row.bits(9), ahead: row.integer(10))
+        flushPart: row.bits(7), flushSynced: row.bits(8), flushPlanned: row.bits(9), flushValues: row.bits(10),
+        flushClock: HybridTime(row.bits(11)), runLast: row.integer(12), runRows: row.integer(13), ahead: row.integer(14)
+      )
     }
   }
 
@@ -45,13 +52,15 @@ struct ZoneRow: Equatable {
     try sql.run(
       """
       UPDATE mesh_zone SET instance = ?, clock = ?, digest_low = ?, digest_high = ?, live = ?, next_position = ?,
-        flush_part = ?, flush_planned = ?, flush_values = ?, ahead = ? WHERE id = ?
+        flush_part = ?, flush_synced = ?, flush_planned = ?, flush_values = ?, flush_clock = ?, run_last = ?, run_rows = ?, ahead = ?
+      WHERE id = ?
       """,
       [
         .optional(instance.map { Int64(bitPattern: $0.value) }), .bits(clock.last.value), .bits(digestLow),
         .bits(digestHigh), .integer(live),
-        .integer(nextPosition), .bits(flushPart), .bits(flushPlanned), .bits(flushValues), .integer(ahead),
-        .integer(id),
+        .integer(nextPosition), .bits(flushPart), .bits(flushSynced), .bits(flushPlanned), .bits(flushValues),
+        .bits(flushClock.value),
+        .integer(runLast), .integer(runRows), .integer(ahead), .integer(id),
       ])
   }
 }

@@ -173,6 +173,9 @@ extension DatabaseFile {
       try db.execute(sql: "PRAGMA synchronous = FULL")
       try db.execute(sql: "PRAGMA cache_size = -\(cacheSize)")
       try db.execute(sql: "PRAGMA wal_autocheckpoint = \(checkpointPages)")
+      // What is sorted beside the log is small, and gives its memory back.
+      try db.execute(sql: "PRAGMA temp_store = MEMORY")
+      try db.execute(sql: "PRAGMA temp.auto_vacuum = FULL")
       // A mapped page changes under a reader when another process truncates the file.
       try db.execute(sql: "PRAGMA mmap_size = 0")
     }

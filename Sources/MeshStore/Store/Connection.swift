@@ -121,6 +121,20 @@ final class Statement {
     Value.blob(bytes).bind(to: handle, at: Int32(index))
   }
 
+  /// 16 bytes, or NULL.
+  func bind(_ hash: RecordHash?, at index: Int) {
+    guard let hash else {
+      sqlite3_bind_null(handle, Int32(index))
+      return
+    }
+    withUnsafeBytes(of: (hash.low.littleEndian, hash.high.littleEndian)) { bytes in
+      // SQLITE_TRANSIENT: SQLite copies the bytes before the call returns.
+      _ = sqlite3_bind_blob64(
+        handle, Int32(index), bytes.baseAddress, UInt64(bytes.count),
+        unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+    }
+  }
+
   /// True where there is a row.
   func step() throws -> Bool {
     switch sqlite3_step(handle) {

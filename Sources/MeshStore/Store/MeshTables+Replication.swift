@@ -21,8 +21,12 @@ extension MeshTables {
       live INTEGER NOT NULL DEFAULT 0,            -- live records
       next_position INTEGER NOT NULL DEFAULT 1,   -- in mesh_log, of the next change set that is merged
       flush_part INTEGER NOT NULL DEFAULT 0,      -- parts of the local unit in progress that are written
+      flush_synced INTEGER NOT NULL DEFAULT 0,    -- of them, those that a power cut leaves: the others are not sent yet
       flush_planned INTEGER NOT NULL DEFAULT 0,   -- parts planned when it began
       flush_values INTEGER NOT NULL DEFAULT 0,    -- long values sent in it
+      flush_clock INTEGER NOT NULL DEFAULT 0,     -- `clock` when it began
+      run_last INTEGER NOT NULL DEFAULT 0,        -- last mesh_pending.id of the run that is being flushed; 0: there is none
+      run_rows INTEGER NOT NULL DEFAULT 0,        -- its rows that are dealt with, in the order of keys
       ahead INTEGER NOT NULL DEFAULT 0            -- mesh_pending.id up to which a record's hash may hold later values
     )
     """

@@ -7,6 +7,7 @@ struct Session {
   let sql: Connection
   let catalog: Catalog
   let cryptography: any Cryptography
+  let run: PendingRun
 
   /// Rows in the pending log?
   func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }

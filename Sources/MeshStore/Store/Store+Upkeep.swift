@@ -128,5 +128,6 @@ extension Session {
       DELETE FROM mesh_pending WHERE tbl = ? AND op <> \(PendingSlice.Op.delete) AND NOT EXISTS (
         SELECT 1 FROM main.\(schema.name.quotedName) AS t WHERE t.\(key.name.quotedName) = mesh_pending.key)
       """, [.integer(finding.table)])
+    try run.endAll()
   }
 }

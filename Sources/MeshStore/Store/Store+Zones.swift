@@ -65,7 +65,10 @@ extension Store {
       row.instance = instance
       // A unit that the earlier instance left unfinished is never continued; its rows are still pending.
       row.flushPart = 0
+      row.flushSynced = 0
       row.flushValues = 0
+      row.runLast = 0
+      row.runRows = 0
       try row.save(session.sql)
     }
   }

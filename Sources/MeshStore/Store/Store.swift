@@ -14,6 +14,7 @@ public final class Store: ReplicaStore {
   let cryptography: any Cryptography
   private let sql: Connection
   private let catalog: Catalog
+  private let run: PendingRun
   /// The part of a unit that is being merged slice by slice, decoded.
   var partInHand: (id: ChangeSetID, body: ChangeSetBody)?
   /// What was found and put right since the store was opened.
@@ -42,6 +43,7 @@ public final class Store: ReplicaStore {
     self.cryptography = cryptography
     self.sql = Connection(handle)
     self.catalog = Catalog(sql)
+    self.run = PendingRun(sql)
     if try write({ session in try session.endSilence() }) { repairs.silences += 1 }
   }
 
@@ -102,7 +104,7 @@ public final class Store: ReplicaStore {
   }
 
   private func session(_ db: Database) -> Session {
-    Session(db: db, sql: sql, catalog: catalog, cryptography: cryptography)
+    Session(db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run)
   }
 
   func guarding<T>(_ body: () throws -> T) throws -> T { try mapped(body) }

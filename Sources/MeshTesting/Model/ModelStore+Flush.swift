@@ -39,7 +39,7 @@ extension ModelStore {
     zone.authors[writer.author] = line
     zoneData[writer.zone] = zone
     let head = ChangeSetHead(number: header.number, id: changeSet.id, time: header.time)
-    return FlushProgress(head: head, records: changes.count, hasMore: !isFinal)
+    return FlushProgress(head: head, records: changes.count, hasMore: !isFinal, unitEnded: isFinal)
   }
 
   /// What the pending entries of one record mean: its merged life, whether the row exists now, whether a delete was noted.

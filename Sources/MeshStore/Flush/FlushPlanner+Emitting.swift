@@ -1,0 +1,147 @@
+import MeshCore
+
+/// Changes as they are sent, and the rows of `mesh_record` that go with them.
+extension FlushPlanner {
+  /// Adds a birth or an edit. False where the part is full.
+  ///
+  /// - Parameters:
+  ///   - life: Of a birth.
+  ///   - cells: The columns that get a new stamp.
+  ///   - keeping: Merged values that the row does not show.
+  ///   - isHeld: The record stays out of its table.
+  mutating func emit(
+    _ entry: PendingSlice.Entry, _ kind: FlushPlan.Change.Kind, old: StoredRecord?, generation: UInt64,
+    life: HybridTime?, _ cells: [(index: Int, time: HybridTime)], _ row: [Value], keeping: [Int64: Value],
+    isHeld: Bool = false
+  ) throws -> Bool {
+    let table = entry.table
+    guard cells.allSatisfy({ row[$0.index].byteCount <= Limits.longValue }) else {
+      plan.tooLong.append(entry.ref)
+      return true
+    }
+    let rowTime = life ?? cells.map(\.time).max() ?? .zero
+    let threshold = longThreshold(cells.map { row[$0.index].byteCount })
+    let long = cells.filter { row[$0.index].byteCount > threshold }.map { row[$0.index] }
+    let inline = cells.reduce(0) { $0 + ($1.time == rowTime ? 2 : 12) + min(row[$1.index].encodedBound, threshold + 6) }
+    guard
+      layout.take(
+        entry.ref.key.encodedBound + 24 + inline, long: long.reduce(0) { $0 + $1.byteCount }, of: room, for: table)
+    else { return false }
+    let record =
+      if let life, cells.allSatisfy({ $0.time == life }) {
+        try bornRecord(entry.ref, table, generation, life, cells, row)
+      } else {
+        try self.record(entry.ref, table, old: old, generation, life, cells, row, keeping, isHeld)
+      }
+    plan.changes.append(.init(ref: entry.ref, table: table, record: record, old: old, kind: kind))
+    guard !cells.isEmpty || kind == .birth else { return true }
+    let place = layout.place(of: table)
+    var fields = cells.map { cell in
+      let value = row[cell.index]
+      return RowChange.Field(
+        column: layout.column(cell.index, of: table, at: place), stamp: cell.time == rowTime ? nil : global(cell.time),
+        value: value.byteCount > threshold ? reference(to: value) : .value(value))
+    }
+    fields.sort { $0.column < $1.column }
+    layout.tables[place].rows.append(
+      RowChange(
+        key: entry.ref.key, generation: generation, isLife: kind == .birth, stamp: global(rowTime), fields: fields))
+    return true
+  }
+
+  /// Longer values travel in pieces, so that the row's change fits into a part with others.
+  private func longThreshold(_ sizes: [Int]) -> Int {
+    for threshold in [StoreLimits.inlineValue, StoreLimits.inlineValue / 16, StoreLimits.inlineValue / 1_024]
+    where sizes.reduce(0, { $0 + min($1, threshold) }) <= room / 2 {
+      return threshold
+    }
+    return 0
+  }
+
+  private mutating func reference(to value: Value) -> FieldValue {
+    let ordinal: UInt64
+    if let known = sent[value] ?? plan.longValues.first(where: { $0.value == value })?.ordinal {
+      ordinal = known
+    } else {
+      ordinal = records.zone.flushValues + UInt64(plan.longValues.count)
+      plan.longValues.append(FlushPlan.LongValue(ordinal: ordinal, value: value))
+    }
+    if case .text = value { return .long(ordinal: ordinal, size: value.byteCount, isText: true) }
+    return .long(ordinal: ordinal, size: value.byteCount, isText: false)
+  }
+
+  /// The row of `mesh_record` after a birth whose columns all have its stamp.
+  private mutating func bornRecord(
+    _ ref: RecordRef, _ table: TableForm, _ generation: UInt64, _ life: HybridTime,
+    _ cells: [(index: Int, time: HybridTime)], _ row: [Value]
+  ) throws -> StoredRecord {
+    // All columns, or all but the key's spelling: the number tells which.
+    let form = BirthForm(table: table.id, count: cells.count)
+    let shape = try shapes[form] ?? BirthShape(table, cells.map { table.columns[$0.index].id }, session.catalog)
+    shapes[form] = shape
+    return shape.record(
+      key: ref.key, generation: generation, stamp: global(life), local: LocalStamp(author: author, time: life),
+      session.cryptography
+    ) { row[cells[$0].index] }
+  }
+
+  /// The row of `mesh_record` after the change.
+  private func record(
+    _ ref: RecordRef, _ table: TableForm, old: StoredRecord?, _ generation: UInt64, _ life: HybridTime?,
+    _ cells: [(index: Int, time: HybridTime)], _ row: [Value], _ keeping: [Int64: Value], _ isHeld: Bool
+  ) throws -> StoredRecord {
+    var stamps: [Int64: LocalStamp] = [:]
+    var born = life.map { LocalStamp(author: author, time: $0) }
+    var extra = keeping
+    if let old, life == nil {
+      for (column, stamp) in try records.columns(old.stamps) { stamps[column] = stamp }
+      let known = old.stamps.life ?? old.stamps.base
+      born = known.author == 0 ? nil : known
+      // What the row shows by derivation stays as it was merged; what is edited now is in the row.
+      for (column, value) in old.extra where table.indexes[column] == nil || old.held == nil {
+        extra[column] = extra[column] ?? value
+      }
+    }
+    for cell in cells {
+      let column = table.columns[cell.index].id
+      stamps[column] = LocalStamp(author: author, time: cell.time)
+      if isHeld { extra[column] = row[cell.index] } else { extra[column] = nil }
+    }
+    let sorted = stamps.map { (column: $0.key, stamp: $0.value) }.sorted { $0.column < $1.column }
+    let kept = try old.flatMap { life == nil ? try session.catalog.layout($0.stamps.layout) : nil }
+    let packed = try RecordStamps(sorted, life: born, previous: kept) {
+      try session.catalog.layoutNumber($0, of: ref.table)
+    }
+    let named = try sorted.map { entry in
+      let value = extra[entry.column] ?? table.indexes[entry.column].map { row[$0] } ?? .null
+      return (
+        name: try session.catalog.column(entry.column).folded, stamp: try stamp(entry.stamp), value: value
+      )
+    }.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    let hash = RecordHash(
+      table: Array(table.schema.name.asciiLowercased.utf8), key: ref.key, generation: generation, cells: named,
+      session.cryptography)
+    return StoredRecord(
+      generation: generation, hash: hash, stamps: packed, extra: extra, held: isHeld ? old?.held : nil)
+  }
+
+  private func stamp(_ local: LocalStamp) throws -> Stamp {
+    local.author == author ? global(local.time) : try records.global(local)
+  }
+}
+
+/// Which columns a birth has.
+struct BirthForm: Hashable {
+  let table: Int64
+  let count: Int
+}
+
+extension Value {
+  /// Of a text or BLOB; 0 of others.
+  var byteCount: Int {
+    switch self {
+    case .text(let bytes), .blob(let bytes): bytes.count
+    case .null, .integer, .real: 0
+    }
+  }
+}

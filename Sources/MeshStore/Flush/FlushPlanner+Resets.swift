@@ -1,0 +1,29 @@
+import MeshCore
+
+/// Effects of `ON DELETE SET NULL` and `SET DEFAULT`.
+extension FlushPlanner {
+  /// References that SQLite set to NULL or default because their parent was deleted: derived, and so not sent. Column →
+  /// merged value. The value is gone from the row; the parent's delete, which the log notes next, names it, and the
+  /// record's hash proves it. Where it cannot be proven, the NULL is sent as an edit.
+  func derivedResets(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value], _ edited: Set<Int>
+  ) throws -> [Int64: Value] {
+    guard old.isShown, !entry.isInserted else { return [:] }
+    var found: [Int64: Value] = [:]
+    var values = try records.values(entry.ref, old, row: row)
+    for reference in entry.table.references where reference.isReset && edited.contains(reference.column) {
+      let column = entry.table.columns[reference.column].id
+      let shown = reference.action == .setDefault ? entry.table.defaultValue(reference.column) : .null
+      guard row[reference.column] == shown, let parent = session.catalog.table(reference.parent) else { continue }
+      let key = try session.sql.first(
+        "SELECT key FROM mesh_pending WHERE id > ? AND tbl = ? AND op = 3 ORDER BY id LIMIT 1",
+        [.integer(entry.firstID), .integer(parent.id)]
+      ) { $0.value(0) }
+      guard let key, try !records.hasRow(parent, key) else { continue }
+      found[column] = key
+      values[column] = key
+    }
+    guard !found.isEmpty else { return [:] }
+    return try records.hash(entry.ref, old, values) == old.hash ? found : [:]
+  }
+}

@@ -1,0 +1,37 @@
+import MeshCore
+
+/// The changes of one part as they are laid out on the wire: by table, whose names are written once.
+struct PartLayout {
+  var tables: [TableChanges] = []
+  private var places: [Int64: Int] = [:]
+  private var columnPlaces: [[Int?]] = []
+  private var size = 0
+  private var longBytes = 0
+  private var isEmpty = true
+
+  /// Takes so many bytes of the room. False where they do not fit; the first record of a part always does.
+  mutating func take(_ bytes: Int, long: Int, of room: Int, for table: TableForm) -> Bool {
+    let names = places[table.id] == nil ? table.columns.reduce(300) { $0 + $1.name.utf8.count + 3 } : 0
+    guard isEmpty || (size + bytes + names <= room && longBytes + long <= Limits.longValue) else { return false }
+    isEmpty = false
+    size += bytes + names
+    longBytes += long
+    return true
+  }
+
+  mutating func place(of table: TableForm) -> Int {
+    if let known = places[table.id] { return known }
+    tables.append(TableChanges(table: table.schema.name, columns: []))
+    columnPlaces.append(Array(repeating: nil, count: table.columns.count))
+    places[table.id] = tables.count - 1
+    return tables.count - 1
+  }
+
+  /// Where the table's column `index` is among those that the part names.
+  mutating func column(_ index: Int, of table: TableForm, at place: Int) -> Int {
+    if let known = columnPlaces[place][index] { return known }
+    tables[place].columns.append(table.columns[index].name)
+    columnPlaces[place][index] = tables[place].columns.count - 1
+    return tables[place].columns.count - 1
+  }
+}

@@ -1,0 +1,41 @@
+import MeshCore
+
+/// The pending rows of some records, found before the write lock is taken: what comes until then is looked at under it.
+/// So others' changes can be merged though more is pending than one transaction flushes.
+struct PendingMatches {
+  let refs: Set<RecordRef>
+  private(set) var ids: [Int64] = []
+  /// The last row that was looked at.
+  private var last: Int64 = 0
+
+  static let all = "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending ORDER BY id"
+  private static let one = "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending WHERE id = ?"
+  private static let later =
+    "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending WHERE id > ? ORDER BY id"
+
+  init(_ session: Session, _ refs: Set<RecordRef>) throws {
+    self.refs = refs
+    try lookOn(session)
+  }
+
+  /// Looks at the rows that came since.
+  mutating func lookOn(_ session: Session) throws {
+    let statement = try session.sql.statement(Self.later)
+    statement.bind(last, at: 1)
+    defer { statement.reset() }
+    while try statement.step() {
+      last = statement.integer(0)
+      guard let table = session.catalog.table(statement.integer(1)), !statement.isNull(3) else { continue }
+      if refs.contains(RecordRef(table: table.id, key: table.form.canonical(statement.value(3)))) { ids.append(last) }
+    }
+  }
+
+  func forEachRow(_ session: Session, _ visit: (Statement) throws -> Bool) throws {
+    let statement = try session.sql.statement(Self.one)
+    for id in ids {
+      statement.bind(id, at: 1)
+      defer { statement.reset() }
+      guard try statement.step(), try visit(statement) else { return }
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import MeshCore
+
+/// A stretch of the pending log that is too long for one part, in the order of its records: by table, as they first come
+/// in the log (so that parents mostly come before children), then by key.
+///
+/// Keys are random in most apps. In the order of writing, each part would touch nearly every page of `mesh_record` and of
+/// the key's index, here and on every node that merges it; in the order of keys it touches a few.
+///
+/// Where the run ends and how far it is flushed is in `mesh_zone`; the order itself is made from the log, whose rows stay
+/// until the run is done, so a crash costs nothing but the sorting. It does not depend on the schema, which may change
+/// meanwhile: two spellings of one key may come apart, and mean the same as edits that are noted apart in the log.
+final class PendingRun {
+  private let sql: Connection
+  /// The last row of the run that `temp.mesh_run` holds.
+  private var sortedThrough: Int64?
+
+  init(_ sql: Connection) { self.sql = sql }
+
+  /// The log from its oldest row on. To be called in a write transaction; the caller saves the zone.
+  func begin(_ zone: inout ZoneRow) throws {
+    try end(&zone)
+    guard let first = try sql.integer("SELECT min(id) FROM mesh_pending"),
+      let last = try sql.integer("SELECT max(id) FROM mesh_pending")
+    else { return }
+    zone.runLast = min(last, first + StoreLimits.runRows - 1)
+  }
+
+  func end(_ zone: inout ZoneRow) throws {
+    if sortedThrough != nil { try sql.run("DELETE FROM temp.mesh_run") }
+    sortedThrough = nil
+    zone.runLast = 0
+    zone.runRows = 0
+  }
+
+  /// Rows have been taken from the log out of turn: what is left is sorted anew, and what was dealt with says the same again.
+  func endAll() throws {
+    sortedThrough = nil
+    try sql.run("UPDATE mesh_zone SET run_last = 0, run_rows = 0")
+  }
+
+  /// To be called before the run is read, and outside of the write lock.
+  func sort(_ zone: ZoneRow) throws {
+    guard zone.runLast > 0, sortedThrough != zone.runLast else { return }
+    sortedThrough = nil
+    try sql.run(Self.table)
+    try sql.run("DELETE FROM temp.mesh_run")
+    try sql.run(Self.fill, [.integer(zone.runLast)])
+    sortedThrough = zone.runLast
+  }
+
+  private static let table = """
+    CREATE TEMP TABLE IF NOT EXISTS mesh_run (
+      place INTEGER PRIMARY KEY,                  -- from 1
+      id, tbl, layout, key, op, word, mask, wall  -- as in mesh_pending
+    )
+    """
+
+  private static let fill = """
+    INSERT INTO temp.mesh_run (id, tbl, layout, key, op, word, mask, wall)
+    SELECT id, tbl, layout, key, op, word, mask, wall
+    FROM main.mesh_pending
+      CROSS JOIN (SELECT tbl AS known, min(id) AS first FROM main.mesh_pending WHERE id <= ?1 GROUP BY tbl) ON known = tbl
+    WHERE id <= ?1 ORDER BY first, key, id
+    """
+
+  /// Rows after those that are dealt with.
+  static let rest =
+    "SELECT id, tbl, layout, key, op, word, mask, wall FROM temp.mesh_run WHERE place > ? ORDER BY place"
+}

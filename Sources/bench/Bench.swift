@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dispatch
 
 /// The figures of a node beside what runs under them, measured in one run on one machine: read the ratios, not the times.
 @main
@@ -42,6 +43,8 @@ struct Measure: ParsableCommand {
   }
 
   func run() throws {
+    let signals = Interruption.handle()
+    defer { for source in signals { source.cancel() } }
     let workshop = try Workshop(mesh: mesh)
     defer { workshop.close() }
     var printer = FigurePrinter(json: json)

@@ -18,6 +18,7 @@ final class Program {
     process.standardOutput = output
     process.standardError = FileHandle(forWritingAtPath: errors)
     try process.run()
+    Interruption.note(process: process.processIdentifier)
   }
 
   func send(_ line: String) throws {
@@ -43,6 +44,7 @@ final class Program {
     var last = ""
     while let next = line() { last = next }
     process.waitUntilExit()
+    Interruption.forget(process: process.processIdentifier)
     return (last, process.terminationStatus)
   }
 
@@ -51,5 +53,6 @@ final class Program {
     guard process.isRunning else { return }
     process.terminate()
     process.waitUntilExit()
+    Interruption.forget(process: process.processIdentifier)
   }
 }

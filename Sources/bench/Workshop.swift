@@ -15,6 +15,7 @@ final class Workshop {
     directory = NSTemporaryDirectory() + "mesh-bench-\(UInt32.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(
       atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    Interruption.note(directory: directory)
   }
 
   func close() {

@@ -1,5 +1,5 @@
 #include <sqlite3.h>
-#include "vfs.h"
+#include "disk.h"
 #include "wal.h"
 #include "pause.h"
 #include "preupdate.h"

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import MeshTesting
 
 /// Replication under simulated faults. The same arguments print the same bytes; a violation ends with exit code 1.
@@ -6,46 +7,103 @@ import MeshTesting
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Runs nodes under simulated faults, in virtual time and from one seed.",
-    discussion: "The last line is “digest” and a hash over the whole trace. Exit code 1 where a rule was broken.")
+    discussion: """
+      The last line is “digest” and a hash over the whole trace. Exit code 1 where a rule was broken, 2 where the arguments \
+      or the plan cannot be used.
 
-  @Option(help: "What everything is drawn from.")
-  var seed: UInt64
+      A plan of faults is a JSON file: --keys lists what it may say, Sources/MeshTesting/MeshTesting.docc/FaultPlans.md \
+      explains it, Tests/SimulationTests/Plans has examples.
+      """)
 
-  @Option(help: "How many nodes, 1 to 32.")
-  var nodes = 3
+  @Option(help: "What everything is drawn from. (default: the plan's, or 1)")
+  var seed: UInt64?
 
-  @Option(help: "How many steps: writes and faults.")
-  var steps = 200
+  @Option(help: "How many nodes, 1 to \(Simulation.mostNodes). (default: the plan's, or 3)")
+  var nodes: Int?
 
-  @Option(help: "ordinary, crashing, partitioned, wrong-clocks or line.")
-  var profile = "ordinary"
+  @Option(help: "How many steps: writes and faults. (default: the plan's, or 200)")
+  var steps: Int?
 
-  @Option(help: "sqlite (the real store) or model (in memory, faster).")
-  var storage = "sqlite"
+  @Option(help: ArgumentHelp("A file with a plan of faults, in JSON.", valueName: "file"))
+  var faults: String?
 
-  @Flag(help: "Print the last lines only.")
+  @Option(help: "A plan by its name: \(FaultPlan.named.keys.sorted().joined(separator: ", ")).")
+  var profile: String?
+
+  @Option(help: "sqlite (the real store) or model (in memory, faster). (default: the plan's, or sqlite)")
+  var storage: String?
+
+  @Flag(help: "Print the last line only.")
   var quiet = false
 
-  func validate() throws {
-    guard Profile.named[profile] != nil else {
-      throw ValidationError("there is no profile “\(profile)”: \(Profile.named.keys.sorted().joined(separator: ", "))")
-    }
-    guard Simulation.Storage(rawValue: storage) != nil else {
-      throw ValidationError("there is no storage “\(storage)”: sqlite, model")
-    }
-    guard (1...32).contains(nodes), steps >= 0 else { throw ValidationError("1 to 32 nodes, 0 or more steps") }
-  }
+  @Flag(help: "List the keys of a plan, and end.")
+  var keys = false
+
+  @Flag(help: "Print the plan as a file has it, and end.")
+  var showPlan = false
 
   func run() throws {
-    let simulation = try Simulation(
-      seed: seed, nodes: nodes, steps: steps, profile: Profile.named[profile] ?? .ordinary,
-      storage: Simulation.Storage(rawValue: storage) ?? .sqlite)
+    if keys {
+      for key in FaultPlan.keys { print("\(key.path): \(key.summary); \(key.form)") }
+      return
+    }
+    let (run, simulation) = try prepared()
+    if showPlan { return print(run.json, terminator: "") }
     let isQuiet = quiet
     let outcome = try simulation.run { line in
       if !isQuiet || line.hasPrefix("digest") { print(line) }
     }
     guard let violation = outcome.violation else { return }
-    print("violation with --seed \(seed) --nodes \(nodes) --steps \(steps) --profile \(profile): \(violation)")
+    FileHandle.standardError.write(Data("violation with \(arguments(run)): \(violation)\n".utf8))
     throw ExitCode(1)
+  }
+
+  private func prepared() throws -> (PlannedRun, Simulation) {
+    do {
+      let run = try planned()
+      return (
+        run,
+        try Simulation(
+          seed: run.seed ?? 1, nodes: run.nodes ?? 3, steps: run.steps ?? 200, plan: run.plan,
+          storage: run.storage ?? .sqlite)
+      )
+    } catch {
+      FileHandle.standardError.write(Data("simulate: \(error)\n".utf8))
+      throw ExitCode(2)
+    }
+  }
+
+  /// The file's, and what the command line says instead.
+  private func planned() throws -> PlannedRun {
+    var run = PlannedRun(plan: .ordinary)
+    if let faults {
+      guard profile == nil else { throw SimulationError("--faults and --profile name two plans: leave one out") }
+      guard let bytes = FileManager.default.contents(atPath: faults) else {
+        throw SimulationError("\(faults) cannot be read: give the path of a plan in JSON")
+      }
+      run = try PlannedRun(json: Array(bytes))
+    } else if let profile {
+      guard let plan = FaultPlan.named[profile] else {
+        throw SimulationError(
+          "there is no plan “\(profile)”: use one of \(FaultPlan.named.keys.sorted().joined(separator: ", "))")
+      }
+      run.plan = plan
+    }
+    if let storage {
+      guard let known = Simulation.Storage(rawValue: storage) else {
+        throw SimulationError("there is no storage “\(storage)”: use sqlite or model")
+      }
+      run.storage = known
+    }
+    (run.seed, run.nodes, run.steps) = (seed ?? run.seed, nodes ?? run.nodes, steps ?? run.steps)
+    guard run.steps ?? 0 >= 0 else { throw SimulationError("--steps is below zero: give 0 or more") }
+    return run
+  }
+
+  private func arguments(_ run: PlannedRun) -> String {
+    let plan = faults.map { "--faults \($0)" } ?? "--profile \(profile ?? "ordinary")"
+    return
+      "\(plan) --seed \(run.seed ?? 1) --nodes \(run.nodes ?? 3) --steps \(run.steps ?? 200) "
+      + "--storage \((run.storage ?? .sqlite).rawValue)"
   }
 }

@@ -44,7 +44,14 @@ public final class Store: ReplicaStore {
     self.sql = Connection(handle)
     self.catalog = Catalog(sql)
     self.run = PendingRun(sql)
-    if try write({ session in try session.endSilence() }) { repairs.silences += 1 }
+    // A process that was killed inside a commit leaves it in the WAL, to be read, and perhaps never synced: what others are
+    // told from it must not be lost with the power. Any durable commit syncs all before it, and this one changes a page.
+    let wasSilent = try write { session in
+      let wasSilent = try session.endSilence()
+      try session.applying {}
+      return wasSilent
+    }
+    if wasSilent { repairs.silences += 1 }
   }
 
   /// A second call does nothing.

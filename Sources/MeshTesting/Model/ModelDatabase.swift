@@ -3,15 +3,47 @@ import MeshCore
 /// The model store as a node's database: no disk, no foreign keys, nothing held.
 final class ModelDatabase: SimulatedDatabase {
   private let store: ModelStore
+  private var isNew = true
+  /// The store's count of writes at the last look.
+  private var seen = 0
 
   init(_ cryptography: any Cryptography) { store = ModelStore(cryptography) }
 
-  func open() -> any ReplicaStore { store }
-  func contents() -> Contents { store.rows }
+  var disk: VirtualDisk? { nil }
+  var added: Set<String> { [] }
+
+  func open() -> any ReplicaStore {
+    isNew = true
+    return store
+  }
+
+  func hasChanged() -> Bool {
+    defer { (isNew, seen) = (false, store.writes) }
+    return isNew || seen != store.writes
+  }
+
+  func schemaChanged() -> Bool { false }
+  func contents(_ tables: [String]?) -> Contents {
+    tables.map { tables in store.rows.filter { tables.contains($0.key.table) } } ?? store.rows
+  }
   func held() -> [RecordName: String] { [:] }
+  func damage() -> String? { nil }
+  func groups() -> [Int: (rows: Int, values: [Value])] {
+    var groups: [Int: (rows: Int, values: [Value])] = [:]
+    for group in 0..<AppSchema.groups {
+      let rows = (0..<AppSchema.groupSize).compactMap { store.rows[Self.leg(group, $0)] }
+      if !rows.isEmpty { groups[group] = (rows.count, Set(rows.compactMap { $0["value"] }).sorted()) }
+    }
+    return groups
+  }
   /// What a call returned from is kept, as after a commit.
-  func crash() {}
+  func closeStore() {}
+  func crash(losesUnsynced: Bool) {}
   func close() {}
+
+  private static func leg(_ group: Int, _ row: Int) -> RecordName {
+    RecordName(table: AppSchema.leg.name, key: .text("g\(group)-\(row)"))
+  }
 
   func run(_ transaction: AppTransaction) throws -> Bool {
     let before = store.checkpoint
@@ -49,6 +81,16 @@ final class ModelDatabase: SimulatedDatabase {
     case .delete(let table, let key):
       guard let name = name(table, key) else { return false }
       store.delete(name)
+    case .group(let group, let value):
+      for row in 0..<AppSchema.groupSize { store.write(Self.leg(group, row), ["value": value]) }
+    case .bulk(let count, let amount?):
+      for row in 0..<count {
+        store.write(
+          RecordName(table: AppSchema.stock.name, key: .text("s\(row)")), ["amount": .integer(Int64(amount))])
+      }
+    case .bulk(_, nil):
+      for name in store.rows.keys.sorted() where name.table == AppSchema.stock.name { store.delete(name) }
+    case .alter: break
     case .rename(let table, let key, let to):
       guard let old = name(table, key), let new = name(table, to) else { return false }
       guard var row = store.rows[old] else { return true }
@@ -72,7 +114,7 @@ final class ModelDatabase: SimulatedDatabase {
   private func full(_ table: String, _ values: [String: Value]) -> [String: Value] {
     guard let form = AppSchema.table(table) else { return [:] }
     return Dictionary(
-      form.columns.map { ($0.name, values[$0.name] ?? $0.defaultValue) }, uniquingKeysWith: { first, _ in first })
+      form.firstColumns.map { ($0.name, values[$0.name] ?? $0.defaultValue) }, uniquingKeysWith: { first, _ in first })
   }
 
   private func without(_ table: String, _ values: [String: Value]) -> [String: Value] {

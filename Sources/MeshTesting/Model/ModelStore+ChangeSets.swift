@@ -98,19 +98,21 @@ extension ModelStore {
       throw Wait(reason: .unfinishedUnit)
     }
     var next = line
-    var tables: [TableChanges] = []
+    var values = UnitValues()
     for changeSet in line.stored[line.merged...end] {
       guard changeSet.header.time.milliseconds <= now + Choices.clockBound else { throw Wait(reason: .futureTime) }
       guard let key = reader.keys[changeSet.header.epoch] else { throw Wait(reason: .epochKey) }
       guard let bytes = changeSet.body(key: key, with: reader.cryptography),
         let body = try? ChangeSetBody(bytes, author: changeSet.header.author),
-        (try? next.context.advance(by: body.context)) != nil, case .changes(let changes) = body.content
+        (try? next.context.advance(by: body.context)) != nil
       else { throw Wait(reason: .malformed) }
       guard zone.isMerged(next.context) else { throw Wait(reason: .causalPast) }
-      tables += changes
+      guard Rules.broken(by: body, changeSet.header, next.context) == nil, values.add(body.content) else {
+        throw Wait(reason: .malformed)
+      }
     }
     next.merged = end + 1
-    return (next, tables)
+    return (next, values.tables)
   }
 
   private func show(_ names: Set<RecordName>, _ zone: ModelZone) {
@@ -136,15 +138,18 @@ extension ModelStore {
       zone.authors[author]?.merged = 0
       zone.authors[author]?.context = CausalContext()
     }
+    var values = UnitValues()
     for changeSet in log {
       guard let key = reader.keys[changeSet.header.epoch],
         let bytes = changeSet.body(key: key, with: reader.cryptography),
-        let body = try? ChangeSetBody(bytes, author: changeSet.header.author), case .changes(let tables) = body.content
+        let body = try? ChangeSetBody(bytes, author: changeSet.header.author), values.add(body.content)
       else { continue }
       try? zone.authors[changeSet.header.author]?.context.advance(by: body.context)
       zone.authors[changeSet.header.author]?.merged = Int(changeSet.header.number)
-      _ = zone.merge(tables)
       zone.log.append(changeSet)
+      guard changeSet.header.part.isFinal else { continue }
+      _ = zone.merge(values.tables)
+      values = UnitValues()
     }
     zoneData[id] = zone
     show(touched, zone)

@@ -8,6 +8,8 @@ public final class ModelStore: ReplicaStore {
   /// The rows as an app sees them, what is not flushed included.
   public internal(set) var rows: Contents = [:]
   var pending: [PendingChange] = []
+  /// Counts what the app wrote.
+  private(set) var writes = 0
   var zoneOrder: [ZoneID] = []
   var zoneData: [ZoneID: ModelZone] = [:]
   let cryptography: any Cryptography
@@ -34,12 +36,14 @@ public final class ModelStore: ReplicaStore {
     let row = rows[name]
     let changed = values.filter { row?[$0.key] != $0.value }
     guard row == nil || !changed.isEmpty else { return }
+    writes += 1
     rows[name, default: [:]].merge(values) { $1 }
     pending.append(PendingChange(name: name, columns: Set((row == nil ? values : changed).keys)))
   }
 
   public func delete(_ name: RecordName) {
     guard rows.removeValue(forKey: name) != nil else { return }
+    writes += 1
     pending.append(PendingChange(name: name, columns: nil))
   }
 
@@ -82,10 +86,7 @@ public final class ModelStore: ReplicaStore {
       low &+= hash.0
       high &+= hash.1
     }
-    var writer = ByteWriter()
-    writer.uint64(low)
-    writer.uint64(high)
-    return ZoneDigest(records: count, hash: writer.bytes)
+    return ZoneDigest(records: count, low: low, high: high)
   }
 
   /// The merged state of one record.
@@ -111,16 +112,26 @@ public final class ModelStore: ReplicaStore {
 }
 
 extension RecordState where Column == String {
-  /// One encoding per state, without the life stamp, which a delete and a birth of the same generation share.
-  fileprivate func canonicalBytes(_ name: RecordName) -> [UInt8] {
+  /// One encoding per state, the same as every store's (see MeshStore's Tables): a stamp stands only where it is not that of
+  /// the column before.
+  func canonicalBytes(_ name: RecordName) -> [UInt8] {
     var writer = ByteWriter()
-    writer.text(name.table)
+    writer.text(name.table.asciiLowercased)
     name.key.write(to: &writer)
     writer.varint(generation)
-    for (column, cell) in cells.sorted(by: { $0.key < $1.key }) {
-      writer.text(column)
-      writer.uint64(cell.stamp.time.value)
-      cell.stamp.author.write(to: &writer)
+    var before: Stamp?
+    for (column, cell) in cells.map({ (Array($0.key.asciiLowercased.utf8), $0.value) })
+      .sorted(by: { $0.0.lexicographicallyPrecedes($1.0) })
+    {
+      writer.sized(column)
+      if cell.stamp == before {
+        writer.byte(0)
+      } else {
+        writer.byte(1)
+        writer.uint64(cell.stamp.time.value)
+        cell.stamp.author.write(to: &writer)
+        before = cell.stamp
+      }
       cell.value.write(to: &writer)
     }
     return writer.bytes

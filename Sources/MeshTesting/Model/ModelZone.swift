@@ -63,7 +63,7 @@ struct ModelZone {
 }
 
 extension RowChange {
-  /// The change as a lattice value. Long values, which travel in pieces, are left out.
+  /// The change as a lattice value. Long values are in place already, see `UnitValues`.
   func state(columns: [String]) -> RecordState<String> {
     var cells: [String: RecordState<String>.Cell] = [:]
     for field in fields {

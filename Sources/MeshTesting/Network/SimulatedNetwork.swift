@@ -13,12 +13,16 @@ struct SimulatedNetwork {
   }
 
   private(set) var wires: [Int: Wire] = [:]
+  /// The connections of each node.
+  private var byNode: [Int: Set<Int>] = [:]
   var routes: [Route]
-  /// The side of the partition that each node is on.
+  /// The side of the partition that each node is on, and whether only what side 1 sends is kept back.
   private(set) var sides: [Int]
+  private(set) var isOneWay = false
+  private var healsAt: Int64 = 0
   private var generator: SplitMix64
   private var made = 0
-  private let profile: Profile
+  private let plan: FaultPlan
 
   /// Bytes that one direction of a connection may ever hold: the credit window, one batch beyond it, and control messages.
   static let queueBound = (8 << 20) + (2 << 20)
@@ -26,12 +30,14 @@ struct SimulatedNetwork {
   private static let firstRetry: Int64 = 100
   private static let retryBound: Int64 = 5_000
 
-  init(nodes: Int, profile: Profile, generator: SplitMix64) {
-    self.profile = profile
+  /// - Parameter liars: The last nodes, through whom nobody else depends on anything: each knows two others.
+  init(nodes: Int, liars: Int, plan: FaultPlan, generator: SplitMix64) {
+    self.plan = plan
     self.generator = generator
     sides = [Int](repeating: 0, count: nodes)
     routes = []
-    for (a, b) in pairs(nodes) {
+    let honest = nodes - liars
+    for (a, b) in pairs(honest) + (honest..<nodes).flatMap({ liar in acquaintances(of: liar, among: honest) }) {
       let forward = self.generator.once(in: 2)
       routes.append(Route(from: forward ? a : b, to: forward ? b : a))
       // Both know each other's address: both dial, and one of the sessions must give way.
@@ -39,21 +45,39 @@ struct SimulatedNetwork {
     }
   }
 
+  private mutating func acquaintances(of liar: Int, among honest: Int) -> [(Int, Int)] {
+    let first = Int.random(in: 0..<honest, using: &generator)
+    let second = Int.random(in: 0..<honest, using: &generator)
+    return first == second ? [(first, liar)] : [(first, liar), (second, liar)]
+  }
+
   private mutating func pairs(_ nodes: Int) -> [(Int, Int)] {
     guard nodes > 1 else { return [] }
     var pairs = (1..<nodes).map { node in
-      (profile.topology == .line ? node - 1 : Int.random(in: 0..<node, using: &generator), node)
+      (plan.topology == .random ? Int.random(in: 0..<node, using: &generator) : node - 1, node)
     }
-    if profile.topology == .random {
-      for _ in 0..<(nodes / 2) {
-        let a = Int.random(in: 0..<nodes, using: &generator)
-        let b = Int.random(in: 0..<nodes, using: &generator)
-        if a != b, !pairs.contains(where: { ($0, $1) == (min(a, b), max(a, b)) }) {
-          pairs.append((min(a, b), max(a, b)))
-        }
-      }
+    var more = 0
+    switch plan.topology {
+    case .line: break
+    case .random: more = nodes / 2
+    case .regular:
+      if nodes > 2 { pairs.append((0, nodes - 1)) }
+      more = max(0, nodes * (plan.degree - 2) / 2)
+    }
+    for _ in 0..<more {
+      let a = Int.random(in: 0..<nodes, using: &generator)
+      let b = Int.random(in: 0..<nodes, using: &generator)
+      if a != b, !pairs.contains(where: { ($0, $1) == (min(a, b), max(a, b)) }) { pairs.append((min(a, b), max(a, b))) }
     }
     return pairs
+  }
+
+  /// The neighbours of a node that is no longer of the mesh know another one instead. Returns the new routes.
+  mutating func replace(_ gone: Int, by other: Int) -> [Int] {
+    let neighbours = Set(routes.flatMap { $0.from == gone ? [$0.to] : $0.to == gone ? [$0.from] : [] })
+    let first = routes.count
+    for neighbour in neighbours.sorted() where neighbour != other { routes.append(Route(from: neighbour, to: other)) }
+    return Array(first..<routes.count)
   }
 
   // MARK: Connections
@@ -61,23 +85,32 @@ struct SimulatedNetwork {
   /// Opens a connection; its handshake is over after one and a half round trips.
   mutating func connect(_ from: (node: Int, life: Int), _ to: (node: Int, life: Int)) -> (wire: Int, delay: Int64) {
     made += 1
-    let latency = Int64.random(in: profile.latency, using: &generator)
-    let isSlow = generator.once(in: profile.slowLinks)
-    let rate = isSlow ? Int.random(in: profile.slowRate, using: &generator) : 100_000
+    let latency = Int64(Int.random(in: plan.latency, using: &generator))
+    let isSlow = generator.once(in: plan.slowLinks)
+    let rate = isSlow ? Int.random(in: plan.slowRate, using: &generator) : Wire.fullRate
     wires[made] = Wire(
       ends: [
         Wire.End(node: from.node, life: from.life, link: LinkID(UInt64(made) * 2)),
         Wire.End(node: to.node, life: to.life, link: LinkID(UInt64(made) * 2 + 1)),
       ], latency: latency, rate: rate)
+    for node in [from.node, to.node] { byNode[node, default: []].insert(made) }
     return (made, latency * 3)
   }
 
   func canReach(_ a: Int, _ b: Int) -> Bool { sides[a] == sides[b] }
 
+  /// The handshake is over.
+  mutating func establish(_ wire: Int) { wires[wire]?.isEstablished = true }
+
+  func route(of wire: Int) -> Int? { routes.firstIndex { $0.wire == wire } }
+
   /// When a message arrives, or nil where it never does.
   mutating func send(_ wire: Int, from end: Int, bytes: Int, now: Int64) -> Int64? {
     guard wires[wire]?.state == .whole else { return nil }
-    let jitter = Int64.random(in: 0...profile.jitter, using: &generator)
+    let jitter = Int64(Int.random(in: 0...plan.jitter, using: &generator))
+    if isOneWay, let ends = wires[wire]?.ends, sides[ends[end].node] == 1, sides[ends[1 - end].node] == 0 {
+      wires[wire]?.stall(until: healsAt)
+    }
     return wires[wire]?.send(from: end, bytes: bytes, jitter: jitter, now: now)
   }
 
@@ -93,8 +126,12 @@ struct SimulatedNetwork {
 
   mutating func cut(_ wire: Int) { wires[wire]?.state = .cut }
 
+  mutating func stall(_ wire: Int, until time: Int64) { wires[wire]?.stall(until: time) }
+
   private mutating func forgetIfOver(_ wire: Int) {
-    if wires[wire]?.ends.contains(where: \.isOpen) == false { wires[wire] = nil }
+    guard let known = wires[wire], !known.ends.contains(where: \.isOpen) else { return }
+    for end in known.ends { byNode[end.node]?.remove(wire) }
+    wires[wire] = nil
   }
 
   func wire(_ node: Int, _ link: LinkID) -> (wire: Int, end: Int)? {
@@ -104,18 +141,23 @@ struct SimulatedNetwork {
   }
 
   func wires(of node: Int) -> [Int] {
-    wires.filter { $0.value.ends.contains { $0.node == node && $0.isOpen } }.keys.sorted()
+    (byNode[node] ?? []).filter { wires[$0]?.ends.contains { $0.node == node && $0.isOpen } == true }.sorted()
   }
 
   // MARK: Partitions
 
-  /// Draws two sides; returns the connections that cross.
-  mutating func partition() -> [Int] {
+  /// Draws two sides; returns the connections that cross. One way, they stay, and carry nothing from side 1 to side 0.
+  mutating func partition(isOneWay: Bool, until time: Int64) -> [Int] {
     for node in sides.indices { sides[node] = Int.random(in: 0...1, using: &generator) }
+    self.isOneWay = isOneWay
+    healsAt = time
     return wires.filter { !canReach($0.value.ends[0].node, $0.value.ends[1].node) }.keys.sorted()
   }
 
-  mutating func heal() { sides = [Int](repeating: 0, count: sides.count) }
+  mutating func heal() {
+    sides = [Int](repeating: 0, count: sides.count)
+    isOneWay = false
+  }
 
   var isPartitioned: Bool { Set(sides).count > 1 }
 

@@ -25,15 +25,31 @@ struct Wire {
 
   var ends: [End]
   var state = State.whole
+  /// Its handshake is over.
+  var isEstablished = false
+  /// Nothing arrives before.
+  private var stalledUntil: Int64 = 0
   let latency: Int64
   /// Bytes in a millisecond.
   let rate: Int
+
+  /// Of a connection that is not slow.
+  static let fullRate = 100_000
+  var isSlow: Bool { rate < Self.fullRate }
+
+  init(ends: [End], latency: Int64, rate: Int) {
+    self.ends = ends
+    self.latency = latency
+    self.rate = rate
+  }
+
+  mutating func stall(until time: Int64) { stalledUntil = max(stalledUntil, time) }
 
   /// When a message written now arrives: after what was written before, whatever its jitter.
   mutating func send(from end: Int, bytes: Int, jitter: Int64, now: Int64) -> Int64 {
     let leaves = max(now, ends[end].busyUntil) + Int64(bytes / rate)
     ends[end].busyUntil = leaves
-    ends[end].lastArrival = max(ends[end].lastArrival, leaves + latency + jitter)
+    ends[end].lastArrival = max(ends[end].lastArrival, stalledUntil, leaves + latency + jitter)
     ends[end].inFlight += bytes
     return ends[end].lastArrival
   }

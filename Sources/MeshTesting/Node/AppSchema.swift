@@ -15,6 +15,8 @@ enum AppSchema {
     let name: String
     var defaultValue = Value.null
     var reference: Reference?
+    /// Not there at first: added at each node at another time.
+    var isAdded = false
   }
 
   struct Reference {
@@ -23,12 +25,19 @@ enum AppSchema {
     let cascades: Bool
   }
 
-  static let tables = [list, item, folder, tag]
+  static let tables = mixed + [leg, stock]
+
+  /// What random statements are about.
+  static let mixed = [list, item, folder, tag]
 
   static func table(_ name: String) -> Table? { tables.first { $0.name == name } }
 
   private static let list = Table(
-    name: "list", key: "id", columns: [Column(name: "title", defaultValue: .text("")), Column(name: "rank")],
+    name: "list", key: "id",
+    columns: [
+      Column(name: "title", defaultValue: .text("")), Column(name: "rank"),
+      Column(name: "mood", defaultValue: .text("calm"), isAdded: true),
+    ],
     keyCollation: .binary,
     sql: """
       CREATE TABLE list (id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL DEFAULT '', rank REAL)
@@ -57,11 +66,36 @@ enum AppSchema {
       """)
 
   private static let tag = Table(
-    name: "tag", key: "name", columns: [Column(name: "name"), Column(name: "color"), Column(name: "note")],
+    name: "tag", key: "name",
+    columns: [
+      Column(name: "name"), Column(name: "color"), Column(name: "note"), Column(name: "size", isAdded: true),
+    ],
     keyCollation: .nocase,
     sql: """
       CREATE TABLE tag (name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, color INTEGER, note TEXT) WITHOUT ROWID
       """)
+
+  /// Rows of which a transaction writes a whole group, with one value: who sees two values in a group sees half of a unit.
+  static let leg = Table(
+    name: "leg", key: "id", columns: [Column(name: "value")], keyCollation: .binary,
+    sql: "CREATE TABLE leg (id TEXT PRIMARY KEY NOT NULL, value TEXT)")
+
+  static let groups = 4
+  static let groupSize = 5
+
+  /// Where programs write by the thousand.
+  static let stock = Table(
+    name: "stock", key: "id", columns: [Column(name: "amount")], keyCollation: .binary,
+    sql: "CREATE TABLE stock (id TEXT PRIMARY KEY NOT NULL, amount INTEGER)")
+
+  /// The tables that a write to one of them can change.
+  static func affected(by table: String) -> [String] { ["list", "item"].contains(table) ? ["list", "item"] : [table] }
+
+  /// The statement that adds a column.
+  static func addition(_ table: Table, _ column: Column) -> String {
+    let clause = column.defaultValue == .null ? "" : " DEFAULT '\(column.defaultValue.shown)'"
+    return "ALTER TABLE \(table.name) ADD COLUMN \(column.name) TEXT\(clause)"
+  }
 }
 
 extension AppSchema.Column {
@@ -78,8 +112,8 @@ extension AppSchema.Table {
     return .text(bytes.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 })
   }
 
-  /// The columns that a statement names: the key first.
-  var allColumns: [String] { [key] + columns.map(\.name).filter { $0 != key } }
+  /// The columns that are there from the beginning.
+  var firstColumns: [AppSchema.Column] { columns.filter { !$0.isAdded } }
 }
 
 /// A record as the harness names it.

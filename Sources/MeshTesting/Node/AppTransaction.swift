@@ -11,6 +11,11 @@ struct AppTransaction: Sendable {
     case updateAll(table: String, column: String, value: Value)
     case delete(table: String, key: Value)
     case rename(table: String, key: Value, to: Value)
+    /// One value in each row of a group, see `AppSchema.leg`.
+    case group(Int, value: Value)
+    /// As many rows of `AppSchema.stock`, made or overwritten, or all deleted where the amount is nil.
+    case bulk(count: Int, amount: Int?)
+    case alter(table: String, sql: [String])
   }
 
   enum Ending: Sendable { case commit, rollback }
@@ -19,6 +24,24 @@ struct AppTransaction: Sendable {
   var ending: Ending
   /// Statements from here on run in a savepoint that is rolled back.
   var savepoint: Int?
+
+  /// All that it can change.
+  var tables: [String] {
+    let affected = Set(statements.flatMap { AppSchema.affected(by: $0.table) })
+    return AppSchema.tables.map(\.name).filter(affected.contains)
+  }
+}
+
+extension AppTransaction.Statement {
+  var table: String {
+    switch self {
+    case .insert(let table, _), .upsert(let table, _), .replace(let table, _), .update(let table, _, _),
+      .updateAll(let table, _, _), .delete(let table, _), .rename(let table, _, _), .alter(let table, _):
+      table
+    case .group: AppSchema.leg.name
+    case .bulk: AppSchema.stock.name
+    }
+  }
 }
 
 extension AppTransaction.Statement: CustomStringConvertible {
@@ -34,104 +57,10 @@ extension AppTransaction.Statement: CustomStringConvertible {
     case .updateAll(let table, let column, let value): "update \(table) all \(column)=\(value.shown)"
     case .delete(let table, let key): "delete \(table)/\(key.shown)"
     case .rename(let table, let key, let to): "rename \(table)/\(key.shown) to \(to.shown)"
-    }
-  }
-}
-
-/// Makes random transactions. Keys come from a small pool, so that nodes meet; values are almost all new, so that each can be
-/// followed.
-struct AppWriter: Sendable {
-  private var generator: SplitMix64
-  private var written = 0
-  private let node: Int
-  /// Keys per table.
-  private static let pool = 10
-
-  init(node: Int, generator: SplitMix64) {
-    self.node = node
-    self.generator = generator
-  }
-
-  mutating func next() -> AppTransaction {
-    let count = generator.once(in: 3) ? Int.random(in: 2...5, using: &generator) : 1
-    let statements = (0..<count).map { _ in statement() }
-    return AppTransaction(
-      statements: statements, ending: generator.once(in: 12) ? .rollback : .commit,
-      savepoint: count > 2 && generator.once(in: 4) ? Int.random(in: 1..<count, using: &generator) : nil)
-  }
-
-  private mutating func statement() -> AppTransaction.Statement {
-    let table = AppSchema.tables[Int.random(in: 0..<AppSchema.tables.count, using: &generator)]
-    let key = key(table)
-    switch Int.random(in: 0..<20, using: &generator) {
-    case 0..<6: return .insert(table: table.name, values: row(table, key))
-    case 6..<8: return .upsert(table: table.name, values: row(table, key))
-    case 8: return .replace(table: table.name, values: row(table, key))
-    case 9..<16: return .update(table: table.name, key: key, values: edit(table))
-    case 16:
-      let column = plain(table)
-      return .updateAll(table: table.name, column: column.name, value: value(table, column))
-    case 17: return .rename(table: table.name, key: key, to: self.key(table))
-    default: return .delete(table: table.name, key: key)
-    }
-  }
-
-  private mutating func key(_ table: AppSchema.Table) -> Value {
-    let name = "\(table.name)\(Int.random(in: 0..<Self.pool, using: &generator))"
-    return .text(table.keyCollation == .nocase && generator.once(in: 2) ? name.uppercased() : name)
-  }
-
-  private mutating func row(_ table: AppSchema.Table, _ key: Value) -> [String: Value] {
-    var values: [String: Value] = [:]
-    for column in table.columns where column.name != table.key {
-      if column.reference == nil, generator.once(in: 5) { continue }
-      values[column.name] = value(table, column)
-    }
-    values[table.key] = key
-    return values
-  }
-
-  private mutating func edit(_ table: AppSchema.Table) -> [String: Value] {
-    var values: [String: Value] = [:]
-    for _ in 0..<Int.random(in: 1...2, using: &generator) {
-      let column = table.columns[Int.random(in: 0..<table.columns.count, using: &generator)]
-      if column.name == table.key { continue }
-      values[column.name] = value(table, column)
-    }
-    if values.isEmpty {
-      let column = plain(table)
-      values[column.name] = value(table, column)
-    }
-    return values
-  }
-
-  /// A column that is neither key nor reference.
-  private mutating func plain(_ table: AppSchema.Table) -> AppSchema.Column {
-    let columns = table.columns.filter { $0.name != table.key && $0.reference == nil }
-    return columns[Int.random(in: 0..<columns.count, using: &generator)]
-  }
-
-  private mutating func value(_ table: AppSchema.Table, _ column: AppSchema.Column) -> Value {
-    if let reference = column.reference, let parent = AppSchema.table(reference.parent) {
-      return !reference.cascades && generator.once(in: 3) ? .null : key(parent)
-    }
-    written += 1
-    switch (table.name, column.name) {
-    case (_, "rank"): return generator.once(in: 6) ? .null : .real(Double(written) / 4)
-    case (_, "done"), (_, "color"): return .integer(Int64(node * 100_000 + written))
-    case (_, "photo"): return .blob(generator.bytes(generator.once(in: 8) ? 3_000 : written % 40))
-    case ("list", "title"): return text()
-    default: return generator.once(in: 10) ? .null : text()
-    }
-  }
-
-  private mutating func text() -> Value {
-    // Now and then a text that differs from another only in case, or is long.
-    switch Int.random(in: 0..<12, using: &generator) {
-    case 0: .text("Milk")
-    case 1: .text("milk")
-    case 2: .text(String(repeating: "long n\(node)-\(written) ", count: 200))
-    default: .text("n\(node)-\(written)")
+    case .group(let group, let value): "write group \(group) value=\(value.shown)"
+    case .bulk(let count, let amount?): "write \(count) of stock amount=\(amount)"
+    case .bulk(_, nil): "delete all stock"
+    case .alter(_, let sql): sql.joined(separator: "; ")
     }
   }
 }

@@ -3,72 +3,108 @@ import GRDB
 import MeshCore
 import MeshStore
 
-/// The real store on a SQLite file, and a simulated app with a connection of its own, both on the node's virtual VFS.
-///
-/// Torn and failing writes have their place here: in what `crash` leaves of the files, and in the VFS.
+/// The real store on a SQLite file, and a simulated app with a connection of its own, both on the node's virtual disk.
 final class SQLiteDatabase: SimulatedDatabase {
-  private let directory: URL
+  let disk: VirtualDisk?
+  private(set) var added: Set<String> = []
+  private let vfs: String
   private let cryptography: any Cryptography
   private let clock: VirtualClock
-  private let vfs: VirtualFileSystem
   private let foreignKeys: Bool
+  /// The app has a trigger that writes without asking who is writing.
+  private let hasBadTrigger: Bool
   private var store: Store?
   private var app: DatabaseQueue?
-  /// A new directory for each life.
-  private var life = 0
+  private var dataVersion: Int?
+
+  static let path = "/app.sqlite"
+  static let wal = path + "-wal"
 
   init(
-    directory: URL, clock: VirtualClock, cryptography: any Cryptography, randomness: SeededRandomness, foreignKeys: Bool
-  ) throws {
-    self.directory = directory
+    disk: VirtualDisk, clock: VirtualClock, cryptography: any Cryptography, foreignKeys: Bool, hasBadTrigger: Bool
+  ) {
+    self.disk = disk
+    vfs = disk.name
     self.clock = clock
     self.cryptography = cryptography
     self.foreignKeys = foreignKeys
-    vfs = try VirtualFileSystem(clock: clock, randomness: randomness)
-    try FileManager.default.createDirectory(at: place(0), withIntermediateDirectories: true)
+    self.hasBadTrigger = hasBadTrigger
   }
 
-  private func place(_ life: Int) -> URL { directory.appendingPathComponent("\(life)") }
-  private func file(_ life: Int) -> URL { place(life).appendingPathComponent("app.sqlite") }
-
   func open() throws -> any ReplicaStore {
-    let path = file(life).path
-    var configuration = Configuration()
-    configuration.foreignKeysEnabled = foreignKeys
-    let app = try DatabaseQueue(path: "file:\(path)?vfs=\(vfs.name)", configuration: configuration)
-    let isNew = try app.read { try !$0.tableExists(AppSchema.tables[0].name) }
-    if isNew { try app.write { db in for table in AppSchema.tables { try db.execute(sql: table.sql) } } }
-    let store = try Store(path: path, cryptography: cryptography, vfs: vfs.name)
-    if isNew { try store.track(tables: AppSchema.tables.map(\.name), now: clock.milliseconds()) }
-    self.app = app
+    _ = try connection()
+    let store = try Store(path: Self.path, cryptography: cryptography, vfs: vfs)
     self.store = store
+    let missing = try AppSchema.tables.map(\.name).filter { try !store.isTracked($0) }
+    if missing.isEmpty {
+      try store.takeIn(now: clock.milliseconds())
+    } else {
+      try store.track(tables: missing, now: clock.milliseconds())
+    }
+    dataVersion = nil
     return store
   }
 
-  /// What a killed process leaves: the files as they are, the WAL not copied back. They are copied, because closing the
-  /// connections would tidy up.
-  func crash() throws {
-    let (old, new) = (file(life).path, file(life + 1).path)
-    try FileManager.default.createDirectory(at: place(life + 1), withIntermediateDirectories: true)
-    for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: old + suffix) {
-      try FileManager.default.copyItem(atPath: old + suffix, toPath: new + suffix)
-    }
-    try close()
-    try FileManager.default.removeItem(at: place(life))
-    life += 1
+  func hasChanged() throws -> Bool {
+    guard let store else { return false }
+    let version = try store.dataVersion()
+    defer { dataVersion = version }
+    return version != dataVersion
+  }
+
+  func schemaChanged() throws -> Bool { try store?.schemaChanged(now: clock.milliseconds()) ?? false }
+
+  func closeStore() throws {
+    defer { store = nil }
+    try store?.close()
+  }
+
+  func crash(losesUnsynced: Bool) throws {
+    // First, so that nothing is tidied up when the connections close.
+    disk?.crash(losesUnsynced: losesUnsynced)
+    try? close()
   }
 
   func close() throws {
+    defer { (app, store) = (nil, nil) }
     try app?.close()
     try store?.close()
-    (app, store) = (nil, nil)
   }
 
   // MARK: The app
 
   private func connection() throws -> DatabaseQueue {
-    guard let app else { throw SimulationError("the app of a node that is down has no database") }
-    return app
+    if let app { return app }
+    var configuration = Configuration()
+    configuration.foreignKeysEnabled = foreignKeys
+    let opened = try DatabaseQueue(path: "file:\(Self.path)?vfs=\(vfs)", configuration: configuration)
+    app = opened
+    // After an unclean end of its making some tables may be there.
+    try opened.write { db in
+      for table in AppSchema.tables where try !db.tableExists(table.name) { try db.execute(sql: table.sql) }
+      if hasBadTrigger { try db.execute(sql: Self.badTrigger) }
+    }
+    try lookAtColumns()
+    return opened
+  }
+
+  private static let badTrigger = """
+    CREATE TRIGGER IF NOT EXISTS app_rank AFTER UPDATE OF title ON list
+    BEGIN UPDATE list SET rank = coalesce(rank, 0) + 1 WHERE id = NEW.id; END
+    """
+
+  private func lookAtColumns() throws {
+    added =
+      try app?.read { db in
+        var added: Set<String> = []
+        for table in AppSchema.tables {
+          let columns = try db.columns(in: table.name).map(\.name)
+          for column in table.columns where column.isAdded && columns.contains(column.name) {
+            added.insert("\(table.name).\(column.name)")
+          }
+        }
+        return added
+      } ?? []
   }
 
   func run(_ transaction: AppTransaction) throws -> Bool {
@@ -77,13 +113,16 @@ final class SQLiteDatabase: SimulatedDatabase {
         try db.inTransaction(.immediate) {
           let split = transaction.savepoint ?? transaction.statements.count
           for statement in transaction.statements[..<split] { try run(statement, db) }
-          try db.inSavepoint {
-            for statement in transaction.statements[split...] { try run(statement, db) }
-            return .rollback
+          if split < transaction.statements.count {
+            try db.inSavepoint {
+              for statement in transaction.statements[split...] { try run(statement, db) }
+              return .rollback
+            }
           }
           return transaction.ending == .commit ? .commit : .rollback
         }
       }
+      if transaction.statements.contains(where: \.alters) { try lookAtColumns() }
       return transaction.ending == .commit
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
       return false
@@ -91,12 +130,39 @@ final class SQLiteDatabase: SimulatedDatabase {
   }
 
   private func run(_ statement: AppTransaction.Statement, _ db: Database) throws {
-    let (sql, arguments) = Self.sql(statement)
-    try db.execute(sql: sql, arguments: StatementArguments(arguments.map(\.databaseValue)))
+    for (sql, arguments) in Self.sql(statement) {
+      try db.execute(sql: sql, arguments: StatementArguments(arguments.map(\.databaseValue)))
+    }
   }
 
-  private static func sql(_ statement: AppTransaction.Statement) -> (String, [Value]) {
+  private static func sql(_ statement: AppTransaction.Statement) -> [(String, [Value])] {
     switch statement {
+    case .alter(_, let sql): sql.map { ($0, []) }
+    case .group(let group, let value):
+      (0..<AppSchema.groupSize).map { row in
+        (
+          "INSERT INTO leg (id, value) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET value = excluded.value",
+          [.text("g\(group)-\(row)"), value]
+        )
+      }
+    case .bulk(let count, let amount?):
+      [
+        (
+          """
+          WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)
+          INSERT INTO stock (id, amount) SELECT 's' || i, ? FROM n WHERE true
+          ON CONFLICT (id) DO UPDATE SET amount = excluded.amount
+          """, [.integer(Int64(count)), .integer(Int64(amount))]
+        )
+      ]
+    case .bulk(_, nil): [("DELETE FROM stock", [])]
+    default: [single(statement)]
+    }
+  }
+
+  private static func single(_ statement: AppTransaction.Statement) -> (String, [Value]) {
+    switch statement {
+    case .alter, .group, .bulk: return ("", [])
     case .insert(let table, let values): return insert("INSERT", table, values)
     case .replace(let table, let values): return insert("REPLACE", table, values)
     case .upsert(let table, let values):
@@ -128,19 +194,40 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   // MARK: What is there
 
-  func contents() throws -> Contents {
+  func contents(_ tables: [String]?) throws -> Contents {
     try connection().read { db in
       var contents: Contents = [:]
-      for table in AppSchema.tables {
+      for table in AppSchema.tables where tables?.contains(table.name) ?? true {
         for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table.name)") {
           let key = table.canonical(Value(row[table.key] as DatabaseValue))
-          contents[RecordName(table: table.name, key: key)] = Dictionary(
-            table.columns.map { ($0.name, Value(row[$0.name] as DatabaseValue)) },
-            uniquingKeysWith: { first, _ in first })
+          var values: [String: Value] = [:]
+          for column in table.columns where row.hasColumn(column.name) {
+            values[column.name] = Value(row[column.name] as DatabaseValue)
+          }
+          contents[RecordName(table: table.name, key: key)] = values
         }
       }
       return contents
     }
+  }
+
+  func groups() throws -> [Int: (rows: Int, values: [Value])] {
+    try connection().read { db in
+      var groups: [Int: (rows: Int, values: [Value])] = [:]
+      for row in try Row.fetchAll(
+        db, sql: "SELECT substr(id, 2, 1), count(*), value FROM leg GROUP BY 1, 3 ORDER BY 1, 3")
+      {
+        let (group, rows, value) = (Int(row[0] as String) ?? 0, row[1] as Int, Value(row[2] as DatabaseValue))
+        groups[group, default: (0, [])].rows += rows
+        groups[group]?.values.append(value)
+      }
+      return groups
+    }
+  }
+
+  func damage() throws -> String? {
+    let finding = try connection().read { try String.fetchOne($0, sql: "PRAGMA integrity_check(1)") }
+    return finding == "ok" ? nil : finding ?? "nothing was said"
   }
 
   func held() throws -> [RecordName: String] {
@@ -158,6 +245,10 @@ final class SQLiteDatabase: SimulatedDatabase {
         }, uniquingKeysWith: { first, _ in first })
     }
   }
+}
+
+extension AppTransaction.Statement {
+  fileprivate var alters: Bool { if case .alter = self { true } else { false } }
 }
 
 extension Value {

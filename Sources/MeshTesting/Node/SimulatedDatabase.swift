@@ -2,16 +2,35 @@ import MeshCore
 
 /// A node's database: what replication uses, what the app writes, and how it dies. Made once per node; it outlives crashes.
 protocol SimulatedDatabase: AnyObject {
-  /// Opens it, at the first start and after each crash.
+  /// Where it lies; nil where that is no matter.
+  var disk: VirtualDisk? { get }
+  /// Columns beyond the first ones that its tables have, as `table.column`.
+  var added: Set<String> { get }
+
+  /// Opens it for a node, at the first start and after each crash.
   func open() throws -> any ReplicaStore
-  /// Runs a transaction of the app. False where it was rolled back or a constraint refused it.
+  /// Whether somebody has committed since the last look, or there was none.
+  func hasChanged() throws -> Bool
+  /// Tells the store of new tables and columns. True where there were some.
+  func schemaChanged() throws -> Bool
+  /// Runs a transaction of the app, which opens the database where the node does not run. False where it was rolled back or a
+  /// constraint refused it.
   func run(_ transaction: AppTransaction) throws -> Bool
-  /// The app's tables.
-  func contents() throws -> Contents
+  /// The app's tables, or some of them.
+  func contents(_ tables: [String]?) throws -> Contents
   /// Records that live but are not shown, and why.
   func held() throws -> [RecordName: String]
-  /// Ends as a killed process does: nothing is closed, and what was committed is on the disk.
-  func crash() throws
-  /// The end of the simulation.
+  /// What SQLite finds wrong with the file; nil where all is well.
+  func damage() throws -> String?
+  /// How many different values a group has, see `AppSchema.leg`; and of how many rows.
+  func groups() throws -> [Int: (rows: Int, values: [Value])]
+  /// The node's process ends, in good order or not, and the app goes on.
+  func closeStore() throws
+  /// All programs end as killed ones do, or the machine's power goes.
+  func crash(losesUnsynced: Bool) throws
   func close() throws
+}
+
+extension SimulatedDatabase {
+  func contents() throws -> Contents { try contents(nil) }
 }

@@ -8,8 +8,9 @@ final class SimulatedNode {
   let clock: VirtualClock
   let vault = MemoryVault()
   let database: any SimulatedDatabase
-  let device: DeviceID
-  private let keys: DeviceKeys
+  /// Another machine's, once this one runs a copy of its home.
+  private(set) var device: DeviceID
+  private(set) var keys: DeviceKeys
   private let account: AccountState
   private let accountKey: AccountKey?
   private let cryptography: any Cryptography
@@ -21,12 +22,26 @@ final class SimulatedNode {
   /// Counts its starts.
   private(set) var life = 0
   var writer: AppWriter
-  var ledger: Ledger
+  var ledger = Ledger()
+  var liar: Liar?
+  var isRevoked = false
   var isWorkQueued = false
   /// It dies at its next input, after the replica has dealt with it and before anything is sent.
   var isDoomed = false
+  /// The process does nothing until then.
+  var pausedUntil: Int64 = 0
+  /// Failures of the disk at the last success: what fails with more may be the disk's fault.
+  var failuresSeen = 0
   /// As of the last look, to see that it never goes back.
   var merged = VersionVector()
+  /// Copies of the machine's state that somebody made.
+  var copies: [Copy] = []
+
+  struct Copy {
+    let files: [String: [UInt8]]
+    let home: MemoryVault.Contents
+    let ledger: Ledger
+  }
 
   init(
     index: Int, clock: VirtualClock, account: TestAccount, known: AccountState, database: any SimulatedDatabase,
@@ -42,39 +57,78 @@ final class SimulatedNode {
     keys = account.devices[index]
     device = try account.device(index)
     accountKey = index == 0 ? account.key : nil
-    ledger = Ledger()
+    if let disk = database.disk { vault.step = { try disk.step() } }
   }
 
   /// The key that its sessions prove.
   var sessionKey: [UInt8] { keys.sessionKey }
+  var isLiar: Bool { liar != nil }
 
   func start() throws {
     let store = try database.open()
     var sign: (@Sendable ([UInt8]) -> [UInt8])?
     if let accountKey { sign = { accountKey.sign($0) } }
-    self.store = store
-    replica = try Replica(
+    let replica = try Replica(
       store: store, vault: vault, account: account, secrets: keys, accountSigner: sign, cryptography: cryptography,
       randomness: randomness)
+    self.store = store
+    self.replica = replica
     life += 1
     isWorkQueued = false
     isDoomed = false
   }
 
-  func crash() throws {
+  /// The process is gone; the app may go on.
+  func end() throws {
+    drop()
+    try database.closeStore()
+  }
+
+  /// All programs are gone, and with the power what was not synced.
+  func crash(losesUnsynced: Bool) throws {
+    drop()
+    try database.crash(losesUnsynced: losesUnsynced)
+  }
+
+  private func drop() {
     replica = nil
     store = nil
     vault.diesAtMark = false
-    try database.crash()
+    pausedUntil = 0
   }
 
   /// Runs one transaction of the app and remembers what it changed.
-  func write() throws -> (AppTransaction, isCommitted: Bool) {
-    let transaction = writer.next()
-    let before = try database.contents()
-    if try store?.pendingCount() == 0 { ledger.flushed(before) }
-    let isCommitted = try database.run(transaction)
-    ledger.note(before: before, after: try database.contents())
-    return (transaction, isCommitted)
+  func write(_ transaction: AppTransaction) throws -> Bool {
+    let tables = transaction.tables
+    do {
+      let before = try database.contents(tables)
+      // A node that is down has flushed nothing since; whether something is pending only its store could say.
+      if let store, try store.pendingCount() == 0 { ledger.flushed(before, tables: tables) }
+      let isCommitted = try database.run(transaction)
+      ledger.note(before: before, after: try database.contents(tables))
+      return isCommitted
+    } catch {
+      ledger.doubt(tables)
+      throw error
+    }
+  }
+
+  /// From now on this machine runs a copy of another one's home and database.
+  func become(_ other: SimulatedNode, _ copy: Copy) {
+    keys = other.keys
+    device = other.device
+    vault.contents = copy.home
+    take(copy)
+  }
+
+  /// The database is replaced. Not while anything has it open.
+  func take(_ copy: Copy) {
+    database.disk?.files = copy.files
+    ledger = copy.ledger
+    merged = VersionVector()
+  }
+
+  var copy: Copy? {
+    database.disk.map { Copy(files: $0.files, home: vault.contents, ledger: ledger) }
   }
 }

@@ -10,7 +10,7 @@ struct Ledger {
     }
   }
 
-  private(set) var values: [Cell: Value] = [:]
+  private(set) var rows: [RecordName: [String: Value]] = [:]
   private(set) var deletes: Set<RecordName> = []
   /// Rows that were there when nothing was pending: of what came and went since, no change set need tell.
   private var base: Set<RecordName> = []
@@ -18,44 +18,59 @@ struct Ledger {
   /// Rows that went since: what hangs on them goes with them, even where the app does not enforce foreign keys.
   private var gone: Set<RecordName> = []
 
-  mutating func flushed(_ contents: Contents) {
-    base = Set(contents.keys)
-    gone = []
+  /// Nothing is pending, and these are all rows of these tables.
+  mutating func flushed(_ contents: Contents, tables: [String]) {
+    base = base.filter { !tables.contains($0.table) }.union(contents.keys)
+    gone = gone.filter { !tables.contains($0.table) }
   }
 
-  /// The differences that one transaction made, by looking at the tables: effects of SQL that the harness need not know.
+  /// The differences that one transaction made, by looking at the tables that it can change: effects of SQL that the harness
+  /// need not know.
   mutating func note(before: Contents, after: Contents) {
+    var hasDeletes = false
     for name in before.keys where after[name] == nil {
+      hasDeletes = true
       if base.contains(name) { deletes.insert(name) }
       gone.insert(name)
-      values = values.filter { $0.key.record != name }
+      rows[name] = nil
     }
-    let hasDeletes = before.keys.contains { after[$0] == nil }
     for (name, row) in after {
       let old = before[name]
+      if old == row { continue }
       if old == nil { deletes.remove(name) }
       for (column, value) in row where old?[column] != value {
+        // A column that was added has its default everywhere, and nobody wrote it.
+        if let old, old[column] == nil, Self.column(name.table, column)?.defaultValue == value { continue }
         // What a deleted parent does to its children is derived by every node, not written.
         let isDerived = old != nil && hasDeletes && value == .null && Self.isSetNull(name.table, column)
-        values[Cell(record: name, column: column)] = isDerived ? nil : value
+        rows[name, default: [:]][column] = isDerived ? nil : value
       }
     }
-    forgetOrphans(after)
+    if hasDeletes { forgetOrphans(after) }
+  }
+
+  /// Whether a transaction on these tables was committed is not known: the machine died in it, or its disk failed.
+  mutating func doubt(_ tables: [String]) {
+    rows = rows.filter { !tables.contains($0.key.table) }
+    deletes = deletes.filter { !tables.contains($0.table) }
+    base = base.filter { !tables.contains($0.table) }
   }
 
   private mutating func forgetOrphans(_ contents: Contents) {
-    var orphans: Set<RecordName> = []
-    for (name, row) in contents {
+    for (name, row) in contents where rows[name] != nil {
       for column in AppSchema.table(name.table)?.columns ?? [] {
         guard let reference = column.reference, reference.cascades, let key = row[column.name] else { continue }
         let parent = RecordName(table: reference.parent, key: key)
-        if contents[parent] == nil, gone.contains(parent) { orphans.insert(name) }
+        if contents[parent] == nil, gone.contains(parent) { rows[name] = nil }
       }
     }
-    if !orphans.isEmpty { values = values.filter { !orphans.contains($0.key.record) } }
+  }
+
+  private static func column(_ table: String, _ name: String) -> AppSchema.Column? {
+    AppSchema.table(table)?.columns.first { $0.name == name }
   }
 
   private static func isSetNull(_ table: String, _ column: String) -> Bool {
-    AppSchema.table(table)?.columns.first { $0.name == column }?.reference?.cascades == false
+    self.column(table, column)?.reference?.cascades == false
   }
 }

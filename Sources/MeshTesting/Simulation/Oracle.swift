@@ -1,45 +1,101 @@
 import MeshCore
 
 /// The merged state as the change sets themselves tell it, merged with nothing but the merge rule: what every store must agree
-/// with, whatever it did on the way.
+/// with, whatever it did on the way. It verifies again what the nodes verified: signatures, chains, causal order, the rules.
 struct Oracle {
   private(set) var states: [RecordName: RecordState<String>] = [:]
   /// Every value that somebody sent for a cell.
   private(set) var sent: [Ledger.Cell: Set<Value>] = [:]
   private(set) var deleted: Set<RecordName> = []
   private(set) var faults: [String] = []
+  private var authors: [Author: Line] = [:]
+  private let cryptography: any Cryptography
+  private let context: Context
+
+  /// What a log is judged by.
+  struct Context {
+    var keys: [EpochID: EpochKey]
+    var account: AccountState?
+    /// Where the authors of cut devices end.
+    var limit: @Sendable (Author) -> UInt64? = { _ in nil }
+  }
+
+  private struct Line {
+    var last: ChangeSet?
+    var seen = CausalContext()
+    var unit = UnitValues()
+    /// The end of its last whole unit.
+    var merged: UInt64 = 0
+  }
 
   /// - Parameter log: A whole log in the order of merging.
-  init(_ log: [[UInt8]], keys: [EpochID: EpochKey], _ cryptography: any Cryptography) {
-    var last: [Author: ChangeSet] = [:]
-    for bytes in log {
-      guard let changeSet = try? ChangeSet(bytes, with: cryptography), let key = keys[changeSet.header.epoch],
-        changeSet.isSigned(with: cryptography), let plaintext = changeSet.body(key: key, with: cryptography),
-        let body = try? ChangeSetBody(plaintext, author: changeSet.header.author)
-      else {
-        faults.append("a change set of the log cannot be read")
-        continue
-      }
-      check(changeSet, after: last[changeSet.header.author])
-      last[changeSet.header.author] = changeSet
-      guard case .changes(let tables) = body.content else { continue }
-      for table in tables { merge(table, changeSet.header) }
+  init(_ log: [[UInt8]], _ context: Context, _ cryptography: any Cryptography) {
+    self.cryptography = cryptography
+    self.context = context
+    for bytes in log { read(bytes) }
+  }
+
+  private mutating func read(_ bytes: [UInt8]) {
+    guard let changeSet = try? ChangeSet(bytes, with: cryptography) else {
+      return faults.append("a change set of the log cannot be read")
     }
-  }
-
-  /// Numbers without gaps, a chain, times that only grow.
-  private mutating func check(_ changeSet: ChangeSet, after last: ChangeSet?) {
     let header = changeSet.header
-    if header.number != (last?.header.number ?? 0) + 1 { faults.append("number \(header.number) does not continue") }
-    if header.previous != last?.id { faults.append("number \(header.number) does not name the one before") }
-    if let last, header.time <= last.header.time { faults.append("number \(header.number) is not later") }
+    func fault(_ text: String) { faults.append("\(header.author) number \(header.number) \(text)") }
+    guard changeSet.isSigned(with: cryptography) else { return fault("is not signed by its author") }
+    if let account = context.account, account.certificates[header.author.device] == nil {
+      fault("is of a device that nobody certified")
+    }
+    if let limit = context.limit(header.author), header.number > limit {
+      fault("is above its author's cut at \(limit)")
+    }
+    guard let key = context.keys[header.epoch], let plaintext = changeSet.body(key: key, with: cryptography),
+      let body = try? ChangeSetBody(plaintext, author: header.author)
+    else { return fault("cannot be decrypted") }
+    var line = authors[header.author] ?? Line()
+    for text in check(changeSet, body, &line) { fault(text) }
+    line.last = changeSet
+    if !line.unit.add(body.content) { fault("lacks pieces of a long value") }
+    if header.part.isFinal {
+      for table in line.unit.tables { merge(table) }
+      line.unit = UnitValues()
+      line.merged = header.number
+    }
+    authors[header.author] = line
   }
 
-  private mutating func merge(_ table: TableChanges, _ header: ChangeSetHeader) {
+  /// Numbers without gaps, a chain, times and stamps that only grow, nothing before what its author had seen.
+  private func check(_ changeSet: ChangeSet, _ body: ChangeSetBody, _ line: inout Line) -> [String] {
+    var faults: [String] = []
+    let (header, last) = (changeSet.header, line.last?.header)
+    if header.number != (last?.number ?? 0) + 1 { faults.append("does not continue") }
+    if header.previous != line.last?.id { faults.append("does not name the one before") }
+    if let last, header.time <= last.time { faults.append("is not later than the one before") }
+    do {
+      try line.seen.advance(by: body.context)
+    } catch {
+      faults.append("has a causal past that goes back")
+    }
+    for (author, seen) in line.seen.entries where author != header.author {
+      if min(seen.number, context.limit(author) ?? .max) > authors[author]?.merged ?? 0 {
+        faults.append("was merged before what its author had seen")
+      }
+    }
+    if let rule = Rules.broken(by: body, header, line.seen) { faults.append(rule) }
+    let latest = max(last?.time ?? .zero, line.seen.entries.values.map(\.time).max() ?? .zero)
+    if case .changes(let tables) = body.content {
+      let own = tables.flatMap(\.rows).map(\.stamp).filter { $0.author == header.author && $0.time != .zero }
+      // Rows that were taken in have the time zero, and a row that moved keeps the stamps it had.
+      if own.contains(where: { $0.time <= latest && $0.time.milliseconds > 0 }) {
+        faults.append("has a stamp that is not later than what its author had seen")
+      }
+    }
+    return faults
+  }
+
+  private mutating func merge(_ table: TableChanges) {
     for row in table.rows {
       let name = RecordName(table: table.table, key: row.key)
       let state = row.state(columns: table.columns)
-      if row.stamp.time > header.time { faults.append("\(name) is stamped later than its change set") }
       if !row.generation.isAlive { deleted.insert(name) }
       for (column, cell) in state.cells {
         sent[Ledger.Cell(record: name, column: column), default: []].insert(cell.value)
@@ -55,11 +111,27 @@ struct Oracle {
 }
 
 extension Oracle {
+  /// The digest of the merged state, computed from the records.
+  var digest: ZoneDigest {
+    var count: UInt64 = 0
+    var (low, high): (UInt64, UInt64) = (0, 0)
+    for (name, record) in states where record.isAlive {
+      let hash = record.canonicalBytes(name).withUnsafeBytes { cryptography.hash128($0) }
+      count += 1
+      low &+= hash.0
+      high &+= hash.1
+    }
+    return ZoneDigest(records: count, low: low, high: high)
+  }
+
   /// Committed writes that are in no change set: lost.
   func lost(_ ledger: Ledger) -> [String] {
     var lost: [String] = []
-    for (cell, value) in ledger.values.sorted(by: { $0.key < $1.key }) where sent[cell]?.contains(value) != true {
-      lost.append("\(cell.record).\(cell.column) = \(value.shown) was committed and is in no change set")
+    for (name, row) in ledger.rows.sorted(by: { $0.key < $1.key }) {
+      for (column, value) in row.sorted(by: { $0.key < $1.key })
+      where sent[Ledger.Cell(record: name, column: column)]?.contains(value) != true {
+        lost.append("\(name).\(column) = \(value.shown) was committed and is in no change set")
+      }
     }
     for name in ledger.deletes.sorted() where states[name]?.isAlive == true && !deleted.contains(name) {
       lost.append("\(name) was deleted and no change set says so")
@@ -76,8 +148,9 @@ extension Oracle {
         continue
       }
       for column in AppSchema.table(name.table)?.columns ?? [] {
+        // Not there, where a column is yet to be added.
+        guard let shown = row[column.name] ?? (column.isAdded ? nil : .null) else { continue }
         let merged = state.cells[column.name]?.value ?? column.unsent(name)
-        let shown = row[column.name] ?? .null
         if shown != merged, !isSetNull(column, merged, shown, contents) {
           differences.append("\(name).\(column.name) shows \(shown.shown) and is \(merged.shown)")
         }
@@ -105,5 +178,13 @@ extension Oracle {
       }
       return contents[RecordName(table: reference.parent, key: value)] == nil
     }
+  }
+}
+
+extension ZoneDigest {
+  /// From the sums of the halves of the live records' hashes.
+  init(records: UInt64, low: UInt64, high: UInt64) {
+    let bytes = [low, high].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
+    self.init(records: records, hash: bytes)
   }
 }

@@ -14,9 +14,27 @@ public struct Outcome: Sendable {
     public var messages = 0
     public var bytes = 0
     public var connections = 0
-    public var crashes = 0
-    public var partitions = 0
     public var changeSets = 0
     public var records = 0
+    /// How often each fault occurred, by its key in a plan.
+    public var faults: [String: Int] = [:]
+    /// What the nodes refused of others, by their own words for it.
+    public var refusals: [String: Int] = [:]
+
+    public var crashes: Int { ["nodes.kills", "nodes.powerCuts", "nodes.deaths"].reduce(0) { $0 + (faults[$1] ?? 0) } }
+  }
+}
+
+extension Outcome.Counts {
+  /// For the end of a trace.
+  var summary: [String] {
+    func listed(_ counts: [String: Int]) -> String {
+      counts.isEmpty
+        ? "none" : counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    }
+    return [
+      "faults: \(listed(faults))", "refused: \(listed(refusals))",
+      "counts: \(commits) commits, \(changeSets) change sets, \(records) records, \(connections) connections, \(messages) messages",
+    ]
   }
 }

@@ -4,26 +4,34 @@ import MeshReplication
 /// What events do: the driver of every replica, in virtual time.
 extension Simulation {
   func handle(_ event: Event) throws {
+    if let node = node(of: event), nodes[node].pausedUntil > time.now {
+      return queue.add(event, at: nodes[node].pausedUntil)
+    }
     switch event {
     case .start(let node): try start(nodes[node])
-    case .tick(let node, let life) where alive(node, life):
-      try input(nodes[node]) { replica, now in
-        // A slow poll behind the notices, which may be missed.
-        if now.steady % (4 * Self.tickInterval) < Self.tickInterval { replica.databaseChanged() }
-        try replica.tick(now: now)
-      }
-      queue.add(.tick(node: node, life: life), at: time.now + Self.tickInterval)
+    case .tick(let node, let life) where alive(node, life): try tick(nodes[node], life)
     case .work(let node, let life) where alive(node, life): try work(nodes[node])
-    case .noticed(let node, let life) where alive(node, life):
-      try input(nodes[node]) { replica, _ in replica.databaseChanged() }
+    case .noticed(let node, let life) where alive(node, life): try notice(nodes[node])
     case .dial(let route, let life): dial(route, life)
     case .handshaken(let route, let wire): try handshaken(route, wire)
     case .arrived(let wire, let from, let bytes): try arrived(wire, from, bytes)
     case .closed(let wire, let end): try noticeClosed(wire, end)
     case .heal: heal()
+    case .mend(let node): mend(nodes[node])
     case .step: try step()
     case .check: try check()
     case .tick, .work, .noticed: break
+    }
+  }
+
+  /// The node that an event is for, if it is for one process.
+  private func node(of event: Event) -> Int? {
+    switch event {
+    case .tick(let node, _), .work(let node, _), .noticed(let node, _): node
+    case .dial(let route, _): network.routes[route].from
+    case .arrived(let wire, let from, _): network.wires[wire]?.ends[1 - from].node
+    case .closed(let wire, let end): network.wires[wire]?.ends[end].node
+    case .start, .handshaken, .heal, .mend, .step, .check: nil
     }
   }
 
@@ -32,14 +40,20 @@ extension Simulation {
   private func start(_ node: SimulatedNode) throws {
     guard node.replica == nil else { return }
     do {
+      if let damage = try node.database.damage() {
+        return violate("n\(node.index)'s file is damaged when it starts: \(damage)")
+      }
       try node.start()
     } catch {
-      return violate("n\(node.index) does not start: \(error)")
+      return try failStart(node, error)
     }
     say(node.index, node.life == 1 ? "starts" : "starts again, life \(node.life)")
     if node.index == 0, zone == nil {
       try input(node) { replica, now in zone = try replica.createPrivateZone(title: "private", now: now) }
+      guard node.replica != nil else { return }
     }
+    try guarded(node) { try look(node) }
+    guard node.replica != nil else { return }
     queue.add(.tick(node: node.index, life: node.life), at: time.now + Self.tickInterval)
     for route in network.routes.indices where network.routes[route].from == node.index {
       network.routes[route].wire = nil
@@ -47,61 +61,138 @@ extension Simulation {
     }
   }
 
-  /// Every input goes through here: the replica deals with it, and its actions are performed, unless the node dies in between.
-  func input(_ node: SimulatedNode, _ body: (Replica, Moment) throws -> Void) throws {
-    guard let replica = node.replica else { return }
-    do {
-      try body(replica, node.clock.moment)
-    } catch is SimulatedDeath {
-      return try crash(node, "is killed between commit and mark")
-    } catch {
-      return violate("n\(node.index) fails: \(error)")
+  /// Who looks after a node starts it again.
+  private func failStart(_ node: SimulatedNode, _ error: any Error) throws {
+    if node.database.disk?.isDead == true || error is SimulatedDeath {
+      return try crash(node, "dies while it starts", isMachine: true)
     }
-    if node.isDoomed { return try crash(node, "is killed with its answers unsent") }
+    guard isFault(node, error) else { return violate("n\(node.index) does not start: \(named("\(error)"))") }
+    say(node.index, "does not start: its disk fails")
+    try node.end()
+    queue.add(.start(node.index), at: time.now + Int64.random(in: 500...3_000, using: &generator))
+  }
+
+  private func tick(_ node: SimulatedNode, _ life: Int) throws {
+    // A slow poll behind the notices, which may be missed.
+    if time.now % (4 * Self.tickInterval) < Self.tickInterval { try notice(node) }
+    guard alive(node.index, life) else { return }
+    try input(node) { replica, now in try replica.tick(now: now) }
+    queue.add(.tick(node: node.index, life: life), at: time.now + Self.tickInterval)
+  }
+
+  /// As a node that sees its file change.
+  private func notice(_ node: SimulatedNode) throws {
+    try input(node) { replica, _ in
+      guard try node.database.hasChanged() else { return }
+      if try node.database.schemaChanged() { try replica.schemaChanged() }
+      replica.databaseChanged()
+    }
+  }
+
+  /// Every input goes through here: the replica deals with it, and its actions are performed, unless the node dies in between.
+  /// A fault of its own costs a node the session that the input came by, and nothing else.
+  func input(_ node: SimulatedNode, link: LinkID? = nil, _ body: (Replica, Moment) throws -> Void) throws {
+    guard let replica = node.replica else { return }
+    try guarded(node) {
+      do {
+        try body(replica, node.clock.moment)
+      } catch  where link != nil && node.database.disk?.isDead != true && !(error is SimulatedDeath) {
+        try fault(node, error)
+        if let link, let (wire, end) = network.wire(node.index, link) { close(wire, end) }
+        if let link { replica.linkClosed(link, now: node.clock.moment) }
+      }
+    }
+    guard node.replica === replica else { return }
+    if node.isDoomed { return try crash(node, "is killed with its answers unsent", isMachine: false) }
     perform(node, replica.takeActions())
     queueWork(node)
   }
 
-  private func queueWork(_ node: SimulatedNode) {
+  /// Runs something on a node's machine, which may die in it.
+  func guarded(_ node: SimulatedNode, _ body: () throws -> Void) throws {
+    do {
+      try body()
+    } catch {
+      try fault(node, error)
+    }
+    if node.database.disk?.isDead == true { try die(node) }
+  }
+
+  /// A death, or a disk that fails as it was told to; anything else breaks a promise.
+  func fault(_ node: SimulatedNode, _ error: any Error) throws {
+    if node.database.disk?.isDead == true { return try die(node) }
+    if error is SimulatedDeath { return try crash(node, "is killed between commit and mark", isMachine: false) }
+    guard isFault(node, error) else { return violate("n\(node.index) fails: \(named("\(error)"))") }
+    say(node.index, "has a fault: its disk fails")
+  }
+
+  /// Whether the disk has failed since the last look, as it was told to, and the error says so.
+  func isFault(_ node: SimulatedNode, _ error: any Error) -> Bool {
+    guard let disk = node.database.disk else { return false }
+    let failures = disk.failures.errors + disk.failures.full
+    defer { node.failuresSeen = failures }
+    return failures > node.failuresSeen && StorageFault.isOne(error)
+  }
+
+  private func queueWork(_ node: SimulatedNode, after delay: Int64? = nil) {
     guard !node.isWorkQueued else { return }
     node.isWorkQueued = true
-    queue.add(.work(node: node.index, life: node.life), at: time.now + Int64.random(in: 0...2, using: &generator))
+    queue.add(
+      .work(node: node.index, life: node.life),
+      at: time.now + (delay ?? Int64.random(in: 0...2, using: &generator)))
   }
 
   private func work(_ node: SimulatedNode) throws {
-    var hasMore = false
-    // While this input runs, work is not queued by it.
-    try input(node) { replica, now in hasMore = try replica.work(now: now) }
-    guard node.replica != nil else { return }
+    guard let replica = node.replica else { return }
+    var (hasMore, hasFailed) = (false, true)
+    try guarded(node) {
+      hasMore = try replica.work(now: node.clock.moment)
+      hasFailed = false
+    }
+    guard node.replica === replica else { return }
+    if node.isDoomed { return try crash(node, "is killed with its answers unsent", isMachine: false) }
+    perform(node, replica.takeActions())
     node.isWorkQueued = false
+    // A fault is tried again later.
+    if hasFailed { return queueWork(node, after: Int64.random(in: 100...2_000, using: &generator)) }
     guard hasMore else { return }
-    try lookAtMerged(node)
-    queueWork(node)
+    try guarded(node) { try look(node) }
+    if node.replica === replica { queueWork(node) }
   }
 
-  private func perform(_ node: SimulatedNode, _ actions: [Replica.Action]) {
+  func perform(_ node: SimulatedNode, _ actions: [Replica.Action]) {
     for action in actions {
       switch action {
       case .send(let link, let bytes):
         guard let (wire, end) = network.wire(node.index, link) else { continue }
-        counts.messages += 1
-        counts.bytes += bytes.count
-        guard let at = network.send(wire, from: end, bytes: bytes.count, now: time.now) else { continue }
-        queue.add(.arrived(wire: wire, from: end, bytes: bytes), at: at)
-        if let waiting = network.wires[wire]?.ends[end].inFlight, waiting > SimulatedNetwork.queueBound {
-          violate("n\(node.index) has \(waiting) bytes on their way in one connection")
-        }
+        node.liar?.heard(sent: bytes)
+        send(node, wire, end, bytes)
       case .close(let link, let reason):
         guard let (wire, end) = network.wire(node.index, link) else { continue }
         say(node.index, "closes connection \(wire): \(named(reason))")
-        if let at = network.close(wire, end: end) {
-          queue.add(.closed(wire: wire, end: 1 - end), at: max(at, time.now))
-        }
-        lostConnection(wire, end)
+        close(wire, end)
       case .log(let level, let text):
         if level == .warning { say(node.index, "warns: \(named(text))") }
       }
     }
+  }
+
+  func send(_ node: SimulatedNode, _ wire: Int, _ end: Int, _ bytes: [UInt8]) {
+    counts.messages += 1
+    counts.bytes += bytes.count
+    guard let at = network.send(wire, from: end, bytes: bytes.count, now: time.now) else { return }
+    queue.add(.arrived(wire: wire, from: end, bytes: bytes), at: at)
+    // What a liar floods with is its own to hold.
+    if !node.isLiar, let waiting = network.wires[wire]?.ends[end].inFlight, waiting > SimulatedNetwork.queueBound {
+      violate("n\(node.index) has \(waiting) bytes on their way in one connection")
+    }
+  }
+
+  private func close(_ wire: Int, _ end: Int) {
+    if let at = network.close(wire, end: end) {
+      queue.add(.closed(wire: wire, end: 1 - end), at: max(at, time.now))
+    }
+    lostConnection(wire, end)
   }
 
   // MARK: Connections
@@ -109,8 +200,12 @@ extension Simulation {
   private func dial(_ route: Int, _ life: Int) {
     let (from, to) = (network.routes[route].from, network.routes[route].to)
     guard alive(from, life), network.routes[route].wire == nil else { return }
-    guard nodes[to].replica != nil, network.canReach(from, to), !isConnected(from, to) || generator.once(in: 10) else {
+    guard nodes[to].replica != nil, nodes[to].pausedUntil <= time.now, network.canReach(from, to) else {
       return queueDial(route)
+    }
+    if isConnected(from, to) {
+      guard generator.once(in: plan.doubleDials) else { return queueDial(route) }
+      occurred("network.doubleDials")
     }
     let (wire, delay) = network.connect((from, life), (to, nodes[to].life))
     network.routes[route].wire = wire
@@ -123,8 +218,9 @@ extension Simulation {
   }
 
   private func isConnected(_ a: Int, _ b: Int) -> Bool {
-    network.wires.values.contains { wire in
-      wire.state == .whole && wire.ends.allSatisfy(\.isOpen) && Set(wire.ends.map(\.node)) == [a, b]
+    network.wires(of: a).contains { wire in
+      guard let wire = network.wires[wire], wire.state == .whole, wire.ends.allSatisfy(\.isOpen) else { return false }
+      return wire.ends.contains { $0.node == b }
     }
   }
 
@@ -139,13 +235,19 @@ extension Simulation {
     }
     counts.connections += 1
     network.routes[route].connectedAt = time.now
+    if known.isSlow { occurred("network.slowLinks") }
+    network.establish(wire)
     say(dialler.node, "connects to n\(listener.node) by connection \(wire), \(known.latency) ms, \(known.rate) B/ms")
     let hash = generator.bytes(64)
     func info(_ role: SessionBinding.Role, _ peer: Int) -> LinkInfo {
       LinkInfo(role: role, handshakeHash: hash, remoteStatic: nodes[peer].sessionKey, address: "n\(peer)")
     }
-    try input(nodes[listener.node]) { try $0.linkOpened(listener.link, info(.listener, dialler.node), now: $1) }
-    try input(nodes[dialler.node]) { try $0.linkOpened(dialler.link, info(.dialler, listener.node), now: $1) }
+    try input(nodes[listener.node], link: listener.link) {
+      try $0.linkOpened(listener.link, info(.listener, dialler.node), now: $1)
+    }
+    try input(nodes[dialler.node], link: dialler.link) {
+      try $0.linkOpened(dialler.link, info(.dialler, listener.node), now: $1)
+    }
   }
 
   private func arrived(_ wire: Int, _ from: Int, _ bytes: [UInt8]) throws {
@@ -153,7 +255,8 @@ extension Simulation {
     guard let known = network.wires[wire], known.state == .whole else { return }
     let end = known.ends[1 - from]
     guard end.isOpen, alive(end.node, end.life) else { return }
-    try input(nodes[end.node]) { try $0.received(end.link, bytes, now: $1) }
+    nodes[end.node].liar?.heard(received: bytes)
+    try input(nodes[end.node], link: end.link) { try $0.received(end.link, bytes, now: $1) }
   }
 
   private func noticeClosed(_ wire: Int, _ end: Int) throws {
@@ -165,7 +268,7 @@ extension Simulation {
 
   /// Whoever dialled dials again.
   private func lostConnection(_ wire: Int, _ end: Int) {
-    guard end == 0, let route = network.routes.firstIndex(where: { $0.wire == wire }) else { return }
+    guard end == 0, let route = network.route(of: wire) else { return }
     network.routes[route].wire = nil
     queueDial(route)
   }

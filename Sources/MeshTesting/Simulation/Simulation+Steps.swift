@@ -7,105 +7,56 @@ extension Simulation {
     stepsLeft -= 1
     let node = nodes[Int.random(in: 0..<nodes.count, using: &generator)]
     // One draw for each kind in every step, so that changing one chance moves no other.
-    let draws = (
-      crash: generator.once(in: profile.crashes), jump: generator.once(in: profile.clockJumps),
-      cut: generator.once(in: profile.cuts), silentCut: generator.once(in: profile.silentCuts),
-      partition: generator.once(in: profile.partitions)
-    )
-    if draws.jump { jump(node) }
-    if draws.cut { cut(isSilent: false) }
-    if draws.silentCut { cut(isSilent: true) }
-    if draws.partition { partition() }
-    if draws.crash, node.replica != nil { try beginCrash(node) }
+    var due: [(Simulation) -> (SimulatedNode) throws -> Void] = []
+    for (chance, fault) in Self.faults where generator.once(in: plan[keyPath: chance]) { due.append(fault) }
+    for fault in due { try fault(self)(node) }
     try write(node)
-    queue.add(.step, at: time.now + Int64.random(in: 0...profile.pause, using: &generator))
+    if node.isLiar, node.replica != nil { try lie(node) }
+    queue.add(.step, at: time.now + Int64(Int.random(in: 0...plan.pause, using: &generator)))
   }
 
-  /// An app writes whether or not the daemon runs; here both die together, so only on a living node.
+  /// What can happen in a step, to the step's node or to the network.
+  private static var faults: [(KeyPath<FaultPlan, Int>, (Simulation) -> (SimulatedNode) throws -> Void)] {
+    [
+      (\.clockJumps, Simulation.jump), (\.cuts, Simulation.cut), (\.silentCuts, Simulation.cutSilently),
+      (\.stalls, Simulation.stall), (\.partitions, Simulation.partition),
+      (\.oneWayPartitions, Simulation.partitionOneWay), (\.diskErrors, Simulation.failDisk),
+      (\.fullDisks, Simulation.fillDisk), (\.addedColumns, Simulation.addColumn), (\.alterations, Simulation.alter),
+      (\.kills, Simulation.kill), (\.powerCuts, Simulation.cutPower), (\.deaths, Simulation.beginDeath),
+      (\.restarts, Simulation.restart), (\.pauses, Simulation.pauseProcess), (\.revocations, Simulation.revoke),
+      (\.restores, Simulation.restoreFile), (\.homeRestores, Simulation.restoreHome),
+      (\.fileCopies, Simulation.copyFile), (\.homeCopies, Simulation.copyHome),
+    ]
+  }
+
   private func write(_ node: SimulatedNode) throws {
-    guard node.replica != nil else { return }
+    let isDown = node.replica == nil
+    guard !isDown || generator.once(in: plan.writesWhileDown), !node.isRevoked else { return }
+    try write(node, node.writer.next(added: node.database.added), isDown)
+  }
+
+  func write(_ node: SimulatedNode, _ transaction: AppTransaction, _ isDown: Bool) throws {
     do {
-      let (transaction, isCommitted) = try node.write()
+      let isCommitted = try node.write(transaction)
       let text = transaction.statements.map(\.description).joined(separator: "; ")
       say(node.index, "\(isCommitted ? "commits" : "takes back"): \(text)")
       guard isCommitted else { return }
     } catch {
-      return violate("n\(node.index)'s app fails: \(error)")
+      if node.database.disk?.isDead == true { return try die(node) }
+      guard isFault(node, error) else { return violate("n\(node.index)'s app fails: \(error)") }
+      return say(node.index, "cannot write: its disk fails")
     }
     counts.commits += 1
+    if isDown { occurred("writers.whileDown") }
+    for oddity in node.writer.oddities { occurred(oddity) }
+    node.writer.oddities = []
     // Now and then nobody notices, and the slow poll must.
-    guard !generator.once(in: 10) else { return }
+    guard !isDown, !generator.once(in: 10) else { return }
     queue.add(
       .noticed(node: node.index, life: node.life), at: time.now + Int64.random(in: 0...20, using: &generator))
   }
 
-  // MARK: Faults
-
-  private func beginCrash(_ node: SimulatedNode) throws {
-    switch Int.random(in: 0...2, using: &generator) {
-    case 0: try crash(node, "is killed")
-    case 1: node.isDoomed = true
-    default: node.vault.diesAtMark = true
-    }
-  }
-
-  func crash(_ node: SimulatedNode, _ how: String) throws {
-    say(node.index, how)
-    counts.crashes += 1
-    for wire in network.wires(of: node.index) {
-      guard let known = network.wires[wire], let end = known.ends.firstIndex(where: { $0.node == node.index }) else {
-        continue
-      }
-      _ = network.close(wire, end: end)
-      network.cut(wire)
-      if !generator.once(in: 3) { tell(wire, 1 - end) }
-    }
-    do {
-      try node.crash()
-    } catch {
-      return violate("n\(node.index) cannot crash: \(error)")
-    }
-    let down = deadline == nil ? Int64.random(in: profile.downTime, using: &generator) : 1
-    queue.add(.start(node.index), at: time.now + down)
-  }
-
-  private func cut(isSilent: Bool) {
-    let wires = network.wires.keys.sorted()
-    guard !wires.isEmpty else { return }
-    let wire = wires[Int.random(in: 0..<wires.count, using: &generator)]
-    say(nil, "connection \(wire) is cut\(isSilent ? ", and nobody is told" : "")")
-    network.cut(wire)
-    if !isSilent { for end in 0...1 { tell(wire, end) } }
-  }
-
-  private func tell(_ wire: Int, _ end: Int) {
-    queue.add(.closed(wire: wire, end: end), at: time.now + Int64.random(in: 0...500, using: &generator))
-  }
-
-  private func partition() {
-    guard !network.isPartitioned else { return }
-    let crossing = network.partition()
-    guard network.isPartitioned else { return }
-    counts.partitions += 1
-    say(nil, "partition: \(network.sides.map(String.init).joined())")
-    for wire in crossing {
-      network.cut(wire)
-      if generator.once(in: 2) { for end in 0...1 { tell(wire, end) } }
-    }
-    queue.add(.heal, at: time.now + Int64.random(in: profile.partitionTime, using: &generator))
-  }
-
-  func heal() {
-    guard network.isPartitioned else { return }
-    network.heal()
-    say(nil, "the partition heals")
-  }
-
-  private func jump(_ node: SimulatedNode) {
-    let milliseconds = Int64.random(in: -profile.clockError...profile.clockError, using: &generator)
-    node.clock.jump(toAhead: milliseconds)
-    say(node.index, "its clock jumps to \(milliseconds) ms ahead")
-  }
+  // MARK: The end
 
   private func settle() throws {
     deadline = time.now + Self.settlingTime
@@ -114,7 +65,31 @@ extension Simulation {
     for node in nodes {
       node.isDoomed = false
       node.vault.diesAtMark = false
+      node.database.disk?.die(within: 0)
+      mend(node)
+      try addMissingColumns(node)
+      if node.pausedUntil > time.now { resume(node) }
       if node.replica == nil { queue.add(.start(node.index), at: time.now) }
+    }
+  }
+
+  /// Its events wait at the time when the pause was to end: it is dialled and ticked again then at the latest.
+  private func resume(_ node: SimulatedNode) { node.pausedUntil = time.now }
+
+  /// Equal schemas, at last: each column that anybody has.
+  private func addMissingColumns(_ node: SimulatedNode) throws {
+    guard storage == .sqlite, !node.isRevoked else { return }
+    let wanted = nodes.reduce(into: Set<String>()) { $0.formUnion($1.database.added) }
+    for table in AppSchema.tables {
+      for column in table.columns
+      where wanted.contains("\(table.name).\(column.name)")
+        && !node.database.added.contains("\(table.name).\(column.name)")
+      {
+        let sql = AppSchema.addition(table, column)
+        try write(
+          node, AppTransaction(statements: [.alter(table: table.name, sql: [sql])], ending: .commit),
+          node.replica == nil)
+      }
     }
   }
 }

@@ -5,19 +5,21 @@ import MeshReplication
 /// Some nodes, a network, an app on each, and everything that can go wrong between them, in virtual time and from one seed.
 ///
 /// ```swift
-/// let outcome = try Simulation(seed: 7, nodes: 4, steps: 100).run { print($0) }
+/// let outcome = try Simulation(seed: 7, nodes: 4, steps: 100, plan: .badDisks).run { print($0) }
 /// precondition(outcome.violation == nil)
 /// ```
 ///
 /// The replicas and the stores are the real ones. After the steps all faults heal, and the nodes must come to the same state.
 public final class Simulation {
   public enum Storage: String, Sendable, CaseIterable {
-    /// SQLite files in a temporary directory.
+    /// SQLite files on disks in memory.
     case sqlite
     /// `ModelStore`: many times faster, and without foreign keys.
     case model
   }
 
+  /// The account may certify so many devices for one simulation: more than that says nothing new, and takes long.
+  public static let mostNodes = 256
   /// Virtual milliseconds that the nodes have, once all is healed, to come to the same state.
   public static let settlingTime: Int64 = 30 * 60_000
   /// Between two ticks of a replica, and two looks at the whole.
@@ -34,12 +36,14 @@ public final class Simulation {
     case arrived(wire: Int, from: Int, bytes: [UInt8])
     case closed(wire: Int, end: Int)
     case heal
+    case mend(Int)
     case step
     case check
   }
 
   let time = VirtualTime()
-  let profile: Profile
+  let plan: FaultPlan
+  let storage: Storage
   let cryptography: any Cryptography
   var queue = EventQueue<Event>()
   var network: SimulatedNetwork
@@ -56,47 +60,62 @@ public final class Simulation {
   /// For each merged vector that some node had, the digest it had.
   var digests: [VersionVector: ZoneDigest] = [:]
   private let seed: UInt64
-  private let files: SimulationFiles?
 
   /// - Parameters:
   ///   - nodes: At least one; the first one makes the account's zone.
   ///   - steps: Writes and faults.
   public init(
-    seed: UInt64, nodes count: Int, steps: Int, profile: Profile = .ordinary, storage: Storage = .sqlite
+    seed: UInt64, nodes count: Int, steps: Int, plan: FaultPlan = .ordinary, storage: Storage = .sqlite
   ) throws {
-    guard count > 0, count <= Limits.liveDevices else {
-      throw SimulationError("a simulation has 1 to \(Limits.liveDevices) nodes: an account has no more live devices")
+    guard (1...Self.mostNodes).contains(count) else {
+      throw SimulationError("a simulation has 1 to \(Self.mostNodes) nodes")
+    }
+    guard plan.liars < count else {
+      throw SimulationError("of \(count) nodes \(plan.liars) are to lie: take more nodes, or fewer liars")
     }
     self.seed = seed
-    self.profile = profile
+    self.plan = plan
+    self.storage = storage
     stepsLeft = steps
     generator = SplitMix64(seed: seed, stream: 2)
-    network = SimulatedNetwork(nodes: count, profile: profile, generator: SplitMix64(seed: seed, stream: 3))
+    network = SimulatedNetwork(
+      nodes: count, liars: plan.liars, plan: plan, generator: SplitMix64(seed: seed, stream: 3))
     cryptography = try Sodium(randomness: SeededRandomness(seed: seed, stream: 4))
     trace = Trace(cryptography) { _ in }
-    files = storage == .sqlite ? try SimulationFiles() : nil
     let account = try TestAccount(devices: count, seed: seed)
-    for index in 0..<count { nodes.append(try node(index, account)) }
+    for index in 0..<count {
+      let node = try node(index, account)
+      if index >= count - plan.liars {
+        node.liar = Liar(plan: plan, generator: SplitMix64(seed: seed, stream: UInt64(10_000 + index)))
+      }
+      nodes.append(node)
+    }
   }
 
   private func node(_ index: Int, _ account: TestAccount) throws -> SimulatedNode {
     let stream = UInt64(100 + index * 10)
     let randomness = SeededRandomness(seed: seed, stream: stream)
-    let clock = VirtualClock(time, ahead: Int64.random(in: -profile.clockError...profile.clockError, using: &generator))
+    let error = Int64(plan.clockError)
+    let clock = VirtualClock(time, ahead: Int64.random(in: -error...error, using: &generator))
     let cryptography = try Sodium(randomness: randomness)
-    let known =
-      profile.meetsGradually ? try account.state(knowing: [0, index], cryptography) : account.state
-    let database: any SimulatedDatabase
-    if let files {
-      database = try SQLiteDatabase(
-        directory: files.directory(index), clock: clock, cryptography: cryptography,
-        randomness: SeededRandomness(seed: seed, stream: stream + 1), foreignKeys: generator.once(in: 2))
-    } else {
-      database = ModelDatabase(cryptography)
-    }
+    let known = plan.meetsGradually ? try account.state(knowing: [0, index], cryptography) : account.state
     return try SimulatedNode(
-      index: index, clock: clock, account: account, known: known, database: database, cryptography: cryptography,
-      randomness: randomness, writer: AppWriter(node: index, generator: SplitMix64(seed: seed, stream: stream + 2)))
+      index: index, clock: clock, account: account, known: known, database: try database(clock, cryptography, stream),
+      cryptography: cryptography, randomness: randomness,
+      writer: AppWriter(node: index, plan: plan, generator: SplitMix64(seed: seed, stream: stream + 2)))
+  }
+
+  private func database(
+    _ clock: VirtualClock, _ cryptography: any Cryptography, _ stream: UInt64
+  ) throws -> any SimulatedDatabase {
+    let (isOff, isBad) = (generator.once(in: plan.foreignKeysOff), generator.once(in: plan.badTriggers))
+    guard storage == .sqlite else { return ModelDatabase(cryptography) }
+    if isOff { occurred("writers.foreignKeysOff") }
+    if isBad { occurred("writers.badTriggers") }
+    let disk = try VirtualDisk(
+      clock: clock, randomness: SeededRandomness(seed: seed, stream: stream + 1), seed: seed &+ stream)
+    return SQLiteDatabase(
+      disk: disk, clock: clock, cryptography: cryptography, foreignKeys: !isOff, hasBadTrigger: isBad)
   }
 
   /// Runs to the end. `print` gets each line of the trace; the last one is `digest` and the outcome's digest.
@@ -112,6 +131,7 @@ public final class Simulation {
       try handle(next.event)
     }
     if let violation { say(nil, "violation: \(violation)") }
+    for line in counts.summary { say(nil, line) }
     let digest = trace.digest
     print("digest \(digest)")
     return Outcome(violation: violation, digest: digest, counts: counts, virtualTime: time.now)
@@ -123,6 +143,9 @@ public final class Simulation {
   func violate(_ text: String) {
     if violation == nil { violation = text }
   }
+
+  /// - Parameter fault: Its key in a plan.
+  func occurred(_ fault: String) { counts.faults[fault, default: 0] += 1 }
 
   func alive(_ node: Int, _ life: Int) -> Bool { nodes[node].replica != nil && nodes[node].life == life }
 }

@@ -1,0 +1,11 @@
+import GRDB
+import MeshStore
+
+/// Which errors say that a disk failed or was full, and nothing worse.
+enum StorageFault {
+  static func isOne(_ error: any Error) -> Bool {
+    if let error = error as? StoreError { return [.diskFull, .inputOutput, .cannotOpen].contains(error.code) }
+    guard let error = error as? DatabaseError else { return false }
+    return [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN].contains(error.resultCode)
+  }
+}

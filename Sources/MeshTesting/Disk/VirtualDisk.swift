@@ -1,0 +1,109 @@
+import CSQLite
+import Synchronization
+
+/// One machine's disk, in memory, as a SQLite VFS under the node's virtual clock and seeded randomness: `julianday('now')` in a
+/// trigger is the node's time, whichever connection runs it. What was not synced is known, and a power cut keeps it, loses
+/// it, or tears it by sectors.
+///
+/// SQLite seeds its own generator (`random()`, names of temporary files, salts of the WAL) once per process and from the
+/// default VFS, so a simulated app must not use `random()`.
+final class VirtualDisk {
+  /// Unique in the process: several simulations may run at once.
+  let name: String
+  private let source: Source
+  private let disk: UnsafeMutablePointer<mesh_disk>
+
+  /// What the callbacks read, from any thread.
+  private final class Source: Sendable {
+    let clock: VirtualClock
+    let randomness: SeededRandomness
+
+    init(_ clock: VirtualClock, _ randomness: SeededRandomness) {
+      self.clock = clock
+      self.randomness = randomness
+    }
+  }
+
+  private static let registrations = Atomic<Int>(0)
+
+  init(clock: VirtualClock, randomness: SeededRandomness, seed: UInt64) throws(SimulationError) {
+    name = "mesh-disk-\(Self.registrations.add(1, ordering: .relaxed).newValue)"
+    source = Source(clock, randomness)
+    let context = Unmanaged.passUnretained(source).toOpaque()
+    let disk = mesh_disk_register(
+      name, seed, context, { VirtualDisk.source($0)?.clock.milliseconds() ?? 0 },
+      { context, count, bytes in
+        guard let bytes else { return }
+        for (index, byte) in (VirtualDisk.source(context)?.randomness.bytes(Int(count)) ?? []).enumerated() {
+          bytes[index] = CChar(bitPattern: byte)
+        }
+      })
+    guard let disk else { throw SimulationError("SQLite's default VFS is not as expected: a disk cannot be made") }
+    self.disk = disk
+  }
+
+  private static func source(_ context: UnsafeMutableRawPointer?) -> Source? {
+    context.map { Unmanaged<Source>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  deinit { mesh_disk_unregister(disk) }
+
+  // MARK: Death
+
+  /// Nothing works until the machine starts again.
+  var isDead: Bool { disk.pointee.dead != 0 }
+
+  /// The machine dies in the `operations`th write, sync or step from now on; never where it is 0.
+  func die(within operations: Int) { disk.pointee.countdown = Int64(operations) }
+
+  /// A step of a program on this machine, outside of SQLite.
+  func step() throws {
+    guard mesh_disk_step(disk) != 0 else { throw SimulatedDeath() }
+  }
+
+  /// Ends all programs. What they had open is of no use any more.
+  func crash(losesUnsynced: Bool) { mesh_disk_crash(disk, losesUnsynced ? 1 : 0) }
+
+  // MARK: Faults
+
+  /// One operation in `rate` fails, `times` times in all where that is given. 0 ends it.
+  func fail(rate: Int, times: Int? = nil) {
+    disk.pointee.error_in = Int32(rate)
+    disk.pointee.error_left = Int32(times ?? -1)
+  }
+
+  /// One write in `rate` finds no room. 0 ends it.
+  func fill(rate: Int) { disk.pointee.full_in = Int32(rate) }
+
+  /// How many operations have failed so far, and how many writes found no room.
+  var failures: (errors: Int, full: Int) { (Int(disk.pointee.error_count), Int(disk.pointee.full_count)) }
+
+  // MARK: Files
+
+  /// Every file by its name, as programs see it now.
+  var files: [String: [UInt8]] {
+    get {
+      var files: [String: [UInt8]] = [:]
+      var next = mesh_disk_next(disk, nil)
+      while let file = next {
+        if let name = file.pointee.name {
+          files[String(cString: name)] = Array(
+            UnsafeRawBufferPointer(start: file.pointee.seen.bytes, count: Int(file.pointee.seen.size)))
+        }
+        next = mesh_disk_next(disk, file)
+      }
+      return files
+    }
+    set {
+      for name in files.keys where newValue[name] == nil { mesh_disk_remove(disk, name) }
+      for (name, bytes) in newValue {
+        bytes.withUnsafeBytes { _ = mesh_disk_restore(disk, name, $0.baseAddress, Int64($0.count)) }
+      }
+    }
+  }
+
+  /// In bytes; 0 where there is none.
+  func size(of name: String) -> Int {
+    mesh_disk_find(disk, name).map { Int($0.pointee.seen.size) } ?? 0
+  }
+}

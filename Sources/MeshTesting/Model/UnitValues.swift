@@ -1,0 +1,52 @@
+import MeshCore
+
+/// The changes of one unit, part by part, with the values in place that travelled in pieces before them.
+struct UnitValues {
+  private(set) var tables: [TableChanges] = []
+  private var pieces: [UInt64: [UInt8]] = [:]
+
+  /// False where pieces do not follow each other, or are missing.
+  mutating func add(_ content: ChangeSetBody.Content) -> Bool {
+    switch content {
+    case .piece(let piece):
+      guard piece.offset == UInt64(pieces[piece.ordinal]?.count ?? 0) else { return false }
+      pieces[piece.ordinal, default: []] += piece.bytes
+    case .changes(let changes):
+      for var table in changes {
+        for row in table.rows.indices {
+          for field in table.rows[row].fields.indices {
+            guard case .long(let ordinal, let size, let isText) = table.rows[row].fields[field].value else { continue }
+            guard let bytes = pieces[ordinal], bytes.count == size else { return false }
+            table.rows[row].fields[field].value = .value(isText ? .text(bytes) : .blob(bytes))
+          }
+        }
+        tables.append(table)
+      }
+    }
+    return true
+  }
+}
+
+/// What a decrypted body must not do, whoever signed it, said once more and apart from the store that it judges.
+enum Rules {
+  /// The rule that is broken; nil where all hold.
+  ///
+  /// - Parameter context: What the author had merged.
+  static func broken(by body: ChangeSetBody, _ header: ChangeSetHeader, _ context: CausalContext) -> String? {
+    guard case .changes(let tables) = body.content else { return nil }
+    let (explained, overflows) = (context.count &+ header.number).multipliedReportingOverflow(by: 2)
+    for table in tables {
+      let name = table.table.asciiLowercased
+      if name.isEmpty || name.hasPrefix("mesh_") || name.hasPrefix("sqlite_") { return "names a reserved table" }
+      if Set(table.columns.map(\.asciiLowercased)).count < table.columns.count { return "names a column twice" }
+      for row in table.rows {
+        if row.generation > explained, !overflows { return "has a generation that its past does not explain" }
+        for stamp in [row.stamp] + row.fields.compactMap(\.stamp) {
+          if stamp.time > header.time { return "has a stamp that is later than it" }
+          if stamp.author != header.author, !(row.isLife && row.generation.isAlive) { return "has a stamp of another" }
+        }
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,148 @@
+import MeshCore
+
+/// Makes random transactions. Keys come from a small pool, so that nodes meet; values are almost all new, so that each can be
+/// followed.
+struct AppWriter: Sendable {
+  private var generator: SplitMix64
+  private var written = 0
+  private let node: Int
+  private let plan: FaultPlan
+  /// What went over the ordinary, by the names of its keys in a plan; emptied by who counts it.
+  var oddities: [String] = []
+  /// Keys per table.
+  private static let pool = 10
+  /// Rows of the table that is written by the thousand: no more keys than that.
+  private static let stockBound = 20_000
+
+  init(node: Int, plan: FaultPlan, generator: SplitMix64) {
+    self.node = node
+    self.plan = plan
+    self.generator = generator
+  }
+
+  /// - Parameter added: Columns, as `table.column`, that are there beyond the first ones.
+  mutating func next(added: Set<String> = []) -> AppTransaction {
+    if let odd = odd() { return AppTransaction(statements: [odd], ending: .commit) }
+    let count = generator.once(in: 3) ? Int.random(in: 2...5, using: &generator) : 1
+    let statements = (0..<count).map { _ in statement(added) }
+    return AppTransaction(
+      statements: statements, ending: generator.once(in: 12) ? .rollback : .commit,
+      savepoint: count > 2 && generator.once(in: 4) ? Int.random(in: 1..<count, using: &generator) : nil)
+  }
+
+  private mutating func odd() -> AppTransaction.Statement? {
+    let (isGroup, isBulk, isLong) = (
+      generator.once(in: 8), generator.once(in: plan.bulkWrites), generator.once(in: plan.longValues)
+    )
+    written += 1
+    if isBulk {
+      oddities.append("writers.bulk")
+      let count = min(Self.stockBound, Int.random(in: plan.bulkSize, using: &generator))
+      return .bulk(count: count, amount: generator.once(in: 4) ? nil : node * 100_000 + written)
+    }
+    if isLong {
+      oddities.append("writers.longValues")
+      return long(Int.random(in: plan.longSize, using: &generator))
+    }
+    guard isGroup else { return nil }
+    return .group(Int.random(in: 0..<AppSchema.groups, using: &generator), value: .text("n\(node)-\(written)"))
+  }
+
+  private mutating func long(_ size: Int) -> AppTransaction.Statement {
+    if generator.once(in: 2) {
+      // Each one another: the bytes repeat, their beginning does not.
+      let bytes = Array("n\(node)-\(written) ".utf8)
+      return .upsert(
+        table: "folder",
+        values: [
+          "id": .text("folder\(Int.random(in: 0..<Self.pool, using: &generator))"),
+          "name": .text((0..<size).map { bytes[$0 % bytes.count] }),
+        ])
+    }
+    let seed = generator.bytes(64)
+    return .upsert(
+      table: "tag",
+      values: [
+        "name": .text("tag\(Int.random(in: 0..<Self.pool, using: &generator))"),
+        "note": .blob((0..<size).map { seed[$0 % 64] }),
+      ])
+  }
+
+  private mutating func statement(_ added: Set<String>) -> AppTransaction.Statement {
+    let table = AppSchema.mixed[Int.random(in: 0..<AppSchema.mixed.count, using: &generator)]
+    let columns = table.columns.filter { !$0.isAdded || added.contains("\(table.name).\($0.name)") }
+    let key = key(table)
+    switch Int.random(in: 0..<20, using: &generator) {
+    case 0..<6: return .insert(table: table.name, values: row(table, columns, key))
+    case 6..<8: return .upsert(table: table.name, values: row(table, columns, key))
+    case 8: return .replace(table: table.name, values: row(table, columns, key))
+    case 9..<16: return .update(table: table.name, key: key, values: edit(table, columns))
+    case 16:
+      let column = plain(table, columns)
+      return .updateAll(table: table.name, column: column.name, value: value(table, column))
+    case 17: return .rename(table: table.name, key: key, to: self.key(table))
+    default: return .delete(table: table.name, key: key)
+    }
+  }
+
+  private mutating func key(_ table: AppSchema.Table) -> Value {
+    let name = "\(table.name)\(Int.random(in: 0..<Self.pool, using: &generator))"
+    return .text(table.keyCollation == .nocase && generator.once(in: 2) ? name.uppercased() : name)
+  }
+
+  private mutating func row(
+    _ table: AppSchema.Table, _ columns: [AppSchema.Column], _ key: Value
+  ) -> [String: Value] {
+    var values: [String: Value] = [:]
+    for column in columns where column.name != table.key {
+      if column.reference == nil, generator.once(in: 5) { continue }
+      values[column.name] = value(table, column)
+    }
+    values[table.key] = key
+    return values
+  }
+
+  private mutating func edit(_ table: AppSchema.Table, _ columns: [AppSchema.Column]) -> [String: Value] {
+    var values: [String: Value] = [:]
+    for _ in 0..<Int.random(in: 1...2, using: &generator) {
+      let column = columns[Int.random(in: 0..<columns.count, using: &generator)]
+      if column.name == table.key { continue }
+      values[column.name] = value(table, column)
+    }
+    if values.isEmpty {
+      let column = plain(table, columns)
+      values[column.name] = value(table, column)
+    }
+    return values
+  }
+
+  /// A column that is neither key nor reference.
+  private mutating func plain(_ table: AppSchema.Table, _ columns: [AppSchema.Column]) -> AppSchema.Column {
+    let columns = columns.filter { $0.name != table.key && $0.reference == nil }
+    return columns[Int.random(in: 0..<columns.count, using: &generator)]
+  }
+
+  private mutating func value(_ table: AppSchema.Table, _ column: AppSchema.Column) -> Value {
+    if let reference = column.reference, let parent = AppSchema.table(reference.parent) {
+      return !reference.cascades && generator.once(in: 3) ? .null : key(parent)
+    }
+    written += 1
+    switch (table.name, column.name) {
+    case (_, "rank"): return generator.once(in: 6) ? .null : .real(Double(written) / 4)
+    case (_, "done"), (_, "color"): return .integer(Int64(node * 100_000 + written))
+    case (_, "photo"): return .blob(generator.bytes(generator.once(in: 8) ? 3_000 : written % 40))
+    case ("list", "title"): return text()
+    default: return generator.once(in: 10) ? .null : text()
+    }
+  }
+
+  private mutating func text() -> Value {
+    // Now and then a text that differs from another only in case, or is long.
+    switch Int.random(in: 0..<12, using: &generator) {
+    case 0: .text("Milk")
+    case 1: .text("milk")
+    case 2: .text(String(repeating: "long n\(node)-\(written) ", count: 200))
+    default: .text("n\(node)-\(written)")
+    }
+  }
+}

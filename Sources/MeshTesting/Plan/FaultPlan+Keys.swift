@@ -1,0 +1,152 @@
+/// The fields by the names that plans in JSON give them: one table from which plans are read, written, explained and shrunk.
+extension FaultPlan {
+  public struct Key {
+    /// `section.name`, or a name at the top.
+    public let path: String
+    public let summary: String
+    let kind: Kind
+    /// The greatest value that makes sense; the least is 0 unless the kind says otherwise.
+    let bounds: ClosedRange<Int>
+  }
+
+  enum Kind {
+    /// One in that many; 0 for never. Switched off by 0.
+    case chance(WritableKeyPath<FaultPlan, Int>)
+    case number(WritableKeyPath<FaultPlan, Int>)
+    case span(WritableKeyPath<FaultPlan, ClosedRange<Int>>)
+    case flag(WritableKeyPath<FaultPlan, Bool>)
+    case topology
+  }
+
+  /// A day: longer than any run.
+  private static let longest = 24 * 3_600_000
+
+  public static var keys: [Key] {
+    [number("pause", \.pause, 1...longest, "milliseconds between two steps at most")] + network + clocks + nodes + disk
+      + history + writers + liarKeys
+  }
+
+  private static var network: [Key] {
+    [
+      Key(
+        path: "network.topology",
+        summary: "who knows whose address: line, random, or regular (a ring and random links)",
+        kind: .topology, bounds: 0...0),
+      number("network.degree", \.degree, 2...32, "links of a node on average, where the topology is regular"),
+      span("network.latency", \.latency, 0...longest, "milliseconds from one end to the other"),
+      number("network.jitter", \.jitter, 0...longest, "milliseconds that a message may be late beyond the latency"),
+      chance("network.slowLinks", \.slowLinks, "of the connections, one in that many is slow"),
+      span("network.slowRate", \.slowRate, 1...100_000, "bytes that a slow connection carries in a millisecond"),
+      chance(
+        "network.doubleDials", \.doubleDials, "of the dials to a peer that is connected, one in that many is made"),
+      chance("network.cuts", \.cuts, "a connection is cut, and both ends notice"),
+      chance("network.silentCuts", \.silentCuts, "a connection is cut, and neither end notices before its time-out"),
+      chance("network.stalls", \.stalls, "a connection carries nothing for a while, and then all of it"),
+      span("network.stallTime", \.stallTime, 1...longest, "milliseconds of a stall"),
+      chance("network.partitions", \.partitions, "two sides, drawn at random, can't reach each other"),
+      chance("network.oneWayPartitions", \.oneWayPartitions, "what one side sends does not reach the other"),
+      span("network.partitionTime", \.partitionTime, 1...longest, "milliseconds of a partition"),
+    ]
+  }
+
+  private static var clocks: [Key] {
+    [
+      number("clock.error", \.clockError, 0...longest, "milliseconds by which a clock is ahead or behind at most"),
+      chance("clock.jumps", \.clockJumps, "a clock jumps to another error"),
+    ]
+  }
+
+  private static var nodes: [Key] {
+    [
+      Key(
+        path: "nodes.meetGradually", summary: "a node knows the first device's certificate and its own, at first",
+        kind: .flag(\.meetsGradually), bounds: 0...1),
+      chance("nodes.kills", \.kills, "the process is killed; what it wrote is there"),
+      chance("nodes.powerCuts", \.powerCuts, "the power goes; what was not synced is kept, lost or torn by sectors"),
+      chance("nodes.deaths", \.deaths, "a kill or a power cut in one of the next storage operations"),
+      span("nodes.deathWithin", \.deathWithin, 1...1_000_000, "how many storage operations later"),
+      chance("nodes.restarts", \.restarts, "the process ends in good order and starts again"),
+      span("nodes.downTime", \.downTime, 1...longest, "milliseconds until a node starts again"),
+      chance("nodes.pauses", \.pauses, "the process does nothing for a while"),
+      span("nodes.pauseTime", \.pauseTime, 1...longest, "milliseconds of a pause"),
+      chance("nodes.revocations", \.revocations, "the first device revokes another; at most a third of them"),
+    ]
+  }
+
+  private static var disk: [Key] {
+    [
+      chance("disk.errors", \.diskErrors, "the disk fails operations for a while, or one, where the time is 0"),
+      span("disk.errorTime", \.diskErrorTime, 0...longest, "milliseconds for which the disk fails"),
+      number("disk.errorRate", \.diskErrorRate, 1...1_000, "one operation in that many fails then"),
+      chance("disk.full", \.fullDisks, "the disk is full for a while"),
+      span("disk.fullTime", \.fullDiskTime, 1...longest, "milliseconds for which it is full"),
+      number("disk.fullRate", \.fullDiskRate, 1...1_000, "one write in that many finds no room then"),
+    ]
+  }
+
+  private static var history: [Key] {
+    [
+      chance("history.restores", \.restores, "an older copy of a node's database takes its place"),
+      chance("history.homeRestores", \.homeRestores, "the home goes back as well, with all that it remembers"),
+      chance("history.fileCopies", \.fileCopies, "a node gets a copy of another one's database"),
+      chance("history.homeCopies", \.homeCopies, "a node's home and database run twice"),
+    ]
+  }
+
+  private static var writers: [Key] {
+    [
+      chance("writers.foreignKeysOff", \.foreignKeysOff, "of the apps, one in that many has foreign keys off"),
+      chance("writers.whileDown", \.writesWhileDown, "of the steps at a node that is down, one in that many writes"),
+      chance("writers.bulk", \.bulkWrites, "of the writes, one in that many is of many records"),
+      span("writers.bulkSize", \.bulkSize, 1...20_000, "records of such a write"),
+      chance("writers.longValues", \.longValues, "of the writes, one in that many has a long value"),
+      span("writers.longSize", \.longSize, 1...4_000_000, "bytes of a long value"),
+      chance("writers.badTriggers", \.badTriggers, "of the apps, one in that many has a trigger without a guard"),
+      chance("writers.addedColumns", \.addedColumns, "a node's app adds a column to a table"),
+      chance("writers.alterations", \.alterations, "a node's app renames a column, or makes a table anew"),
+    ]
+  }
+
+  private static var liarKeys: [Key] {
+    [
+      number("liars.count", \.liars, 0...64, "the last nodes lie: so many of them"),
+      chance("liars.forgeries", \.forgeries, "a change set in another's name, or altered on its way"),
+      chance("liars.truncations", \.truncations, "a message that ends too early"),
+      chance("liars.forks", \.forks, "two change sets with one number, one to each peer"),
+      chance("liars.replays", \.replays, "something that was sent before"),
+      chance("liars.gaps", \.gaps, "a number that nothing leads to"),
+      chance("liars.farFuture", \.farFutures, "a time hours ahead"),
+      chance("liars.generations", \.generations, "a generation that no past explains"),
+      chance("liars.floods", \.floods, "more messages than anybody asked for"),
+    ]
+  }
+
+  private static func chance(_ path: String, _ field: WritableKeyPath<FaultPlan, Int>, _ summary: String) -> Key {
+    Key(path: path, summary: summary, kind: .chance(field), bounds: 0...1_000_000)
+  }
+
+  private static func number(
+    _ path: String, _ field: WritableKeyPath<FaultPlan, Int>, _ bounds: ClosedRange<Int>, _ summary: String
+  ) -> Key {
+    Key(path: path, summary: summary, kind: .number(field), bounds: bounds)
+  }
+
+  private static func span(
+    _ path: String, _ field: WritableKeyPath<FaultPlan, ClosedRange<Int>>, _ bounds: ClosedRange<Int>, _ summary: String
+  ) -> Key {
+    Key(path: path, summary: summary, kind: .span(field), bounds: bounds)
+  }
+}
+
+extension FaultPlan.Key {
+  /// What a value looks like.
+  public var form: String {
+    switch kind {
+    case .chance: "one in that many, 0 for never"
+    case .number: "\(bounds.lowerBound) to \(bounds.upperBound)"
+    case .span: "[least, greatest] from \(bounds.lowerBound) to \(bounds.upperBound)"
+    case .flag: "true or false"
+    case .topology: FaultPlan.Topology.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+    }
+  }
+}

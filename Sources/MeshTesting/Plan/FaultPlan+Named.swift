@@ -1,0 +1,83 @@
+/// The plans that need no file, by the names that the command line and a plan's `base` use.
+extension FaultPlan {
+  /// An ordinary network, and nothing goes wrong.
+  public static let calm = FaultPlan()
+
+  /// A little of everything that happens to honest nodes on a bad day.
+  public static let ordinary: FaultPlan = {
+    var plan = FaultPlan()
+    (plan.slowLinks, plan.doubleDials) = (6, 10)
+    (plan.cuts, plan.silentCuts, plan.stalls) = (14, 40, 60)
+    (plan.partitions, plan.oneWayPartitions) = (40, 80)
+    plan.clockJumps = 40
+    (plan.kills, plan.powerCuts, plan.deaths, plan.restarts, plan.pauses) = (60, 60, 60, 120, 120)
+    plan.writesWhileDown = 3
+    return plan
+  }()
+
+  public static let crashing: FaultPlan = {
+    var plan = ordinary
+    (plan.kills, plan.powerCuts, plan.deaths, plan.restarts) = (15, 12, 10, 40)
+    plan.downTime = 50...4_000
+    return plan
+  }()
+
+  public static let partitioned: FaultPlan = {
+    var plan = ordinary
+    (plan.partitions, plan.oneWayPartitions, plan.cuts, plan.silentCuts, plan.stalls) = (12, 12, 6, 12, 12)
+    plan.pauses = 30
+    return plan
+  }()
+
+  /// Wall clocks wrong by more than the bound, and jumping.
+  public static let wrongClocks: FaultPlan = {
+    var plan = ordinary
+    (plan.clockError, plan.clockJumps) = (8 * 60_000, 10)
+    return plan
+  }()
+
+  public static let line: FaultPlan = {
+    var plan = ordinary
+    plan.topology = .line
+    return plan
+  }()
+
+  /// Disks that fail, fill up and lose their power.
+  public static let badDisks: FaultPlan = {
+    var plan = ordinary
+    (plan.powerCuts, plan.deaths, plan.kills) = (20, 8, 40)
+    (plan.diskErrors, plan.fullDisks) = (15, 15)
+    return plan
+  }()
+
+  /// Programs that write much at once, long values, new columns.
+  public static let writing: FaultPlan = {
+    var plan = ordinary
+    (plan.bulkWrites, plan.longValues, plan.addedColumns) = (60, 20, 60)
+    (plan.revocations, plan.deaths) = (150, 20)
+    return plan
+  }()
+
+  /// One member that lies in every way it can.
+  public static let lying: FaultPlan = {
+    var plan = ordinary
+    plan.liars = 1
+    (plan.forgeries, plan.truncations, plan.replays, plan.gaps) = (6, 12, 8, 12)
+    (plan.farFutures, plan.generations, plan.floods) = (20, 20, 20)
+    return plan
+  }()
+
+  /// Hundreds of nodes that do little.
+  public static let wide: FaultPlan = {
+    var plan = FaultPlan()
+    (plan.topology, plan.meetsGradually) = (.regular, false)
+    (plan.slowLinks, plan.cuts, plan.silentCuts, plan.partitions) = (10, 6, 20, 40)
+    (plan.kills, plan.powerCuts, plan.pauses) = (30, 30, 30)
+    return plan
+  }()
+
+  public static let named: [String: FaultPlan] = [
+    "calm": calm, "ordinary": ordinary, "crashing": crashing, "partitioned": partitioned, "wrong-clocks": wrongClocks,
+    "line": line, "bad-disks": badDisks, "writing": writing, "lying": lying, "wide": wide,
+  ]
+}

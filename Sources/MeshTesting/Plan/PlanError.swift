@@ -1,0 +1,8 @@
+/// A plan that cannot be read: the key, the rule it breaks, and the way out.
+public struct PlanError: Error, CustomStringConvertible, Sendable {
+  public let description: String
+
+  init(_ key: String, _ rule: String, _ wayOut: String) {
+    description = key.isEmpty ? "the plan \(rule): \(wayOut)" : "“\(key)” \(rule): \(wayOut)"
+  }
+}

@@ -1,0 +1,153 @@
+import MeshCore
+import MeshCrypto
+
+/// What a lying member remembers: what went through its sessions, and the chains of change sets that it makes beside those of
+/// its honest replica.
+struct Liar {
+  /// The key of the record that no author wrote: wherever it is shown, a forgery was believed.
+  static let forgedKey = Value.text("forged")
+  private static let memory = 50
+
+  let plan: FaultPlan
+  var generator: SplitMix64
+  private(set) var sent: [[UInt8]] = []
+  private(set) var received: [[UInt8]] = []
+  private var chains: [UInt64: ChangeSetHead] = [:]
+
+  init(plan: FaultPlan, generator: SplitMix64) {
+    self.plan = plan
+    self.generator = generator
+  }
+
+  mutating func heard(sent bytes: [UInt8]) { Self.remember(bytes, &sent) }
+  mutating func heard(received bytes: [UInt8]) { Self.remember(bytes, &received) }
+
+  private static func remember(_ bytes: [UInt8], _ messages: inout [[UInt8]]) {
+    if messages.count >= memory { messages.removeFirst() }
+    messages.append(bytes)
+  }
+
+  /// What a liar knows when it lies.
+  struct Occasion {
+    let zone: ZoneID
+    let epoch: EpochID
+    let key: EpochKey
+    let keys: DeviceKeys
+    let device: DeviceID
+    /// Another device, in whose name it speaks.
+    let victim: DeviceID
+    let now: Int64
+    let cryptography: any Cryptography
+  }
+
+  /// Instances of the device that only lies are made of.
+  enum Chain: UInt64 {
+    case future = 9_001
+    case generation, fork, flood, gap, forgery
+  }
+
+  /// A change set of a chain of lies, as the rules want it but for what is given otherwise.
+  private mutating func changeSet(
+    _ chain: Chain, _ occasion: Occasion, author: DeviceID? = nil, key: Value, generation: UInt64 = 1, title: String,
+    ahead: Int64 = 0, skipping gap: UInt64 = 0, keeps: Bool = true
+  ) throws -> ChangeSet {
+    let author = Author(device: author ?? occasion.device, instance: InstanceID(chain.rawValue))
+    let last = chains[chain.rawValue]
+    let time = max(HybridTime(milliseconds: occasion.now + ahead), HybridTime((last?.time.value ?? 0) + 1))
+    let stamp = Stamp(time: time, author: author)
+    let row = RowChange(
+      key: key, generation: generation, isLife: true, stamp: stamp,
+      fields: [.init(column: 0, value: .value(.text(title)))])
+    let body = ChangeSetBody(
+      context: CausalContext(), content: .changes([TableChanges(table: "list", columns: ["title"], rows: [row])]))
+    let previous = gap > 0 ? ChangeSetID([UInt8](repeating: 7, count: 32)) : last?.id
+    let header = ChangeSetHeader(
+      zone: occasion.zone, author: author, number: (last?.number ?? 0) + 1 + gap, previous: previous, time: time,
+      epoch: occasion.epoch, part: .only)
+    let changeSet = try ChangeSet(
+      header, body: body.encoded(author: author), key: occasion.key, secrets: occasion.keys,
+      with: occasion.cryptography)
+    if keeps, gap == 0 {
+      chains[chain.rawValue] = ChangeSetHead(number: header.number, id: changeSet.id, time: time)
+    }
+    return changeSet
+  }
+
+  // MARK: Lies, each as messages for one session
+
+  mutating func forgery(_ occasion: Occasion) throws -> [[UInt8]] {
+    if generator.once(in: 2), let altered = altered() { return [altered] }
+    let forged = try changeSet(
+      .forgery, occasion, author: occasion.victim, key: Self.forgedKey, title: "forged", keeps: false)
+    return [Message.changeSets(occasion.zone, [forged.bytes]).encoded]
+  }
+
+  /// One byte of another's change set.
+  private mutating func altered() -> [UInt8]? {
+    for message in received.reversed() {
+      guard case .changeSets(let zone, var changeSets)? = try? Message.decode(message), !changeSets.isEmpty else {
+        continue
+      }
+      let index = Int.random(in: 0..<changeSets.count, using: &generator)
+      let byte = Int.random(in: 0..<changeSets[index].count, using: &generator)
+      changeSets[index][byte] ^= UInt8(1 << Int.random(in: 0..<8, using: &generator))
+      return Message.changeSets(zone, changeSets).encoded
+    }
+    return nil
+  }
+
+  mutating func truncation() -> [[UInt8]] {
+    guard let whole = (sent + received).randomElement(using: &generator), whole.count > 1 else { return [] }
+    return [Array(whole.prefix(Int.random(in: 1..<whole.count, using: &generator)))]
+  }
+
+  mutating func replay() -> [[UInt8]] {
+    let known = sent + received
+    return (0..<min(5, known.count)).compactMap { _ in known.randomElement(using: &generator) }
+  }
+
+  mutating func gap(_ occasion: Occasion) throws -> [[UInt8]] {
+    let far = generator.once(in: 2) ? UInt64.max - 2 : UInt64.random(in: 1...1_000, using: &generator)
+    let lie = try changeSet(.gap, occasion, key: .text("list0"), title: "beyond a gap", skipping: far)
+    return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
+  }
+
+  /// Minutes ahead, which honest clocks reach, or for ever.
+  mutating func future(_ occasion: Occasion) throws -> [[UInt8]] {
+    let ahead = generator.once(in: 4) ? Int64(1) << 42 : Int64.random(in: 360_000...900_000, using: &generator)
+    let lie = try changeSet(.future, occasion, key: .text("list1"), title: "of the future", ahead: ahead)
+    return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
+  }
+
+  mutating func generation(_ occasion: Occasion) throws -> [[UInt8]] {
+    let generation = generator.once(in: 2) ? UInt64.max : UInt64.random(in: 100...10_000, using: &generator) | 1
+    let lie = try changeSet(
+      .generation, occasion, key: .text("list2"), generation: generation, title: "of the last generation")
+    return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
+  }
+
+  /// One for each of two sessions.
+  mutating func fork(_ occasion: Occasion) throws -> ([UInt8], [UInt8]) {
+    let one = try changeSet(.fork, occasion, key: .text("list3"), title: "one story", keeps: false)
+    let other = try changeSet(.fork, occasion, key: .text("list3"), title: "another story")
+    return (
+      Message.changeSets(occasion.zone, [one.bytes]).encoded, Message.changeSets(occasion.zone, [other.bytes]).encoded
+    )
+  }
+
+  mutating func flood(_ occasion: Occasion) throws -> [[UInt8]] {
+    let everything = VersionVector([Author(device: occasion.victim, instance: InstanceID(3)): .max])
+    switch Int.random(in: 0..<5, using: &generator) {
+    case 0: return (0..<500).map { Message.ping(UInt64($0)).encoded }
+    case 1: return (0..<100).map { _ in Message.digestRequest(occasion.zone).encoded }
+    case 2: return (0..<50).map { _ in Message.want(occasion.zone, VersionVector()).encoded }
+    case 3:
+      return [Message.have(occasion.zone, everything).encoded, Message.upToDate(occasion.zone, everything).encoded]
+    default:
+      let changeSets = try (0..<20).map { index in
+        try changeSet(.flood, occasion, key: .text("list\(index % 10)"), title: "flood \(index)").bytes
+      }
+      return [Message.changeSets(occasion.zone, changeSets).encoded]
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import MeshCore
+import MeshReplication
+
+/// What must hold once all has healed and the nodes have equal vectors.
+extension Simulation {
+  /// Of more nodes than that, the logs of some are read again: each is read whole.
+  private static let readLogs = 8
+
+  func checkEnd() throws {
+    guard let zone, let first = honest.first, let store = first.store else { return }
+    let digest = try store.digest(zone)
+    for node in honest {
+      guard let own = try node.store?.digest(zone) else { continue }
+      say(node.index, "ends with \(text(node.merged)) and \(own.records) records, digest \(text(own))")
+      if own != digest { violate("n\(node.index) and n\(first.index) have equal vectors and unequal digests") }
+      if let damage = try node.database.damage() { violate("n\(node.index)'s file is damaged: \(damage)") }
+      for (reason, count) in node.replica?.refusals ?? [:] { counts.refusals[reason, default: 0] += count }
+    }
+    try compareRows(first)
+    for node in honest.prefix(Self.readLogs) { try checkLog(node, zone, digest) }
+  }
+
+  /// Rows are equal where schemas are: of columns that both have.
+  private func compareRows(_ first: SimulatedNode) throws {
+    let contents = try first.database.contents()
+    for node in honest where node !== first {
+      for difference in Self.differences(contents, try node.database.contents()).prefix(5) {
+        violate("n\(first.index) and n\(node.index) have equal digests and unequal rows: \(difference)")
+      }
+    }
+  }
+
+  private func checkLog(_ node: SimulatedNode, _ zone: ZoneID, _ digest: ZoneDigest) throws {
+    guard let store = node.store, let account = node.replica?.account else { return }
+    let records = try store.controlRecords(zone).map { try ControlRecord($0, cryptography) }
+    let state = ZoneState(zone, records: records, account: { $0 == account.id ? account : nil }, cryptography)
+    let log = try wholeLog(store, zone)
+    let keys = node.vault.epochKeys(zone)
+    let oracle = Oracle(
+      log, Oracle.Context(keys: keys, account: account, limit: { state.limit($0) }), cryptography)
+    counts.changeSets = log.count
+    counts.records = oracle.states.values.filter(\.isAlive).count
+    if let fault = oracle.faults.first { violate("n\(node.index)'s log: \(named(fault))") }
+    if oracle.digest != digest {
+      violate("n\(node.index)'s digest is \(text(digest)); computed from its log it is \(text(oracle.digest))")
+    }
+    if let lost = oracle.lost(node.ledger).first { violate("n\(node.index): \(lost)") }
+    let contents = try node.database.contents()
+    if let difference = oracle.differences(contents, held: try node.database.held()).first {
+      violate("n\(node.index): \(difference)")
+    }
+    if contents.keys.contains(where: { $0.key == Liar.forgedKey }) {
+      violate("n\(node.index) shows a record that its author never wrote")
+    }
+    guard node === honest.first else { return }
+    let authors = Set(try store.storedVector(zone).authors)
+    let cuts = Dictionary(
+      authors.compactMap { author in state.limit(author).map { (author, $0) } }, uniquingKeysWith: { first, _ in first }
+    )
+    let reader = ChangeSetReader(keys: keys, cuts: cuts, cryptography: cryptography)
+    do {
+      let other = try Referee.digest(of: log, zone: zone, by: storage == .model ? .sqlite : .model, reader)
+      if other != digest { violate("the other kind of store makes \(text(other)) of n\(node.index)'s log") }
+    } catch {
+      violate("the other kind of store does not take n\(node.index)'s log: \(named("\(error)"))")
+    }
+  }
+
+  private static func differences(_ left: Contents, _ right: Contents) -> [String] {
+    Set(left.keys).union(right.keys).sorted().filter { !isEqual(left[$0], right[$0]) }.map { name in
+      func shown(_ row: [String: Value]?) -> String {
+        row.map { $0.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.shown)" }.joined(separator: " ") } ?? "none"
+      }
+      return "\(name): \(shown(left[name])) against \(shown(right[name]))"
+    }
+  }
+
+  private static func isEqual(_ left: [String: Value]?, _ right: [String: Value]?) -> Bool {
+    guard let left, let right else { return left == nil && right == nil }
+    return left.allSatisfy { column, value in right[column].map { $0 == value } ?? true }
+  }
+}

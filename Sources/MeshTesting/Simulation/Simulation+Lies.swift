@@ -1,0 +1,45 @@
+import MeshCore
+import MeshReplication
+
+/// What a liar's sessions carry beside what its replica sends.
+extension Simulation {
+  func lie(_ node: SimulatedNode) throws {
+    guard let occasion = try occasion(node), var liar = node.liar else { return }
+    defer { node.liar = liar }
+    let plan = self.plan
+    func isDue(_ chance: Int) -> Bool { liar.generator.once(in: chance) }
+    if isDue(plan.forgeries) { tell("liars.forgeries", node, try liar.forgery(occasion)) }
+    if isDue(plan.truncations) { tell("liars.truncations", node, liar.truncation()) }
+    if isDue(plan.replays) { tell("liars.replays", node, liar.replay()) }
+    if isDue(plan.gaps) { tell("liars.gaps", node, try liar.gap(occasion)) }
+    if isDue(plan.farFutures) { tell("liars.farFutures", node, try liar.future(occasion)) }
+    if isDue(plan.generations) { tell("liars.generations", node, try liar.generation(occasion)) }
+    if isDue(plan.floods) { tell("liars.floods", node, try liar.flood(occasion)) }
+    if isDue(plan.forks), let first = wires(node).first, let last = wires(node).last, first != last {
+      let (one, other) = try liar.fork(occasion)
+      tell("liars.forks", node, [one], by: first)
+      tell("liars.forks", node, [other], by: last)
+    }
+  }
+
+  private func occasion(_ node: SimulatedNode) throws -> Liar.Occasion? {
+    guard let zone, let epoch = try node.replica?.zoneView(zone)?.epoch, let key = node.vault.epochKeys(zone)[epoch],
+      let victim = honest.randomElement(using: &generator)
+    else { return nil }
+    return Liar.Occasion(
+      zone: zone, epoch: epoch, key: key, keys: node.keys, device: node.device, victim: victim.device,
+      now: node.clock.milliseconds(), cryptography: cryptography)
+  }
+
+  private func wires(_ node: SimulatedNode) -> [Int] {
+    network.wires(of: node.index).filter { network.wires[$0]?.isEstablished == true }
+  }
+
+  private func tell(_ fault: String, _ node: SimulatedNode, _ messages: [[UInt8]], by wire: Int? = nil) {
+    guard !messages.isEmpty, let wire = wire ?? wires(node).randomElement(using: &generator),
+      let end = network.wires[wire]?.ends.firstIndex(where: { $0.node == node.index })
+    else { return }
+    occurred(fault)
+    for message in messages { send(node, wire, end, message) }
+  }
+}

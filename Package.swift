@@ -123,7 +123,11 @@ let package = Package(
       name: "MeshReplicationTests", dependencies: ["MeshCore", "MeshCrypto", "MeshReplication", "MeshTesting"],
       swiftSettings: strict),
     .testTarget(
-      name: "SimulationTests", dependencies: ["MeshCore", "MeshCrypto", "MeshTesting", "simulate"], exclude: ["Seeds"],
+      name: "SimulationTests",
+      dependencies: [
+        "MeshCore", "MeshCrypto", "MeshStore", "MeshTesting", "simulate", .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      exclude: ["Seeds"],
       swiftSettings: strict),
     .testTarget(
       name: "MeshNodeTests",

@@ -1,19 +1,19 @@
 import ArgumentParser
-import Foundation
 import MeshTesting
 
 /// Replication under simulated faults. The same arguments print the same bytes; a violation ends with exit code 1.
-@main
 struct Simulate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Runs nodes under simulated faults, in virtual time and from one seed.",
-    discussion: """
-      The last line is “digest” and a hash over the whole trace. Exit code 1 where a rule was broken, 2 where the arguments \
-      or the plan cannot be used.
+    commandName: "run", abstract: "Runs nodes under simulated faults, in virtual time and from one seed.",
+    discussion: discussion)
 
-      A plan of faults is a JSON file: --keys lists what it may say, Sources/MeshTesting/MeshTesting.docc/FaultPlans.md \
-      explains it, Tests/SimulationTests/Plans has examples.
-      """)
+  static let discussion = """
+    The last line is “digest” and a hash over the whole trace. Exit code 1 where a rule was broken, 2 where the arguments \
+    or the plan cannot be used.
+
+    A plan of faults is a JSON file: --keys lists what it may say, Sources/MeshTesting/MeshTesting.docc/FaultPlans.md \
+    explains it, Tests/SimulationTests/Seeds has examples.
+    """
 
   @Option(help: "What everything is drawn from. (default: the plan's, or 1)")
   var seed: UInt64?
@@ -54,7 +54,7 @@ struct Simulate: ParsableCommand {
       if !isQuiet || line.hasPrefix("digest") { print(line) }
     }
     guard let violation = outcome.violation else { return }
-    FileHandle.standardError.write(Data("violation with \(arguments(run)): \(violation)\n".utf8))
+    PlanSource.complain("violation with \(arguments(run)): \(violation)")
     throw ExitCode(1)
   }
 
@@ -68,8 +68,7 @@ struct Simulate: ParsableCommand {
           storage: run.storage ?? .sqlite)
       )
     } catch {
-      FileHandle.standardError.write(Data("simulate: \(error)\n".utf8))
-      throw ExitCode(2)
+      throw PlanSource.refuse(error)
     }
   }
 
@@ -78,10 +77,7 @@ struct Simulate: ParsableCommand {
     var run = PlannedRun(plan: .ordinary)
     if let faults {
       guard profile == nil else { throw SimulationError("--faults and --profile name two plans: leave one out") }
-      guard let bytes = FileManager.default.contents(atPath: faults) else {
-        throw SimulationError("\(faults) cannot be read: give the path of a plan in JSON")
-      }
-      run = try PlannedRun(json: Array(bytes))
+      run = try PlanSource.read(faults)
     } else if let profile {
       guard let plan = FaultPlan.named[profile] else {
         throw SimulationError(

@@ -15,12 +15,12 @@ import Testing
     func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey] { base.epochKeys(zone) }
     func saveEpochKey(_ key: EpochKey, epoch: EpochID, zone: ZoneID) throws {
       if fails { throw DiskFailure() }
-      base.saveEpochKey(key, epoch: epoch, zone: zone)
+      try base.saveEpochKey(key, epoch: epoch, zone: zone)
     }
     func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { base.highWaterMark(zone) }
     func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws { try base.saveHighWaterMark(mark, zone: zone) }
     func links() throws -> [IssuedLink] { base.links() }
-    func saveLinks(_ links: [IssuedLink]) throws { base.saveLinks(links) }
+    func saveLinks(_ links: [IssuedLink]) throws { try base.saveLinks(links) }
   }
 
   private struct Machine {

@@ -29,7 +29,7 @@ import Testing
       secrets: account.devices[0], cryptography: cryptography)
     _ = try store.flush(writer, now: VirtualClock.epoch)
     let batch = store.changeSets(zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
-    return Oracle(batch.changeSets, keys: [epoch: key], cryptography)
+    return Oracle(batch.changeSets, Oracle.Context(keys: [epoch: key]), cryptography)
   }
 
   @Test func `a committed write in no change set is lost`() throws {
@@ -39,7 +39,7 @@ import Testing
 
   @Test func `a delete in no change set is lost`() throws {
     var ledger = ledger("milk")
-    ledger.flushed([record: [:]])
+    ledger.flushed([record: [:]], tables: [record.table])
     ledger.note(before: [record: [:]], after: [:])
     #expect(try oracle("milk").lost(ledger).count == 1)
   }
@@ -58,7 +58,7 @@ import Testing
   @Test func `a log with a gap is seen`() throws {
     #expect(try oracle("milk").faults.isEmpty)
     let cryptography = try Sodium(randomness: SeededRandomness(seed: 2))
-    #expect(Oracle([[1, 2, 3]], keys: [:], cryptography).faults.count == 1)
+    #expect(Oracle([[1, 2, 3]], Oracle.Context(keys: [:]), cryptography).faults.count == 1)
   }
 
   @Test func `events come in the order of time, and of one time in the order of adding`() {

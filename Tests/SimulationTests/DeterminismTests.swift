@@ -5,7 +5,7 @@ import Testing
 @Suite struct DeterminismTests {
   private func trace(_ seed: UInt64, _ storage: Simulation.Storage) throws -> [String] {
     var lines: [String] = []
-    _ = try Simulation(seed: seed, nodes: 4, steps: 80, profile: .crashing, storage: storage).run { lines.append($0) }
+    _ = try Simulation(seed: seed, nodes: 4, steps: 80, plan: .crashing, storage: storage).run { lines.append($0) }
     return lines
   }
 

@@ -50,10 +50,10 @@ extension FaultPlan {
     return plan
   }()
 
-  /// Programs that write much at once, long values, new columns.
+  /// Programs that write much at once and long values, and a device that is revoked.
   public static let writing: FaultPlan = {
     var plan = ordinary
-    (plan.bulkWrites, plan.longValues, plan.addedColumns) = (60, 20, 60)
+    (plan.bulkWrites, plan.longValues) = (60, 20)
     (plan.revocations, plan.deaths) = (150, 20)
     return plan
   }()

@@ -52,6 +52,7 @@ extension Simulation {
       try input(node) { replica, now in zone = try replica.createPrivateZone(title: "private", now: now) }
       guard node.replica != nil else { return }
     }
+    if node.index == 0 { noteRevoked() }
     try guarded(node) { try look(node) }
     guard node.replica != nil else { return }
     queue.add(.tick(node: node.index, life: node.life), at: time.now + Self.tickInterval)

@@ -93,20 +93,25 @@ extension Simulation {
   // MARK: Revoked
 
   func revoke(_ node: SimulatedNode) throws {
-    guard let zone, nodes[0].replica != nil, node.index > 0, !node.isRevoked, !node.isLiar,
+    guard zone != nil, nodes[0].replica != nil, node.index > 0, !node.isRevoked, !node.isLiar,
       nodes.filter(\.isRevoked).count < nodes.count / 3
     else { return }
     say(0, "revokes n\(node.index)")
     let device = node.device
-    try input(nodes[0]) { replica, now in
-      try replica.revoke(device, now: now)
-      self.occurred("nodes.revocations")
-    }
-    guard let account = nodes[0].replica?.account, account.isRevoked(device), zone == self.zone else { return }
-    node.isRevoked = true
-    for route in network.replace(node.index, by: 0) {
-      let from = nodes[network.routes[route].from]
-      if from.replica != nil { queue.add(.dial(route: route, life: from.life), at: time.now + 100) }
+    try input(nodes[0]) { replica, now in try replica.revoke(device, now: now) }
+    noteRevoked()
+  }
+
+  /// As the first device knows it: it may have died before that was durable, or after.
+  func noteRevoked() {
+    guard let account = nodes[0].replica?.account else { return }
+    for node in nodes where !node.isRevoked && account.isRevoked(node.device) {
+      occurred("nodes.revocations")
+      node.isRevoked = true
+      for route in network.replace(node.index, by: 0) {
+        let from = nodes[network.routes[route].from]
+        if from.replica != nil { queue.add(.dial(route: route, life: from.life), at: time.now + 100) }
+      }
     }
   }
 }

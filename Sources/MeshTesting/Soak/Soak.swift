@@ -1,0 +1,93 @@
+/// Seed after seed over varied plans, until something breaks; then the smallest run that still breaks.
+public struct Soak {
+  /// Runs drawn from one number: the same number, the same run.
+  private let plan: FaultPlan?
+  /// Attempts to make a failing run smaller: each is a run.
+  private static let attempts = 200
+
+  /// - Parameter plan: For every run; nil to vary it.
+  public init(plan: FaultPlan? = nil) { self.plan = plan }
+
+  /// The run with that number.
+  public func run(_ number: UInt64) -> PlannedRun {
+    var generator = SplitMix64(seed: number, stream: 77)
+    let nodes =
+      generator.once(in: 10) ? Int.random(in: 8...14, using: &generator) : Int.random(in: 2...5, using: &generator)
+    let steps = generator.once(in: 8) ? 500 : Int.random(in: 30...200, using: &generator)
+    var varied = plan ?? Self.plan(&generator)
+    if varied.liars >= nodes { varied.liars = nodes - 1 }
+    return PlannedRun(
+      plan: varied, seed: number, nodes: nodes, steps: steps, storage: generator.once(in: 5) ? .model : .sqlite)
+  }
+
+  /// A named plan, or one with each of its faults off, as it is, or more frequent.
+  private static func plan(_ generator: inout SplitMix64) -> FaultPlan {
+    let names = FaultPlan.named.keys.sorted().filter { $0 != "wide" }
+    var plan = FaultPlan.named[names[Int.random(in: 0..<names.count, using: &generator)]] ?? .ordinary
+    guard generator.once(in: 2) else { return plan }
+    for key in FaultPlan.keys {
+      guard case .chance(let field) = key.kind, plan[keyPath: field] > 0 else { continue }
+      switch Int.random(in: 0..<4, using: &generator) {
+      case 0: plan[keyPath: field] = 0
+      case 1: plan[keyPath: field] = max(2, plan[keyPath: field] / 4)
+      default: break
+      }
+    }
+    return plan
+  }
+
+  /// What breaks in a run; nil where nothing does.
+  public static func violation(_ run: PlannedRun) throws -> String? {
+    try Simulation(
+      seed: run.seed ?? 1, nodes: run.nodes ?? 3, steps: run.steps ?? 200, plan: run.plan,
+      storage: run.storage ?? .sqlite
+    ).run().violation
+  }
+
+  // MARK: Shrinking
+
+  /// A run that fails as well, of fewer steps, nodes and faults. Faults are switched off one by one, and of steps and nodes as
+  /// many are left out as may be.
+  public static func shrunk(_ run: PlannedRun, tell: (String) -> Void) throws -> PlannedRun {
+    var (smallest, left) = (run, attempts)
+    func fails(_ candidate: PlannedRun) throws -> Bool {
+      guard left > 0 else { return false }
+      left -= 1
+      return try violation(candidate) != nil
+    }
+    var hasShrunk = true
+    while hasShrunk, left > 0 {
+      hasShrunk = false
+      for (candidate, text) in candidates(smallest) where try fails(candidate) {
+        tell(text)
+        smallest = candidate
+        hasShrunk = true
+        break
+      }
+    }
+    return smallest
+  }
+
+  /// The greatest steps first.
+  private static func candidates(_ run: PlannedRun) -> [(PlannedRun, String)] {
+    var candidates: [(PlannedRun, String)] = []
+    let (nodes, steps) = (run.nodes ?? 3, run.steps ?? 200)
+    for fewer in [steps / 2, steps * 3 / 4, steps * 9 / 10, steps - 1] where fewer < steps && fewer > 0 {
+      var candidate = run
+      candidate.steps = fewer
+      candidates.append((candidate, "\(fewer) steps"))
+    }
+    for fewer in [2, nodes / 2, nodes - 1] where fewer < nodes && fewer > max(1, run.plan.liars) {
+      var candidate = run
+      candidate.nodes = fewer
+      candidates.append((candidate, "\(fewer) nodes"))
+    }
+    for key in FaultPlan.keys {
+      guard case .chance(let field) = key.kind, run.plan[keyPath: field] > 0 else { continue }
+      var candidate = run
+      candidate.plan[keyPath: field] = 0
+      candidates.append((candidate, "no \(key.path)"))
+    }
+    return candidates
+  }
+}

@@ -32,6 +32,11 @@ import Testing
     try run(seed: seed, nodes: 3, steps: 60, profile: "wrong-clocks")
   }
 
+  @Test(arguments: 1...(isFast ? 2 : 10))
+  func `writes of the same millisecond converge`(seed: UInt64) throws {
+    try run(seed: seed, nodes: 4, steps: 100, profile: "simultaneous")
+  }
+
   @Test(arguments: 1...(isFast ? 3 : 20))
   func `nodes whose disks fail and fill up lose nothing`(seed: UInt64) throws {
     try run(seed: seed, nodes: 3, steps: 80, profile: "bad-disks")

@@ -28,6 +28,7 @@ final class ModelDatabase: SimulatedDatabase {
   }
   func held() -> [RecordName: String] { [:] }
   func damage() -> String? { nil }
+  func conflicts() -> Set<LostValue>? { nil }
   func groups() -> [Int: (rows: Int, values: [Value])] {
     var groups: [Int: (rows: Int, values: [Value])] = [:]
     for group in 0..<AppSchema.groups {

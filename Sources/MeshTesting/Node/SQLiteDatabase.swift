@@ -225,6 +225,17 @@ final class SQLiteDatabase: SimulatedDatabase {
     }
   }
 
+  func conflicts() throws -> Set<LostValue>? {
+    guard let found = try store?.conflicts(limit: Self.conflictBound) else { return nil }
+    return Set(
+      found.map {
+        LostValue(record: RecordName(table: $0.table, key: $0.key), column: $0.column, stamp: $0.loser)
+      })
+  }
+
+  /// As many as the store keeps.
+  private static let conflictBound = 10_000
+
   func damage() throws -> String? {
     let finding = try connection().read { try String.fetchOne($0, sql: "PRAGMA integrity_check(1)") }
     return finding == "ok" ? nil : finding ?? "nothing was said"

@@ -20,6 +20,8 @@ protocol SimulatedDatabase: AnyObject {
   func contents(_ tables: [String]?) throws -> Contents
   /// Records that live but are not shown, and why.
   func held() throws -> [RecordName: String]
+  /// The losing values that are kept; nil where none ever are.
+  func conflicts() throws -> Set<LostValue>?
   /// What SQLite finds wrong with the file; nil where all is well.
   func damage() throws -> String?
   /// How many different values a group has, see `AppSchema.leg`; and of how many rows.

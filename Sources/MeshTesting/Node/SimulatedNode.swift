@@ -34,6 +34,8 @@ final class SimulatedNode {
   var failuresSeen = 0
   /// As of the last look, to see that it never goes back.
   var merged = VersionVector()
+  /// Its database was replaced by another one.
+  private(set) var hasOtherHistory = false
   /// Copies of the machine's state that somebody made.
   var copies: [Copy] = []
 
@@ -123,6 +125,7 @@ final class SimulatedNode {
 
   /// The database is replaced. Not while anything has it open.
   func take(_ copy: Copy) {
+    hasOtherHistory = true
     database.disk?.files = copy.files
     ledger = copy.ledger
     merged = VersionVector()

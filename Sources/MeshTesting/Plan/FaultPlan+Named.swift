@@ -36,6 +36,17 @@ extension FaultPlan {
     return plan
   }()
 
+  /// Clocks that agree, and writes in the same milliseconds: stamps with one time and several authors.
+  public static let simultaneous: FaultPlan = {
+    var plan = ordinary
+    (plan.clockError, plan.clockJumps, plan.pause) = (0, 0, 3)
+    plan.partitionTime = 20...400
+    plan.downTime = 1...100
+    plan.pauseTime = 5...300
+    plan.stallTime = 5...300
+    return plan
+  }()
+
   public static let line: FaultPlan = {
     var plan = ordinary
     plan.topology = .line
@@ -78,6 +89,7 @@ extension FaultPlan {
 
   public static let named: [String: FaultPlan] = [
     "calm": calm, "ordinary": ordinary, "crashing": crashing, "partitioned": partitioned, "wrong-clocks": wrongClocks,
+    "simultaneous": simultaneous,
     "line": line, "bad-disks": badDisks, "writing": writing, "lying": lying, "wide": wide,
   ]
 }

@@ -8,6 +8,8 @@ struct Oracle {
   private(set) var sent: [Ledger.Cell: Set<Value>] = [:]
   private(set) var deleted: Set<RecordName> = []
   private(set) var faults: [String] = []
+  /// Values that lost here without having been seen by who overwrote them, where the log is one of a device.
+  private(set) var conflicts: Set<LostValue> = []
   private var authors: [Author: Line] = [:]
   private let cryptography: any Cryptography
   private let context: Context
@@ -18,6 +20,10 @@ struct Oracle {
     var account: AccountState?
     /// Where the authors of cut devices end.
     var limit: @Sendable (Author) -> UInt64? = { _ in nil }
+    /// Nothing later than this may have been merged, in milliseconds since 1970.
+    var latest = Int64.max
+    /// Whose log it is: its own change sets overwrite what it had seen.
+    var device: DeviceID?
   }
 
   private struct Line {
@@ -56,7 +62,7 @@ struct Oracle {
     line.last = changeSet
     if !line.unit.add(body.content) { fault("lacks pieces of a long value") }
     if header.part.isFinal {
-      for table in line.unit.tables { merge(table) }
+      for table in line.unit.tables { merge(table, header, line.seen) }
       line.unit = UnitValues()
       line.merged = header.number
     }
@@ -68,6 +74,7 @@ struct Oracle {
     var faults: [String] = []
     let (header, last) = (changeSet.header, line.last?.header)
     if header.number != (last?.number ?? 0) + 1 { faults.append("does not continue") }
+    if header.time.milliseconds > context.latest { faults.append("was merged before its time") }
     if header.previous != line.last?.id { faults.append("does not name the one before") }
     if let last, header.time <= last.time { faults.append("is not later than the one before") }
     do {
@@ -92,7 +99,7 @@ struct Oracle {
     return faults
   }
 
-  private mutating func merge(_ table: TableChanges) {
+  private mutating func merge(_ table: TableChanges, _ header: ChangeSetHeader, _ seen: CausalContext) {
     for row in table.rows {
       let name = RecordName(table: table.table, key: row.key)
       let state = row.state(columns: table.columns)
@@ -105,9 +112,27 @@ struct Oracle {
           sent[Ledger.Cell(record: name, column: column.name), default: []].insert(column.unsent(name))
         }
       }
-      states[name, default: RecordState()].merge(state)
+      let losses = states[name, default: RecordState()].merge(state)
+      guard let device = context.device, header.author.device != device else { continue }
+      for loss in losses where isConflict(loss, name, header, seen) {
+        conflicts.insert(LostValue(record: name, column: loss.column, stamp: loss.loser.stamp))
+      }
     }
   }
+
+  private func isConflict(
+    _ loss: RecordState<String>.Loss, _ name: RecordName, _ header: ChangeSetHeader, _ seen: CausalContext
+  ) -> Bool {
+    if let state = states[name], state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
+    return !loss.wasLocal || (loss.loser.stamp.author != header.author && !seen.hasSeen(loss.loser.stamp))
+  }
+}
+
+/// A value of a conflict, which must be kept.
+struct LostValue: Hashable {
+  let record: RecordName
+  let column: String
+  let stamp: Stamp
 }
 
 extension Oracle {

@@ -37,13 +37,16 @@ extension Simulation {
     let log = try wholeLog(store, zone)
     let keys = node.vault.epochKeys(zone)
     let oracle = Oracle(
-      log, Oracle.Context(keys: keys, account: account, limit: { state.limit($0) }), cryptography)
+      log,
+      Oracle.Context(
+        keys: keys, account: account, limit: { state.limit($0) }, latest: latest, device: node.device), cryptography)
     counts.changeSets = log.count
     counts.records = oracle.states.values.filter(\.isAlive).count
     if let fault = oracle.faults.first { violate("n\(node.index)'s log: \(named(fault))") }
     if oracle.digest != digest {
       violate("n\(node.index)'s digest is \(text(digest)); computed from its log it is \(text(oracle.digest))")
     }
+    try checkConflicts(node, oracle)
     if let lost = oracle.lost(node.ledger).first { violate("n\(node.index): \(lost)") }
     let contents = try node.database.contents()
     if let difference = oracle.differences(contents, held: try node.database.held()).first {
@@ -63,6 +66,22 @@ extension Simulation {
       if other != digest { violate("the other kind of store makes \(text(other)) of n\(node.index)'s log") }
     } catch {
       violate("the other kind of store does not take n\(node.index)'s log: \(named("\(error)"))")
+    }
+  }
+
+  /// The fastest clock there can have been, and what a node takes that is ahead of its own.
+  private var latest: Int64 {
+    VirtualClock.epoch + time.now + Int64(plan.clockError) + Choices.clockBound
+  }
+
+  /// Each losing value that nobody had seen is kept. Where files were replaced, or authors cut, logs were merged anew; and a
+  /// unit that is merged in slices meets local writes in between.
+  private func checkConflicts(_ node: SimulatedNode, _ oracle: Oracle) throws {
+    let isPlain = plan.bulkWrites == 0 && !nodes.contains(where: \.isRevoked) && !node.hasOtherHistory
+    guard isPlain, let kept = try node.database.conflicts() else { return }
+    let missing = oracle.conflicts.subtracting(kept).map { "\($0.record).\($0.column)" }.sorted()
+    if let first = missing.first {
+      violate("n\(node.index) has not kept \(missing.count) losing values, one of \(first)")
     }
   }
 

@@ -22,7 +22,6 @@ final class ModelDatabase: SimulatedDatabase {
     return isNew || seen != store.writes
   }
 
-  func schemaChanged() -> Bool { false }
   func contents(_ tables: [String]?) -> Contents {
     tables.map { tables in store.rows.filter { tables.contains($0.key.table) } } ?? store.rows
   }

@@ -36,11 +36,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     let store = try Store(path: Self.path, cryptography: cryptography, vfs: vfs)
     self.store = store
     let missing = try AppSchema.tables.map(\.name).filter { try !store.isTracked($0) }
-    if missing.isEmpty {
-      try store.takeIn(now: clock.milliseconds())
-    } else {
-      try store.track(tables: missing, now: clock.milliseconds())
-    }
+    if !missing.isEmpty { try store.track(tables: missing, now: clock.milliseconds()) }
     dataVersion = nil
     return store
   }
@@ -51,8 +47,6 @@ final class SQLiteDatabase: SimulatedDatabase {
     defer { dataVersion = version }
     return version != dataVersion
   }
-
-  func schemaChanged() throws -> Bool { try store?.schemaChanged(now: clock.milliseconds()) ?? false }
 
   func closeStore() throws {
     defer { store = nil }

@@ -11,8 +11,6 @@ protocol SimulatedDatabase: AnyObject {
   func open() throws -> any ReplicaStore
   /// Whether somebody has committed since the last look, or there was none.
   func hasChanged() throws -> Bool
-  /// Tells the store of new tables and columns. True where there were some.
-  func schemaChanged() throws -> Bool
   /// Runs a transaction of the app, which opens the database where the node does not run. False where it was rolled back or a
   /// constraint refused it.
   func run(_ transaction: AppTransaction) throws -> Bool

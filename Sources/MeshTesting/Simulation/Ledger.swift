@@ -39,8 +39,8 @@ struct Ledger {
       if old == row { continue }
       if old == nil { deletes.remove(name) }
       for (column, value) in row where old?[column] != value {
-        // A column that was added has its default everywhere, and nobody wrote it.
-        if let old, old[column] == nil, Self.column(name.table, column)?.defaultValue == value { continue }
+        // What a migration fills into a column that it adds loses against every edit: no change set need have it.
+        if let old, old[column] == nil { continue }
         // What a deleted parent does to its children is derived by every node, not written.
         let isDerived = old != nil && hasDeletes && value == .null && Self.isSetNull(name.table, column)
         rows[name, default: [:]][column] = isDerived ? nil : value
@@ -66,11 +66,7 @@ struct Ledger {
     }
   }
 
-  private static func column(_ table: String, _ name: String) -> AppSchema.Column? {
-    AppSchema.table(table)?.columns.first { $0.name == name }
-  }
-
   private static func isSetNull(_ table: String, _ column: String) -> Bool {
-    self.column(table, column)?.reference?.cascades == false
+    AppSchema.table(table)?.columns.first { $0.name == column }?.reference?.cascades == false
   }
 }

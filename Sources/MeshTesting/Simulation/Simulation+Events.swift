@@ -85,7 +85,6 @@ extension Simulation {
   private func notice(_ node: SimulatedNode) throws {
     try input(node) { replica, _ in
       guard try node.database.hasChanged() else { return }
-      if try node.database.schemaChanged() { try replica.schemaChanged() }
       replica.databaseChanged()
     }
   }

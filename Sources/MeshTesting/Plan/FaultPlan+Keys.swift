@@ -97,6 +97,7 @@ extension FaultPlan {
     [
       chance("writers.foreignKeysOff", \.foreignKeysOff, "of the apps, one in that many has foreign keys off"),
       chance("writers.whileDown", \.writesWhileDown, "of the steps at a node that is down, one in that many writes"),
+      chance("writers.together", \.together, "all apps write the same rows in the same millisecond"),
       chance("writers.bulk", \.bulkWrites, "of the writes, one in that many is of many records"),
       span("writers.bulkSize", \.bulkSize, 1...20_000, "records of such a write"),
       chance("writers.longValues", \.longValues, "of the writes, one in that many has a long value"),

@@ -39,7 +39,7 @@ extension FaultPlan {
   /// Clocks that agree, and writes in the same milliseconds: stamps with one time and several authors.
   public static let simultaneous: FaultPlan = {
     var plan = ordinary
-    (plan.clockError, plan.clockJumps, plan.pause) = (0, 0, 3)
+    (plan.clockError, plan.clockJumps, plan.pause, plan.together) = (0, 0, 30, 5)
     plan.partitionTime = 20...400
     plan.downTime = 1...100
     plan.pauseTime = 5...300

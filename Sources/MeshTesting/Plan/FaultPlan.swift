@@ -94,6 +94,8 @@ public struct FaultPlan: Sendable, Equatable {
   public var foreignKeysOff = 2
   /// Of the steps at a node that is down, one in that many writes all the same.
   public var writesWhileDown = 0
+  /// All apps write the same rows in the same millisecond.
+  public var together = 0
   /// Of the writes, one in that many is of so many records.
   public var bulkWrites = 0
   public var bulkSize = 1_001...2_200

@@ -22,6 +22,7 @@ extension Simulation {
       (\.stalls, Simulation.stall), (\.partitions, Simulation.partition),
       (\.oneWayPartitions, Simulation.partitionOneWay), (\.diskErrors, Simulation.failDisk),
       (\.fullDisks, Simulation.fillDisk), (\.addedColumns, Simulation.addColumn), (\.alterations, Simulation.alter),
+      (\.together, Simulation.writeTogether),
       (\.kills, Simulation.kill), (\.powerCuts, Simulation.cutPower), (\.deaths, Simulation.beginDeath),
       (\.restarts, Simulation.restart), (\.pauses, Simulation.pauseProcess), (\.revocations, Simulation.revoke),
       (\.restores, Simulation.restoreFile), (\.homeRestores, Simulation.restoreHome),
@@ -33,6 +34,16 @@ extension Simulation {
     let isDown = node.replica == nil
     guard !isDown || generator.once(in: plan.writesWhileDown), !node.isRevoked else { return }
     try write(node, node.writer.next(added: node.database.added), isDown)
+  }
+
+  /// Where clocks agree, the stamps have one time and only their authors tell them apart.
+  func writeTogether(_ node: SimulatedNode) throws {
+    occurred("writers.together")
+    let group = Int.random(in: 0..<AppSchema.groups, using: &generator)
+    for node in nodes where node.replica != nil && !node.isRevoked {
+      let value = Value.text("n\(node.index)-at-\(time.now)")
+      try write(node, AppTransaction(statements: [.group(group, value: value)], ending: .commit), false)
+    }
   }
 
   func write(_ node: SimulatedNode, _ transaction: AppTransaction, _ isDown: Bool) throws {

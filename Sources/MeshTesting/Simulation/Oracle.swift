@@ -30,6 +30,8 @@ struct Oracle {
     var last: ChangeSet?
     var seen = CausalContext()
     var unit = UnitValues()
+    /// The time of its last change set before the unit: inside one, stamps come in the order of keys.
+    var begun = HybridTime.zero
     /// The end of its last whole unit.
     var merged: UInt64 = 0
   }
@@ -88,7 +90,8 @@ struct Oracle {
       }
     }
     if let rule = Rules.broken(by: body, header, line.seen) { faults.append(rule) }
-    let latest = max(last?.time ?? .zero, line.seen.entries.values.map(\.time).max() ?? .zero)
+    if header.part.index == 0 { line.begun = last?.time ?? .zero }
+    let latest = max(line.begun, line.seen.entries.values.map(\.time).max() ?? .zero)
     if case .changes(let tables) = body.content {
       let own = tables.flatMap(\.rows).map(\.stamp).filter { $0.author == header.author && $0.time != .zero }
       // Rows that were taken in have the time zero, and a row that moved keeps the stamps it had.

@@ -104,7 +104,7 @@ extension FaultPlan {
       span("writers.longSize", \.longSize, 1...4_000_000, "bytes of a long value"),
       chance("writers.badTriggers", \.badTriggers, "of the apps, one in that many has a trigger without a guard"),
       chance("writers.addedColumns", \.addedColumns, "a node's app adds a column to a table"),
-      chance("writers.alterations", \.alterations, "a node's app renames a column, or makes a table anew"),
+      chance("writers.alterations", \.alterations, "a node's app makes a table anew, with its rows"),
     ]
   }
 

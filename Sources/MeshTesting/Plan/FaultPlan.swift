@@ -106,7 +106,7 @@ public struct FaultPlan: Sendable, Equatable {
   public var badTriggers = 0
   /// A column is added to a table, at each node at another time.
   public var addedColumns = 0
-  /// A column is renamed, or dropped and added again, or a table dropped and created again.
+  /// A table is made anew with the rows it had, and takes the place of the old one.
   public var alterations = 0
 
   // MARK: Liars

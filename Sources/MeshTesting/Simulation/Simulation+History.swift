@@ -23,11 +23,6 @@ extension Simulation {
   func alter(_ node: SimulatedNode) throws {
     guard storage == .sqlite, !node.isRevoked else { return }
     occurred("writers.alterations")
-    if node.database.added.contains("tag.size"), generator.once(in: 2) {
-      let sizes = AppSchema.table("tag")?.columns.filter(\.isAdded) ?? []
-      let additions = AppSchema.table("tag").map { table in sizes.map { AppSchema.addition(table, $0) } } ?? []
-      return try alter(node, "tag", ["ALTER TABLE tag DROP COLUMN size"] + additions)
-    }
     let copied = AppSchema.leg.sql.replacing("leg", with: "leg_new")
     try alter(
       node, AppSchema.leg.name,

@@ -21,6 +21,15 @@ public enum Limits {
   public static let authors = 8_192
   /// Instances of one device in a zone: so one device can't use up the authors of all.
   public static let instances = 16
+  /// Places at which one instance can be proven to fork; one with more is a liar, and ends at zero: so nobody is kept busy by
+  /// proofs of ever lower places.
+  public static let forks = 8
+  /// Change sets, without their bodies, in one message that shows an author's line.
+  public static let line = 64
+  /// Bytes of a change set's header, the hash of its body, and its signature: 322 at most in this version.
+  public static let signedHeader = 512
+  /// Bytes of an id's beginning, where lines are compared: two change sets that were made to agree in so much take 2⁶⁴ tries.
+  public static let headPrefix = 16
   /// Bytes of a device's, account's or share's name.
   public static let deviceName = 64
   /// Devices of an account, alive and ever.
@@ -52,6 +61,13 @@ public enum Choices {
   public static let slice = 1_000
   /// How far ahead of our clock a change set may be signed before it is held, in milliseconds.
   public static let clockBound: Int64 = 5 * 60 * 1_000
+  /// Control records of one device that are taken from itself: two for each revocation of as many devices as an account ever
+  /// has, and as many again.
+  public static let controlRecords = 2_048
+  /// Control records of one device that are taken from others, who took them within their own bound.
+  public static let relayedControlRecords = controlRecords * Limits.liveDevices
+  /// Bytes of change sets that are read to show a part of an author's line.
+  public static let lineBytes = 8 << 20
   /// Bytes of change sets a sender may have on the way to us unanswered.
   public static let creditWindow = 8 << 20
 }

@@ -68,4 +68,5 @@ public enum SignatureContext: String, Sendable, CaseIterable {
   case acknowledgement = "mesh/1/acknowledgement"
   case address = "mesh/1/address"
   case checkpoint = "mesh/1/checkpoint"
+  case cut = "mesh/1/cut"
 }

@@ -84,13 +84,16 @@ extension Replica {
   /// Cuts in every zone the devices that were revoked and are not cut there yet, one of whose revocations a crash may have cut
   /// short, and mints the epoch that they do not get.
   func cutRevokedDevices(now: Moment) throws {
-    guard accountSigner != nil else { return }
+    guard let accountSigner else { return }
     for zone in zones.keys.sorted() where zones[zone]?.state.owner == account.id {
       let uncut = account.revocations.keys.filter { zones[zone]?.state.cuts[$0] == nil }
       for device in uncut.sorted() {
         let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
         let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
-        try append(.cut(device: device, heads: Dictionary(points, uniquingKeysWith: { first, _ in first })), zone)
+        let cut = ControlAct(
+          cutting: device, at: Dictionary(points, uniquingKeysWith: { first, _ in first }), zone: zone,
+          sign: accountSigner)
+        try append(cut, zone)
       }
       if zones[zone]?.lacksKey == true { try mintEpoch(zone, now: now) }
       if !uncut.isEmpty { try controlChanged(zone, now: now) }

@@ -36,13 +36,13 @@ extension Replica {
   }
 
   /// Outside the database, before the change set is sent.
-  private func keepHighWaterMark(_ head: ChangeSetHead, _ writer: ChangeSetWriter) throws {
+  func keepHighWaterMark(_ head: ChangeSetHead, _ writer: ChangeSetWriter) throws {
     try vault.saveHighWaterMark(
       HighWaterMark(instance: writer.author.instance, number: head.number, id: head.id), zone: writer.zone)
   }
 
   /// Everything merged and not yet sent goes to the peers that want it.
-  private func pushNews(_ id: ZoneID, now: Moment) throws {
+  func pushNews(_ id: ZoneID, now: Moment) throws {
     let merged = try store.mergedVector(id)
     for link in links(sharing: id) { try handle(link, .advanced(id, merged: merged), now: now) }
   }
@@ -67,6 +67,7 @@ extension Replica {
         if account.certificates[author.device] == nil { zones[id]?.hasRefused = true }
         continue
       }
+      try meetOwn(author, number: changeSet.header.number, stored: stored[author], id)
       // Without a row of its author's being made for it: instances cost their sender nothing.
       guard changeSet.header.number <= expected[author] + 1 else {
         received[author] = max(received[author], changeSet.header.number)
@@ -127,12 +128,14 @@ extension Replica {
         guard changeSet.isSigned(with: cryptography) else {
           return end(link, .protocolViolation, "a change set's signature is not its author's")
         }
-        noteFork(changeSet.header.author, number: changeSet.header.number)
-      // Its author wrote another branch to whoever passes it on, who can't know ours.
-      case .brokenChain where changeSet.header.author.device != sessions[link]?.peer?.device:
+        refusals["fork", default: 0] += 1
+        try compare(changeSet.signedHeader, link, id, now: now)
+      // Its author wrote another branch to whoever passes it on; or its file was restored, and it can't know ours.
+      case .brokenChain:
+        refusals["fork", default: 0] += 1
         zones[id]?.forked.insert(changeSet.header.author)
-        noteFork(changeSet.header.author, number: changeSet.header.number - 1)
-      case .brokenChain, .timeNotGreater, .partOutOfOrder:
+        send(link, .lineRequest(id, changeSet.header.author, through: changeSet.header.number - 1))
+      case .timeNotGreater, .partOutOfOrder:
         refusals["\(outcome)", default: 0] += 1
         return end(link, .protocolViolation, "a change set does not continue its author's chain (\(outcome))")
       }
@@ -141,13 +144,6 @@ extension Replica {
       link, .settled(id, received: received, bytes: bytes, new: new, duplicates: duplicates), now: now)
     if hasGap { try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now) }
     if new > 0 { zones[id]?.needsApply = true }
-  }
-
-  private func noteFork(_ author: Author, number: UInt64) {
-    refusals["fork", default: 0] += 1
-    actions.append(
-      .log(
-        .warning, "\(author) signed two change sets with number \(number): its database was copied or restored"))
   }
 
   func apply(_ id: ZoneID, now: Moment) throws {
@@ -184,7 +180,9 @@ extension Replica {
   func acknowledge(_ id: ZoneID, now: Moment) throws {
     let merged = try store.mergedVector(id)
     guard certificate != nil, zones[id]?.acknowledged != merged, !links(sharing: id).isEmpty else { return }
+    let told = zones[id]?.acknowledged ?? VersionVector()
     zones[id]?.acknowledged = merged
+    for link in links(sharing: id) { try sendHeads(link, id, beyond: told) }
     let acknowledgement = acknowledgement(id, merged, now: now)
     for link in links(sharing: id) { send(link, .acknowledgement(acknowledgement)) }
   }

@@ -3,26 +3,19 @@ import MeshCore
 /// Zones in common, their control logs, and keys.
 extension Replica {
   func loadZone(_ id: ZoneID) throws {
-    var zone = Zone(state: ZoneState(id, records: [], account: { _ in nil }, cryptography))
+    var zone = Zone(id, cryptography)
     for bytes in try store.controlRecords(id) {
-      guard let record = try? ControlRecord(bytes, cryptography), record.isSigned(cryptography) else { continue }
-      zone.records[record.id] = record
+      guard let record = try? ControlRecord(bytes, cryptography), record.isSound(account, cryptography) else {
+        continue
+      }
+      zone.insert(record)
     }
     zone.keys = try vault.epochKeys(id)
     zones[id] = zone
     recompute(id)
     let limits = try cutLimits(id)
     zones[id]?.limits = limits
-    if let author = try author(id), let mark = try vault.highWaterMark(id), mark.instance == author.instance,
-      try store.storedVector(id)[author] < mark.number
-    {
-      actions.append(
-        .log(
-          .warning,
-          "the database is older than this device's last change set (it was restored or copied): writing on as a new instance"
-        ))
-      try beginInstance(id)
-    }
+    if let reason = try reasonForNewInstance(id) { try renewInstance(id, because: reason) }
   }
 
   func recompute(_ id: ZoneID) {
@@ -31,26 +24,14 @@ extension Replica {
       id, records: Array(records), account: { $0 == account.id ? account : nil }, cryptography)
   }
 
-  /// The author that local writes have in the zone, if it has begun.
-  func author(_ zone: ZoneID) throws -> Author? {
-    try store.instance(zone).map { Author(device: device, instance: $0) }
-  }
-
-  @discardableResult
-  func beginInstance(_ zone: ZoneID) throws -> Author {
-    let instance = InstanceID(randomness.bytes(8).reduce(0) { $0 << 8 | UInt64($1) })
-    try store.beginInstance(instance, zone: zone)
-    return Author(device: device, instance: instance)
-  }
-
   /// Nil where this device may not write, or lacks the key: local writes stay pending.
   func writer(_ id: ZoneID) throws -> ChangeSetWriter? {
-    guard certificate != nil, let zone = zones[id], zone.state.cuts[device] == nil,
+    guard certificate != nil, clockWatch.fault == nil, let zone = zones[id], !zone.isBarred,
+      zone.state.cuts[device] == nil,
       let epoch = zone.state.epochs.values.filter({ $0.isCurrent && zone.keys[$0.id] != nil }).min(by: { $0.id < $1.id }
       ),
-      let key = zone.keys[epoch.id]
+      let key = zone.keys[epoch.id], let author = try author(id) ?? beginInstance(id)
     else { return nil }
-    let author = try author(id) ?? beginInstance(id)
     return ChangeSetWriter(
       zone: id, author: author, epoch: epoch.id, key: key, secrets: secrets, cryptography: cryptography)
   }
@@ -76,6 +57,7 @@ extension Replica {
     let stored = try store.storedVector(zone)
     let merged = try store.mergedVector(zone)
     try handle(link, .share(zone, stored: stored, merged: merged), now: now)
+    try sendHeads(link, zone)
     send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
     requestKeys(link)
   }
@@ -130,10 +112,9 @@ extension Replica {
       let record = try ControlRecord(bytes, cryptography)
       guard zones[id]?.records[record.id] == nil else { continue }
       // What came before a record that does not stand, stands.
-      guard record.zone == id, try isAcceptable(record, link) else { break }
-      if zones[id] == nil { zones[id] = Zone(state: ZoneState(id, records: [], account: { _ in nil }, cryptography)) }
+      guard record.zone == id, hasRoom(for: record, link), try isAcceptable(record, link) else { break }
       try store.insertControlRecord(bytes, id: record.id, zone: id)
-      zones[id]?.records[record.id] = record
+      zones[id, default: Zone(id, cryptography)].insert(record)
       new.append(record)
     }
     guard !new.isEmpty else { return }
@@ -155,10 +136,22 @@ extension Replica {
     }
   }
 
+  /// A device that fills the log is refused by whoever it brings its records to. Who took them within the bound may pass
+  /// them on, so that nobody lacks a parent of an honest record.
+  private func hasRoom(for record: ControlRecord, _ link: LinkID) -> Bool {
+    let isOwn = sessions[link]?.peer?.device == record.author
+    let bound = isOwn ? Choices.controlRecords : Choices.relayedControlRecords
+    guard zones[record.zone]?.recordCounts[record.author] ?? 0 >= bound else { return true }
+    refusals["control-over-quota", default: 0] += 1
+    return false
+  }
+
   /// Signed by a device of the account, after records that are here; a zone begins with a genesis that its id opens to.
   private func isAcceptable(_ record: ControlRecord, _ link: LinkID) throws -> Bool {
-    guard account.certificates[record.author] != nil, record.isSigned(cryptography) else {
-      end(link, .protocolViolation, "a control record is not signed by a device of the account")
+    guard record.isSound(account, cryptography) else {
+      end(
+        link, .protocolViolation,
+        "a control record is not signed by a device of the account, or lacks the proof of what it says")
       return false
     }
     if case .genesis(let owner, let nonce) = record.act {
@@ -173,6 +166,11 @@ extension Replica {
       (record.parents + (record.previous.map { [$0] } ?? [])).allSatisfy({ known[$0] != nil })
     else {
       send(link, .controlHeads(record.zone, zones[record.zone]?.state.heads ?? []))
+      return false
+    }
+    guard let previous = record.previous.flatMap({ known[$0] }) else { return true }
+    guard previous.author == record.author, previous.number + 1 == record.number else {
+      end(link, .protocolViolation, "a control record does not continue its author's")
       return false
     }
     return true
@@ -194,12 +192,16 @@ extension Replica {
 
   /// Where the authors of devices that were cut end, as far as their names are known here.
   private func cutLimits(_ id: ZoneID) throws -> [Author: UInt64] {
-    guard let state = zones[id]?.state, !state.cuts.isEmpty else { return [:] }
+    guard let state = zones[id]?.state, !state.cuts.isEmpty || !state.ends.isEmpty else { return [:] }
     var limits: [Author: UInt64] = [:]
     for author in try store.storedVector(id).authors { limits[author] = state.limit(author) }
     for (device, points) in state.cuts {
-      for (instance, point) in points { limits[Author(device: device, instance: instance)] = point.number }
+      for instance in points.keys {
+        let author = Author(device: device, instance: instance)
+        limits[author] = state.limit(author)
+      }
     }
+    for author in state.ends.keys { limits[author] = state.limit(author) }
     return limits
   }
 
@@ -209,10 +211,15 @@ extension Replica {
     guard let zone = zones[id], zone.limits != zone.carriedOut, certificate != nil, !needsUpkeep,
       try store.pendingCount() == 0
     else { return }
-    try store.cut(zone.limits, zone: id, try reader(id), now: now.wall)
+    try store.cut(zone.limits, aftermath: aftermath(zone.state), zone: id, try reader(id), now: now.wall)
     zones[id]?.carriedOut = zone.limits
+    zones[id]?.mayWriteAgain = true
+    if let author = try author(id), zone.state.ends[author] != nil, zone.state.cuts[device] == nil {
+      try renewInstance(id, because: "what it wrote as instance \(author.instance) was cut")
+    }
     zones[id]?.forked = []
     zones[id]?.needsApply = true
+    try pushNews(id, now: now)
     for link in links(sharing: id) {
       try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
     }
@@ -235,8 +242,7 @@ extension Replica {
   private func publish(_ record: ControlRecord) throws {
     let id = record.zone
     try store.insertControlRecord(record.encoded, id: record.id, zone: id)
-    if zones[id] == nil { zones[id] = Zone(state: ZoneState(id, records: [], account: { _ in nil }, cryptography)) }
-    zones[id]?.records[record.id] = record
+    zones[id, default: Zone(id, cryptography)].insert(record)
     recompute(id)
     for link in links(sharing: id) { send(link, .controlRecords(id, [record.encoded])) }
   }

@@ -37,6 +37,10 @@ extension Replica {
       let reason = printable(text)
       actions.append(.close(link, reason: reason))
       actions.append(.log(.info, "\(name) closed the session: \(reason)"))
+    case .heads(let zone, let heads): try learnHeads(link, zone, heads)
+    case .lineRequest(let zone, let author, let number): try sendLine(link, zone, author, through: number)
+    case .line(let zone, let headers): try learnLine(link, zone, headers, now: now)
+    case .clock(let milliseconds): sessions[link]?.clock = milliseconds &- now.steady
     case .admitted, .announceOnly, .credit, .ping, .pong: break
     }
   }
@@ -89,6 +93,7 @@ extension Replica {
       .zones(
         zones.keys.sorted().map { zoneTag($0, sender: info.role, handshakeHash: info.handshakeHash, cryptography) }))
     send(link, .schema(try store.schemaDescriptions()))
+    send(link, .clock(now.wall))
   }
 
   /// One session per device. Of two that were dialled both ways at once, both sides keep the one that the lower id dialled; of two

@@ -39,12 +39,18 @@ extension Replica {
       id: id, owner: zone.state.owner, title: zone.state.title, author: try author(id),
       merged: try store.mergedVector(id),
       stored: try store.storedVector(id), digest: try store.digest(id), waiting: zone.waiting,
-      epoch: zone.state.currentEpoch?.id, cannotWrite: cannotWrite(zone), cuts: zone.state.cuts.keys.sorted())
+      epoch: zone.state.currentEpoch?.id, cannotWrite: cannotWrite(zone) ?? clockWatch.fault?.text,
+      cuts: zone.state.cuts.keys.sorted())
   }
 
   private func cannotWrite(_ zone: Zone) -> String? {
     if certificate == nil { return "this device was revoked, or is not certified" }
     if zone.state.cuts[device] != nil { return "this device was cut from the zone" }
+    if zone.isBarred {
+      return
+        "this device has used up its \(Limits.instances) instances in the zone: link this machine anew, with a new home and "
+        + "the same database, then revoke “\(printable(certificate?.request.name ?? ""))”"
+    }
     if zone.lacksKey { return "the key of the zone's current epoch is not here yet" }
     return nil
   }

@@ -39,6 +39,10 @@ public final class Replica {
   var clock = HybridClock()
   /// A member has told us its tables since the start.
   var hasForeignSchema = false
+  /// What a person should know of this device's writing lives, as sentences, since the start.
+  public internal(set) var notices: [String] = []
+  var clockWatch = ClockWatch()
+  private var lastClockTold: Int64 = .min
   /// Why change sets were refused, and how often, since the start.
   public internal(set) var refusals: [String: Int] = [:]
   /// Rows that were compared with what is merged since the start, and how many had been changed unnoticed.
@@ -47,10 +51,14 @@ public final class Replica {
 
   /// How often keys that are lacking are asked for again, in milliseconds.
   private static let keyRequestInterval: Int64 = 5_000
+  /// How often peers are told this machine's time, in milliseconds.
+  private static let clockInterval: Int64 = 60_000
 
   /// What is known of one zone.
   struct Zone {
-    var records: [ControlID: ControlRecord] = [:]
+    private(set) var records: [ControlID: ControlRecord] = [:]
+    /// Of each device.
+    private(set) var recordCounts: [DeviceID: Int] = [:]
     var state: ZoneState
     var keys: [EpochID: EpochKey] = [:]
     var needsApply = true
@@ -67,6 +75,18 @@ public final class Replica {
     var forked: Set<Author> = []
     /// Authors whose waiting change sets are at their bound: the rest is asked for once something was merged.
     var overQuota: Set<Author> = []
+    /// The instance that the file names must not write on, and this device has no other left.
+    var isBarred = false
+    /// Something that a cut took back may be left to be written again.
+    var mayWriteAgain = true
+
+    init(_ zone: ZoneID, _ cryptography: any Cryptography) {
+      state = ZoneState(zone, records: [], account: { _ in nil }, cryptography)
+    }
+
+    mutating func insert(_ record: ControlRecord) {
+      if records.updateValue(record, forKey: record.id) == nil { recordCounts[record.author, default: 0] += 1 }
+    }
 
     var lacksKey: Bool { !state.epochs.values.contains { $0.isCurrent && keys[$0.id] != nil } }
   }
@@ -81,6 +101,8 @@ public final class Replica {
     var merged: [ZoneID: VersionVector] = [:]
     var acknowledged: [ZoneID: VersionVector] = [:]
     var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest)] = [:]
+    /// The peer's wall clock less our steady one, as it last told.
+    var clock: Int64?
   }
 
   public init(
@@ -99,6 +121,7 @@ public final class Replica {
     links = try vault.links()
     try loadAccount()
     for zone in try store.zones() { try loadZone(zone) }
+    if try vault.isCopy() { try vault.settle() }
   }
 
   public var certificate: Certificate? { account.certificate(device) }
@@ -134,7 +157,14 @@ public final class Replica {
 
   /// To be called a few times a second.
   public func tick(now: Moment) throws {
+    watchClock(now)
     for link in sessions.keys.sorted() { try handle(link, .tick, now: now) }
+    if now.steady &- lastClockTold > Self.clockInterval || lastClockTold == .min {
+      lastClockTold = now.steady
+      for (link, session) in sessions.sorted(by: { $0.key < $1.key }) where session.conversation.isOpen {
+        send(link, .clock(now.wall))
+      }
+    }
     if now.steady &- lastKeyRequest > Self.keyRequestInterval || lastKeyRequest == .min {
       lastKeyRequest = now.steady
       for link in sessions.keys.sorted() { requestKeys(link) }
@@ -163,6 +193,7 @@ public final class Replica {
 
   /// Does one bounded piece of work (a flush part, an apply slice); true where more is to do.
   public func work(now: Moment) throws -> Bool {
+    watchClock(now)
     if needsUpkeep, try upkeep(now: now) { return true }
     let comesApply = isApplyDue && zones.values.contains { $0.needsApply }
     if needsFlush, !comesApply, let zone = privateZone, let writer = try writer(zone) {
@@ -170,6 +201,7 @@ public final class Replica {
       return true
     }
     for zone in zones.keys.sorted() { try carryOutCuts(zone, now: now) }
+    for zone in zones.keys.sorted() where try writeAgain(zone, now: now) { return true }
     for zone in zones.keys.sorted() where zones[zone]?.needsApply == true {
       try apply(zone, now: now)
       return true

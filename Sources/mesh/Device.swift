@@ -4,14 +4,14 @@ import MeshNode
 
 struct Device: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Link, list and revoke the account's devices.",
+    abstract: "Link, list and revoke the account's devices; put this one's times right.",
     discussion: """
       Examples:
         mesh device invite --expires 1h
         mesh device list
         mesh device revoke laptop
       """,
-    subcommands: [Invite.self, List.self, Revoke.self])
+    subcommands: [Invite.self, List.self, Revoke.self, Restamp.self])
 
   struct Invite: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -98,6 +98,32 @@ struct Device: AsyncParsableCommand {
         ("revoked", Output.named(report.device, report.name)),
         ("cut in", Output.count(report.zones.count, "zone", "zones")),
       ])
+    }
+  }
+  struct Restamp: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Write again what this device signed while its clock was ahead.",
+      discussion: """
+        Others keep what is signed more than 5 minutes ahead of their clocks, and merge it only when that time has come. \
+        Once this machine's clock is right, this takes such change sets back everywhere and writes what they wrote again, \
+        with the time as it is. Values that were overwritten since are not touched. It refuses where nothing is ahead, and \
+        while the clock is wrong.
+
+        Example:
+          mesh device restamp
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+
+    func run() async throws {
+      let need = NodeAccess.Need.daemon(because: "Only a running daemon can tell the other devices.")
+      let report = try await home.access().withNode(need) { try await $0.deviceRestamp() }
+      if json.isOn { return try Output.json(report) }
+      Output.facts(
+        report.zones.map { zone in
+          ("taken back in \(zone.name)", Output.count(zone.changeSets, "change set", "change sets"))
+        } + [("next", "mesh status shows when it is written again")])
     }
   }
 }

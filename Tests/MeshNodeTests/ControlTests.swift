@@ -66,6 +66,7 @@ import Testing
       try await expect(client.rescan(["a"]), is: RescanReport(tables: ["a"], rows: 3, differences: 1))
       try await expect(client.deviceInvite(expires: .seconds(90)), is: node.deviceInvite(expires: .seconds(90)))
       try await expect(client.deviceRevoke("device-2"), is: node.deviceRevoke("device-2"))
+      try await expect(client.deviceRestamp(), is: node.deviceRestamp())
       let request = TrackRequest(tables: ["notes"], privateTables: ["drafts"], integerKeys: true)
       try await expect(client.track(request), is: node.track(request))
       try await expect(client.wait(timeout: .milliseconds(1)).pending, is: 1)

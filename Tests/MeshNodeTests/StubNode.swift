@@ -67,6 +67,10 @@ struct StubNode: NodeControl {
     return RevokeReport(device: device, name: "laptop", revoked: Self.when, zones: ["zone-1"])
   }
 
+  func deviceRestamp() async throws -> RestampReport {
+    RestampReport(zones: [.init(zone: "zone-1", name: "private", changeSets: 3)])
+  }
+
   func accountShow() async throws -> AccountReport {
     struct Surprise: Error { let secret = "row value" }
     throw Surprise()

@@ -30,21 +30,26 @@ import Testing
       let own = mine.filter { $0.author.bytes == account.devices[device].signingKey }.max { $0.number < $1.number }
       let record = try ControlRecord(
         zone: zone, parents: mine.map(\.id).filter { !named.contains($0) }, number: (own?.number ?? 0) + 1,
-        previous: own?.id, act: try act(step, account, &generator), secrets: account.devices[device], cryptography)
+        previous: own?.id, act: try act(step, zone, account, &generator), secrets: account.devices[device], cryptography
+      )
       records.append(record)
       known[device].insert(record.id)
     }
     return (zone, records)
   }
 
-  private func act(_ step: Int, _ account: TestAccount, _ generator: inout SplitMix64) throws -> ControlAct {
+  private func act(
+    _ step: Int, _ zone: ZoneID, _ account: TestAccount, _ generator: inout SplitMix64
+  ) throws -> ControlAct {
     guard Int.random(in: 0..<3, using: &generator) == 0 else {
       return .epoch(commitment: [UInt8](repeating: UInt8(step), count: 32))
     }
     let device = try account.device(Int.random(in: 1..<account.devices.count, using: &generator))
     let id = try #require(ChangeSetID([UInt8](repeating: UInt8(step), count: 32)))
     let point = ControlAct.CutPoint(number: UInt64.random(in: 0...9, using: &generator), id: id)
-    return .cut(device: device, heads: [InstanceID(UInt64.random(in: 1...2, using: &generator)): point])
+    return ControlAct(
+      cutting: device, at: [InstanceID(UInt64.random(in: 1...2, using: &generator)): point], zone: zone,
+      sign: account.key.sign)
   }
 
   @Test(arguments: 1...40)

@@ -83,7 +83,7 @@ import Testing
     try world.expectUnharmed(closed: true)
   }
 
-  @Test func `a chain that does not continue ends the session`() throws {
+  @Test func `a chain that does not continue is not taken, and its author is asked for what is before`() throws {
     let world = try World()
     let author = try world.author(2)
     let first = try world.changeSet(author: author, title: "true")
@@ -91,7 +91,10 @@ import Testing
     try world.give(
       first.bytes,
       world.changeSet(author: author, number: 2, previous: other, time: VirtualClock.epoch + 1).bytes)
-    try world.expectUnharmed(closed: true)
+    #expect(world.mesh.nodes[0].store.storedVector(world.zone)[author] == 1)
+    let isAsked = world.mesh.nodes[0].sent[world.link]?.contains(.lineRequest(world.zone, author, through: 1))
+    #expect(isAsked == true)
+    try world.expectUnharmed(closed: false)
   }
 
   @Test func `a time that does not grow ends the session`() throws {
@@ -113,12 +116,14 @@ import Testing
     try world.expectUnharmed(closed: false)
   }
 
-  @Test func `a second change set with one number does not replace the first`() throws {
+  @Test func `two change sets with one number end their author before both`() throws {
     let world = try World()
     let author = try world.author(2)
     try world.give(world.changeSet(author: author, title: "true").bytes)
+    #expect(world.mesh.title(1, "b") == .text("true"))
     try world.give(world.changeSet(author: author).bytes)
     #expect(world.mesh.nodes[0].replica.refusals["fork"] == 1)
+    #expect(world.mesh.title(0, "b") == nil && world.mesh.title(1, "b") == nil)
     try world.expectUnharmed(closed: false)
   }
 

@@ -19,6 +19,8 @@ import Testing
     }
     func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { base.highWaterMark(zone) }
     func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws { try base.saveHighWaterMark(mark, zone: zone) }
+    func isCopy() -> Bool { false }
+    func settle() {}
     func links() throws -> [IssuedLink] { base.links() }
     func saveLinks(_ links: [IssuedLink]) throws { try base.saveLinks(links) }
   }

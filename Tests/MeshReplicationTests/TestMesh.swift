@@ -10,23 +10,29 @@ final class TestMesh {
     let keys: DeviceKeys
     let device: DeviceID
     let store: ModelStore
-    let vault = MemoryVault()
+    let vault: MemoryVault
     let replica: Replica
+    let index: Int
     /// Why its sessions closed.
     var closed: [String] = []
     /// What it sent, by link.
     var sent: [LinkID: [Message]] = [:]
 
-    init(_ account: TestAccount, _ index: Int, state: AccountState, cryptography: Sodium, partSize: Int) throws {
+    /// - Parameter life: Draws other random numbers in another life.
+    init(
+      _ account: TestAccount, _ index: Int, store: ModelStore, vault: MemoryVault, life: UInt64 = 0,
+      cryptography: Sodium
+    ) throws {
+      self.index = index
       keys = account.devices[index]
       device = try account.device(index)
-      store = ModelStore(cryptography, partSize: partSize)
+      (self.store, self.vault) = (store, vault)
       let key = account.key
       var sign: (@Sendable ([UInt8]) -> [UInt8])?
       if index == 0 { sign = { key.sign($0) } }
       replica = try Replica(
-        store: store, vault: vault, account: state, secrets: keys, accountSigner: sign, cryptography: cryptography,
-        randomness: SeededRandomness(seed: 9, stream: UInt64(index)))
+        store: store, vault: vault, account: account.state, secrets: keys, accountSigner: sign,
+        cryptography: cryptography, randomness: SeededRandomness(seed: 9 + life, stream: UInt64(index)))
     }
   }
 
@@ -36,6 +42,7 @@ final class TestMesh {
   private var peers: [LinkID: (node: Int, link: LinkID)] = [:]
   private var owners: [LinkID: Int] = [:]
   private var links: UInt64 = 0
+  private var lives: UInt64 = 0
   private let randomness = SeededRandomness(seed: 8)
   private(set) var now = Moment(wall: VirtualClock.epoch, steady: 0)
 
@@ -45,9 +52,49 @@ final class TestMesh {
     cryptography = try Sodium(randomness: SeededRandomness(seed: 6))
     for index in 0..<count {
       nodes.append(
-        try Node(account, index, state: account.state, cryptography: cryptography, partSize: partSize))
+        try Node(
+          account, index, store: ModelStore(cryptography, partSize: partSize), vault: MemoryVault(),
+          cryptography: cryptography))
     }
     try nodes[0].replica.createPrivateZone(title: "private", now: now)
+  }
+
+  /// A node with the same keys and a copy of another's file; its home is a copy that does not notice, unless told so.
+  @discardableResult
+  func addCopy(of index: Int, isNoticed: Bool = false) throws -> Int {
+    let original = nodes[index]
+    let vault = original.vault.copy()
+    vault.isFromElsewhere = isNoticed
+    nodes.append(
+      try Node(
+        account, original.index, store: original.store.copy(), vault: vault, life: UInt64(nodes.count),
+        cryptography: cryptography))
+    return nodes.count - 1
+  }
+
+  /// Stops a node, gives it a file and a home, and starts it.
+  func restart(_ index: Int, store: ModelStore? = nil, vault: MemoryVault? = nil) throws {
+    for link in owners.keys.sorted() where owners[link] == index { disconnect(link) }
+    lives += 1
+    let old = nodes[index]
+    nodes[index] = try Node(
+      account, old.index, store: store ?? old.store, vault: vault ?? old.vault, life: 100 + lives,
+      cryptography: cryptography)
+  }
+
+  /// Both ends notice at once.
+  func disconnect(_ link: LinkID) {
+    guard let peer = peers.removeValue(forKey: link), let owner = owners[link] else { return }
+    peers[peer.link] = nil
+    nodes[owner].replica.linkClosed(link, now: now)
+    nodes[peer.node].replica.linkClosed(peer.link, now: now)
+  }
+
+  /// A session between two nodes until both are quiet.
+  func meet(_ a: Int, _ b: Int) throws {
+    let (link, _) = try connect(a, b)
+    try pump()
+    disconnect(link)
   }
 
   var zone: ZoneID { get throws { try #require(nodes[0].replica.privateZone) } }
@@ -93,8 +140,9 @@ final class TestMesh {
     try pump()
   }
 
-  func wait(_ milliseconds: Int64) throws {
-    now = Moment(wall: now.wall + milliseconds, steady: now.steady + milliseconds)
+  /// - Parameter jump: Of the wall clock, beside the time that passes.
+  func wait(_ milliseconds: Int64, jump: Int64 = 0) throws {
+    now = Moment(wall: now.wall + milliseconds + jump, steady: now.steady + milliseconds)
     for node in nodes { try node.replica.tick(now: now) }
     try pump()
   }

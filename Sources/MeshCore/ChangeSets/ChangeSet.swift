@@ -1,11 +1,12 @@
 /// A change set as it is signed, sent and stored: header ‖ nonce ‖ ciphertext ‖ signature. Its bytes are the same everywhere.
 public struct ChangeSet: Hashable, Sendable {
   public let header: ChangeSetHeader
-  /// BLAKE2b-256 of all but the signature; what the signature covers and the next change set names.
+  /// BLAKE2b-256 of the header and of the hash of what is sealed; what the signature covers and the next change set names.
   public let id: ChangeSetID
   /// The whole encoding.
   public let bytes: [UInt8]
   private let headerSize: Int
+  private let bodyHash: [UInt8]
 
   static let nonceSize = 24
   static let tagSize = 16
@@ -23,11 +24,24 @@ public struct ChangeSet: Hashable, Sendable {
     guard bodySize >= Self.nonceSize + Self.tagSize else { throw .truncated }
     guard reader.remaining >= bodySize + Self.signatureSize else { throw .truncated }
     guard reader.remaining == bodySize + Self.signatureSize else { throw .trailing }
-    guard let id = ChangeSetID(cryptography.hash(Array(bytes.dropLast(Self.signatureSize)))) else {
-      throw .invalid("a hash of 32 bytes")
-    }
-    self.id = id
+    bodyHash = cryptography.hash(Array(bytes[headerSize..<bytes.count - Self.signatureSize]))
+    id = try Self.id(Array(bytes[..<headerSize]), bodyHash, cryptography)
     self.bytes = bytes
+  }
+
+  /// The body is hashed first, so that header and hash prove without it what was signed.
+  static func id(
+    _ header: [UInt8], _ bodyHash: [UInt8], _ cryptography: any Cryptography
+  ) throws(DecodingError) -> ChangeSetID {
+    guard let id = ChangeSetID(cryptography.hash(header + bodyHash)) else { throw .invalid("a hash of 32 bytes") }
+    return id
+  }
+
+  /// The change set without its body.
+  public var signedHeader: SignedHeader {
+    SignedHeader(
+      header: header, headerBytes: Array(bytes[..<headerSize]), bodyHash: bodyHash,
+      signature: Array(bytes.suffix(Self.signatureSize)), id: id)
   }
 
   /// Encrypts and signs.
@@ -41,11 +55,13 @@ public struct ChangeSet: Hashable, Sendable {
     let nonce = key.nonce(header: head, plaintext: body, cryptography)
     writer.raw(nonce)
     writer.raw(cryptography.encrypt(body, key: key.body(cryptography), nonce: nonce, associated: head))
-    guard let id = ChangeSetID(cryptography.hash(writer.bytes)) else { throw .invalid("a hash of 32 bytes") }
+    let bodyHash = cryptography.hash(Array(writer.bytes[head.count...]))
+    let id = try Self.id(head, bodyHash, cryptography)
     writer.raw(secrets.sign(signedBytes(.changeSet, id.bytes)))
     guard writer.bytes.count <= Limits.changeSet else { throw .limit("change set") }
     self.header = header
     self.headerSize = head.count
+    self.bodyHash = bodyHash
     self.id = id
     self.bytes = writer.bytes
   }

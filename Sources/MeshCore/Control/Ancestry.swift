@@ -54,11 +54,4 @@ struct MarkSet: Equatable {
     if words.count < other.words.count { words.append(contentsOf: other.words[words.count...].map { _ in 0 }) }
     for index in other.words.indices { words[index] |= other.words[index] }
   }
-
-  func isSubset(of other: MarkSet) -> Bool {
-    words.indices.allSatisfy { words[$0] & ~($0 < other.words.count ? other.words[$0] : 0) == 0 }
-  }
-
-  /// Ascending.
-  var members: [Int] { (0..<words.count * UInt64.bitWidth).filter(contains) }
 }

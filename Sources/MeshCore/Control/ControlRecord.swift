@@ -57,6 +57,19 @@ public struct ControlRecord: Hashable, Sendable {
       by: author.bytes)
   }
 
+  /// Whether a device of the account signed the record, and what its act brings as proof holds. What is not sound is no record.
+  public func isSound(_ account: AccountState, _ cryptography: any Cryptography) -> Bool {
+    guard account.certificates[author] != nil, isSigned(cryptography) else { return false }
+    switch act {
+    case .cut(let device, let heads, let signature):
+      let signed = signedBytes(.cut, ControlAct.cutBytes(zone, device, heads))
+      return cryptography.verify(signature, of: signed, by: account.genesis.signingKey)
+    case .fork(let proof):
+      return proof.zone == zone && account.certificates[proof.author.device] != nil && proof.isSigned(cryptography)
+    case .genesis, .epoch, .title, .end, .unknown: return true
+    }
+  }
+
   /// Parses; the signature is not checked.
   public init(_ bytes: [UInt8], _ cryptography: any Cryptography) throws(DecodingError) {
     guard bytes.count <= Limits.controlRecord else { throw .limit("control record") }
@@ -76,7 +89,7 @@ public struct ControlRecord: Hashable, Sendable {
     guard number > 0, (number == 1) == (self.previous == nil) else {
       throw .invalid("just number 1 has no predecessor")
     }
-    act = try ControlAct(from: &reader)
+    act = try ControlAct(from: &reader, cryptography)
     let signed = reader.consumed
     signature = try reader.raw(64)
     try reader.end()
@@ -91,10 +104,15 @@ public enum ControlAct: Hashable, Sendable {
   case genesis(account: AccountID, nonce: [UInt8])
   /// A new key; its id is that of this record, and it covers what this record's parents lead to.
   case epoch(commitment: [UInt8])
-  /// The last accepted change set of each instance of a device; instances that are not named are cut at zero.
-  case cut(device: DeviceID, heads: [InstanceID: CutPoint])
+  /// The last accepted change set of each instance of a device that the account revoked; instances that are not named are cut
+  /// at zero. The signature is the account's.
+  case cut(device: DeviceID, heads: [InstanceID: CutPoint], signature: [UInt8])
   /// What the zone is called, as of a time; the greatest (time, author) stands. Of a private zone it is the account's name.
   case title(String, time: HybridTime)
+  /// An author wrote two branches; it ends where they part.
+  case fork(ForkProof)
+  /// The record's own device takes back what it wrote as an instance beyond a number, the end of a unit.
+  case end(instance: InstanceID, number: UInt64)
   case unknown(tag: UInt8, bytes: [UInt8])
 
   public struct CutPoint: Hashable, Sendable {
@@ -112,6 +130,33 @@ public enum ControlAct: Hashable, Sendable {
     static let epoch: UInt8 = 2
     static let cut: UInt8 = 3
     static let title: UInt8 = 4
+    static let fork: UInt8 = 5
+    static let end: UInt8 = 6
+  }
+
+  /// A cut with the account's word for it.
+  public init(
+    cutting device: DeviceID, at heads: [InstanceID: CutPoint], zone: ZoneID, sign: ([UInt8]) -> [UInt8]
+  ) {
+    self = .cut(
+      device: device, heads: heads, signature: sign(signedBytes(.cut, Self.cutBytes(zone, device, heads))))
+  }
+
+  /// What the account signs: the zone, then the act.
+  static func cutBytes(_ zone: ZoneID, _ device: DeviceID, _ heads: [InstanceID: CutPoint]) -> [UInt8] {
+    var writer = ByteWriter()
+    zone.write(to: &writer)
+    write(device, heads, to: &writer)
+    return writer.bytes
+  }
+
+  private static func write(_ device: DeviceID, _ heads: [InstanceID: CutPoint], to writer: inout ByteWriter) {
+    device.write(to: &writer)
+    writer.list(heads.keys.sorted()) { writer, instance in
+      writer.uint64(instance.value)
+      writer.varint(heads[instance]?.number ?? 0)
+      heads[instance]?.id.write(to: &writer)
+    }
   }
 
   /// A tag, a length, the act.
@@ -126,18 +171,21 @@ public enum ControlAct: Hashable, Sendable {
     case .epoch(let commitment):
       tag = Tag.epoch
       inner.raw(commitment)
-    case .cut(let device, let heads):
+    case .cut(let device, let heads, let signature):
       tag = Tag.cut
-      device.write(to: &inner)
-      inner.list(heads.keys.sorted()) { writer, instance in
-        writer.uint64(instance.value)
-        writer.varint(heads[instance]?.number ?? 0)
-        heads[instance]?.id.write(to: &writer)
-      }
+      Self.write(device, heads, to: &inner)
+      inner.raw(signature)
     case .title(let text, let time):
       tag = Tag.title
       inner.uint64(time.value)
       inner.text(text)
+    case .fork(let proof):
+      tag = Tag.fork
+      proof.write(to: &inner)
+    case .end(let instance, let number):
+      tag = Tag.end
+      inner.uint64(instance.value)
+      inner.varint(number)
     case .unknown(let other, let bytes):
       tag = other
       inner.raw(bytes)
@@ -146,7 +194,7 @@ public enum ControlAct: Hashable, Sendable {
     writer.sized(inner.bytes)
   }
 
-  init(from reader: inout ByteReader) throws(DecodingError) {
+  init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
     let tag = try reader.byte()
     let bytes = try reader.sized(Limits.controlRecord, "control act")
     var inner = ByteReader(bytes)
@@ -166,10 +214,14 @@ public enum ControlAct: Hashable, Sendable {
         guard number > 0 else { throw .invalid("numbers above zero") }
         heads[instance] = CutPoint(number: number, id: try ChangeSetID(from: &inner))
       }
-      self = .cut(device: device, heads: heads)
+      self = .cut(device: device, heads: heads, signature: try inner.raw(64))
     case Tag.title:
       let time = HybridTime(try inner.uint64())
       self = .title(try inner.text(Limits.deviceName, "title"), time: time)
+    case Tag.fork:
+      self = .fork(try ForkProof(from: &inner, cryptography))
+    case Tag.end:
+      self = .end(instance: InstanceID(try inner.uint64()), number: try inner.varint())
     default:
       self = .unknown(tag: tag, bytes: bytes)
       return

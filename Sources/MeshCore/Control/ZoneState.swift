@@ -6,6 +6,8 @@ public struct ZoneState: Sendable, Equatable {
   public private(set) var owner: AccountID?
   /// Devices that were cut, and where: instances that are not listed are cut at zero.
   public private(set) var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
+  /// Instances that forked or were given up, and their last number.
+  public private(set) var ends: [Author: UInt64] = [:]
   public private(set) var epochs: [EpochID: Epoch] = [:]
   /// Empty where none was given.
   public private(set) var title = ""
@@ -23,6 +25,7 @@ public struct ZoneState: Sendable, Equatable {
   /// The epoch that writers use: of those that cover all cuts, the one with the lowest id.
   public var currentEpoch: Epoch? { epochs.values.filter(\.isCurrent).min { $0.id < $1.id } }
 
+  /// - Parameter records: Sound ones (see `ControlRecord.isSound`).
   public init(
     _ zone: ZoneID, records: [ControlRecord], account: (AccountID) -> AccountState?, _ cryptography: any Cryptography
   ) {
@@ -35,22 +38,47 @@ public struct ZoneState: Sendable, Equatable {
     self.owner = owner
     let certified = byID.values.filter { devices.certificates[$0.author] != nil }.sorted { $0.id < $1.id }
     let cutRecords = certified.filter { if case .cut = $0.act { true } else { false } }
-    let ancestry = Ancestry(byID, marking: cutRecords.map(\.id))
-    let valid = Self.validCuts(cutRecords, ancestry, devices)
-    for case .cut(let device, let points) in valid.members.map({ cutRecords[$0].act }) {
+    for case .cut(let device, let points, _) in cutRecords.map(\.act) {
       cuts[device] = cuts[device].map { Self.least($0, points) } ?? points
     }
+    ends = Self.ends(certified)
     title = Self.title(certified)
+    let ancestry = Ancestry(byID, marking: cutRecords.map(\.id))
+    // Whoever repeats a cut that the account signed says nothing new.
+    let copies = Dictionary(grouping: cutRecords.indices) { cutRecords[$0].act }.values
     for record in certified {
       guard case .epoch(let commitment) = record.act, let id = EpochID(record.id.bytes) else { continue }
-      let coversAll = valid.isSubset(of: ancestry.marks(before: record.id)) && !devices.isRevoked(record.author)
+      let seen = ancestry.marks(before: record.id)
+      let coversAll = copies.allSatisfy { $0.contains(where: seen.contains) } && !devices.isRevoked(record.author)
       epochs[id] = Epoch(id: id, minter: record.author, commitment: commitment, isCurrent: coversAll)
     }
   }
 
-  /// Where an author's change sets end, if its device was cut.
+  /// Where an author's change sets end, if its device was cut or its line has ended.
   public func limit(_ author: Author) -> UInt64? {
-    cuts[author.device].map { $0[author.instance]?.number ?? 0 }
+    let cut = cuts[author.device].map { $0[author.instance]?.number ?? 0 }
+    guard let end = ends[author] else { return cut }
+    return min(end, cut ?? .max)
+  }
+
+  private static func ends(_ records: [ControlRecord]) -> [Author: UInt64] {
+    var ends: [Author: UInt64] = [:]
+    var forks: [Author: Set<UInt64>] = [:]
+    for record in records {
+      switch record.act {
+      case .end(let instance, let number):
+        let author = Author(device: record.author, instance: instance)
+        ends[author] = min(ends[author] ?? .max, number)
+      case .fork(let proof):
+        forks[proof.author, default: []].insert(proof.limit)
+      default: break
+      }
+    }
+    for (author, places) in forks {
+      let least = places.count > Limits.forks ? 0 : places.min() ?? 0
+      ends[author] = min(ends[author] ?? .max, least)
+    }
+    return ends
   }
 
   private static func title(_ records: [ControlRecord]) -> String {
@@ -72,30 +100,6 @@ public struct ZoneState: Sendable, Equatable {
       }
     }
     return nil
-  }
-
-  /// A live device's cuts count. Those of a device that was revoked since count as far as a cut of it that counts had seen
-  /// them, however many removals that takes. (A revoked device's epochs encrypt nothing new, but what was written under them
-  /// can still be read.)
-  private static func validCuts(_ cuts: [ControlRecord], _ ancestry: Ancestry, _ devices: AccountState) -> MarkSet {
-    var valid = MarkSet()
-    var doubtful: [DeviceID: [Int]] = [:]
-    var found: [Int] = []
-    for (index, record) in cuts.enumerated() {
-      if devices.isRevoked(record.author) {
-        doubtful[record.author, default: []].append(index)
-      } else {
-        found.append(index)
-      }
-    }
-    while let index = found.popLast() {
-      valid.insert(index)
-      guard case .cut(let device, _) = cuts[index].act else { continue }
-      let seen = ancestry.marks(before: cuts[index].id)
-      found += doubtful[device]?.filter(seen.contains) ?? []
-      doubtful[device]?.removeAll(where: seen.contains)
-    }
-    return valid
   }
 
   private static func least(

@@ -39,6 +39,32 @@ public enum Message: Hashable, Sendable {
   case schema([SchemaDescription])
   case ping(UInt64)
   case pong(UInt64)
+  /// The last change set here of each author named: where the receiver has another one with that number, a line has forked.
+  case heads(ZoneID, [Author: LineHead])
+  /// Asks for the end of an author's line up to a number: its change sets without their bodies.
+  case lineRequest(ZoneID, Author, through: UInt64)
+  /// The answer: encoded `SignedHeader`s, ascending by number.
+  case line(ZoneID, [[UInt8]])
+  /// The sender's wall clock as it sends this, in milliseconds since 1970.
+  case clock(Int64)
+
+  /// A number, and how the id of the change set with it begins.
+  public struct LineHead: Hashable, Sendable {
+    public let number: UInt64
+    /// `Limits.headPrefix` bytes.
+    public let prefix: [UInt8]
+
+    public init(number: UInt64, id: ChangeSetID) {
+      self.number = number
+      prefix = Array(id.bytes.prefix(Limits.headPrefix))
+    }
+
+    init(from reader: inout ByteReader) throws(DecodingError) {
+      number = try reader.varint()
+      guard number > 0 else { throw .invalid("numbers above zero") }
+      prefix = try reader.raw(Limits.headPrefix)
+    }
+  }
 
   public enum Goodbye: UInt8, Sendable, CaseIterable {
     /// The node stops; come back later.
@@ -65,7 +91,7 @@ public enum Message: Hashable, Sendable {
     case hello = 1
     case goodbye, account, claim, admitted, zones, controlHeads, controlRecords, keyRequest, keys
     case want, changeSets, upToDate, have, announceOnly, credit, acknowledgement, digest, digestRequest, schema
-    case ping, pong
+    case ping, pong, heads, lineRequest, line, clock
   }
 
   public var encoded: [UInt8] {
@@ -153,6 +179,26 @@ public enum Message: Hashable, Sendable {
     case .pong(let number):
       tag(.pong)
       writer.uint64(number)
+    case .heads(let zone, let heads):
+      tag(.heads)
+      zone.write(to: &writer)
+      writer.list(heads.sorted { $0.key < $1.key }) {
+        $1.key.write(to: &$0)
+        $0.varint($1.value.number)
+        $0.raw($1.value.prefix)
+      }
+    case .lineRequest(let zone, let author, let number):
+      tag(.lineRequest)
+      zone.write(to: &writer)
+      author.write(to: &writer)
+      writer.varint(number)
+    case .line(let zone, let headers):
+      tag(.line)
+      zone.write(to: &writer)
+      writer.list(headers) { $0.sized($1) }
+    case .clock(let milliseconds):
+      tag(.clock)
+      writer.signedVarint(milliseconds)
     }
     return writer.bytes
   }
@@ -216,6 +262,21 @@ public enum Message: Hashable, Sendable {
         })
     case .ping: return .ping(try reader.uint64())
     case .pong: return .pong(try reader.uint64())
+    case .heads:
+      let zone = try ZoneID(from: &reader)
+      var heads: [Author: LineHead] = [:]
+      var previous: Author?
+      for _ in 0..<(try reader.count(Limits.authors, "authors")) {
+        let author = try Author(from: &reader)
+        try reader.ascend(&previous, to: author, "authors")
+        heads[author] = try LineHead(from: &reader)
+      }
+      return .heads(zone, heads)
+    case .lineRequest:
+      return .lineRequest(try ZoneID(from: &reader), try Author(from: &reader), through: try reader.varint())
+    case .line:
+      return .line(try ZoneID(from: &reader), try blobs(&reader, Limits.line, Limits.signedHeader, "signed header"))
+    case .clock: return .clock(try reader.signedVarint())
     }
   }
 

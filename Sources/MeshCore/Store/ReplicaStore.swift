@@ -60,7 +60,27 @@ public protocol ReplicaStore: AnyObject {
     -> ApplyProgress
   /// Takes back everything by these authors above these numbers, as if it had never been merged, and refuses it from now on.
   /// An author of a cut device that is not listed is given with 0. May take several transactions; resumable by calling it again.
-  func cut(_ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws
+  /// - Parameter aftermath: What becomes of the values that were merged and are taken back; of authors that are not listed,
+  ///   nothing.
+  func cut(
+    _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
+  ) throws
+  /// Signs again, as one unit of the writer's author, a slice of what a cut took back with `Aftermath.writtenAgain`: with the
+  /// times at which it was written, or now where they are ahead of it. Refuses while rows are pending. Nil where nothing is
+  /// left.
+  func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead?
+
+  // MARK: Lines
+
+  /// Of each author the last change set whose bytes are here.
+  func storedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead]
+  /// The id of an author's change set with this number, where it is here.
+  func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) throws -> ChangeSetID?
+  /// The last change sets of an author up to a number, without their bodies, ascending: at most `count`, and no more than
+  /// `Choices.lineBytes` read for them.
+  func line(_ zone: ZoneID, _ author: Author, through number: UInt64, count: Int) throws -> [SignedHeader]
+  /// The end of the author's last unit all of which was signed at this time or before; 0 where there is none.
+  func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) throws -> UInt64
 
   // MARK: Proof
 
@@ -82,6 +102,21 @@ extension ReplicaStore {
   /// Merges only while nothing is pending.
   public func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress {
     try apply(zone, reader, flushing: nil, now: now)
+  }
+}
+
+/// What becomes of values that a cut takes back.
+public enum Aftermath: Sendable, Hashable {
+  /// This device wrote them: it writes them again, as far as they were shown.
+  case writtenAgain
+  /// Kept with the conflicts.
+  case kept
+}
+
+extension ReplicaStore {
+  /// Takes back what nobody misses: that of devices which were put out.
+  public func cut(_ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws {
+    try cut(limits, aftermath: [:], zone: zone, reader, now: now)
   }
 }
 

@@ -7,7 +7,12 @@ public protocol Vault: AnyObject {
   func saveEpochKey(_ key: EpochKey, epoch: EpochID, zone: ZoneID) throws
   /// The last change set this device signed in a zone, kept outside the database.
   func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark?
+  /// Number 0 where the instance has signed nothing yet.
   func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws
+  /// Whether this home was copied from the place where it was last used: the device may be at work there as well.
+  func isCopy() throws -> Bool
+  /// This is the place from now on.
+  func settle() throws
   /// Device links that this node printed and that are not over.
   func links() throws -> [IssuedLink]
   func saveLinks(_ links: [IssuedLink]) throws

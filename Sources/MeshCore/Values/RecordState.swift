@@ -35,6 +35,13 @@ public struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
     public var winner: Stamp?
     /// True where the loser was here and the winner arrived; false where the loser arrived.
     public var wasLocal: Bool
+
+    public init(column: Column, loser: Cell, winner: Stamp?, wasLocal: Bool) {
+      self.column = column
+      self.loser = loser
+      self.winner = winner
+      self.wasLocal = wasLocal
+    }
   }
 
   /// The least state that is at least both: associative, commutative, idempotent. Returns what was beaten by it.

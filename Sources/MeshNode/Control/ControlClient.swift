@@ -81,6 +81,10 @@ extension ControlClient {
 
   public func deviceList() async throws -> DevicesReport { try await get("/v1/devices") }
 
+  public func deviceRestamp() async throws -> RestampReport {
+    try await post("/v1/devices/restamp", Nothing())
+  }
+
   public func deviceRevoke(_ device: String) async throws -> RevokeReport {
     try await post("/v1/devices/revoke", RevokeRequest(device: device))
   }

@@ -61,6 +61,7 @@ struct ControlRoutes {
     router.post("v1/devices/revoke") { request, _ in
       try Response.json(await node.deviceRevoke(await body(RevokeRequest.self, of: request).device))
     }
+    router.post("v1/devices/restamp") { _, _ in try Response.json(await node.deviceRestamp()) }
   }
 
   private func body<Value: Decodable>(_ type: Value.Type, of request: Request) async throws -> Value {

@@ -34,6 +34,9 @@ public protocol NodeControl: Sendable {
   func deviceList() async throws -> DevicesReport
   /// Revokes a device for ever: it is cut in every zone, and the zones get new keys.
   func deviceRevoke(_ device: String) async throws -> RevokeReport
+  /// Takes back what this device signed ahead of time, and writes it again with the time as it is.
+  /// - Throws: a refusal where it signed nothing such, or its clock is still wrong.
+  func deviceRestamp() async throws -> RestampReport
   func accountShow() async throws -> AccountReport
 }
 

@@ -198,6 +198,26 @@ public struct RevokeReport: Codable, Hashable, Sendable {
   }
 }
 
+/// `mesh device restamp`.
+public struct RestampReport: Codable, Hashable, Sendable {
+  public var zones: [Zone]
+
+  public struct Zone: Codable, Hashable, Sendable {
+    public var zone: String
+    public var name: String
+    /// That were signed ahead of time and are taken back; what they wrote is written again.
+    public var changeSets: Int
+
+    public init(zone: String, name: String, changeSets: Int) {
+      self.zone = zone
+      self.name = name
+      self.changeSets = changeSets
+    }
+  }
+
+  public init(zones: [Zone]) { self.zones = zones }
+}
+
 /// `mesh account show`.
 public struct AccountReport: Codable, Hashable, Sendable {
   public var account: String

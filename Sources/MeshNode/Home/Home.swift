@@ -1,3 +1,5 @@
+import Glibc
+
 /// A node's home directory: keys, configuration, control socket, lock. The database is elsewhere.
 ///
 /// The directory is 0700 and its key files 0600. A home that others can read, or that somebody else owns, is refused
@@ -51,6 +53,14 @@ public struct Home: Hashable, Sendable {
   public func read(_ file: HomeFile) throws(HomeError) -> [UInt8] {
     try file.checkName()
     return try Disk.read(path(of: file), secret: file.isSecret)
+  }
+
+  /// The number that the file has on its disk (inode): a copy has another.
+  func fileNumber(_ file: HomeFile) throws(HomeError) -> UInt64 {
+    guard let entry = try Disk.entry(path(of: file)) else {
+      throw HomeError(.fileMissing, "\(path(of: file)) is missing: restore it from a backup of the home.")
+    }
+    return UInt64(entry.st_ino)
   }
 
   /// Replaces the file atomically; when this returns, the bytes survive a loss of power.

@@ -16,6 +16,8 @@ public enum HomeFile: Hashable, Sendable {
   case zone(id: String)
   /// The last number signed per zone, kept apart from the database so that a restored copy is noticed.
   case highWater
+  /// Where the home lies: the key's place on the disk and the machine.
+  case place
   /// Device links that this node printed, as far as it must remember them; the secrets are not in it.
   case links
   /// Where the running daemon answers.
@@ -33,6 +35,7 @@ public enum HomeFile: Hashable, Sendable {
     case .accountState: "account/account.state"
     case .zone(let id): "zones/\(id)"
     case .highWater: "highwater"
+    case .place: "place"
     case .links: "links"
     case .controlSocket: "control.sock"
     case .lock: "lock"
@@ -43,7 +46,7 @@ public enum HomeFile: Hashable, Sendable {
   public var isSecret: Bool {
     switch self {
     case .deviceKey, .accountKey, .recoveryKey, .zone: true
-    case .configuration, .accountState, .highWater, .links, .controlSocket, .lock: false
+    case .configuration, .accountState, .highWater, .place, .links, .controlSocket, .lock: false
     }
   }
 

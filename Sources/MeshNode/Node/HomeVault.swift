@@ -1,3 +1,4 @@
+import Foundation
 import MeshCore
 import MeshReplication
 
@@ -58,6 +59,33 @@ final class HomeVault: Vault {
       }
     }
     return marks
+  }
+
+  // MARK: Place
+
+  func isCopy() throws -> Bool {
+    guard try home.exists(.place) else {
+      try settle()
+      return false
+    }
+    return try home.read(.place) != place()
+  }
+
+  func settle() throws { try home.write(.place, try place()) }
+
+  /// A key file is never written again: where it has another number on its disk, or the machine another id, it was copied.
+  private func place() throws -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(Self.version)
+    writer.uint64(try home.fileNumber(.deviceKey))
+    writer.text(Self.machine)
+    return writer.bytes
+  }
+
+  /// systemd's id of this installation; empty where there is none.
+  private static var machine: String {
+    let text = try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8)
+    return text.map { String($0.prefix(32)) } ?? ""
   }
 
   func links() throws -> [IssuedLink] {

@@ -37,10 +37,26 @@ extension Node: NodeControl {
     }
     let checks = [logCheck()] + digestChecks()
     alarms += checks.filter { $0.state == .alarm }.map(\.what)
+    alarms += replica.notices.map { "Since the start: \($0)." }
+    for zone in replica.zoneIDs { alarms += try timeAlarms(zone) }
     for (reason, count) in replica.refusals.sorted(by: { $0.key < $1.key }) {
       alarms.append("\(count) change sets were refused since the start: \(reason).")
     }
     return alarms
+  }
+
+  /// Who signed ahead of this machine's clock, and what to do.
+  private func timeAlarms(_ zone: ZoneID) throws -> [String] {
+    try replica.signedAhead(zone, now: time.now).sorted { $0.key < $1.key }.map { author, head in
+      let lead = Duration.milliseconds(head.time.milliseconds - time.milliseconds()).components.seconds
+      guard author.device != replica.device else {
+        return "This device signed change sets \(lead) seconds ahead of the clock, and others do not take them. If the "
+          + "clock is right now, run mesh device restamp."
+      }
+      return "\(deviceName(author.device) ?? "") (\(author.device)) signed change sets \(lead) seconds ahead of this "
+        + "machine's clock: they are kept, and merged once the time has come. If this clock is right, set that one and run "
+        + "mesh device restamp there."
+    }
   }
 
   func zoneReport(_ id: ZoneID) throws -> ZoneReport? {
@@ -288,6 +304,16 @@ extension Node: NodeControl {
       device: device.description, name: deviceName(device) ?? "",
       revoked: Self.date(replica.account.revocations[device]?.issued ?? time.milliseconds()),
       zones: zones.map(\.description))
+  }
+
+  func deviceRestamp() throws -> RestampReport {
+    let taken = try replica.restamp(now: time.now)
+    perform()
+    return RestampReport(
+      zones: try taken.sorted { $0.key < $1.key }.map { zone, count in
+        RestampReport.Zone(
+          zone: zone.description, name: try replica.zoneView(zone)?.title ?? "", changeSets: count)
+      })
   }
 
   func accountShow() throws -> AccountReport {

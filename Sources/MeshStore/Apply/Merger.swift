@@ -67,7 +67,7 @@ final class Merger {
         try merger.materialiser.place(
           ref, state, replacing: old, changed: before.generation == state.generation ? changed : nil)
       }
-      for loss in losses where isConflict(loss, state) { try merger.note(loss, ref) }
+      for loss in losses where isConflict(loss, state) { try merger.records.noteConflict(ref, loss, now: merger.now) }
     }
 
     /// A value is lost that whoever overwrote it had not seen. What was here had been seen if the change set's author
@@ -78,23 +78,26 @@ final class Merger {
       return loss.loser.stamp.author != part.header.author && !part.context.hasSeen(loss.loser.stamp)
     }
   }
+}
 
-  private func note(_ loss: State.Loss, _ ref: RecordRef) throws {
-    let loser = try records.local(loss.loser.stamp)
-    let winner = try loss.winner.map(records.local)
-    try session.sql.run(
+extension ZoneRecords {
+  func noteConflict(_ ref: RecordRef, _ loss: State.Loss, now: Int64) throws {
+    let loser = try local(loss.loser.stamp)
+    let winner = try loss.winner.map(local)
+    let sql = session.sql
+    try sql.run(
       """
       INSERT INTO mesh_conflict (zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time,
         was_local, noted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
-        .integer(records.zone.id), .integer(ref.table), ref.key, .integer(loss.column),
+        .integer(zone.id), .integer(ref.table), ref.key, .integer(loss.column),
         .blob(ExtraValues.encode(loss.loser.value)), .integer(loser.author), .bits(loser.time.value),
         .optional(winner?.author), winner.map { .bits($0.time.value) } ?? .null, .integer(loss.wasLocal ? 1 : 0),
         .integer(now),
       ])
-    let newest = session.sql.lastInsertedID
-    try session.sql.run("DELETE FROM mesh_conflict WHERE id <= ?", [.integer(newest - Int64(StoreLimits.conflicts))])
+    let newest = sql.lastInsertedID
+    try sql.run("DELETE FROM mesh_conflict WHERE id <= ?", [.integer(newest - Int64(StoreLimits.conflicts))])
   }
 }
 

@@ -5,6 +5,7 @@ extension Store {
     _ zone: ZoneID, _ reader: ChangeSetReader, flushing writer: ChangeSetWriter?, now: Int64
   ) throws -> ApplyProgress {
     if let progress = try showAgain(zone, besidePending: writer != nil) { return progress }
+    if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
     while true {
       var matches: PendingMatches?
       let choice = try read { session -> UnitReader.Choice? in
@@ -22,12 +23,15 @@ extension Store {
       case .idle(let waiting)?:
         partInHand = nil
         return .idle(waiting: waiting)
-      case .malformed(let head, let reason)?: try refuse(head, reason, zone)
+      case .malformed(let head, let reason)?:
+        try refuse(head, reason, zone)
+        if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
       case .slice(let slice)?:
         do {
           return try merge(slice, zone, reader, writer, matches, now: now)
         } catch let fault as UnitReader.Malformed {
           try refuse(slice.head, fault.reason, zone)
+          if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
         }
       }
     }

@@ -2,7 +2,7 @@ public import MeshCore
 
 extension Store {
   public func cut(
-    _ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
+    _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws {
     let touched = try write { session -> [RecordRef] in
       try requireNothingPending(session)
@@ -11,12 +11,39 @@ extension Store {
     }
     for start in stride(from: 0, to: touched.count, by: Choices.slice) {
       let slice = Array(touched[start..<min(start + Choices.slice, touched.count)])
-      try restate(slice, zone, reader, limits)
+      try restate(slice, zone, reader, limits, aftermath, now: now)
     }
     try write { session in
       let row = try ZoneRow.obtain(zone, session.sql)
       try Cutter(session, row, reader, limits).finish()
     }
+  }
+
+  /// A unit that turned out to break a rule after slices of it were merged: nobody else merges any of it, so they go. Its bytes
+  /// stay, as those of one that broke it in its first part. Nil where there is none.
+  func takeBackHalfMerged(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress? {
+    let halves = try read { try $0.heads(zone).filter { $0.malformed != nil && $0.isInsideUnit } }
+    guard !halves.isEmpty else { return nil }
+    guard try read({ try !$0.hasPending() }) else { return .flushFirst }
+    let limits = try read { session in
+      Dictionary(
+        try halves.map { (try session.catalog.author($0.author), $0.merged) }, uniquingKeysWith: { first, _ in first })
+    }
+    let touched = try write { session in
+      try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits).touched()
+    }
+    for start in stride(from: 0, to: touched.count, by: Choices.slice) {
+      try restate(
+        Array(touched[start..<min(start + Choices.slice, touched.count)]), zone, reader, limits, [:], now: now)
+    }
+    try write { session in
+      let row = try ZoneRow.obtain(zone, session.sql)
+      for var head in halves {
+        (head.applied, head.appliedRows) = (head.merged, 0)
+        try head.save(session.sql, zone: row.id)
+      }
+    }
+    return .merged(records: touched.count, unitEnded: false)
   }
 
   /// A pending edit would be mixed with the state that it was not made on.
@@ -26,7 +53,8 @@ extension Store {
   }
 
   private func restate(
-    _ refs: [RecordRef], _ zone: ZoneID, _ reader: ChangeSetReader, _ limits: [Author: UInt64]
+    _ refs: [RecordRef], _ zone: ZoneID, _ reader: ChangeSetReader, _ limits: [Author: UInt64],
+    _ aftermath: [Author: Aftermath], now: Int64
   ) throws {
     var refused: [RecordRef: String] = [:]
     while true {
@@ -34,7 +62,7 @@ extension Store {
         return try write { session in
           try requireNothingPending(session)
           let cutter = try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits)
-          try session.applying { try cutter.restate(refs, refused) }
+          try session.applying { try cutter.restate(refs, refused, aftermath, now: now) }
         }
       } catch let taken as TakenBack where refused[taken.ref] == nil {
         refused[taken.ref] = taken.message
@@ -51,25 +79,49 @@ private struct Cutter {
   let session: Session
   let zone: ZoneRow
   let log: LogReader
-  /// By the author's number in this file.
+  /// By the author's number in this file: never inside a unit, which nobody merges in part.
   let limits: [Int64: UInt64]
+  /// Above which nothing is taken.
+  private let refused: [Int64: UInt64]
 
   init(_ session: Session, _ zone: ZoneRow, _ reader: ChangeSetReader, _ limits: [Author: UInt64]) throws {
     self.session = session
     self.zone = zone
     self.log = LogReader(session: session, zone: zone.id, reader: reader)
+    var refused: [Int64: UInt64] = [:]
     var numbers: [Int64: UInt64] = [:]
-    for (author, limit) in limits { numbers[try session.catalog.authorNumber(author)] = limit }
-    self.limits = numbers
+    for (author, limit) in limits.sorted(by: { $0.key < $1.key }) {
+      let number = try session.catalog.authorNumber(author)
+      refused[number] = limit
+      numbers[number] = try Self.unitEnd(session, zone.id, number, limit)
+    }
+    (self.limits, self.refused) = (numbers, refused)
+  }
+
+  private static func unitEnd(_ session: Session, _ zone: Int64, _ author: Int64, _ limit: UInt64) throws -> UInt64 {
+    guard try AuthorHead.read(session.sql, zone: zone, author: author).stored > limit else { return limit }
+    let end = try session.sql.integer(
+      "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number <= ? AND final = 1",
+      [.integer(zone), .integer(author), .bits(limit)])
+    return UInt64(bitPattern: end ?? 0)
   }
 
   /// Refuses the authors' change sets from now on. Returns the records that those above the limits touched.
   func mark() throws -> [RecordRef] {
-    var touched: Set<RecordRef> = []
     for (author, limit) in limits {
       var head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
-      head.cut = min(head.cut ?? limit, limit)
+      let refused = refused[author] ?? limit
+      head.cut = min(head.cut ?? refused, refused)
       try head.save(session.sql, zone: zone.id)
+    }
+    return try touched()
+  }
+
+  /// The records that change sets above the limits touched, in order.
+  func touched() throws -> [RecordRef] {
+    var touched: Set<RecordRef> = []
+    for (author, limit) in limits {
+      let head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
       // A unit that is merged in part is beyond `merged`, and has touched records all the same.
       for number in numbers(head, above: limit) {
         try log.forEachRow(author, number) { ref, _, _, _ in touched.insert(ref) }
@@ -84,7 +136,9 @@ private struct Cutter {
   }
 
   /// Gives the records the state that the rest of the log makes.
-  func restate(_ refs: [RecordRef], _ refused: [RecordRef: String]) throws {
+  func restate(
+    _ refs: [RecordRef], _ refused: [RecordRef: String], _ aftermath: [Author: Aftermath], now: Int64
+  ) throws {
     let wanted = Set(refs)
     var states: [RecordRef: State] = [:]
     for head in try AuthorHead.all(session.sql, zone: zone.id) {
@@ -92,10 +146,10 @@ private struct Cutter {
       guard last > 0 else { continue }
       for number in 1...last {
         let isPartial = number == head.applied + 1
+        let long = try log.longValues(head.author, number)
         try log.forEachRow(head.author, number) { ref, change, columns, index in
           guard wanted.contains(ref), !isPartial || index < head.appliedRows else { return }
-          states[ref, default: State()].merge(
-            try State(change, columns: columns, log.longValues(head.author, number)))
+          states[ref, default: State()].merge(try State(change, columns: columns, long))
         }
       }
     }
@@ -103,6 +157,10 @@ private struct Cutter {
     let materialiser = try Materialiser(records, refused: refused)
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
+      if !aftermath.isEmpty {
+        let lost = TakenBackValues(ref, from: try records.state(ref, old), to: states[ref] ?? State())
+        try lost.keep(records, aftermath, now: now)
+      }
       if let state = states[ref], state.generation > 0 {
         try materialiser.place(ref, state, replacing: old, changed: nil)
       } else {
@@ -152,6 +210,17 @@ private struct Cutter {
       }
       try head.save(session.sql, zone: zone.id)
     }
+    try setBackClock()
+  }
+
+  /// What is gone binds nobody: a device that takes back what it signed ahead of time gives the time as it is again.
+  private func setBackClock() throws {
+    var zone = zone
+    let times = try AuthorHead.all(session.sql, zone: zone.id).map {
+      $0.isInsideUnit && $0.storedTime <= zone.clock.last ? $0.storedTime : $0.mergedTime
+    }
+    zone.clock = HybridClock(last: min(zone.clock.last, times.max() ?? .zero))
+    try zone.save(session.sql)
   }
 
   private func context(_ author: Int64, through limit: UInt64) throws -> CausalContext {

@@ -290,7 +290,7 @@ private struct Draft {
 }
 
 /// The author's next change set: where it stands in the chain, in its unit, and in causal order.
-private struct NextPart {
+struct NextPart {
   var zone: ZoneRow
   var head: AuthorHead
   var clock: HybridClock
@@ -344,12 +344,14 @@ private struct NextPart {
     return try ChangeSet(header, body: body, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
   }
 
+  @discardableResult
   mutating func append(
     _ content: ChangeSetBody.Content, isFinal: Bool, _ session: Session, _ writer: ChangeSetWriter
-  ) throws {
+  ) throws -> ChangeSet {
     let changeSet = try make(content, isFinal: isFinal, writer)
     zone.clock = clock
     try record(changeSet, isSynced: true, session)
+    return changeSet
   }
 
   /// Writes the log row and the author's head, and counts the part.

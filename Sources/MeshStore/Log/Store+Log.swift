@@ -17,6 +17,55 @@ extension Store {
     }
   }
 
+  public func storedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead] {
+    try read { session in
+      var heads: [Author: ChangeSetHead] = [:]
+      for head in try session.heads(zone) {
+        guard let id = head.storedID else { continue }
+        heads[try session.catalog.author(head.author)] = ChangeSetHead(
+          number: head.stored, id: id, time: head.storedTime)
+      }
+      return heads
+    }
+  }
+
+  public func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) throws -> ChangeSetID? {
+    try read { session in
+      guard let (row, author) = try session.place(zone, author) else { return nil }
+      return try LogRow.id(session.sql, zone: row, author: author, number: number)
+    }
+  }
+
+  public func line(
+    _ zone: ZoneID, _ author: Author, through number: UInt64, count: Int
+  ) throws -> [SignedHeader] {
+    try read { session in
+      guard let (row, author) = try session.place(zone, author) else { return [] }
+      let statement = try session.sql.statement(
+        "SELECT bytes FROM mesh_log WHERE zone = ? AND author = ? AND number <= ? ORDER BY number DESC")
+      defer { statement.reset() }
+      statement.bind([.integer(row), .integer(author), .bits(min(number, UInt64(Int64.max)))])
+      var headers: [SignedHeader] = []
+      var size = 0
+      while headers.count < count, size < Choices.lineBytes, try statement.step() {
+        let bytes = statement.bytes(0)
+        size += bytes.count
+        headers.append(try ChangeSet(bytes, with: cryptography).signedHeader)
+      }
+      return headers.reversed()
+    }
+  }
+
+  public func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) throws -> UInt64 {
+    try read { session in
+      guard let (row, author) = try session.place(zone, author) else { return 0 }
+      let end = try session.sql.integer(
+        "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND final = 1 AND time <= ?",
+        [.integer(row), .integer(author), .bits(time.value)])
+      return UInt64(bitPattern: end ?? 0)
+    }
+  }
+
   private func vector(_ zone: ZoneID, _ number: KeyPath<AuthorHead, UInt64>) throws -> VersionVector {
     try read { session in
       var vector = VersionVector()
@@ -31,10 +80,11 @@ extension Store {
     return try write(isDurable: false) { session in
       let row = try ZoneRow.obtain(zone, session.sql)
       var heads: [Int64: AuthorHead] = [:]
+      var quota = try WaitingQuota(session)
       let outcomes = try changeSets.map { changeSet in
         let author = try session.catalog.authorNumber(changeSet.header.author)
         var head = try heads[author] ?? AuthorHead.read(session.sql, zone: row.id, author: author)
-        let outcome = try head.take(changeSet, session.sql, zone: row.id)
+        let outcome = try head.take(changeSet, session.sql, zone: row.id, &quota)
         heads[author] = head
         return outcome
       }
@@ -78,6 +128,12 @@ extension Store {
 }
 
 extension Session {
+  /// The numbers of a zone and an author in this file; nil where one was never met.
+  fileprivate func place(_ zone: ZoneID, _ author: Author) throws -> (zone: Int64, author: Int64)? {
+    guard let row = try ZoneRow.read(zone, sql), let number = try catalog.knownAuthor(author) else { return nil }
+    return (row.id, number)
+  }
+
   func heads(_ zone: ZoneID) throws -> [AuthorHead] {
     guard let row = try ZoneRow.read(zone, sql) else { return [] }
     return try AuthorHead.all(sql, zone: row.id)
@@ -86,7 +142,9 @@ extension Session {
 
 extension AuthorHead {
   /// Stores the change set if it continues what is here.
-  fileprivate mutating func take(_ changeSet: ChangeSet, _ sql: Connection, zone: Int64) throws -> StoreOutcome {
+  fileprivate mutating func take(
+    _ changeSet: ChangeSet, _ sql: Connection, zone: Int64, _ quota: inout WaitingQuota
+  ) throws -> StoreOutcome {
     let header = changeSet.header
     // A number above a cut is refused for ever: to the sender it is a gap that nothing fills.
     if let cut, header.number > cut { return .gap }
@@ -100,7 +158,7 @@ extension AuthorHead {
     guard header.previous == storedID else { return .brokenChain }
     guard header.time > storedTime || stored == 0 else { return .timeNotGreater }
     guard header.part.index == storedPart else { return .partOutOfOrder }
-    guard waiting + Int64(changeSet.bytes.count) <= StoreLimits.waitingBytes else { return .overQuota }
+    guard quota.take(Int64(changeSet.bytes.count), header.author.device) else { return .overQuota }
     try LogRow.insert(sql, zone: zone, author: author, changeSet, position: nil)
     advance(to: changeSet)
     waiting += Int64(changeSet.bytes.count)

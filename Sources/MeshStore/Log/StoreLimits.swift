@@ -10,8 +10,12 @@ enum StoreLimits {
   /// Rows of the pending log that are sorted by their records and flushed as one unit: they are sorted in memory (some
   /// 15 MiB), and go from the log in one transaction, within the bound of locks.
   static let runRows: Int64 = 128_000
-  /// Bytes of one author's change sets that are stored and not merged.
+  /// Bytes of one device's change sets that are stored and not merged, over its instances: two units of the largest size.
   static let waitingBytes: Int64 = 512 << 20
+  /// The same of all devices: four that fill theirs.
+  static let waitingBytesOfAll: Int64 = 2 << 30
+  /// What each device may have waiting even then, so that no four can stop the others.
+  static let waitingShare: Int64 = 64 << 20
   /// Rows of the pending log that one flush part reads: many writes of few records must not fill the memory.
   static let pendingRows = 20_000
   /// Bytes of a value that travels among others; a longer one travels in pieces of its own.

@@ -6,7 +6,7 @@ extension MeshTables {
     zone, author, record, recordExtra, log, logPosition, head, conflict, held, wait, waiting, importing, recall,
     showing,
     control, account,
-    acknowledgement, foreignSchema, walGuard,
+    acknowledgement, foreignSchema, rewrite, walGuard,
   ]
 
   /// One row per zone that was met: its counters, changed in the transaction that changes what they count.
@@ -164,6 +164,19 @@ extension MeshTables {
       tbl INTEGER NOT NULL,                       -- of the last record looked at; 0 before the first
       key                                         -- of it
     )
+    """
+
+  /// What this device wrote, that was cut with its line, and is to be written again.
+  static let rewrite = """
+    CREATE TABLE IF NOT EXISTS mesh_rewrite (
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      tbl INTEGER NOT NULL, key NOT NULL,
+      generation INTEGER NOT NULL,
+      life INTEGER,                               -- time of the birth or delete, where it was this device's
+      times BLOB NOT NULL,                        -- count, then column (varint) and time (8 bytes) of each value
+      extra BLOB,                                 -- the values, as in mesh_record.extra
+      PRIMARY KEY (zone, tbl, key)
+    ) WITHOUT ROWID
     """
 
   static let control = """

@@ -54,7 +54,10 @@ extension Store {
 
   /// How many live records are not shown, by the reason's displayed word.
   public func heldCounts() throws -> [String: Int] {
-    Dictionary(try status().held.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
+    var counts = Dictionary(try status().held.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
+    let rewrites = try read { Int(try $0.sql.integer("SELECT count(*) FROM mesh_rewrite") ?? 0) }
+    if rewrites > 0 { counts["to-write-again"] = rewrites }
+    return counts
   }
 
   /// The newest first.
@@ -72,7 +75,8 @@ extension Store {
         guard let (lost, ref, column) = entry else { return nil }
         var conflict = lost
         conflict.winnerValue = try session.value(ref, column, conflict.zone)
-        return conflict
+        // The value came back: its device wrote it again, or somebody wrote the same.
+        return conflict.winnerValue == conflict.loserValue ? nil : conflict
       }
     }
   }

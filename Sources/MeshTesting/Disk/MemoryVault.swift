@@ -15,7 +15,21 @@ public final class MemoryVault: Vault {
   /// The node dies when it next keeps a mark: after the commit that the mark is about, before anything is sent.
   var diesAtMark = false
 
+  /// It was copied from another place, and no node has run on it here.
+  public var isFromElsewhere = false
+
   public init() {}
+
+  public func isCopy() -> Bool { isFromElsewhere }
+  public func settle() { isFromElsewhere = false }
+
+  /// As a home that is copied.
+  public func copy() -> MemoryVault {
+    let copy = MemoryVault()
+    copy.contents = contents
+    copy.isFromElsewhere = true
+    return copy
+  }
 
   public func epochKeys(_ zone: ZoneID) -> [EpochID: EpochKey] { contents.keys[zone] ?? [:] }
 

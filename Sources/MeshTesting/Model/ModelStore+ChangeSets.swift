@@ -47,10 +47,11 @@ extension ModelStore {
     _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
   ) -> ChangeSetBatch {
     let log = zoneData[zone]?.log ?? []
-    var batch = ChangeSetBatch(changeSets: [], position: max(0, position), isComplete: false)
+    let start = Int64(zoneData[zone]?.logStart ?? 0)
+    var batch = ChangeSetBatch(changeSets: [], position: max(start, position), isComplete: false)
     var bytes = 0
-    while batch.position < Int64(log.count) {
-      let next = log[Int(batch.position)]
+    while batch.position - start < Int64(log.count) {
+      let next = log[Int(batch.position - start)]
       if next.header.number > vector[next.header.author] {
         guard batch.changeSets.isEmpty || bytes + next.bytes.count <= maximumBytes else { return batch }
         batch.changeSets.append(next.bytes)
@@ -121,19 +122,77 @@ extension ModelStore {
     }
   }
 
-  /// Merges what stands again from nothing: slow, and plainly right.
-  public func cut(_ limits: [Author: UInt64], zone id: ZoneID, _ reader: ChangeSetReader, now: Int64) {
-    guard var zone = zoneData[id] else { return }
-    zone.cuts = limits
-    let touched = Set(zone.records.keys)
-    let log = zone.log.filter { $0.header.number <= limits[$0.header.author] ?? .max }
-    zone.records = [:]
-    zone.log = []
-    for (author, limit) in limits {
-      guard let line = zone.authors[author] else { continue }
-      let kept = min(UInt64(line.stored.count), limit)
-      zone.authors[author]?.stored = Array(line.stored.prefix(Int(kept)))
+  public func storedHeads(_ zone: ZoneID) -> [Author: ChangeSetHead] {
+    (zoneData[zone]?.authors ?? [:]).compactMapValues { line in
+      line.stored.last.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) }
     }
+  }
+
+  public func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) -> ChangeSetID? {
+    zoneData[zone]?.authors[author]?.stored.first { $0.header.number == number }?.id
+  }
+
+  public func line(_ zone: ZoneID, _ author: Author, through number: UInt64, count: Int) -> [SignedHeader] {
+    let line = zoneData[zone]?.authors[author]?.stored.filter { $0.header.number <= number } ?? []
+    return line.suffix(count).map(\.signedHeader)
+  }
+
+  public func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) -> UInt64 {
+    let line = zoneData[zone]?.authors[author]?.stored ?? []
+    return line.last { $0.header.part.isFinal && $0.header.time <= time }?.header.number ?? 0
+  }
+
+  public func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead? {
+    guard var zone = zoneData[writer.zone], !zone.rewrites.isEmpty else { return nil }
+    let latest = zone.clock.tick(noted: now, now: now)
+    func stamp(_ time: HybridTime) -> Stamp { Stamp(time: min(time, latest), author: writer.author) }
+    var line = zone.authors[writer.author] ?? ModelZone.Line()
+    let context = zone.context(of: writer.author)
+    let tables = zone.rewrites.sorted { $0.key < $1.key }.map { name, state in
+      let columns = state.cells.keys.sorted()
+      let fields = columns.enumerated().compactMap { index, column in
+        state.cells[column].map { RowChange.Field(column: index, stamp: stamp($0.stamp.time), value: .value($0.value)) }
+      }
+      let time = state.life?.time ?? state.cells.values.map(\.stamp.time).max() ?? .zero
+      let row = RowChange(
+        key: name.key, generation: state.generation, isLife: state.life != nil, stamp: stamp(time), fields: fields)
+      return TableChanges(table: name.table, columns: columns, rows: [row])
+    }
+    let header = ChangeSetHeader(
+      zone: writer.zone, author: writer.author, number: UInt64(line.stored.count) + 1, previous: line.stored.last?.id,
+      time: zone.clock.tick(noted: now, now: now), epoch: writer.epoch, part: .only)
+    let difference = context.difference(from: line.context)
+    let body = ChangeSetBody(context: difference, content: .changes(tables)).encoded(author: writer.author)
+    let changeSet = try ChangeSet(
+      header, body: body, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
+    line.stored.append(changeSet)
+    try line.context.advance(by: difference)
+    zone.log += line.stored[line.merged...]
+    line.merged = line.stored.count
+    zone.authors[writer.author] = line
+    zone.rewrites = [:]
+    let touched = zone.merge(tables)
+    zoneData[writer.zone] = zone
+    show(touched, zone)
+    return ChangeSetHead(number: header.number, id: changeSet.id, time: header.time)
+  }
+
+  /// Merges what stands again from nothing: slow, and plainly right.
+  public func cut(
+    _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone id: ZoneID, _ reader: ChangeSetReader, now: Int64
+  ) {
+    guard var zone = zoneData[id] else { return }
+    let before = zone.records
+    zone.cuts = limits
+    let log = zone.log.filter { $0.header.number <= zone.unitEnd($0.header.author, limits[$0.header.author]) }
+    for author in limits.keys {
+      guard let line = zone.authors[author] else { continue }
+      let end = zone.unitEnd(author, limits[author])
+      zone.authors[author]?.stored = Array(line.stored.prefix(Int(clamping: end)))
+    }
+    zone.records = [:]
+    zone.logStart += zone.log.count
+    zone.log = []
     for author in zone.authors.keys {
       zone.authors[author]?.merged = 0
       zone.authors[author]?.context = CausalContext()
@@ -151,7 +210,25 @@ extension ModelStore {
       _ = zone.merge(values.tables)
       values = UnitValues()
     }
+    zone.clock = HybridClock(last: min(zone.clock.last, zone.log.map(\.header.time).max() ?? .zero))
+    for (name, state) in before {
+      zone.rewrites[name] = takenBack(state, zone.records[name], aftermath) ?? zone.rewrites[name]
+    }
     zoneData[id] = zone
-    show(touched, zone)
+    show(Set(before.keys), zone)
+  }
+
+  /// What of a record is gone and is to be written again.
+  private func takenBack(
+    _ before: RecordState<String>, _ after: RecordState<String>?, _ aftermath: [Author: Aftermath]
+  ) -> RecordState<String>? {
+    let after = after ?? RecordState()
+    let own = before.cells.filter { column, cell in
+      aftermath[cell.stamp.author] == .writtenAgain
+        && (before.generation != after.generation || after.cells[column]?.stamp != cell.stamp)
+    }
+    let life = before.life.flatMap { aftermath[$0.author] == .writtenAgain && after.life != $0 ? $0 : nil }
+    guard !own.isEmpty || life != nil else { return nil }
+    return RecordState(generation: before.generation, life: life, cells: own)
   }
 }

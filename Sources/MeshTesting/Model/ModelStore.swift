@@ -30,6 +30,14 @@ public final class ModelStore: ReplicaStore {
     self.partSize = partSize
   }
 
+  /// As a file that is copied while nobody uses it.
+  public func copy() -> ModelStore {
+    let copy = ModelStore(cryptography, partSize: partSize)
+    (copy.rows, copy.pending, copy.zoneOrder, copy.zoneData) = (rows, pending, zoneOrder, zoneData)
+    (copy.accountStates, copy.foreignSchemas) = (accountStates, foreignSchemas)
+    return copy
+  }
+
   // MARK: The app
 
   public func write(_ name: RecordName, _ values: [String: Value]) {

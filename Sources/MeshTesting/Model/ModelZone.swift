@@ -9,7 +9,11 @@ struct ModelZone {
   var authors: [Author: Line] = [:]
   /// Merged change sets, in the order of merging.
   var log: [ChangeSet] = []
+  /// Position of the first of them: a log that was made anew after a cut has places that nobody has read yet.
+  var logStart = 0
   var cuts: [Author: UInt64] = [:]
+  /// What this device wrote, that was cut, and is to be written again: cells and life of its own only.
+  var rewrites: [RecordName: RecordState<String>] = [:]
   var acknowledgements: [DeviceID: (time: HybridTime, bytes: [UInt8])] = [:]
 
   /// What is here of one author: change set number n at index n − 1.
@@ -40,6 +44,12 @@ struct ModelZone {
       entries[other] = CausalContext.Seen(number: last.header.number, time: last.header.time)
     }
     return CausalContext(entries)
+  }
+
+  /// The last number up to a limit that ends a unit, as far as more is here.
+  func unitEnd(_ author: Author, _ limit: UInt64?) -> UInt64 {
+    guard let limit, let line = authors[author], UInt64(line.stored.count) > limit else { return limit ?? .max }
+    return line.stored.prefix(Int(limit)).last(where: \.header.part.isFinal)?.header.number ?? 0
   }
 
   /// Numbers that were cut are not waited for.

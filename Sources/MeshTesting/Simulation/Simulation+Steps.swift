@@ -80,6 +80,8 @@ extension Simulation {
       mend(node)
       try addMissingColumns(node)
       if node.pausedUntil > time.now { resume(node) }
+      // A node whose clock is ahead of the others' by more than the bound signs nothing for as long as that is so.
+      node.clock.jump(toAhead: 0)
       if node.replica == nil { queue.add(.start(node.index), at: time.now) }
     }
   }

@@ -71,7 +71,23 @@ struct ControlLog {
       guard let id = ChangeSetID(fill(UInt8(truncatingIfNeeded: number))) else { throw World.Broken() }
       heads[InstanceID(instance)] = .init(number: number, id: id)
     }
-    return try append(index, .cut(device: writers[other].device, heads: heads), after: parents)
+    let act = ControlAct(cutting: writers[other].device, at: heads, zone: zone, sign: { _ in fill(0x56, 64) })
+    return try append(index, act, after: parents)
+  }
+
+  /// A proof that an instance of a device forked after a number.
+  func fork(_ index: Int, _ instance: UInt64, after number: UInt64, part: UInt64 = 0) throws -> ForkProof {
+    func branch(_ time: UInt64) throws -> SignedHeader {
+      guard let key = EpochKey(fill(1)), let epoch = EpochID(fill(2)) else { throw World.Broken() }
+      let header = ChangeSetHeader(
+        zone: zone, author: Author(device: writers[index].device, instance: InstanceID(instance)), number: number + 1,
+        previous: number == 0 ? nil : ChangeSetID(fill(3)), time: HybridTime(time), epoch: epoch,
+        part: .init(index: part, planned: part, isFinal: true))
+      return try ChangeSet(header, body: [], key: key, secrets: writers[index].secrets, with: Self.cryptography)
+        .signedHeader
+    }
+    guard let proof = ForkProof(try branch(1), try branch(2)) else { throw World.Broken() }
+    return proof
   }
 
   var state: ZoneState { state(of: records) }

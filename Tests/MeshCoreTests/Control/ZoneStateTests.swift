@@ -14,9 +14,14 @@ import Testing
       for _ in 0..<15 {
         let device = generator.below(4)
         let parents = generator.flag() ? nil : Array(log.records.shuffled(using: &generator).prefix(2))
-        switch generator.below(5) {
+        switch generator.below(7) {
         case 0: try log.cut(device, generator.below(4), [1: UInt64(generator.below(9) + 1)], after: parents)
         case 1: try log.append(device, .title("title \(generator.below(3))", time: generator.time()), after: parents)
+        case 3:
+          try log.append(device, .end(instance: InstanceID(1), number: UInt64(generator.below(9))), after: parents)
+        case 4:
+          let proof = try log.fork(generator.below(4), 1, after: UInt64(generator.below(9)))
+          try log.append(device, .fork(proof), after: parents)
         case 2: try log.append(device, .unknown(tag: 99, bytes: generator.bytes(3)), after: parents)
         default: try log.epoch(device, after: parents)
         }
@@ -59,7 +64,8 @@ import Testing
     #expect(log.state(of: log.records + [other]) == before)
     let stranger = try ControlRecord(
       zone: log.zone, parents: before.heads, number: 1, previous: nil,
-      act: .cut(device: log.device(1), heads: [:]), secrets: StubSecrets(signingKey: fill(8)), StubCryptography())
+      act: .cut(device: log.device(1), heads: [:], signature: fill(0, 64)), secrets: StubSecrets(signingKey: fill(8)),
+      StubCryptography())
     let after = log.state(of: log.records + [stranger])
     #expect(after.cuts.isEmpty && after.epochs == before.epochs)
     try log.epoch(0)
@@ -115,35 +121,65 @@ import Testing
     #expect(log.state.currentEpoch?.id.bytes == fresh.id.bytes)
   }
 
-  @Test func aRevokedDevicesCutsCountAsFarAsItsOwnCutHadSeenThem() throws {
+  @Test func aCutIsTheAccountsWordWhoeverBringsIt() throws {
+    // 2 brings the cut of 3, 1 that of 2, and all three are revoked.
     var log = try ControlLog(devices: 4)
-    try log.cut(1, 2, [1: 5])
-    log.revoke(1)
-    #expect(log.state.cuts[log.device(2)] == nil)
-    let removal = try log.cut(0, 1, [1: 3])
-    #expect(log.state.limit(author(log, 2, 1)) == 5)
-    // Afterwards it can say what it likes.
-    try log.cut(1, 3, after: [removal])
-    try log.cut(1, 0, after: log.records)
-    #expect(log.state.cuts.keys.sorted() == [log.device(1), log.device(2)].sorted())
-  }
-
-  @Test func aRemovalOutlivesTheRemovalOfWhoeverRemovedTheRemover() throws {
-    // 2 cuts 3, 1 cuts 2, 0 cuts 1, each having seen what was before: all three stay out.
-    var log = try ControlLog(devices: 4)
-    for remover in [2, 1, 0] {
-      try log.cut(remover, remover + 1, [1: 5])
-      log.revoke(remover + 1)
-      #expect(log.state.cuts.count == 3 - remover)
+    for bringer in [2, 1, 0] {
+      try log.cut(bringer, bringer + 1, [1: 5])
+      log.revoke(bringer + 1)
+      #expect(log.state.cuts.count == 3 - bringer)
     }
   }
 
-  @Test func aRevokedDeviceCannotVouchForItsOwnCuts() throws {
+  @Test func aCutThatIsRepeatedStopsNoEpoch() throws {
     var log = try ControlLog(devices: 3)
-    try log.cut(1, 2)
-    try log.cut(1, 1)
-    log.revoke(1)
-    #expect(log.state.cuts.isEmpty)
+    let cut = try log.cut(0, 2, [1: 5])
+    let epoch = try log.epoch(0)
+    try log.append(1, cut.act, after: [cut])
+    #expect(log.state.currentEpoch?.id.bytes == epoch.id.bytes)
+  }
+
+  @Test func aDeviceEndsItsOwnInstancesAndNoOthers() throws {
+    var log = try ControlLog(devices: 3)
+    let epoch = try log.epoch(0)
+    try log.append(1, .end(instance: InstanceID(7), number: 4))
+    try log.append(1, .end(instance: InstanceID(7), number: 6))
+    let state = log.state
+    #expect(state.limit(author(log, 1, 7)) == 4)
+    #expect(state.limit(author(log, 1, 8)) == nil)
+    #expect(state.limit(author(log, 2, 7)) == nil)
+    #expect(state.cuts.isEmpty && state.currentEpoch?.id.bytes == epoch.id.bytes, "it goes on as another")
+  }
+
+  @Test func aForkEndsItsAuthorAtTheLastUnitBeforeIt() throws {
+    var log = try ControlLog(devices: 3)
+    try log.append(1, .fork(try log.fork(2, 7, after: 9)))
+    #expect(log.state.limit(author(log, 2, 7)) == 9)
+    #expect(log.state.limit(author(log, 2, 8)) == nil)
+    // The third part of a unit that began after 6.
+    try log.append(0, .fork(try log.fork(2, 7, after: 8, part: 2)))
+    #expect(log.state.limit(author(log, 2, 7)) == 6)
+    try log.append(0, .fork(try log.fork(2, 9, after: 0)))
+    #expect(log.state.limit(author(log, 2, 9)) == 0)
+    try log.append(0, .fork(try log.fork(2, 10, after: 3, part: .max)))
+    #expect(log.state.limit(author(log, 2, 10)) == 0)
+  }
+
+  @Test func aLiarThatForksEverywhereEndsAtZero() throws {
+    var log = try ControlLog(devices: 2)
+    for place in 0..<UInt64(Limits.forks) { try log.append(0, .fork(try log.fork(1, 7, after: 100 - place))) }
+    #expect(log.state.limit(author(log, 1, 7)) == 101 - UInt64(Limits.forks))
+    try log.append(0, .fork(try log.fork(1, 7, after: 200)))
+    #expect(log.state.limit(author(log, 1, 7)) == 0)
+  }
+
+  @Test func theLesserOfCutAndEndHolds() throws {
+    var log = try ControlLog(devices: 2)
+    try log.append(1, .end(instance: InstanceID(1), number: 4))
+    try log.cut(0, 1, [1: 9, 2: 3])
+    #expect(log.state.limit(author(log, 1, 1)) == 4)
+    #expect(log.state.limit(author(log, 1, 2)) == 3)
+    #expect(log.state.limit(author(log, 1, 3)) == 0)
   }
 
   @Test func theLastTitleStands() throws {

@@ -49,10 +49,12 @@ extension Generator {
       addresses: many(3) { "host-\($0.below(99)):7404" })
   }
 
+  static let messageKinds = 26
+
   /// Every kind comes: `kind` is taken modulo their number.
   mutating func message(kind: Int) -> Message {
     let zone: ZoneID = identifier()
-    switch kind % 22 {
+    switch kind % Self.messageKinds {
     case 0: return .hello(hello())
     case 1: return .goodbye(pick(Message.Goodbye.allCases), text: text(30))
     case 2: return .account(bytes(below(40)))
@@ -76,7 +78,15 @@ extension Generator {
     case 18: return .digestRequest(zone)
     case 19: return .schema(many(2) { $0.schema() })
     case 20: return .ping(next())
-    default: return .pong(next())
+    case 21: return .pong(next())
+    case 22:
+      let heads: [(Author, Message.LineHead)] = many(3) {
+        ($0.author(), .init(number: max(1, $0.magnitude()), id: $0.identifier()))
+      }
+      return .heads(zone, Dictionary(heads, uniquingKeysWith: { first, _ in first }))
+    case 23: return .lineRequest(zone, author(), through: magnitude())
+    case 24: return .line(zone, many(3) { $0.bytes($0.below(90)) })
+    default: return .clock(Int64(bitPattern: next()))
     }
   }
 }

@@ -90,7 +90,7 @@ extension Generator {
   // MARK: Control log and accounts
 
   mutating func act() -> ControlAct {
-    switch below(5) {
+    switch below(7) {
     case 0: .genesis(account: identifier(), nonce: bytes(32))
     case 1: .epoch(commitment: bytes(32))
     case 2:
@@ -98,10 +98,31 @@ extension Generator {
         device: identifier(),
         heads: Dictionary(
           many(3) { (InstanceID($0.next()), .init(number: max(1, $0.magnitude()), id: $0.identifier())) },
-          uniquingKeysWith: { first, _ in first }))
+          uniquingKeysWith: { first, _ in first }), signature: bytes(64))
     case 3: .title(text(12), time: time())
-    default: .unknown(tag: UInt8.random(in: 5...255, using: &self), bytes: bytes(below(40)))
+    case 4: .fork(forkProof())
+    case 5: .end(instance: InstanceID(next()), number: magnitude())
+    default: .unknown(tag: UInt8.random(in: 7...255, using: &self), bytes: bytes(below(40)))
     }
+  }
+
+  mutating func signedHeader(_ header: ChangeSetHeader) -> SignedHeader {
+    guard let key = EpochKey(bytes(32)),
+      let changeSet = try? ChangeSet(
+        header, body: bytes(below(50)), key: key, secrets: StubSecrets(signingKey: header.author.device.bytes),
+        with: StubCryptography())
+    else { preconditionFailure("a small body fits") }
+    return changeSet.signedHeader
+  }
+
+  mutating func forkProof() -> ForkProof {
+    let one = header()
+    var other = one
+    other.time = HybridTime(one.time.value ^ 1)
+    guard let proof = ForkProof(signedHeader(one), signedHeader(other)) else {
+      preconditionFailure("two change sets after one")
+    }
+    return proof
   }
 
   mutating func record() throws -> ControlRecord {

@@ -78,6 +78,9 @@ struct WireForm: Sendable, CustomStringConvertible {
       },
       write: \.bytes, read: { try ChangeSet($0, with: StubCryptography()) }),
     WireForm(
+      "signed header", make: { $0.signedHeader($0.header()) }, write: { $0.write(to: &$1) },
+      read: { try SignedHeader(from: &$0, StubCryptography()) }),
+    WireForm(
       "control record", make: { try $0.record() }, write: \.encoded,
       read: { try ControlRecord($0, StubCryptography()) }),
     WireForm(
@@ -97,7 +100,7 @@ struct WireForm: Sendable, CustomStringConvertible {
       "acknowledgement", make: { $0.acknowledgement() }, write: { $0.write(to: &$1) },
       read: { try Acknowledgement(from: &$0) }),
     WireForm(
-      "message", make: { $0.message(kind: $0.below(22)) }, write: \.encoded,
+      "message", make: { $0.message(kind: $0.below(Generator.messageKinds)) }, write: \.encoded,
       read: {
         guard let message = try Message.decode($0) else { throw DecodingError.unknown("tag") }
         return message

@@ -412,7 +412,7 @@ def change_sets():
     head = joined(header)
     nonce = blake(head + body, 24, nonce_key)
     ciphertext = encrypt(body, body_key, nonce, head)
-    identifier = blake(head + nonce + ciphertext)
+    identifier = blake(head + blake(nonce + ciphertext))
     rows(
         *header,
         (nonce, "nonce: BLAKE2b-192(header ‖ body), keyed with the nonce key"),
@@ -420,7 +420,7 @@ def change_sets():
         (ciphertext[-16:], "tag"),
         (sign(desk.seed, "mesh/1/changeset", identifier), "signature of the id by the device"),
     )
-    section("id", "BLAKE2b-256 of all but the signature")
+    section("id", "BLAKE2b-256(header ‖ BLAKE2b-256(nonce ‖ ciphertext ‖ tag))")
     row(identifier, "id")
 
 
@@ -464,11 +464,36 @@ def control_records():
         (varint(300), "last number"),
         (fill(0xA2), "id of that change set"),
     ]
+    points.append((sign(account_seed, "mesh/1/cut", zone + joined(points)), "signature by the account, over the zone and the act"))
     cut = control_rows([second, fill(0xB1)], 3, second, 3, points)
     third = control_id(cut)
     title = control_rows([third], 4, third, 4, [(time(NOW, 3), "hybrid time"), (text("Home"), "title")])
-    unknown = control_rows([control_id(title)], 5, control_id(title), 200, [(b"\x01\x02\x03", "an act of the future")])
-    return {"genesis": opening, "epoch": epoch, "cut": cut, "title": title, "unknown act": unknown}
+    fork = control_rows([control_id(title)], 5, control_id(title), 5, fork_rows())
+    end = control_rows(
+        [control_id(fork)], 6, control_id(fork), 6, [(u64(INSTANCES[desk.id]), "instance"), (varint(7), "last number")]
+    )
+    unknown = control_rows([control_id(end)], 7, control_id(end), 200, [(b"\x01\x02\x03", "an act of the future")])
+    return {
+        "genesis": opening,
+        "epoch": epoch,
+        "cut": cut,
+        "title": title,
+        "fork": fork,
+        "end": end,
+        "unknown act": unknown,
+    }
+
+
+def fork_rows():
+    def branch(text):
+        head = joined(header_rows(40 + len(text)))
+        body = blake(fill(0x00, 40) + text)
+        identifier = blake(head + body)
+        signature = sign(desk.seed, "mesh/1/changeset", identifier)
+        return identifier, [(head, "header"), (body, "hash of what is sealed"), (signature, "signature by its author")]
+
+    branches = sorted([branch(b"one"), branch(b"other")])
+    return branches[0][1] + branches[1][1]
 
 
 def control():
@@ -477,6 +502,8 @@ def control():
         rows(*pairs)
         section(name + " id", "BLAKE2b-256 of all but the signature")
         row(control_id(pairs), "id")
+    section("fork proof", "the act of above alone")
+    rows(*fork_rows())
 
 
 # --- Sessions
@@ -622,6 +649,14 @@ def session():
         ("schema", 20, schema_rows()),
         ("ping", 21, [(u64(15), "any number")]),
         ("pong", 22, [(u64(15), "the ping's number")]),
+        (
+            "heads",
+            23,
+            [at_zone, (varint(1), "authors, ascending"), *author_rows(desk), (varint(2), "number"), (fill(0x81, 16), "beginning of the id")],
+        ),
+        ("line request", 24, [at_zone, *author_rows(desk), (varint(2), "number")]),
+        ("line", 25, [at_zone, (varint(1), "change sets"), (sized(b"\x01\x02"), "header, hash, signature")]),
+        ("clock", 26, [(zigzag(NOW), "milliseconds: zigzag varint")]),
     )
     for name, tag, pairs in messages:
         section(name)

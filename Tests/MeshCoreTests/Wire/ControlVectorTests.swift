@@ -1,4 +1,5 @@
 import MeshCore
+import MeshCrypto
 import Testing
 
 @Suite struct ControlVectorTests {
@@ -25,12 +26,26 @@ import Testing
       world.lap.author.instance: ControlAct.CutPoint(number: 300, id: try #require(ChangeSetID(fill(0xa2)))),
     ]
     let cut = try record(
-      [epoch.id, try #require(ControlID(fill(0xb1)))], epoch, .cut(device: world.lap.id, heads: points))
+      [epoch.id, try #require(ControlID(fill(0xb1)))], epoch,
+      ControlAct(cutting: world.lap.id, at: points, zone: world.zone, sign: world.accountKey.sign))
     let title = try record([cut.id], cut, .title("Home", time: World.time(0, 3)))
-    let unknown = try record([title.id], title, .unknown(tag: 200, bytes: [1, 2, 3]))
+    let fork = try record([title.id], title, .fork(try proof()))
+    let end = try record([fork.id], fork, .end(instance: world.desk.author.instance, number: 7))
+    let unknown = try record([end.id], end, .unknown(tag: 200, bytes: [1, 2, 3]))
     return [
-      ("genesis", genesis), ("epoch", epoch), ("cut", cut), ("title", title), ("unknown act", unknown),
+      ("genesis", genesis), ("epoch", epoch), ("cut", cut), ("title", title), ("fork", fork), ("end", end),
+      ("unknown act", unknown),
     ]
+  }
+
+  /// Two change sets by the desk; the vectors have the hashes of what is sealed, and not the bodies.
+  private func proof() throws -> ForkProof {
+    var reader = ByteReader(try file.bytes("fork proof"))
+    let one = try SignedHeader(from: &reader, world.cryptography)
+    let other = try SignedHeader(from: &reader, world.cryptography)
+    try reader.end()
+    #expect(one.id < other.id)
+    return try #require(ForkProof(one, other))
   }
 
   @Test func recordsOfEachActAreReadAndWritten() throws {
@@ -40,12 +55,46 @@ import Testing
       let read = try ControlRecord(bytes, world.cryptography)
       #expect(read == record, "\(name)")
       #expect(read.isSigned(world.cryptography), "\(name)")
+      #expect(try read.isSound(world.state(), world.cryptography), "\(name)")
       #expect(read.id.bytes == (try file.bytes(name + " id")), "\(name)")
     }
   }
 
-  @Test func anyAlteredByteOfARecordIsNoticed() throws {
-    let bytes = try file.bytes("cut")
+  @Test func whatARecordProvesIsVerified() throws {
+    let account = try world.state()
+    func record(_ act: ControlAct) throws -> ControlRecord {
+      try ControlRecord(
+        zone: world.zone, parents: [], number: 1, previous: nil, act: act, secrets: world.desk.keys, world.cryptography)
+    }
+    let proof = try proof()
+    #expect(proof.limit == 1 && proof.author == world.desk.author)
+    #expect(ForkProof(proof.first, proof.first) == nil)
+    // A device's own word does not cut another; nor does the account's, for another zone.
+    let other = try #require(ZoneID(fill(3)))
+    for sign in [world.desk.keys.sign, { _ in fill(0, 64) }] {
+      let cut = ControlAct(cutting: world.lap.id, at: [:], zone: world.zone, sign: sign)
+      #expect(try !record(cut).isSound(account, world.cryptography))
+    }
+    let elsewhere = ControlAct(cutting: world.lap.id, at: [:], zone: other, sign: world.accountKey.sign)
+    #expect(try !record(elsewhere).isSound(account, world.cryptography))
+    let cut = ControlAct(cutting: world.lap.id, at: [:], zone: world.zone, sign: world.accountKey.sign)
+    #expect(try record(cut).isSound(account, world.cryptography))
+    // Every byte of a fork's proof counts.
+    let bytes = try file.bytes("fork proof")
+    for index in bytes.indices {
+      var altered = bytes
+      altered[index] ^= 0x01
+      var reader = ByteReader(altered)
+      guard let one = try? SignedHeader(from: &reader, world.cryptography),
+        let two = try? SignedHeader(from: &reader, world.cryptography), let forged = ForkProof(one, two)
+      else { continue }
+      #expect(try !record(.fork(forged)).isSound(account, world.cryptography), "byte \(index)")
+    }
+  }
+
+  @Test(arguments: ["cut", "fork", "end"])
+  func anyAlteredByteOfARecordIsNoticed(name: String) throws {
+    let bytes = try file.bytes(name)
     for index in bytes.indices {
       var altered = bytes
       altered[index] ^= 0x01

@@ -85,6 +85,11 @@ import Testing
       "schema": .schema([schema]),
       "ping": .ping(15),
       "pong": .pong(15),
+      "heads": .heads(
+        world.zone, [world.desk.author: .init(number: 2, id: try #require(ChangeSetID(fill(0x81))))]),
+      "line request": .lineRequest(world.zone, world.desk.author, through: 2),
+      "line": .line(world.zone, [[1, 2]]),
+      "clock": .clock(World.now),
     ]
   }
 
@@ -104,7 +109,7 @@ import Testing
   }
 
   @Test func aMessageWithAnUnknownTagIsSkipped() throws {
-    #expect(try Message.decode([23]) == nil)
+    #expect(try Message.decode([27]) == nil)
     #expect(try Message.decode([0, 1, 2]) == nil)
     #expect(try Message.decode([255]) == nil)
   }

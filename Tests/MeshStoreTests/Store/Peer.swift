@@ -19,7 +19,7 @@ final class Peer {
 
   let path: String
   let keys: DeviceKeys
-  let author: Author
+  private(set) var author: Author
   let cryptography: Sodium
   var store: Store
   var now: Int64 = 1_800_000_000_000
@@ -50,6 +50,12 @@ final class Peer {
     try? other.close()
     try? store.close()
     try? FileManager.default.removeItem(atPath: (path as NSString).deletingLastPathComponent)
+  }
+
+  /// Writes on as another instance.
+  func renew(_ instance: InstanceID) throws {
+    author = Author(device: author.device, instance: instance)
+    try store.beginInstance(instance, zone: Self.zone)
   }
 
   var writer: ChangeSetWriter {

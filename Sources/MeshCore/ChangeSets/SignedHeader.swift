@@ -1,0 +1,40 @@
+/// A change set without its body: enough to prove that its author signed it, and small enough to be sent to everybody.
+public struct SignedHeader: Hashable, Sendable {
+  public let header: ChangeSetHeader
+  private let headerBytes: [UInt8]
+  /// BLAKE2b-256 of nonce, ciphertext and tag.
+  private let bodyHash: [UInt8]
+  private let signature: [UInt8]
+  public let id: ChangeSetID
+
+  init(header: ChangeSetHeader, headerBytes: [UInt8], bodyHash: [UInt8], signature: [UInt8], id: ChangeSetID) {
+    self.header = header
+    self.headerBytes = headerBytes
+    self.bodyHash = bodyHash
+    self.signature = signature
+    self.id = id
+  }
+
+  /// Whether the author's device signed the change set that this is the beginning of.
+  public func isSigned(_ cryptography: any Cryptography) -> Bool {
+    cryptography.verify(signature, of: signedBytes(.changeSet, id.bytes), by: header.author.device.bytes)
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    writer.raw(headerBytes)
+    writer.raw(bodyHash)
+    writer.raw(signature)
+  }
+
+  /// Parses without checking the signature; `id` is computed.
+  public init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
+    var bodySize = 0
+    header = try ChangeSetHeader(from: &reader, bodySize: &bodySize)
+    var writer = ByteWriter()
+    header.write(to: &writer, bodySize: bodySize)
+    headerBytes = writer.bytes
+    bodyHash = try reader.raw(32)
+    signature = try reader.raw(ChangeSet.signatureSize)
+    id = try ChangeSet.id(headerBytes, bodyHash, cryptography)
+  }
+}

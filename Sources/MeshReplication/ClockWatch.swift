@@ -1,0 +1,62 @@
+import MeshCore
+
+/// Whether this machine's clock can be believed: against its own past, and against what peers say of theirs.
+struct ClockWatch: Sendable {
+  /// Nil where change sets may be signed.
+  private(set) var fault: ClockFault?
+  /// Wall clock less steady clock, as it was last believed.
+  private var believed: Int64?
+  /// When the wall clock left it, on the steady clock.
+  private var jumped: Int64?
+
+  /// - Parameter peers: Of each peer that told its time, its wall clock less our steady one.
+  mutating func look(_ now: Moment, peers: [Int64]) {
+    let offset = now.wall &- now.steady
+    let behind = peers.filter { offset &- $0 > Choices.clockBound }
+    if 2 * behind.count > peers.count, let nearest = behind.max() {
+      fault = .ahead(by: offset &- nearest, of: behind.count, outOf: peers.count)
+      return
+    }
+    let jump = offset &- (believed ?? offset)
+    let since = jumped ?? now.steady
+    // Peers that agree settle it; so does time, where nobody is there to ask: clocks are set right by jumps as well.
+    if jump <= Choices.clockBound || !peers.isEmpty || now.steady - since > Choices.clockBound {
+      (fault, believed, jumped) = (nil, offset, nil)
+    } else {
+      (fault, jumped) = (.jumped(by: jump), since)
+    }
+  }
+}
+
+/// Why this machine's clock is not believed. In milliseconds.
+enum ClockFault: Sendable, Equatable {
+  case ahead(by: Int64, of: Int, outOf: Int)
+  case jumped(by: Int64)
+
+  var text: String {
+    switch self {
+    case .ahead(let by, let count, let all):
+      "this machine's clock is \(by / 1_000) seconds ahead of \(count) of \(all) connected devices: set it right (or theirs)"
+    case .jumped(let by):
+      "this machine's clock jumped ahead by \(by / 1_000) seconds: they wait for a device that agrees with it, "
+        + "or for \(Choices.clockBound / 60_000) minutes"
+    }
+  }
+}
+
+extension Replica {
+  func watchClock(_ now: Moment) {
+    let before = clockWatch.fault
+    clockWatch.look(now, peers: sessions.values.compactMap(\.clock))
+    guard clockWatch.fault == nil else {
+      if before == nil, let fault = clockWatch.fault {
+        actions.append(.log(.warning, "nothing is signed: \(fault.text)"))
+      }
+      return
+    }
+    if before != nil {
+      needsFlush = true
+      actions.append(.log(.info, "the clock is right again: writing on"))
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import MeshCore
+
+/// Lines are compared wherever devices meet; where two differ, the place is searched at which they part, and its proof goes to
+/// everybody as a control record.
+extension Replica {
+  /// - Parameter vector: Only authors that are further than this.
+  func sendHeads(_ link: LinkID, _ id: ZoneID, beyond vector: VersionVector = VersionVector()) throws {
+    let heads = try store.storedHeads(id).filter { $0.value.number > vector[$0.key] }
+    guard !heads.isEmpty else { return }
+    send(link, .heads(id, heads.mapValues { Message.LineHead(number: $0.number, id: $0.id) }))
+  }
+
+  func learnHeads(_ link: LinkID, _ id: ZoneID, _ heads: [Author: Message.LineHead]) throws {
+    guard links(sharing: id).contains(link), let state = zones[id]?.state else { return }
+    let stored = try store.storedVector(id)
+    for (author, head) in heads.sorted(by: { $0.key < $1.key }) {
+      guard head.number <= state.limit(author) ?? .max else { continue }
+      try meetOwn(author, number: head.number, stored: stored[author], id)
+      guard let known = try store.changeSetID(id, author, head.number) else { continue }
+      if Message.LineHead(number: head.number, id: known) != head {
+        send(link, .lineRequest(id, author, through: head.number))
+      }
+    }
+  }
+
+  func sendLine(_ link: LinkID, _ id: ZoneID, _ author: Author, through number: UInt64) throws {
+    guard links(sharing: id).contains(link) else { return }
+    let line = try store.line(id, author, through: number, count: Limits.line)
+    let encoded = line.map { header in
+      var writer = ByteWriter()
+      header.write(to: &writer)
+      return writer.bytes
+    }
+    send(link, .line(id, encoded))
+  }
+
+  /// The lowest change set that is another here: the place, or there is one further down.
+  func learnLine(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
+    guard links(sharing: id).contains(link) else { return }
+    for bytes in encoded {
+      var reader = ByteReader(bytes)
+      let theirs = try SignedHeader(from: &reader, cryptography)
+      try reader.end()
+      let author = theirs.header.author
+      guard theirs.header.zone == id, let known = try store.changeSetID(id, author, theirs.header.number),
+        known != theirs.id
+      else { continue }
+      return try compare(theirs, link, id, now: now)
+    }
+  }
+
+  /// A change set with a number that is another one's here.
+  func compare(_ theirs: SignedHeader, _ link: LinkID, _ id: ZoneID, now: Moment) throws {
+    let header = theirs.header
+    guard let ours = try store.line(id, header.author, through: header.number, count: 1).last else { return }
+    if let proof = ForkProof(ours, theirs) {
+      guard proof.isSigned(cryptography) else {
+        return end(link, .protocolViolation, "a change set's signature is not its author's")
+      }
+      try prove(proof, id, now: now)
+    } else if header.number > 1 {
+      send(link, .lineRequest(id, header.author, through: header.number - 1))
+    }
+  }
+
+  /// Tells everybody, unless it says nothing new.
+  private func prove(_ proof: ForkProof, _ id: ZoneID, now: Moment) throws {
+    guard let zone = zones[id], proof.limit < zone.state.limit(proof.author) ?? .max, certificate != nil,
+      zone.state.cuts[device] == nil, account.certificates[proof.author.device] != nil,
+      zone.recordCounts[device] ?? 0 < Choices.controlRecords
+    else { return }
+    actions.append(
+      .log(
+        .warning,
+        "\(proof.author) signed two change sets with number \(proof.first.header.number): its database was copied or "
+          + "restored. Both branches end there, on every device; it writes its own again"))
+    try append(.fork(proof), id)
+    try controlChanged(id, now: now)
+  }
+}

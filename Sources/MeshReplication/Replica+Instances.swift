@@ -1,0 +1,93 @@
+import MeshCore
+
+/// Who this device writes as: an instance ends when its file was restored or copied, or its line forked, and another begins.
+extension Replica {
+  /// The author that local writes have in the zone, if it has begun.
+  func author(_ zone: ZoneID) throws -> Author? {
+    try store.instance(zone).map { Author(device: device, instance: $0) }
+  }
+
+  /// Nil where this device has used up its instances.
+  @discardableResult
+  func beginInstance(_ zone: ZoneID) throws -> Author? {
+    let used = try store.storedVector(zone).authors.filter { $0.device == device }
+    guard used.count < Limits.instances else { return nil }
+    let instance = InstanceID(randomness.bytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+    try store.beginInstance(instance, zone: zone)
+    if let none = ChangeSetID([UInt8](repeating: 0, count: 32)) {
+      try vault.saveHighWaterMark(HighWaterMark(instance: instance, number: 0, id: none), zone: zone)
+    }
+    return Author(device: device, instance: instance)
+  }
+
+  /// Local writes get a new instance from now on; where none is left, they stay pending.
+  func renewInstance(_ id: ZoneID, because reason: String) throws {
+    let isBegun = try beginInstance(id) != nil
+    zones[id]?.isBarred = !isBegun
+    notify(isBegun ? "\(reason): this device writes on as a new instance" : reason)
+  }
+
+  /// Why the file's instance must not be written on, if so.
+  func reasonForNewInstance(_ id: ZoneID) throws -> String? {
+    guard let author = try author(id) else { return nil }
+    let stored = try store.storedVector(id)
+    if stored.authors.contains(where: { $0.instance == author.instance && $0.device != device }) {
+      return "the database was copied from another device"
+    }
+    guard let mark = try vault.highWaterMark(id), mark.instance == author.instance else {
+      return stored[author] == 0 ? nil : "the database was last written by another home"
+    }
+    guard stored[author] >= mark.number else {
+      return "the database is older than this device's last change set: it was restored"
+    }
+    guard try mark.number == 0 || store.changeSetID(id, author, mark.number) == mark.id else {
+      return "the database was last written by a copy of this home"
+    }
+    guard try stored[author] > 0 && vault.isCopy() else { return nil }
+    return "this home was copied from another place, or restored. If the other one still runs, stop it, and link that "
+      + "machine as a device of its own: two that share their keys take each other's sessions"
+  }
+
+  /// A change set of this very device that this file never had.
+  func meetOwn(_ author: Author, number: UInt64, stored: UInt64, _ id: ZoneID) throws {
+    guard author.device == device, number > stored else { return }
+    if try author == self.author(id) {
+      try renewInstance(id, because: "the database is older than what this device has sent: it was restored")
+    } else if stored == 0 {
+      notify(
+        "change sets came that this device signed and this home did not write (instance \(author.instance)): it was restored, "
+          + "or a copy of it is at work. If so, stop one, and link that machine as a device of its own")
+    }
+  }
+
+  func notify(_ text: String) {
+    guard !notices.contains(text), notices.count < Self.noticesKept else { return }
+    notices.append(text)
+    actions.append(.log(.warning, text))
+  }
+
+  /// More say nothing new.
+  private static let noticesKept = 20
+
+  /// What becomes of what a cut takes back: this device writes its own again, of others it is kept to be looked at.
+  func aftermath(_ state: ZoneState) -> [Author: Aftermath] {
+    var aftermath: [Author: Aftermath] = [:]
+    for author in state.ends.keys where state.cuts[author.device] == nil {
+      aftermath[author] = author.device == device ? .writtenAgain : .kept
+    }
+    return aftermath
+  }
+
+  /// True where a slice of what a cut took back was signed again.
+  func writeAgain(_ id: ZoneID, now: Moment) throws -> Bool {
+    guard let zone = zones[id], zone.mayWriteAgain, zone.limits == zone.carriedOut,
+      let writer = try writer(id), zone.state.ends[writer.author] == nil, try store.pendingCount() == 0
+    else { return false }
+    let head = try store.writeAgain(writer, now: now.wall)
+    zones[id]?.mayWriteAgain = head != nil
+    guard let head else { return false }
+    try keepHighWaterMark(head, writer)
+    try pushNews(id, now: now)
+    return true
+  }
+}

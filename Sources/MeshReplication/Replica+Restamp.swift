@@ -1,0 +1,46 @@
+public import MeshCore
+
+/// The way out for a device that signed change sets ahead of time.
+extension Replica {
+  /// Takes back what this device signed further ahead of the clock than others accept; it is then written again, with the
+  /// time as it is. Returns how many change sets were taken back, by zone.
+  public func restamp(now: Moment) throws -> [ZoneID: Int] {
+    watchClock(now)
+    if let fault = clockWatch.fault { throw ReplicaError.notReady("nothing was restamped: \(fault.text)") }
+    guard certificate != nil else { throw ReplicaError.notReady("the account revoked this device: it signs nothing") }
+    var taken: [ZoneID: Int] = [:]
+    for id in zones.keys.sorted() where zones[id]?.state.owner == account.id {
+      let ahead = try signedAhead(id, now: now)
+      if let other = ahead.keys.filter({ $0.device != device }).min(),
+        try store.mergedVector(id)[other] == ahead[other]?.number
+      {
+        throw ReplicaError.notReady(
+          "this device has merged change sets of \(other.device) that are signed ahead of time as well: "
+            + "run “mesh device restamp” there first")
+      }
+      for (author, head) in ahead.sorted(by: { $0.key < $1.key }) where author.device == device {
+        let number = try store.unitEnd(id, author, notLaterThan: Self.latest(now))
+        try append(.end(instance: author.instance, number: number), id)
+        taken[id, default: 0] += Int(clamping: head.number - number)
+      }
+      if taken[id] != nil { try controlChanged(id, now: now) }
+    }
+    guard !taken.isEmpty else {
+      throw ReplicaError.notReady(
+        "this device signed nothing that is more than \(Choices.clockBound / 60_000) minutes ahead of the clock")
+    }
+    return taken
+  }
+
+  /// Authors whose last change set here is further ahead of the clock than is accepted.
+  public func signedAhead(_ id: ZoneID, now: Moment) throws -> [Author: ChangeSetHead] {
+    let state = zones[id]?.state
+    return try store.storedHeads(id).filter { author, head in
+      head.time > Self.latest(now) && head.number <= state?.limit(author) ?? .max
+    }
+  }
+
+  private static func latest(_ now: Moment) -> HybridTime {
+    HybridTime(HybridTime(milliseconds: now.wall + Choices.clockBound).value | UInt64(UInt16.max))
+  }
+}

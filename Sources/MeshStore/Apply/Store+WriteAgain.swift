@@ -1,0 +1,133 @@
+public import MeshCore
+
+extension Store {
+  public func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead? {
+    var refused: [RecordRef: String] = [:]
+    while true {
+      do {
+        return try write { session in
+          if try session.hasPending() {
+            throw StoreError(.pendingWrites, "rows are pending in \(path); flush them first")
+          }
+          var rewriter = try Rewriter(session, writer, now)
+          return try session.applying { try rewriter.run(refused) }
+        }
+      } catch let taken as TakenBack where refused[taken.ref] == nil {
+        refused[taken.ref] = taken.message
+      }
+    }
+  }
+}
+
+/// Makes one unit of what a cut took back of this device, under its new instance and with the times at which it was written:
+/// so what others wrote later stays later. Nothing else changes hands: it is merged here like anybody's.
+private struct Rewriter {
+  private let session: Session
+  private let writer: ChangeSetWriter
+  private let now: Int64
+  private var part: NextPart
+  /// No stamp is later: what was signed ahead of time comes down to the time as it is.
+  private let latest: HybridTime
+  private var tables: [TableChanges] = []
+  private var places: [Int64: Int] = [:]
+
+  init(_ session: Session, _ writer: ChangeSetWriter, _ now: Int64) throws {
+    self.session = session
+    self.writer = writer
+    self.now = now
+    part = try NextPart(session, writer, now)
+    latest = part.clock.tick(noted: now, now: now)
+  }
+
+  /// Nil where nothing is left.
+  mutating func run(_ refused: [RecordRef: String]) throws -> ChangeSetHead? {
+    let start = part.head
+    guard part.zone.flushPart == 0 else { return nil }
+    var room = part.room
+    for rewrite in try Rewrite.next(session.sql, zone: part.zone.id, limit: Choices.slice) {
+      let whole = rewrite.size(inlining: StoreLimits.inlineValue)
+      let threshold = whole > part.room / 2 ? StoreLimits.inlineValue / 1_024 : StoreLimits.inlineValue
+      let names = try self.names(rewrite)
+      let size = rewrite.size(inlining: threshold) + names.reduce(600) { $0 + $1.utf8.count + 3 }
+      guard tables.isEmpty || size <= room else { break }
+      room -= size
+      try add(rewrite, inlining: threshold)
+      try rewrite.remove(session.sql, zone: part.zone.id)
+    }
+    guard !tables.isEmpty else { return nil }
+    let changeSet = try part.append(.changes(tables), isFinal: true, session, writer)
+    try merge(changeSet, since: start, refused)
+    return part.head.mergedHead
+  }
+
+  private func names(_ rewrite: Rewrite) throws -> [String] {
+    try rewrite.cells.keys.sorted().map { try session.catalog.column($0).name }
+  }
+
+  private mutating func add(_ rewrite: Rewrite, inlining threshold: Int) throws {
+    // A table for each set of columns: they are few, and named once each.
+    let columns = rewrite.cells.keys.sorted()
+    let place: Int
+    if let known = places[rewrite.ref.table], tables[known].columns == (try names(rewrite)) {
+      place = known
+    } else {
+      tables.append(
+        TableChanges(table: try session.catalog.tableName(rewrite.ref.table), columns: try names(rewrite)))
+      place = tables.count - 1
+      places[rewrite.ref.table] = place
+    }
+    let fields = try columns.enumerated().compactMap { index, column in
+      try rewrite.cells[column].map {
+        RowChange.Field(column: index, stamp: stamp($0.time), value: try field($0.value, threshold))
+      }
+    }
+    tables[place].rows.append(
+      RowChange(
+        key: rewrite.ref.key, generation: min(rewrite.generation, bound(rewrite)), isLife: rewrite.life != nil,
+        stamp: stamp(rewrite.life ?? rewrite.cells.values.map(\.time).max() ?? .zero), fields: fields))
+  }
+
+  /// What others accept of the new instance; of the same parity, since it says whether the record lives.
+  private func bound(_ rewrite: Rewrite) -> UInt64 {
+    let bound = 2 * (part.context.count + part.head.stored + 1)
+    return bound % 2 == rewrite.generation % 2 ? bound : bound - 1
+  }
+
+  private func stamp(_ time: HybridTime) -> Stamp { Stamp(time: min(time, latest), author: writer.author) }
+
+  private mutating func field(_ value: Value, _ threshold: Int) throws -> FieldValue {
+    let bytes: [UInt8]
+    let isText: Bool
+    switch value {
+    case .text(let text): (bytes, isText) = (text, true)
+    case .blob(let blob): (bytes, isText) = (blob, false)
+    case .null, .integer, .real: return .value(value)
+    }
+    guard bytes.count > threshold else { return .value(value) }
+    let ordinal = part.zone.flushValues
+    part.zone.flushValues += 1
+    for offset in stride(from: 0, to: bytes.count, by: Limits.piece) {
+      let piece = LongValuePiece(
+        ordinal: ordinal, offset: UInt64(offset), bytes: Array(bytes[offset..<min(offset + Limits.piece, bytes.count)]))
+      try part.append(.piece(piece), isFinal: false, session, writer)
+    }
+    return .long(ordinal: ordinal, size: bytes.count, isText: isText)
+  }
+
+  private func merge(_ changeSet: ChangeSet, since start: AuthorHead, _ refused: [RecordRef: String]) throws {
+    let records = ZoneRecords(session, zone: part.zone)
+    let materialiser = try Materialiser(records, refused: refused)
+    let reader = ChangeSetReader(
+      keys: [writer.epoch: writer.key], cuts: [:], cryptography: writer.cryptography)
+    let long = LongValues(
+      session: session, zone: part.zone.id, author: part.head.author, reader: reader,
+      numbers: start.stored + 1..<changeSet.header.number)
+    let body = ChangeSetBody(context: part.context, content: .changes(tables))
+    try Merger(records, materialiser, now: now).merge(
+      UnitReader.Part(
+        header: changeSet.header, id: changeSet.id, body: body, size: changeSet.bytes.count, context: part.context,
+        rows: 0..<body.rowCount, rowCount: body.rowCount), long: long)
+    try materialiser.settle()
+    try records.zone.save(session.sql)
+  }
+}

@@ -1,0 +1,134 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// A stolen device, certified until it is revoked, tries to put the others out.
+@Suite struct ThiefTests {
+  private func record(
+    _ mesh: TestMesh, _ act: ControlAct, by index: Int, number: UInt64, previous: ControlID?, parents: [ControlID]
+  ) throws -> ControlRecord {
+    try ControlRecord(
+      zone: mesh.zone, parents: parents, number: number, previous: previous, act: act,
+      secrets: mesh.account.devices[index], mesh.cryptography)
+  }
+
+  private func heads(_ mesh: TestMesh) throws -> [ControlID] {
+    try [
+      #require(mesh.nodes[0].store.controlRecords(mesh.zone).map { try ControlRecord($0, mesh.cryptography).id }.last)
+    ]
+  }
+
+  /// Four devices; the last is the thief's, and knows everything.
+  private func world() throws -> TestMesh {
+    let mesh = try TestMesh(4)
+    for other in 1...2 { try mesh.connect(other, 0) }
+    try mesh.pump()
+    try mesh.write(1, "a", "mine")
+    return mesh
+  }
+
+  @Test func `a thief that cuts everybody cuts nobody, before and after it is revoked`() throws {
+    let mesh = try world()
+    let signers: [([UInt8]) -> [UInt8]] = [mesh.account.devices[3].sign, { _ in [UInt8](repeating: 0, count: 64) }]
+    for sign in signers {
+      for victim in 0...2 {
+        let link = try mesh.admit(3, to: 0)
+        let act = ControlAct(cutting: try mesh.account.device(victim), at: [:], zone: try mesh.zone, sign: sign)
+        let cut = try record(mesh, act, by: 3, number: 1, previous: nil, parents: heads(mesh))
+        try mesh.give(.controlRecords(mesh.zone, [cut.encoded]), to: 0, link)
+        #expect(!mesh.isOpen(0, link), "who brings it is shown out")
+      }
+    }
+    try expectAllWrite(mesh)
+    try mesh.nodes[0].replica.revoke(try mesh.account.device(3), now: mesh.now)
+    try mesh.pump()
+    try expectAllWrite(mesh)
+  }
+
+  private func expectAllWrite(_ mesh: TestMesh) throws {
+    let zone = try mesh.zone
+    for node in 0...2 {
+      try mesh.write(node, "by \(node)", "at \(mesh.now.wall)")
+      for reader in 0...2 { #expect(mesh.title(reader, "by \(node)") == .text("at \(mesh.now.wall)")) }
+      #expect(try mesh.nodes[node].replica.zoneView(zone)?.cannotWrite == nil)
+    }
+    #expect(mesh.title(2, "a") == .text("mine"))
+    #expect(mesh.nodes[0].store.digest(zone) == mesh.nodes[2].store.digest(zone))
+    try mesh.wait(1_000)
+  }
+
+  @Test func `what an account once signed is not turned against another, nor against another zone's writers`() throws {
+    let mesh = try world()
+    let zone = try mesh.zone
+    try mesh.nodes[0].replica.revoke(try mesh.account.device(3), now: mesh.now)
+    try mesh.pump()
+    let cuts = try mesh.nodes[0].store.controlRecords(zone).compactMap { bytes -> [UInt8]? in
+      if case .cut(_, _, let signature) = try ControlRecord(bytes, mesh.cryptography).act { return signature }
+      return nil
+    }
+    let signature = try #require(cuts.first)
+    let link = try mesh.admit(2, to: 0)
+    let act = ControlAct.cut(device: try mesh.account.device(1), heads: [:], signature: signature)
+    let forged = try record(mesh, act, by: 2, number: 1, previous: nil, parents: heads(mesh))
+    try mesh.give(.controlRecords(zone, [forged.encoded]), to: 0, link)
+    #expect(try mesh.nodes[0].replica.zoneView(zone)?.cuts == [mesh.account.device(3)])
+  }
+
+  @Test func `a proof of a fork that nobody signed cuts nobody`() throws {
+    let mesh = try world()
+    let zone = try mesh.zone
+    let author = try #require(try mesh.nodes[1].replica.zoneView(zone)?.author)
+    let own = try #require(mesh.nodes[1].store.line(zone, author, through: 1, count: 1).last)
+    // The thief signs the other branch itself.
+    var header = own.header
+    header.time = HybridTime(header.time.value + 1)
+    let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[header.epoch])
+    let forged = try ChangeSet(header, body: [], key: key, secrets: mesh.account.devices[3], with: mesh.cryptography)
+    let proof = try #require(ForkProof(own, forged.signedHeader))
+    let link = try mesh.admit(3, to: 0)
+    let lie = try record(mesh, .fork(proof), by: 3, number: 1, previous: nil, parents: heads(mesh))
+    try mesh.give(.controlRecords(zone, [lie.encoded]), to: 0, link)
+    #expect(!mesh.isOpen(0, link))
+    try expectAllWrite(mesh)
+  }
+
+  @Test func `a device that fills the control log is refused, and nobody else`() throws {
+    let mesh = try world()
+    let zone = try mesh.zone
+    let link = try mesh.admit(3, to: 0)
+    let start = try heads(mesh)
+    var last: ControlRecord?
+    var records: [[UInt8]] = []
+    for number in 1...UInt64(Choices.controlRecords + 40) {
+      let next = try record(
+        mesh, .unknown(tag: 77, bytes: []), by: 3, number: number, previous: last?.id,
+        parents: last.map { [$0.id] } ?? start)
+      records.append(next.encoded)
+      last = next
+    }
+    for start in stride(from: 0, to: records.count, by: 1_000) {
+      try mesh.give(.controlRecords(zone, Array(records[start..<min(start + 1_000, records.count)])), to: 0, link)
+    }
+    let kept = mesh.nodes[0].store.controlRecords(zone).count
+    #expect(kept >= Choices.controlRecords && kept < Choices.controlRecords + 20)
+    #expect(mesh.nodes[0].replica.refusals["control-over-quota"] != nil)
+    #expect(mesh.isOpen(0, link))
+    try mesh.nodes[0].replica.revoke(try mesh.account.device(3), now: mesh.now)
+    try mesh.pump()
+    try expectAllWrite(mesh)
+    #expect(mesh.nodes[1].store.controlRecords(zone).count == mesh.nodes[0].store.controlRecords(zone).count)
+  }
+
+  @Test func `a control record that does not continue its author's ends the session`() throws {
+    let mesh = try world()
+    let link = try mesh.admit(3, to: 0)
+    let first = try record(mesh, .unknown(tag: 77, bytes: []), by: 3, number: 1, previous: nil, parents: heads(mesh))
+    let leap = try record(
+      mesh, .unknown(tag: 77, bytes: []), by: 3, number: 3, previous: first.id, parents: [first.id])
+    try mesh.give(.controlRecords(mesh.zone, [first.encoded, leap.encoded]), to: 0, link)
+    #expect(!mesh.isOpen(0, link))
+    try expectAllWrite(mesh)
+  }
+}

@@ -15,7 +15,11 @@ extension Replica {
     recompute(id)
     let limits = try cutLimits(id)
     zones[id]?.limits = limits
-    if let reason = try reasonForNewInstance(id) { try renewInstance(id, because: reason) }
+    if let reason = try reasonForNewInstance(id) {
+      try renewInstance(id, because: reason)
+    } else if try vault.isCopy() {
+      notify(Self.copied)
+    }
   }
 
   func recompute(_ id: ZoneID) {

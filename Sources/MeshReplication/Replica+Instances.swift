@@ -44,9 +44,12 @@ extension Replica {
       return "the database was last written by a copy of this home"
     }
     guard try stored[author] > 0 && vault.isCopy() else { return nil }
-    return "this home was copied from another place, or restored. If the other one still runs, stop it, and link that "
-      + "machine as a device of its own: two that share their keys take each other's sessions"
+    return Self.copied
   }
+
+  static let copied =
+    "this home was copied from another place, or restored. If the other one still runs, stop it, and link that machine as a "
+    + "device of its own: two that share their keys take each other's sessions"
 
   /// A change set of this very device that this file never had.
   func meetOwn(_ author: Author, number: UInt64, stored: UInt64, _ id: ZoneID) throws {

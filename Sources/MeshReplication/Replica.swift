@@ -43,6 +43,8 @@ public final class Replica {
   public internal(set) var notices: [String] = []
   var clockWatch = ClockWatch()
   private var lastClockTold: Int64 = .min
+  /// The home knows its place. Not before the node runs: a verb that looks at the home must leave it to be said.
+  private var hasSettled = false
   /// Why change sets were refused, and how often, since the start.
   public internal(set) var refusals: [String: Int] = [:]
   /// Rows that were compared with what is merged since the start, and how many had been changed unnoticed.
@@ -121,7 +123,6 @@ public final class Replica {
     links = try vault.links()
     try loadAccount()
     for zone in try store.zones() { try loadZone(zone) }
-    if try vault.isCopy() { try vault.settle() }
   }
 
   public var certificate: Certificate? { account.certificate(device) }
@@ -157,6 +158,8 @@ public final class Replica {
 
   /// To be called a few times a second.
   public func tick(now: Moment) throws {
+    if !hasSettled, try vault.isCopy() { try vault.settle() }
+    hasSettled = true
     watchClock(now)
     for link in sessions.keys.sorted() { try handle(link, .tick, now: now) }
     if now.steady &- lastClockTold > Self.clockInterval || lastClockTold == .min {

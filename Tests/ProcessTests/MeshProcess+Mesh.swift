@@ -44,9 +44,16 @@ extension MeshProcess {
 
   /// Makes `peers` the configured addresses to dial.
   func configure(peers: [String]) throws {
+    try configure("peers", "[\(peers.map { "\"\($0)\"" }.joined(separator: ", "))]")
+  }
+
+  /// Another path of the database.
+  func configure(database: String) throws { try configure("database", "\"\(database)\"") }
+
+  private func configure(_ key: String, _ value: String) throws {
     let path = "\(home)/config.toml"
     let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { line in
-      line.hasPrefix("peers") ? "peers = [\(peers.map { "\"\($0)\"" }.joined(separator: ", "))]" : String(line)
+      line.hasPrefix(key) ? "\(key) = \(value)" : String(line)
     }
     let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
     try handle.truncate(atOffset: 0)

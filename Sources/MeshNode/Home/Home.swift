@@ -1,4 +1,4 @@
-import Glibc
+import MeshStore
 
 /// A node's home directory: keys, configuration, control socket, lock. The database is elsewhere.
 ///
@@ -60,7 +60,7 @@ public struct Home: Hashable, Sendable {
     guard let entry = try Disk.entry(path(of: file)) else {
       throw HomeError(.fileMissing, "\(path(of: file)) is missing: restore it from a backup of the home.")
     }
-    return UInt64(entry.st_ino)
+    return entry.inode
   }
 
   /// Replaces the file atomically; when this returns, the bytes survive a loss of power.

@@ -8,6 +8,8 @@ struct ClockWatch: Sendable {
   private var believed: Int64?
   /// When the wall clock left it, on the steady clock.
   private var jumped: Int64?
+  /// What the nearest of those said that spoke against this clock.
+  private var contradiction: Int64?
 
   /// - Parameter peers: Of each peer that told its time, its wall clock less our steady one.
   mutating func look(_ now: Moment, peers: [Int64]) {
@@ -15,8 +17,12 @@ struct ClockWatch: Sendable {
     let behind = peers.filter { offset &- $0 > Choices.clockBound }
     if 2 * behind.count > peers.count, let nearest = behind.max() {
       fault = .ahead(by: offset &- nearest, of: behind.count, outOf: peers.count)
+      contradiction = nearest
       return
     }
+    // Nobody takes back what they said by going away.
+    if peers.isEmpty, let contradiction, offset &- contradiction > Choices.clockBound { return }
+    contradiction = nil
     let jump = offset &- (believed ?? offset)
     let since = jumped ?? now.steady
     // Peers that agree settle it; so does time, where nobody is there to ask: clocks are set right by jumps as well.
@@ -36,7 +42,7 @@ enum ClockFault: Sendable, Equatable {
   var text: String {
     switch self {
     case .ahead(let by, let count, let all):
-      "this machine's clock is \(by / 1_000) seconds ahead of \(count) of \(all) connected devices: set it right (or theirs)"
+      "this machine's clock is \(by / 1_000) seconds ahead of \(count) of \(all) devices that told theirs: set it right (or theirs)"
     case .jumped(let by):
       "this machine's clock jumped ahead by \(by / 1_000) seconds: they wait for a device that agrees with it, "
         + "or for \(Choices.clockBound / 60_000) minutes"

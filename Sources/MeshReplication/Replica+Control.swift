@@ -112,6 +112,7 @@ extension Replica {
 
   func learnControl(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     var new: [ControlRecord] = []
+    let wasNew = zones[id] == nil
     for bytes in encoded {
       let record = try ControlRecord(bytes, cryptography)
       guard zones[id]?.records[record.id] == nil else { continue }
@@ -122,6 +123,7 @@ extension Replica {
       new.append(record)
     }
     guard !new.isEmpty else { return }
+    for case .fork(let proof) in new.map(\.act) where !wasNew { notify(fork: proof) }
     try controlChanged(id, now: now)
     for other in links(sharing: id) where other != link { send(other, .controlRecords(id, new.map(\.encoded))) }
     if sessions[link] != nil { try share(id, link, now: now) }

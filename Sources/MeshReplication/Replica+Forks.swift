@@ -69,12 +69,14 @@ extension Replica {
       zone.state.cuts[device] == nil, account.certificates[proof.author.device] != nil,
       zone.recordCounts[device] ?? 0 < Choices.controlRecords
     else { return }
-    actions.append(
-      .log(
-        .warning,
-        "\(proof.author) signed two change sets with number \(proof.first.header.number): its database was copied or "
-          + "restored. Both branches end there, on every device; it writes its own again"))
+    notify(fork: proof)
     try append(.fork(proof), id)
     try controlChanged(id, now: now)
+  }
+
+  func notify(fork proof: ForkProof) {
+    notify(
+      "\(proof.author) signed two change sets with number \(proof.first.header.number): its database or its home was copied "
+        + "or restored. Both branches end there, on every device; it writes its own again")
   }
 }

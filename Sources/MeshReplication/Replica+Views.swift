@@ -13,7 +13,7 @@ extension Replica {
     /// Stored and not merged, by reason, as of the last attempt.
     public var waiting: [WaitingReason: Int]
     public var epoch: EpochID?
-    /// Nil where local writes can be signed; else why they stay pending.
+    /// Nil where this device may sign in the zone; else why local writes stay pending.
     public var cannotWrite: String?
     public var cuts: [DeviceID]
   }
@@ -39,7 +39,7 @@ extension Replica {
       id: id, owner: zone.state.owner, title: zone.state.title, author: try author(id),
       merged: try store.mergedVector(id),
       stored: try store.storedVector(id), digest: try store.digest(id), waiting: zone.waiting,
-      epoch: zone.state.currentEpoch?.id, cannotWrite: cannotWrite(zone) ?? clockWatch.fault?.text,
+      epoch: zone.state.currentEpoch?.id, cannotWrite: cannotWrite(zone),
       cuts: zone.state.cuts.keys.sorted())
   }
 
@@ -54,6 +54,9 @@ extension Replica {
     if zone.lacksKey { return "the key of the zone's current epoch is not here yet" }
     return nil
   }
+
+  /// Why this machine's clock is not believed, if so: nothing is signed meanwhile.
+  public var clockFault: String? { clockWatch.fault?.text }
 
   /// Peers with an open session, by device.
   public var peerViews: [PeerView] {

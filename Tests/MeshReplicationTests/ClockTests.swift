@@ -5,8 +5,8 @@ import Testing
 
 /// A device signs nothing while its clock is not believed, and gets out of what it signed before.
 @Suite struct ClockTests {
-  private func cannotWrite(_ mesh: TestMesh, _ node: Int) throws -> String? {
-    try mesh.nodes[node].replica.zoneView(mesh.zone)?.cannotWrite
+  private func clockFault(_ mesh: TestMesh, _ node: Int) -> String? {
+    mesh.nodes[node].replica.clockFault
   }
 
   @Test(arguments: [(Choices.clockBound - 1, true), (Choices.clockBound, true), (Choices.clockBound + 1, false)])
@@ -15,7 +15,7 @@ import Testing
     try mesh.wait(1_000)
     try mesh.wait(1_000, jump: jump)
     try mesh.write(0, "a", "written")
-    #expect(try (cannotWrite(mesh, 0) == nil) == signs)
+    #expect((clockFault(mesh, 0) == nil) == signs)
     #expect((mesh.nodes[0].store.pendingCount() == 0) == signs)
     try mesh.wait(1_000, jump: -jump)
     #expect(mesh.nodes[0].store.pendingCount() == 0)
@@ -31,6 +31,22 @@ import Testing
     #expect(mesh.nodes[0].store.pendingCount() == 1)
     try mesh.wait(1)
     #expect(mesh.nodes[0].store.pendingCount() == 0)
+  }
+
+  @Test func `a clock that peers contradicted is not believed for their going away`() throws {
+    let mesh = try TestMesh(2)
+    mesh.clockError[1] = 20 * 60_000
+    let (link, _) = try mesh.connect(1, 0)
+    try mesh.pump()
+    try mesh.wait(1)
+    #expect(clockFault(mesh, 1) != nil && clockFault(mesh, 0) == nil)
+    try mesh.write(1, "a", "written")
+    mesh.disconnect(link)
+    try mesh.wait(Choices.clockBound + 1)
+    #expect(clockFault(mesh, 1) != nil && mesh.nodes[1].store.pendingCount() == 1)
+    mesh.clockError[1] = Choices.clockBound
+    try mesh.wait(1)
+    #expect(clockFault(mesh, 1) == nil && mesh.nodes[1].store.pendingCount() == 0)
   }
 
   @Test func `what was signed ahead of time is taken back and written again with the time as it is`() throws {

@@ -45,6 +45,8 @@ final class TestMesh {
   private var lives: UInt64 = 0
   private let randomness = SeededRandomness(seed: 8)
   private(set) var now = Moment(wall: VirtualClock.epoch, steady: 0)
+  /// Milliseconds by which the wall clock of a node is ahead.
+  var clockError: [Int: Int64] = [:]
 
   /// The first node has made the zone.
   init(_ count: Int, partSize: Int = Choices.slice) throws {
@@ -58,6 +60,8 @@ final class TestMesh {
     }
     try nodes[0].replica.createPrivateZone(title: "private", now: now)
   }
+
+  func now(_ node: Int) -> Moment { Moment(wall: now.wall + (clockError[node] ?? 0), steady: now.steady) }
 
   /// A node with the same keys and a copy of another's file; its home is a copy that does not notice, unless told so.
   @discardableResult
@@ -86,8 +90,8 @@ final class TestMesh {
   func disconnect(_ link: LinkID) {
     guard let peer = peers.removeValue(forKey: link), let owner = owners[link] else { return }
     peers[peer.link] = nil
-    nodes[owner].replica.linkClosed(link, now: now)
-    nodes[peer.node].replica.linkClosed(peer.link, now: now)
+    nodes[owner].replica.linkClosed(link, now: now(owner))
+    nodes[peer.node].replica.linkClosed(peer.link, now: now(peer.node))
   }
 
   /// A session between two nodes until both are quiet.
@@ -117,8 +121,8 @@ final class TestMesh {
     peers[listener] = (a, dialler)
     owners[dialler] = a
     owners[listener] = b
-    try nodes[b].replica.linkOpened(listener, info(.listener, peer: nodes[a].keys.sessionKey, hash: hash), now: now)
-    try nodes[a].replica.linkOpened(dialler, info(.dialler, peer: nodes[b].keys.sessionKey, hash: hash), now: now)
+    try nodes[b].replica.linkOpened(listener, info(.listener, peer: nodes[a].keys.sessionKey, hash: hash), now: now(b))
+    try nodes[a].replica.linkOpened(dialler, info(.dialler, peer: nodes[b].keys.sessionKey, hash: hash), now: now(a))
     return (dialler, listener)
   }
 
@@ -127,7 +131,7 @@ final class TestMesh {
     let link = nextLink()
     let info = info(role, peer: peer, hash: randomness.bytes(64))
     owners[link] = node
-    try nodes[node].replica.linkOpened(link, info, now: now)
+    try nodes[node].replica.linkOpened(link, info, now: now(node))
     return (link, info)
   }
 
@@ -136,14 +140,14 @@ final class TestMesh {
   }
 
   func give(_ bytes: [UInt8], to node: Int, _ link: LinkID) throws {
-    try nodes[node].replica.received(link, bytes, now: now)
+    try nodes[node].replica.received(link, bytes, now: now(node))
     try pump()
   }
 
   /// - Parameter jump: Of the wall clock, beside the time that passes.
   func wait(_ milliseconds: Int64, jump: Int64 = 0) throws {
     now = Moment(wall: now.wall + milliseconds + jump, steady: now.steady + milliseconds)
-    for node in nodes { try node.replica.tick(now: now) }
+    for (index, node) in nodes.enumerated() { try node.replica.tick(now: now(index)) }
     try pump()
   }
 
@@ -163,7 +167,7 @@ final class TestMesh {
     while isBusy {
       isBusy = false
       for (index, node) in nodes.enumerated() {
-        while try node.replica.work(now: now) { isBusy = true }
+        while try node.replica.work(now: now(index)) { isBusy = true }
         for action in node.replica.takeActions() {
           isBusy = true
           try perform(action, of: index)
@@ -176,12 +180,12 @@ final class TestMesh {
     switch action {
     case .send(let link, let bytes):
       if let message = try Message.decode(bytes) { nodes[index].sent[link, default: []].append(message) }
-      if let peer = peers[link] { try nodes[peer.node].replica.received(peer.link, bytes, now: now) }
+      if let peer = peers[link] { try nodes[peer.node].replica.received(peer.link, bytes, now: now(peer.node)) }
     case .close(let link, let reason):
       nodes[index].closed.append(reason)
       guard let peer = peers.removeValue(forKey: link) else { return }
       peers[peer.link] = nil
-      nodes[peer.node].replica.linkClosed(peer.link, now: now)
+      nodes[peer.node].replica.linkClosed(peer.link, now: now(peer.node))
     case .log: break
     }
   }

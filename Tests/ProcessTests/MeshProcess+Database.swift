@@ -52,5 +52,5 @@ extension MeshProcess {
   }
 
   /// Finds programs on the path.
-  private static let env = "/usr/bin/env"
+  static let env = "/usr/bin/env"
 }

@@ -89,9 +89,12 @@ struct MeshProcess: Sendable {
   func status() async throws -> StatusReport { try await report(StatusReport.self, "status") }
 
   /// Starts the daemon on a port that the system chooses, and waits until it accepts. The address is in `status().listen`.
-  func serve(_ arguments: String...) async throws -> Child {
+  func serve(_ arguments: String..., environment: [String: String] = [:]) async throws -> Child {
     let listen = arguments.contains("--listen") ? [] : ["--listen", "127.0.0.1:0"]
-    let child = try await start(["serve"] + listen + arguments)
+    // Through another program: one that is started with a preloaded library may lose sight of its arguments, since the library
+    // sets variables and Swift looks for the arguments beside them.
+    let line = [try Child.binary(), "serve"] + listen + arguments
+    let child = try await start(line, executable: Self.env, environment: environment)
     try await eventually("mesh serve accepts") {
       if let finished = child.result { throw Unexpected("mesh serve ended: \(finished)") }
       return try await status().running

@@ -10,7 +10,7 @@ extension Node {
     var checks = [.library, daemonCheck(), workCheck(), fileCheck(), logCheck()]
     checks += [store.place, home.path].map(HealthCheck.disk)
     checks += try captureChecks() + pendingChecks()
-    checks += try deviceChecks() + zoneChecks() + heldChecks() + refusalChecks()
+    checks += try deviceChecks() + zoneChecks() + clockChecks() + heldChecks() + refusalChecks() + historyChecks()
     checks += try peerChecks() + digestChecks()
     if deep { checks.append(await Self.integrity(of: store.place)) }
     return DoctorReport(checks: checks)
@@ -26,13 +26,13 @@ extension Node {
   }
 
   /// A full disk, a lock that somebody keeps, a failing disk: what stopped this node's own work last.
-  private func workCheck() -> HealthCheck {
+  func workCheck() -> HealthCheck {
     guard let fault else { return HealthCheck("work", .ok, "Nothing keeps this node from flushing and merging.") }
     return HealthCheck(
       "work", .alarm, fault, wayOut: "End what the message names; the node tries again by itself and loses nothing.")
   }
 
-  private func deviceChecks() throws -> [HealthCheck] {
+  func deviceChecks() throws -> [HealthCheck] {
     guard !replica.isRevoked else {
       return [
         HealthCheck(
@@ -51,7 +51,7 @@ extension Node {
     return [HealthCheck("device", .ok, "This device is certified.", figures: ["devices": live])]
   }
 
-  private func refusalChecks() -> [HealthCheck] {
+  func refusalChecks() -> [HealthCheck] {
     guard !replica.refusals.isEmpty else { return [HealthCheck("refused", .ok, "No change set was refused.")] }
     let reasons = replica.refusals.sorted { $0.key < $1.key }
     return [

@@ -25,38 +25,12 @@ extension Node: NodeControl {
     return held
   }
 
+  /// What the doctor finds without reading the schema: this is asked often.
   private func alarms() throws -> [String] {
-    var alarms: [String] = []
-    if replica.isRevoked { alarms.append("The account revoked this device: it takes no further part.") }
-    if let fault { alarms.append(fault) }
-    for zone in replica.zoneIDs {
-      guard let view = try replica.zoneView(zone) else { continue }
-      if let reason = view.cannotWrite, !replica.isRevoked {
-        alarms.append("Local writes stay pending: \(reason).")
-      }
-    }
-    let checks = [logCheck()] + digestChecks()
-    alarms += checks.filter { $0.state == .alarm }.map(\.what)
-    alarms += replica.notices.map { "Since the start: \($0)." }
-    for zone in replica.zoneIDs { alarms += try timeAlarms(zone) }
-    for (reason, count) in replica.refusals.sorted(by: { $0.key < $1.key }) {
-      alarms.append("\(count) change sets were refused since the start: \(reason).")
-    }
-    return alarms
-  }
-
-  /// Who signed ahead of this machine's clock, and what to do.
-  private func timeAlarms(_ zone: ZoneID) throws -> [String] {
-    try replica.signedAhead(zone, now: time.now).sorted { $0.key < $1.key }.map { author, head in
-      let lead = Duration.milliseconds(head.time.milliseconds - time.milliseconds()).components.seconds
-      guard author.device != replica.device else {
-        return "This device signed change sets \(lead) seconds ahead of the clock, and others do not take them. If the "
-          + "clock is right now, run mesh device restamp."
-      }
-      return "\(deviceName(author.device) ?? "") (\(author.device)) signed change sets \(lead) seconds ahead of this "
-        + "machine's clock: they are kept, and merged once the time has come. If this clock is right, set that one and run "
-        + "mesh device restamp there."
-    }
+    let alarms = try ([workCheck(), logCheck()] + deviceChecks() + zoneChecks() + clockChecks() + digestChecks())
+      .filter { $0.state == .alarm }
+    let warnings = (historyChecks() + refusalChecks()).filter { $0.state == .warning }
+    return (alarms + warnings).map { [$0.what, $0.wayOut].compactMap(\.self).joined(separator: " ") }
   }
 
   func zoneReport(_ id: ZoneID) throws -> ZoneReport? {

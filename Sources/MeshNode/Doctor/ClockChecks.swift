@@ -1,0 +1,51 @@
+import MeshCore
+import MeshReplication
+
+// Time, and pasts that part: clocks that are wrong, files and homes that were restored or copied.
+
+extension Node {
+  func clockChecks() throws -> [HealthCheck] {
+    var checks = try replica.zoneIDs.flatMap { try replica.signedAhead($0, now: time.now) }
+      .sorted { $0.key < $1.key }.map { author, head in signedAhead(author, head) }
+    if let fault = replica.clockFault {
+      checks.append(
+        HealthCheck(
+          "clock", .alarm, "Local writes stay pending, and what others write waits behind them: \(fault).",
+          wayOut: "Set the clock right where it is wrong, here or there; all goes on then."))
+    }
+    guard checks.isEmpty else { return checks }
+    return [
+      HealthCheck("clock", .ok, "Nobody signed ahead of this machine's clock, and no peer's time speaks against it.")
+    ]
+  }
+
+  private func signedAhead(_ author: Author, _ head: ChangeSetHead) -> HealthCheck {
+    let lead = max(0, head.time.milliseconds - time.milliseconds()) / 1_000
+    let figures = ["seconds": Int(clamping: lead)]
+    guard author.device != replica.device else {
+      return HealthCheck(
+        "clock", .alarm,
+        "This device signed change sets that are \(lead) seconds ahead of the clock, and others do not take them.",
+        wayOut: "Set the clock right if it is wrong; if it is right, run mesh device restamp.", figures: figures)
+    }
+    return HealthCheck(
+      "clock", .alarm,
+      "\(deviceName(author.device) ?? "A device") (\(author.device)) signed change sets that are \(lead) seconds ahead of this "
+        + "machine's clock: they are kept, and merged once the time has come.",
+      wayOut:
+        "Set the clock right where it is wrong, here or there; if this one is right, run mesh device restamp there.",
+      figures: figures)
+  }
+
+  /// Older files and copies that were met, and what was written twice under one number.
+  func historyChecks() -> [HealthCheck] {
+    guard !replica.notices.isEmpty else {
+      return [HealthCheck("history", .ok, "No file and no home was found restored or copied since the start.")]
+    }
+    return replica.notices.map { notice in
+      HealthCheck(
+        "history", .warning, "Since the start: \(notice).",
+        wayOut: "Nothing that is in the file is lost. See that no two machines run on one home, or on copies of it.")
+    }
+  }
+}

@@ -106,6 +106,7 @@ extension Replica {
     for (other, session) in sessions.sorted(by: { $0.key < $1.key })
     where other != link && session.peer?.device == certificate.device {
       if session.info.role != info.role, diallerIsLower(session.info.role) {
+        replaced[link] = certificate.device
         end(link, .replaced, "another session with this device is open")
         return false
       }

@@ -69,6 +69,13 @@ extension Replica {
     }
   }
 
+  /// Who is at the other end of a link: a peer with an open session, or one whose session ends because it has another. Its
+  /// address need not be dialled again.
+  public func device(at link: LinkID) -> DeviceID? {
+    guard let session = sessions[link], session.conversation.isOpen else { return replaced[link] }
+    return session.peer?.device
+  }
+
   /// True once the zone's log, its schema and the key to write are here: a joining device has what it came for.
   public var isReady: Bool {
     guard let zone = privateZone.flatMap({ zones[$0] }) else { return false }

@@ -27,6 +27,8 @@ public final class Replica {
   public internal(set) var account: AccountState
   var zones: [ZoneID: Zone] = [:]
   var sessions: [LinkID: Session] = [:]
+  /// Links that end because their device has another session, until they are closed.
+  var replaced: [LinkID: DeviceID] = [:]
   var links: [IssuedLink]
   var actions: [Action] = []
   var needsFlush = true
@@ -154,6 +156,7 @@ public final class Replica {
 
   public func linkClosed(_ link: LinkID, now: Moment) {
     sessions[link] = nil
+    replaced[link] = nil
   }
 
   /// To be called a few times a second.

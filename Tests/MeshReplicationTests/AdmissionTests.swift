@@ -17,6 +17,24 @@ import Testing
     #expect(mesh.nodes[0].store.digest(try mesh.zone) == mesh.nodes[1].store.digest(try mesh.zone))
   }
 
+  @Test func `whoever ends a session for another one with the same device knows who was reached`() throws {
+    let mesh = try TestMesh(2)
+    let (lower, higher) = mesh.nodes[0].device < mesh.nodes[1].device ? (0, 1) : (1, 0)
+    let keys = mesh.account.devices[lower]
+    let certificate = mesh.account.state.certificates[mesh.nodes[lower].device]
+    let (first, firstInfo) = try mesh.open(higher, role: .listener, peer: keys.sessionKey)
+    try mesh.give(.hello(mesh.hello(keys, certificate, firstInfo, to: higher)), to: higher, first)
+    let (second, secondInfo) = try mesh.open(higher, role: .dialler, peer: keys.sessionKey)
+    #expect(mesh.nodes[higher].replica.device(at: second) == nil)
+    try mesh.give(.hello(mesh.hello(keys, certificate, secondInfo, to: higher)), to: higher, second)
+    #expect(mesh.goodbye(higher, second) == .replaced && mesh.isOpen(higher, first))
+    let replica = mesh.nodes[higher].replica
+    #expect(replica.device(at: first) == mesh.nodes[lower].device)
+    #expect(replica.device(at: second) == mesh.nodes[lower].device)
+    replica.linkClosed(second, now: mesh.now)
+    #expect(replica.device(at: second) == nil)
+  }
+
   @Test func `a hello signed for another session is refused`() throws {
     let mesh = try TestMesh(2)
     let keys = mesh.account.devices[1]

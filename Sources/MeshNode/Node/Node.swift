@@ -175,11 +175,10 @@ actor Node {
       case .log(.warning, let text): logger.warning("\(text)")
       }
     }
-    for peer in replica.peerViews {
-      if let address = links[peer.link]?.dialled {
-        dials[address, default: DialState()].device = peer.device
-        dials[address]?.lastError = nil
-      }
+    for (id, open) in links {
+      guard let address = open.dialled, let device = replica.device(at: id) else { continue }
+      dials[address, default: DialState()].device = device
+      dials[address]?.lastError = nil
     }
     waker.yield()
   }

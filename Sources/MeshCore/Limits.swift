@@ -15,8 +15,9 @@ public enum Limits {
   /// Tables in one change set or schema, columns in one table (SQLite's own limit on columns is 2,000 by default).
   public static let tables = 2_000
   public static let columns = 2_000
-  /// Records in one change set; each takes at least three bytes.
-  public static let records = 100_000
+  /// Elements of one change set: names of columns, rows and fields together. One takes a byte or more on the wire and up to some
+  /// 100 in memory, so that what a change set becomes when it is read is bounded: 8 MiB beside its texts and blobs.
+  public static let elements = 65_536
   /// Authors in a vector: devices ever (512) times the instances of each.
   public static let authors = 8_192
   /// Instances of one device in a zone: so one device can't use up the authors of all.

@@ -48,8 +48,9 @@ public struct ChangeSetBody: Hashable, Sendable {
       }
       let authors = AuthorTable(author, others: others)
       var tables: [TableChanges] = []
+      var room = ElementRoom()
       for _ in 0..<(try reader.count(Limits.tables, "tables")) {
-        tables.append(try TableChanges(from: &reader, authors: authors))
+        tables.append(try TableChanges(from: &reader, authors: authors, room: &room))
       }
       var met = AuthorTable(author)
       for table in tables { table.collectAuthors(into: &met) }
@@ -61,6 +62,25 @@ public struct ChangeSetBody: Hashable, Sendable {
       throw .unknown("change set body")
     }
     try reader.end()
+  }
+}
+
+extension ChangeSetBody {
+  /// How many it has of what `Limits.elements` bounds. A body with more is refused by whoever reads it.
+  public var elementCount: Int {
+    guard case .changes(let tables) = content else { return 0 }
+    return tables.reduce(0) { $0 + $1.columns.count + $1.rows.reduce(0) { $0 + $1.elementCount } }
+  }
+}
+
+/// What is left of a change set's elements while it is read.
+struct ElementRoom {
+  private(set) var left = Limits.elements
+
+  /// Before anything is read or reserved for them.
+  mutating func take(_ count: Int) throws(DecodingError) {
+    guard count <= left else { throw .limit("elements") }
+    left -= count
   }
 }
 

@@ -43,6 +43,9 @@ public struct RowChange: Hashable, Sendable {
     self.stamp = stamp
     self.fields = fields
   }
+
+  /// The row and its fields, as `Limits.elements` counts them.
+  public var elementCount: Int { 1 + fields.count }
 }
 
 /// A value, or a reference to one that travels in pieces before.
@@ -110,17 +113,19 @@ extension TableChanges {
     }
   }
 
-  init(from reader: inout ByteReader, authors: AuthorTable) throws(DecodingError) {
+  init(from reader: inout ByteReader, authors: AuthorTable, room: inout ElementRoom) throws(DecodingError) {
     table = try reader.text(Limits.name, "table name")
-    columns = try reader.list(Limits.columns, "columns") { (reader: inout ByteReader) throws(DecodingError) in
+    columns = try reader.list(min(Limits.columns, room.left), "columns") { reader throws(DecodingError) in
       try reader.text(Limits.name, "column name")
     }
-    let count = try reader.count(Limits.records, "records")
+    try room.take(columns.count)
+    let count = try reader.count(room.left, "elements")
+    try room.take(count)
     rows = []
     rows.reserveCapacity(min(count, reader.remaining))
     var before: RowChange?
     for _ in 0..<count {
-      let row = try RowChange(from: &reader, after: before, columns: columns.count, authors: authors)
+      let row = try RowChange(from: &reader, after: before, columns: columns.count, authors: authors, room: &room)
       rows.append(row)
       before = row
     }
@@ -167,7 +172,7 @@ extension RowChange {
   }
 
   init(
-    from reader: inout ByteReader, after before: RowChange?, columns: Int, authors: AuthorTable
+    from reader: inout ByteReader, after before: RowChange?, columns: Int, authors: AuthorTable, room: inout ElementRoom
   ) throws(DecodingError) {
     let flags = try reader.byte()
     guard flags <= RowFlag.all else { throw .unknown("row flag") }
@@ -197,6 +202,7 @@ extension RowChange {
     } else {
       stamp = try Self.stamp(try reader.varint(), &reader, authors)
     }
+    try room.take(indexes.count)
     fields = []
     fields.reserveCapacity(indexes.count)
     for index in indexes {

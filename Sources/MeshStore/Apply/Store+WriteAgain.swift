@@ -43,14 +43,16 @@ private struct Rewriter {
   mutating func run(_ refused: [RecordRef: String]) throws -> ChangeSetHead? {
     let start = part.head
     guard part.zone.flushPart == 0 else { return nil }
-    var room = part.room
+    var (room, elements) = (part.room, Limits.elements)
     for rewrite in try Rewrite.next(session.sql, zone: part.zone.id, limit: Choices.slice) {
       let whole = rewrite.size(inlining: StoreLimits.inlineValue)
       let threshold = whole > part.room / 2 ? StoreLimits.inlineValue / 1_024 : StoreLimits.inlineValue
       let names = try self.names(rewrite)
       let size = rewrite.size(inlining: threshold) + names.reduce(600) { $0 + $1.utf8.count + 3 }
-      guard tables.isEmpty || size <= room else { break }
+      let more = names.count + 1 + rewrite.cells.count
+      guard tables.isEmpty || (size <= room && more <= elements) else { break }
       room -= size
+      elements -= more
       try add(rewrite, inlining: threshold)
       try rewrite.remove(session.sql, zone: part.zone.id)
     }

@@ -25,7 +25,8 @@ extension FlushPlanner {
     let inline = cells.reduce(0) { $0 + ($1.time == rowTime ? 2 : 12) + min(row[$1.index].encodedBound, threshold + 6) }
     guard
       layout.take(
-        entry.ref.key.encodedBound + 24 + inline, long: long.reduce(0) { $0 + $1.byteCount }, of: room, for: table)
+        entry.ref.key.encodedBound + 24 + inline, fields: cells.count, long: long.reduce(0) { $0 + $1.byteCount },
+        of: room, for: table)
     else { return false }
     let record =
       if let life, cells.allSatisfy({ $0.time == life }) {

@@ -179,7 +179,9 @@ struct FlushPlanner {
       }
     }
     let stamp = LocalStamp(author: author, time: time(entry.wall))
-    guard layout.take(entry.ref.key.encodedBound + 24, long: 0, of: room, for: entry.table) else { return false }
+    guard layout.take(entry.ref.key.encodedBound + 24, fields: 0, long: 0, of: room, for: entry.table) else {
+      return false
+    }
     let place = layout.place(of: entry.table)
     layout.tables[place].rows.append(
       RowChange(

@@ -7,15 +7,22 @@ struct PartLayout {
   private var columnPlaces: [[Int?]] = []
   private var size = 0
   private var longBytes = 0
+  private var elements = 0
   private var isEmpty = true
 
-  /// Takes so many bytes of the room. False where they do not fit; the first record of a part always does.
-  mutating func take(_ bytes: Int, long: Int, of room: Int, for table: TableForm) -> Bool {
-    let names = places[table.id] == nil ? table.columns.reduce(300) { $0 + $1.name.utf8.count + 3 } : 0
-    guard isEmpty || (size + bytes + names <= room && longBytes + long <= Limits.longValue) else { return false }
+  /// Takes so many bytes of the room, for a row with so many fields. False where they do not fit; the first record of a part
+  /// always does.
+  mutating func take(_ bytes: Int, fields: Int, long: Int, of room: Int, for table: TableForm) -> Bool {
+    let isNew = places[table.id] == nil
+    let names = isNew ? table.columns.reduce(300) { $0 + $1.name.utf8.count + 3 } : 0
+    let more = 1 + fields + (isNew ? table.columns.count : 0)
+    let fits =
+      size + bytes + names <= room && longBytes + long <= Limits.longValue && elements + more <= Limits.elements
+    guard isEmpty || fits else { return false }
     isEmpty = false
     size += bytes + names
     longBytes += long
+    elements += more
     return true
   }
 

@@ -340,8 +340,11 @@ struct NextPart {
     let header = ChangeSetHeader(
       zone: writer.zone, author: writer.author, number: head.stored + 1, previous: head.storedID, time: time,
       epoch: writer.epoch, part: part)
-    let body = ChangeSetBody(context: difference, content: content).encoded(author: writer.author)
-    return try ChangeSet(header, body: body, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
+    let body = ChangeSetBody(context: difference, content: content)
+    // Nobody would read it, ever: signed, it could not be taken back.
+    guard body.elementCount <= Limits.elements else { throw DecodingError.limit("elements") }
+    let bytes = body.encoded(author: writer.author)
+    return try ChangeSet(header, body: bytes, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
   }
 
   @discardableResult

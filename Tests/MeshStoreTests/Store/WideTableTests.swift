@@ -1,0 +1,57 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Rows of many columns, which say little and are large in the memory of whoever reads them.
+@Suite struct WideTableTests {
+  private static let columns = 200
+  private static let schema =
+    "CREATE TABLE wide (id INTEGER PRIMARY KEY NOT NULL, "
+    + (0..<columns).map { "c\($0) INTEGER" }.joined(separator: ", ") + ")"
+
+  private static let fill =
+    "WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 330) INSERT INTO wide(id) SELECT n FROM i"
+
+  private func peer(_ seed: UInt8) throws -> Peer { try Peer(seed, schema: Self.schema, track: ["wide"]) }
+
+  private func bodies(_ peer: Peer) throws -> [ChangeSetBody] {
+    try peer.store.changeSets(Peer.zone, beyond: VersionVector(), after: 0, maximumBytes: 64 << 20).changeSets.map {
+      let changeSet = try ChangeSet($0, with: peer.cryptography)
+      let plain = try #require(changeSet.body(key: Peer.key, with: peer.cryptography))
+      return try ChangeSetBody(plain, author: changeSet.header.author)
+    }
+  }
+
+  @Test func manyWideRowsAreSplitIntoPartsThatAReaderTakes() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run(Self.fill)
+    try b.pull(from: a)
+    let parts = try bodies(a)
+    #expect(parts.reduce(0) { $0 + $1.elementCount } > 330 * Self.columns)
+    #expect(parts.allSatisfy { $0.elementCount <= Limits.elements })
+    // As few parts as the bound allows.
+    #expect(parts.count == 2)
+    #expect(try b.rows("SELECT count(*) FROM wide") == ["330"])
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func whatIsWrittenAgainAfterACutIsWithinTheBoundToo() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run(Self.fill)
+    try b.pull(from: a)
+    let first = a.author
+    for (peer, aftermath) in [(a, Aftermath.writtenAgain), (b, .kept)] {
+      peer.cuts = [first: 0]
+      try peer.store.cut(peer.cuts, aftermath: [first: aftermath], zone: Peer.zone, peer.reader, now: peer.now)
+    }
+    try a.renew(InstanceID(77))
+    var parts = 0
+    while try a.store.writeAgain(a.writer, now: a.now) != nil { parts += 1 }
+    #expect(parts > 1)
+    try b.pull(from: a)
+    #expect(try bodies(a).allSatisfy { $0.elementCount <= Limits.elements })
+    #expect(try b.rows("SELECT count(*) FROM wide") == ["330"])
+    #expect(try a.digest() == b.digest())
+  }
+}

@@ -14,7 +14,7 @@ extension Generator {
     LinkProof(seed: bytes(32), handshakeHash: bytes(64), StubCryptography())
   }
 
-  private mutating func claim() -> DeviceClaim {
+  mutating func claim() -> DeviceClaim {
     DeviceClaim(
       request: request(), account: identifier(), seed: bytes(32), secrets: StubSecrets(signingKey: bytes(32)),
       StubCryptography())

@@ -89,8 +89,11 @@ extension Generator {
 
   // MARK: Control log and accounts
 
-  mutating func act() -> ControlAct {
-    switch below(7) {
+  static let actKinds = 7
+
+  /// Every kind that is known, and last one that is not: `kind` is taken modulo their number.
+  mutating func act(kind: Int) -> ControlAct {
+    switch kind % Self.actKinds {
     case 0: .genesis(account: identifier(), nonce: bytes(32))
     case 1: .epoch(commitment: bytes(32))
     case 2:
@@ -125,11 +128,12 @@ extension Generator {
     return proof
   }
 
-  mutating func record() throws -> ControlRecord {
+  mutating func record(_ act: ControlAct? = nil) throws -> ControlRecord {
+    let random = self.act(kind: below(Self.actKinds))
     let number = max(1, magnitude())
     return try ControlRecord(
       zone: identifier(), parents: many(4) { $0.identifier() }, number: number,
-      previous: number == 1 ? nil : identifier(), act: act(), secrets: StubSecrets(signingKey: bytes(32)),
+      previous: number == 1 ? nil : identifier(), act: act ?? random, secrets: StubSecrets(signingKey: bytes(32)),
       StubCryptography())
   }
 

@@ -30,3 +30,5 @@ struct Generator: RandomNumberGenerator {
     return String((0..<below(most + 1)).map { _ in pick(alphabet) })
   }
 }
+
+func fill(_ byte: UInt8, _ count: Int = 32) -> [UInt8] { [UInt8](repeating: byte, count: count) }

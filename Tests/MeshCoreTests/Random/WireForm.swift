@@ -9,6 +9,27 @@ struct WireForm: Sendable, CustomStringConvertible {
   let roundTrips: @Sendable (inout Generator) throws -> Bool
   /// Decodes and encodes again.
   let again: @Sendable ([UInt8]) throws -> [UInt8]
+  /// False of texts that people copy: case and blanks around do not matter.
+  var isCanonical: Bool { description != "device link" }
+
+  struct Fault: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Whether bytes from anywhere are accepted. Throws where a decoder does not what every decoder must: refuse with its typed
+  /// error, or accept what it would write in the same bytes.
+  func accepts(_ bytes: [UInt8]) throws(Fault) -> Bool {
+    do {
+      let written = try again(bytes)
+      guard !isCanonical || written == bytes else { throw Fault(description: "\(self) has two encodings: \(bytes)") }
+      return true
+    } catch let fault as Fault {
+      throw fault
+    } catch {
+      guard error is DecodingError || error is DeviceLink.Fault else { throw Fault(description: "\(self): \(error)") }
+      return false
+    }
+  }
 
   init<T: Equatable & SendableMetatype>(
     _ name: String, make: @escaping @Sendable (inout Generator) throws -> T,
@@ -71,7 +92,7 @@ struct WireForm: Sendable, CustomStringConvertible {
     WireForm(
       "change set",
       make: { generator in
-        guard let key = EpochKey(generator.bytes(32)) else { throw World.Broken() }
+        guard let key = EpochKey(generator.bytes(32)) else { preconditionFailure("32 bytes make a key") }
         return try ChangeSet(
           generator.header(), body: generator.bytes(generator.below(300)), key: key,
           secrets: StubSecrets(signingKey: fill(1)), with: StubCryptography())
@@ -81,10 +102,17 @@ struct WireForm: Sendable, CustomStringConvertible {
       "signed header", make: { $0.signedHeader($0.header()) }, write: { $0.write(to: &$1) },
       read: { try SignedHeader(from: &$0, StubCryptography()) }),
     WireForm(
+      "fork proof", make: { $0.forkProof() }, write: { $0.write(to: &$1) },
+      read: { try ForkProof(from: &$0, StubCryptography()) }),
+    WireForm(
       "control record", make: { try $0.record() }, write: \.encoded,
       read: { try ControlRecord($0, StubCryptography()) }),
     WireForm(
       "account genesis", make: { $0.genesis() }, write: { $0.write(to: &$1) }, read: { try AccountGenesis(from: &$0) }),
+    WireForm(
+      "certificate request", make: { $0.request() }, write: { $0.write(to: &$1) },
+      read: { try CertificateRequest(from: &$0) }),
+    WireForm("device claim", make: { $0.claim() }, write: { $0.write(to: &$1) }, read: { try DeviceClaim(from: &$0) }),
     WireForm(
       "certificate", make: { $0.certificate() }, write: { $0.write(to: &$1) }, read: { try Certificate(from: &$0) }),
     WireForm(

@@ -12,10 +12,29 @@ import Testing
 
   @Test func everyKindOfMessageIsAmongTheRandomOnes() throws {
     var generator = Generator(seed: 2)
-    for kind in 0..<22 {
+    for kind in 0..<Generator.messageKinds {
       let message = generator.message(kind: kind)
       #expect(message.encoded.first == UInt8(kind + 1))
       #expect(try Message.decode(message.encoded) == message)
+    }
+  }
+
+  @Test func everyKindOfControlActIsAmongTheRandomOnes() throws {
+    var generator = Generator(seed: 4)
+    for kind in 0..<Generator.actKinds {
+      for _ in 0..<50 {
+        let record = try generator.record(generator.act(kind: kind))
+        let again = try ControlRecord(record.encoded, StubCryptography())
+        #expect(again == record && again.encoded == record.encoded)
+        if kind < Generator.actKinds - 1 {
+          if case .unknown = again.act { Issue.record("kind \(kind) is not known") }
+        } else {
+          guard case .unknown = again.act else {
+            Issue.record("\(again.act) is known")
+            continue
+          }
+        }
+      }
     }
   }
 

@@ -77,8 +77,6 @@ struct World {
   }
 }
 
-func fill(_ byte: UInt8, _ count: Int = 32) -> [UInt8] { [UInt8](repeating: byte, count: count) }
-
 /// Gives 32 bytes of each value, in order, over and over.
 struct Blocks: Randomness {
   let values: [UInt8]

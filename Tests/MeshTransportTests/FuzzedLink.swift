@@ -1,0 +1,140 @@
+import MeshCore
+import MeshCrypto
+import NIOCore
+
+@testable import MeshTransport
+
+/// A link of which the other end is in the hands of whoever chose some bytes. Throws `Fault` where it does what it never may.
+enum FuzzedLink {
+  struct Fault: Error {
+    let description: String
+  }
+
+  private struct Fixed: Randomness {
+    let value: UInt8
+    func bytes(_ count: Int) -> [UInt8] { [UInt8](repeating: value, count: count) }
+  }
+
+  private static func wire(_ role: NoiseHandshake.Role) -> HandshakeWire {
+    let value: UInt8 = role == .dialler ? 1 : 2
+    return HandshakeWire(
+      role: role, keys: DeviceKeys(randomness: Fixed(value: value)), randomness: Fixed(value: value + 10))
+  }
+
+  // MARK: The handshake
+
+  /// One side, and what came of it.
+  private struct Side {
+    var wire: HandshakeWire
+    var hasSession = false
+
+    init(_ role: NoiseHandshake.Role) { wire = FuzzedLink.wire(role) }
+
+    /// What it sends next; nil where it waits, or has its session.
+    mutating func write() throws -> [UInt8]? {
+      guard !hasSession, let step = try wire.next() else { return nil }
+      switch step {
+      case .established:
+        hasSession = true
+        return nil
+      case .write(let buffer): return Array(buffer.readableBytesView)
+      }
+    }
+  }
+
+  /// An honest handshake whose bytes are changed on the way: by the bytes of the mask, one after the other. It ends in two
+  /// sessions where nothing was changed, and nowhere else.
+  static func handshake(_ mask: [UInt8]) throws {
+    var (dialler, listener) = (Side(.dialler), Side(.listener))
+    var rest = mask[...]
+    var isChanged = false
+    do {
+      for _ in 0..<3 {
+        while let bytes = try dialler.write() { listener.wire.receive(changed(bytes, by: &rest, &isChanged)) }
+        while let bytes = try listener.write() { dialler.wire.receive(changed(bytes, by: &rest, &isChanged)) }
+      }
+    } catch let error as TransportError {
+      guard isChanged, error.code == .handshake else {
+        throw Fault(description: "an honest handshake ends with \(error)")
+      }
+      return
+    }
+    // The dialler has its session as it sends its last message; whether that arrived it learns from the first frame.
+    guard listener.hasSession != isChanged, dialler.hasSession || isChanged else {
+      throw Fault(description: "changed: \(isChanged), session of the listener: \(listener.hasSession)")
+    }
+  }
+
+  private static func changed(
+    _ bytes: [UInt8], by mask: inout ArraySlice<UInt8>, _ isChanged: inout Bool
+  ) -> ByteBuffer {
+    var bytes = bytes
+    for index in bytes.indices {
+      guard let change = mask.popFirst(), change != 0 else { continue }
+      bytes[index] ^= change
+      isChanged = true
+    }
+    return ByteBuffer(bytes: bytes)
+  }
+
+  /// Bytes of a stranger.
+  static func garbage(_ bytes: [UInt8]) throws {
+    for role in [NoiseHandshake.Role.dialler, .listener] {
+      var wire = wire(role)
+      wire.receive(ByteBuffer(bytes: bytes))
+      do {
+        while let step = try wire.next() {
+          if case .established = step { throw Fault(description: "a stranger's bytes make a session") }
+        }
+      } catch let error as TransportError {
+        guard error.code == .handshake else { throw Fault(description: "\(error)") }
+      }
+    }
+  }
+
+  // MARK: Frames
+
+  /// Both sides of one session; each use has a copy.
+  private static let session = Result { () throws -> (NoiseSession, NoiseSession) in
+    var dialler = NoiseHandshake(
+      role: .dialler, keys: DeviceKeys(randomness: Fixed(value: 1)), randomness: Fixed(value: 11))
+    var listener = NoiseHandshake(
+      role: .listener, keys: DeviceKeys(randomness: Fixed(value: 2)), randomness: Fixed(value: 12))
+    try listener.readMessage(try dialler.writeMessage())
+    try dialler.readMessage(try listener.writeMessage())
+    try listener.readMessage(try dialler.writeMessage())
+    return (try dialler.split(), try listener.split())
+  }
+
+  /// Frames that a peer with a session chose, in pieces of any size, and then bytes as they are. Each frame of the input is a
+  /// size of two bytes, the low byte also how much comes at once, and what is encrypted: up to 255 bytes of the input, and
+  /// zeros; at most eight.
+  static func frames(_ bytes: [UInt8]) throws {
+    let (dialler, listener) = try session.get()
+    var sender = dialler
+    var wire = SessionWire(session: listener)
+    var rest = bytes[...]
+    var stream: [UInt8] = []
+    var step = 1
+    for _ in 0..<8 {
+      guard let high = rest.popFirst(), let low = rest.popFirst(), high < 0xff else { break }
+      let size = min(Int(high) << 8 | Int(low), NoiseSession.maximumPlaintext)
+      let chosen = rest.prefix(min(size, 255))
+      rest = rest.dropFirst(chosen.count)
+      let sealed = try sender.encrypt(Array(chosen) + [UInt8](repeating: 0, count: size - chosen.count))
+      stream += [UInt8(sealed.count >> 8), UInt8(sealed.count & 0xff)] + sealed
+      step = max(1, Int(low) * 64)
+    }
+    stream += rest
+    do {
+      for start in stride(from: 0, to: stream.count, by: step) {
+        wire.receive(ByteBuffer(bytes: stream[start..<min(start + step, stream.count)]))
+        while let message = try wire.next() {
+          guard message.count <= Limits.message else { throw Fault(description: "a message of \(message.count) bytes") }
+        }
+      }
+    } catch let error as TransportError {
+      guard error.code == .framing else { throw Fault(description: "\(error)") }
+    }
+  }
+}

@@ -22,17 +22,17 @@ extension Replica {
     }
   }
 
-  func flush(_ id: ZoneID, _ writer: ChangeSetWriter, now: Moment) throws {
-    let progress = try store.flush(writer, now: now.wall)
+  func flush(_ writers: [ZoneID: ChangeSetWriter], now: Moment) throws {
+    let progress = try store.flush(writers, now: now.wall)
     needsFlush = progress.hasMore
     isApplyDue = progress.unitEnded && progress.hasMore
-    guard let head = progress.head else {
+    guard let head = progress.head, let writer = progress.zone.flatMap({ writers[$0] }) else {
       needsUpkeep = needsUpkeep || progress.hasMore
       return
     }
     guard progress.isSendable else { return }
     try keepHighWaterMark(head, writer)
-    try pushNews(id, now: now)
+    try pushNews(writer.zone, now: now)
   }
 
   /// Outside the database, before the change set is sent.
@@ -147,16 +147,19 @@ extension Replica {
   }
 
   func apply(_ id: ZoneID, now: Moment) throws {
-    let writer = id == privateZone ? try writer(id) : nil
-    switch try store.apply(id, try reader(id), flushing: writer, now: now.wall) {
+    let writers = try writers()
+    switch try store.apply(id, try reader(id), flushing: writers, now: now.wall) {
     case .flushFirst:
       databaseChanged()
       isApplyDue = false
       // Without a key nothing can be flushed, and then nothing can be merged: both wait for the key.
-      if writer == nil { zones[id]?.needsApply = false }
+      if writers.isEmpty { zones[id]?.needsApply = false }
     case .merged(_, let unitEnded, let flushed):
-      if let flushed, let writer { try keepHighWaterMark(flushed, writer) }
-      if unitEnded || flushed != nil { try pushNews(id, now: now) }
+      for (zone, head) in flushed.sorted(by: { $0.key < $1.key }) {
+        if let writer = writers[zone] { try keepHighWaterMark(head, writer) }
+        try pushNews(zone, now: now)
+      }
+      if unitEnded, flushed[id] == nil { try pushNews(id, now: now) }
       if unitEnded, isApplyDue {
         isApplyDue = false
         try acknowledge(id, now: now)

@@ -40,6 +40,12 @@ extension Replica {
       zone: id, author: author, epoch: epoch.id, key: key, secrets: secrets, cryptography: cryptography)
   }
 
+  /// Of all zones that this device writes; none where one of them can't be written now.
+  func writers() throws -> [ZoneID: ChangeSetWriter] {
+    guard let zone = privateZone, let writer = try writer(zone) else { return [:] }
+    return [zone: writer]
+  }
+
   // MARK: Which zones are in common
 
   /// The peer's tags tell which of our zones it knows; of the account's own zones it gets those that it does not.

@@ -202,9 +202,12 @@ public final class Replica {
     watchClock(now)
     if needsUpkeep, try upkeep(now: now) { return true }
     let comesApply = isApplyDue && zones.values.contains { $0.needsApply }
-    if needsFlush, !comesApply, let zone = privateZone, let writer = try writer(zone) {
-      try flush(zone, writer, now: now)
-      return true
+    if needsFlush, !comesApply {
+      let writers = try writers()
+      if !writers.isEmpty {
+        try flush(writers, now: now)
+        return true
+      }
     }
     for zone in zones.keys.sorted() { try carryOutCuts(zone, now: now) }
     for zone in zones.keys.sorted() where try writeAgain(zone, now: now) { return true }

@@ -27,7 +27,7 @@ import Testing
     let writer = ChangeSetWriter(
       zone: zone, author: Author(device: try account.device(0), instance: InstanceID(1)), epoch: epoch, key: key,
       secrets: account.devices[0], cryptography: cryptography)
-    _ = try store.flush(writer, now: VirtualClock.epoch)
+    _ = try store.flush([writer.zone: writer], now: VirtualClock.epoch)
     let batch = store.changeSets(zone, beyond: VersionVector(), after: 0, maximumBytes: 1 << 20)
     return Oracle(batch.changeSets, Oracle.Context(keys: [epoch: key]), cryptography)
   }

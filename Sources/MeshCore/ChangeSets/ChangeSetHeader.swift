@@ -6,8 +6,11 @@ public struct ChangeSetHeader: Hashable, Sendable {
   public var author: Author
   /// 1, 2, 3 … per zone and author, without gaps.
   public var number: UInt64
-  /// The author's change set before this one in the zone; nil for number 1 (32 zero bytes on the wire).
+  /// The author's change set before this one in the zone; nil for number 1.
   public var previous: ChangeSetID?
+  /// Of number 1, in the place of `previous`: the control record that lets the author write. Nil (32 zero bytes) where the zone
+  /// is the account's own.
+  public var citation: ControlID?
   /// At signing; strictly increasing per author, and no stamp inside is later.
   public var time: HybridTime
   /// The key that the body is encrypted with.
@@ -32,12 +35,14 @@ public struct ChangeSetHeader: Hashable, Sendable {
   }
 
   public init(
-    zone: ZoneID, author: Author, number: UInt64, previous: ChangeSetID?, time: HybridTime, epoch: EpochID, part: Part
+    zone: ZoneID, author: Author, number: UInt64, previous: ChangeSetID?, citation: ControlID? = nil,
+    time: HybridTime, epoch: EpochID, part: Part
   ) {
     self.zone = zone
     self.author = author
     self.number = number
     self.previous = previous
+    self.citation = number == 1 ? citation : nil
     self.time = time
     self.epoch = epoch
     self.part = part
@@ -51,7 +56,7 @@ public struct ChangeSetHeader: Hashable, Sendable {
     zone.write(to: &writer)
     author.write(to: &writer)
     writer.varint(number)
-    writer.raw(previous?.bytes ?? Self.none)
+    writer.raw(previous?.bytes ?? citation?.bytes ?? Self.none)
     writer.uint64(time.value)
     epoch.write(to: &writer)
     writer.varint(part.index)
@@ -65,8 +70,9 @@ public struct ChangeSetHeader: Hashable, Sendable {
     zone = try ZoneID(from: &reader)
     author = try Author(from: &reader)
     number = try reader.varint()
-    let previous = try ChangeSetID(from: &reader)
-    self.previous = previous.bytes == Self.none ? nil : previous
+    let before = try reader.raw(32)
+    previous = number == 1 || before == Self.none ? nil : ChangeSetID(before)
+    citation = number != 1 || before == Self.none ? nil : ControlID(before)
     time = HybridTime(try reader.uint64())
     epoch = try EpochID(from: &reader)
     let index = try reader.varint()

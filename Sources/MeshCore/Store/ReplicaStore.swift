@@ -21,6 +21,21 @@ public protocol ReplicaStore: AnyObject {
   /// From now on local writes get change sets of this instance.
   func beginInstance(_ instance: InstanceID, zone: ZoneID) throws
 
+  // MARK: Zones
+
+  /// What each zone is to this device: all of them, at the start and whenever one changed. Which rows belong where, and what
+  /// programs may write, follows.
+  func setStandings(_ standings: [ZoneStanding]) throws
+  /// Of each author, what its first change set cites: the control record that lets it write.
+  func citations(_ zone: ZoneID) throws -> [Author: ControlID]
+  /// Nil where the record can be made a share.
+  func obstacle(toSharing record: RecordName) throws -> ShareObstacle?
+  /// One bounded step of taking a zone's records out of the file; true where more is to do. Its control log stays.
+  /// - Parameter keepingCopy: The rows stay, as new records of the private zone.
+  func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool
+  /// The newest first.
+  func receipts(_ zone: ZoneID) throws -> [Receipt]
+
   // MARK: Upkeep
 
   /// One bounded step of keeping capture and records in step with a schema that others change. Cheap where nothing is to do.
@@ -32,9 +47,13 @@ public protocol ReplicaStore: AnyObject {
 
   /// Rows in the pending log.
   func pendingCount() throws -> Int
-  /// Turns a slice of the pending log into one change set (or none where nothing really changed), in one transaction.
-  /// Called again while `hasMore`. Encoding, encryption and signing happen before the write lock is taken.
-  func flush(_ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress
+  /// Turns a slice of the pending log into one change set of one zone (or none where nothing really changed), in one
+  /// transaction. Called again while `hasMore`. Encoding, encryption and signing happen before the write lock is taken.
+  ///
+  /// What was written to zones that this device may not write is rolled back, and kept as receipts.
+  /// - Parameter writers: Of every zone that this device may write; while one is missing (its key is not here), nothing is
+  ///   flushed.
+  func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress
 
   // MARK: Change sets
 
@@ -52,12 +71,13 @@ public protocol ReplicaStore: AnyObject {
     _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
   ) throws -> ChangeSetBatch
   /// Merges the next slice of a stored unit whose causal past is merged, and brings the tables up to date.
-  /// Local edits get their own stamps before remote ones are merged: rows that are pending are flushed by `writer` in the same
+  /// Local edits get their own stamps before remote ones are merged: rows that are pending are flushed by `writers` in the same
   /// transaction, so that a program which writes without a pause can't keep others' changes out; where more is pending than
-  /// one part holds, those of the slice's records. Without a writer, or inside a local unit, it refuses to run
+  /// one part holds, those of the slice's records. Without writers, or inside a local unit, it refuses to run
   /// (`.flushFirst`).
-  func apply(_ zone: ZoneID, _ reader: ChangeSetReader, flushing writer: ChangeSetWriter?, now: Int64) throws
-    -> ApplyProgress
+  func apply(
+    _ zone: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
+  ) throws -> ApplyProgress
   /// Takes back everything by these authors above these numbers, as if it had never been merged, and refuses it from now on.
   /// An author of a cut device that is not listed is given with 0. May take several transactions; resumable by calling it again.
   /// - Parameter aftermath: What becomes of the values that were merged and are taken back; of authors that are not listed,
@@ -101,7 +121,7 @@ public protocol ReplicaStore: AnyObject {
 extension ReplicaStore {
   /// Merges only while nothing is pending.
   public func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress {
-    try apply(zone, reader, flushing: nil, now: now)
+    try apply(zone, reader, flushing: [:], now: now)
   }
 }
 
@@ -111,6 +131,8 @@ public enum Aftermath: Sendable, Hashable {
   case writtenAgain
   /// Kept with the conflicts.
   case kept
+  /// This device wrote them where it may not write any more: kept as receipts.
+  case receipt
 }
 
 extension ReplicaStore {
@@ -124,17 +146,20 @@ extension ReplicaStore {
 public struct ChangeSetWriter: Sendable {
   public let zone: ZoneID
   public let author: Author
+  /// What the author's first change set cites: the control record that lets it write.
+  public let citation: ControlID?
   public let epoch: EpochID
   public let key: EpochKey
   public let secrets: any DeviceSecrets
   public let cryptography: any Cryptography
 
   public init(
-    zone: ZoneID, author: Author, epoch: EpochID, key: EpochKey, secrets: any DeviceSecrets,
-    cryptography: any Cryptography
+    zone: ZoneID, author: Author, citation: ControlID? = nil, epoch: EpochID, key: EpochKey,
+    secrets: any DeviceSecrets, cryptography: any Cryptography
   ) {
     self.zone = zone
     self.author = author
+    self.citation = citation
     self.epoch = epoch
     self.key = key
     self.secrets = secrets
@@ -168,8 +193,13 @@ public struct ChangeSetHead: Hashable, Sendable {
 }
 
 public struct FlushProgress: Sendable, Equatable {
+  /// Whose rows were dealt with; nil where there were none.
+  public var zone: ZoneID?
   /// The change set that was written, if any: to be pushed to peers, and to be the high-water mark first.
   public var head: ChangeSetHead?
+  /// Shares whose root record was deleted here. The owner's are over, and the deletes are sent; others are left, and nothing of
+  /// that was sent.
+  public var deletedRoots: [ZoneID] = []
   /// Records in it.
   public var records: Int
   /// The pending log or the unit is not finished.
@@ -179,8 +209,10 @@ public struct FlushProgress: Sendable, Equatable {
   /// No unit is open: what was stored may be merged before the next begins.
   public var unitEnded: Bool
   public init(
-    head: ChangeSetHead?, records: Int, hasMore: Bool, isSendable: Bool = true, unitEnded: Bool = true
+    zone: ZoneID? = nil, head: ChangeSetHead?, records: Int, hasMore: Bool, isSendable: Bool = true,
+    unitEnded: Bool = true
   ) {
+    self.zone = zone
     self.head = head
     self.records = records
     self.hasMore = hasMore
@@ -235,8 +267,8 @@ public enum ApplyProgress: Sendable, Equatable {
   /// Nothing can be merged now; what is stored and waits, by reason.
   case idle(waiting: [WaitingReason: Int])
   /// A slice was merged; call again. `unitEnded` where a unit is complete and the merged vector moved.
-  /// `flushed` is the change set of local rows that went before, in the same transaction.
-  case merged(records: Int, unitEnded: Bool, flushed: ChangeSetHead? = nil)
+  /// `flushed` are the change sets of local rows that went before, in the same transaction.
+  case merged(records: Int, unitEnded: Bool, flushed: [ZoneID: ChangeSetHead] = [:])
   /// Rows are pending: flush, then call again.
   case flushFirst
 }

@@ -111,6 +111,8 @@ extension Node {
     case .unknownTable: "mesh schema --apply makes the tables, or mesh track takes those that are here."
     case .constraint: "A constraint or trigger of this file refuses them: loosen it, or mend the records elsewhere."
     case .slotTaken: "Another zone's record has the same key: give one of them another key."
+    case .parentElsewhere:
+      "What they refer to is in a share, or in another one: they follow when a device that may write both moves them."
     case .valueTooLong: "A value is longer than any that is sent: shorten it, and the rest of the record goes out."
     @unknown default: "mesh status names the reason."
     }

@@ -2,14 +2,14 @@ public import MeshCore
 
 extension Store {
   public func apply(
-    _ zone: ZoneID, _ reader: ChangeSetReader, flushing writer: ChangeSetWriter?, now: Int64
+    _ zone: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) throws -> ApplyProgress {
-    if let progress = try showAgain(zone, besidePending: writer != nil) { return progress }
+    if let progress = try showAgain(zone, besidePending: !writers.isEmpty) { return progress }
     if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
     while true {
       var matches: PendingMatches?
       let choice = try read { session -> UnitReader.Choice? in
-        guard try session.isInStep() && (writer != nil || !session.hasPending()) else { return nil }
+        guard try session.isInStep() && (!writers.isEmpty || !session.hasPending()) else { return nil }
         guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
         var units = try UnitReader(session, zone: row, reader, now: now)
         let choice = try units.choose(&partInHand)
@@ -28,7 +28,7 @@ extension Store {
         if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
       case .slice(let slice)?:
         do {
-          return try merge(slice, zone, reader, writer, matches, now: now)
+          return try merge(slice, zone, reader, writers, matches, now: now)
         } catch let fault as UnitReader.Malformed {
           try refuse(slice.head, fault.reason, zone)
           if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
@@ -48,7 +48,7 @@ extension Store {
   }
 
   private func merge(
-    _ slice: UnitReader.Slice, _ zone: ZoneID, _ reader: ChangeSetReader, _ writer: ChangeSetWriter?,
+    _ slice: UnitReader.Slice, _ zone: ZoneID, _ reader: ChangeSetReader, _ writers: [ZoneID: ChangeSetWriter],
     _ matches: PendingMatches?, now: Int64
   ) throws -> ApplyProgress {
     var refused: [RecordRef: String] = [:]
@@ -58,11 +58,13 @@ extension Store {
       do {
         return try write(isDurable: isDurable) { session in
           guard try session.isInStep() else { return .flushFirst }
-          var flushed: ChangeSetHead?
+          var flushed: [ZoneID: ChangeSetHead] = [:]
           if try session.hasPending() {
             guard isDurable else { throw NeedsDurability() }
-            guard let writer, let progress = try flush(session, writer, now, or: matches) else { return .flushFirst }
-            flushed = progress.head
+            guard !writers.isEmpty, let heads = try flush(session, writers, now, or: matches) else {
+              return .flushFirst
+            }
+            flushed = heads
           }
           let progress = try session.applying { try merge(slice, session, zone, reader, now: now, refused) }
           guard case .merged(let records, let unitEnded, _) = progress else { return progress }
@@ -85,10 +87,10 @@ extension Store {
   private struct FlushTakenBack: Error {}
 
   private func flush(
-    _ session: Session, _ writer: ChangeSetWriter, _ now: Int64, or matches: PendingMatches?
-  ) throws -> FlushProgress? {
+    _ session: Session, _ writers: [ZoneID: ChangeSetWriter], _ now: Int64, or matches: PendingMatches?
+  ) throws -> [ZoneID: ChangeSetHead]? {
     do {
-      return try flushWithin(session, writer, now: now, or: matches)
+      return try flushWithin(session, writers, now: now, or: matches)
     } catch is TakenBack {
       throw FlushTakenBack()
     }

@@ -73,7 +73,7 @@ extension Store {
 
 /// Takes back what authors wrote above a number: the records that it touched are computed again from the log without it,
 /// which is what a node has that never merged it. The log above the limit goes last, so that a crash starts over.
-private struct Cutter {
+struct Cutter {
   typealias State = ZoneRecords.State
 
   let session: Session

@@ -29,6 +29,12 @@ struct TakenBackValues {
         cells: again.mapValues { Rewrite.Cell(time: $0.stamp.time, value: $0.value) })
       try rewrite.save(records.session.sql, zone: records.zone.id)
     }
+    let receipt = cells.filter { aftermath[$0.value.stamp.author] == .receipt }
+    let isDelete = !before.isAlive && after.isAlive && before.life.map { aftermath[$0.author] == .receipt } ?? false
+    if !receipt.isEmpty || isDelete {
+      try records.session.noteReceipt(
+        ref, isDelete ? nil : receipt.mapValues(\.value), zone: records.zone.id, .cut, now: now)
+    }
     for (column, cell) in cells.sorted(by: { $0.key < $1.key })
     where aftermath[cell.stamp.author] == .kept && after.cells[column]?.value != cell.value {
       let winner = after.cells[column]?.stamp ?? after.life

@@ -181,7 +181,7 @@ extension Capture {
     try Int64.fetchOne(db, sql: "PRAGMA main.schema_version")
   }
 
-  private static func noteSchemaVersion(_ db: Database) throws {
+  static func noteSchemaVersion(_ db: Database) throws {
     try db.execute(
       sql: "UPDATE mesh_state SET schema_version = ? WHERE id = 1", arguments: [try schemaVersion(db)])
   }

@@ -16,7 +16,11 @@ struct FlushPlan {
     let record: StoredRecord
     let old: StoredRecord?
     let kind: Kind
-    enum Kind { case birth, edit, delete }
+    enum Kind {
+      case birth, edit, delete
+      /// Of a record that another zone has by now: the row may stay.
+      case departure
+    }
   }
 
   /// A value that goes before the part, in pieces.
@@ -31,7 +35,19 @@ struct FlushPlan {
     let parent: Value
   }
 
+  /// A record that moves here from another zone.
+  struct Arrival {
+    let ref: RecordRef
+    let table: TableForm
+    let state: ZoneRecords.State
+    /// `mesh_zone.id` of the other.
+    let zone: Int64
+    /// `mesh_zone.id` of this one.
+    let to: Int64
+  }
+
   var changes: [Change] = []
+  var arrivals: [Arrival] = []
   var tables: [TableChanges] = []
   var longValues: [LongValue] = []
   /// Not empty: these rows are deleted first, with capture on, and nothing else of the plan is done.

@@ -51,7 +51,7 @@ extension FlushPlanner {
   }
 
   /// Longer values travel in pieces, so that the row's change fits into a part with others.
-  private func longThreshold(_ sizes: [Int]) -> Int {
+  func longThreshold(_ sizes: [Int]) -> Int {
     for threshold in [StoreLimits.inlineValue, StoreLimits.inlineValue / 16, StoreLimits.inlineValue / 1_024]
     where sizes.reduce(0, { $0 + min($1, threshold) }) <= room / 2 {
       return threshold
@@ -59,7 +59,7 @@ extension FlushPlanner {
     return 0
   }
 
-  private mutating func reference(to value: Value) -> FieldValue {
+  mutating func reference(to value: Value) -> FieldValue {
     let ordinal: UInt64
     if let known = sent[value] ?? plan.longValues.first(where: { $0.value == value })?.ordinal {
       ordinal = known

@@ -7,6 +7,8 @@ struct FlushPlanner {
 
   let records: ZoneRecords
   let source: PendingSlice.Source
+  /// As `Session.pendingFilter` has it.
+  let filter: Int64
   let writer: ChangeSetWriter
   /// The author's number in this file.
   let author: Int64
@@ -25,11 +27,12 @@ struct FlushPlanner {
   var session: Session { records.session }
 
   init(
-    _ records: ZoneRecords, _ source: PendingSlice.Source, writer: ChangeSetWriter, author: Int64, now: Int64,
-    base: HybridTime, room: Int, sent: [Value: UInt64]
+    _ records: ZoneRecords, _ source: PendingSlice.Source, filter: Int64, writer: ChangeSetWriter, author: Int64,
+    now: Int64, base: HybridTime, room: Int, sent: [Value: UInt64]
   ) {
     self.records = records
     self.source = source
+    self.filter = filter
     self.writer = writer
     self.author = author
     self.now = now
@@ -40,7 +43,7 @@ struct FlushPlanner {
 
   /// Throws `NeedsRun` where what is not a run is more than one part.
   mutating func make() throws -> FlushPlan {
-    let slice = try PendingSlice.read(session, source)
+    let slice = try PendingSlice.read(session, source, zone: filter)
     try requireFit(slice.isWhole)
     plan = FlushPlan(
       source: source, consumed: slice.count, isWhole: slice.isWhole, lastID: slice.lastID,
@@ -76,7 +79,9 @@ struct FlushPlanner {
   /// False where the part is full.
   private mutating func add(_ entry: PendingSlice.Entry) throws -> Bool {
     let old = try records.load(entry.ref)
+    if entry.isDeparting { return try depart(entry, old) }
     let row = try records.row(entry.table, entry.ref.key)
+    if let zone = entry.arrivesFrom { return try arrive(entry, old, row, from: zone) }
     if let row {
       let isNew = old == nil || old?.isAlive == false || entry.isDeleted
       return try isNew ? birth(entry, old, row) : edit(entry, old, row)
@@ -88,7 +93,7 @@ struct FlushPlanner {
 
   // MARK: Births
 
-  private mutating func birth(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
+  mutating func birth(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
     let generation = (old?.generation ?? 0) + (old?.isAlive ?? false ? 2 : 1)
     let base = entry.isImported && !entry.isInserted && !entry.isDeleted ? HybridTime.zero : time(entry.wall)
     var cells: [(index: Int, time: HybridTime)] = []
@@ -103,7 +108,7 @@ struct FlushPlanner {
 
   // MARK: Edits
 
-  private mutating func edit(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
+  mutating func edit(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
     guard let old else { return true }
     // What is only taken in has its edits noted elsewhere in the log, if there are any.
     let isOnlyCompared = !entry.isInserted && entry.columns.isEmpty
@@ -179,6 +184,12 @@ struct FlushPlanner {
       }
     }
     let stamp = LocalStamp(author: author, time: time(entry.wall))
+    return try emitDelete(entry, old, stamp, .delete)
+  }
+
+  mutating func emitDelete(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord, _ stamp: LocalStamp, _ kind: FlushPlan.Change.Kind
+  ) throws -> Bool {
     guard layout.take(entry.ref.key.encodedBound + 24, fields: 0, long: 0, of: room, for: entry.table) else {
       return false
     }
@@ -189,7 +200,7 @@ struct FlushPlanner {
     let record = StoredRecord(
       generation: old.generation + 1, hash: nil,
       stamps: RecordStamps(base: stamp, layout: try session.catalog.layoutNumber([], of: entry.ref.table)))
-    plan.changes.append(.init(ref: entry.ref, table: entry.table, record: record, old: old, kind: .delete))
+    plan.changes.append(.init(ref: entry.ref, table: entry.table, record: record, old: old, kind: kind))
     return true
   }
 

@@ -34,6 +34,14 @@ struct PartLayout {
     return tables.count - 1
   }
 
+  /// The same of a column that this schema may lack.
+  mutating func column(_ id: Int64, _ name: String, of table: TableForm, at place: Int) -> Int {
+    if let index = table.indexes[id] { return column(index, of: table, at: place) }
+    if let known = tables[place].columns.firstIndex(of: name) { return known }
+    tables[place].columns.append(name)
+    return tables[place].columns.count - 1
+  }
+
   /// Where the table's column `index` is among those that the part names.
   mutating func column(_ index: Int, of table: TableForm, at place: Int) -> Int {
     if let known = columnPlaces[place][index] { return known }

@@ -8,8 +8,10 @@ struct PendingMatches {
   /// The last row that was looked at.
   private var last: Int64 = 0
 
-  static let all = "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending ORDER BY id"
-  private static let one = "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending WHERE id = ?"
+  static let all =
+    "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending WHERE ?1 = 0 OR zone = ?1 ORDER BY id"
+  private static let one =
+    "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending WHERE id = ? AND (?2 = 0 OR zone = ?2)"
   private static let later =
     "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending WHERE id > ? ORDER BY id"
 
@@ -30,12 +32,14 @@ struct PendingMatches {
     }
   }
 
-  func forEachRow(_ session: Session, _ visit: (Statement) throws -> Bool) throws {
+  func forEachRow(_ session: Session, zone: Int64, _ visit: (Statement) throws -> Bool) throws {
     let statement = try session.sql.statement(Self.one)
     for id in ids {
       statement.bind(id, at: 1)
+      statement.bind(zone, at: 2)
       defer { statement.reset() }
-      guard try statement.step(), try visit(statement) else { return }
+      guard try statement.step() else { continue }
+      guard try visit(statement) else { return }
     }
   }
 }

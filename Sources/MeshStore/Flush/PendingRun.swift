@@ -13,13 +13,18 @@ final class PendingRun {
   private let sql: Connection
   /// The last row of the run that `temp.mesh_run` holds.
   private var sortedThrough: Int64?
+  /// `mesh_zone.id` of the zone whose run it is.
+  private var sortedFor: Int64 = 0
 
   init(_ sql: Connection) { self.sql = sql }
 
   /// The log from its oldest row on. To be called in a write transaction; the caller saves the zone.
-  func begin(_ zone: inout ZoneRow) throws {
+  ///
+  /// - Parameter filter: `mesh_zone.id` of whose rows are meant; 0 for all.
+  func begin(_ zone: inout ZoneRow, filter: Int64) throws {
     try end(&zone)
-    guard let first = try sql.integer("SELECT min(id) FROM mesh_pending"),
+    guard
+      let first = try sql.integer("SELECT min(id) FROM mesh_pending WHERE ?1 = 0 OR zone = ?1", [.integer(filter)]),
       let last = try sql.integer("SELECT max(id) FROM mesh_pending")
     else { return }
     zone.runLast = min(last, first + StoreLimits.runRows - 1)
@@ -39,13 +44,13 @@ final class PendingRun {
   }
 
   /// To be called before the run is read, and outside of the write lock.
-  func sort(_ zone: ZoneRow) throws {
-    guard zone.runLast > 0, sortedThrough != zone.runLast else { return }
+  func sort(_ zone: ZoneRow, filter: Int64) throws {
+    guard zone.runLast > 0, sortedThrough != zone.runLast || sortedFor != zone.id else { return }
     sortedThrough = nil
     try sql.run(Self.table)
     try sql.run("DELETE FROM temp.mesh_run")
-    try sql.run(Self.fill, [.integer(zone.runLast)])
-    sortedThrough = zone.runLast
+    try sql.run(Self.fill, [.integer(zone.runLast), .integer(filter)])
+    (sortedThrough, sortedFor) = (zone.runLast, zone.id)
   }
 
   private static let table = """
@@ -60,7 +65,7 @@ final class PendingRun {
     SELECT id, tbl, layout, key, op, word, mask, wall
     FROM main.mesh_pending
       CROSS JOIN (SELECT tbl AS known, min(id) AS first FROM main.mesh_pending WHERE id <= ?1 GROUP BY tbl) ON known = tbl
-    WHERE id <= ?1 ORDER BY first, key, id
+    WHERE id <= ?1 AND (?2 = 0 OR zone = ?2) ORDER BY first, key, id
     """
 
   /// Rows after those that are dealt with.

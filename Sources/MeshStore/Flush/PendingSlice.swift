@@ -14,6 +14,10 @@ struct PendingSlice {
     var isDeleted = false
     /// Taken in, with no edit noted since.
     var isImported = false
+    /// It has moved to another zone, where its record is by now.
+    var isDeparting = false
+    /// `mesh_zone.id` of the zone that it moves here from.
+    var arrivesFrom: Int64?
     /// Of the last row, in milliseconds.
     var wall: Int64 = 0
     /// Changed columns and when.
@@ -26,6 +30,12 @@ struct PendingSlice {
     static let update: Int64 = 2
     static let delete: Int64 = 3
     static let importing: Int64 = 4
+    /// The record's zone loses it to another, which has it already.
+    static let depart: Int64 = 5
+    /// The record moves here from the zone `word`.
+    static let arrive: Int64 = 6
+    /// Nothing was written; where the record belongs may have changed.
+    static let look: Int64 = 7
   }
 
   /// `mesh_pending.wall` of rows that were there before anybody noted when.
@@ -54,12 +64,14 @@ struct PendingSlice {
   var isWhole = true
 
   /// At most `Choices.slice` records.
-  static func read(_ session: Session, _ source: Source) throws -> PendingSlice {
+  ///
+  /// - Parameter zone: `mesh_zone.id` of whose rows are meant; 0 for all.
+  static func read(_ session: Session, _ source: Source, zone: Int64) throws -> PendingSlice {
     var slice = PendingSlice()
     slice.lastID = try session.sql.integer("SELECT max(id) FROM mesh_pending") ?? 0
     guard slice.lastID > 0 else { return slice }
     var places: [RecordRef: Int] = [:]
-    try source.forEachRow(session) { row in
+    try source.forEachRow(session, zone: zone) { row in
       slice.isWhole =
         try slice.count < StoreLimits.pendingRows && slice.add(row, source, &places, session.catalog)
       return slice.isWhole
@@ -96,14 +108,16 @@ struct PendingSlice {
 
 extension PendingSlice.Source {
   /// - Parameter visit: Returns false where it has enough.
-  fileprivate func forEachRow(_ session: Session, _ visit: (Statement) throws -> Bool) throws {
+  fileprivate func forEachRow(_ session: Session, zone: Int64, _ visit: (Statement) throws -> Bool) throws {
     let statement: Statement
     switch self {
-    case .log: statement = try session.sql.statement(PendingMatches.all)
+    case .log:
+      statement = try session.sql.statement(PendingMatches.all)
+      statement.bind(zone, at: 1)
     case .run(let dealtWith):
       statement = try session.sql.statement(PendingRun.rest)
       statement.bind(dealtWith, at: 1)
-    case .matches(let matches): return try matches.forEachRow(session, visit)
+    case .matches(let matches): return try matches.forEachRow(session, zone: zone, visit)
     }
     defer { statement.reset() }
     while try statement.step(), try visit(statement) {}
@@ -119,6 +133,9 @@ extension PendingSlice.Entry {
     case PendingSlice.Op.insert: isInserted = true
     case PendingSlice.Op.delete: isDeleted = true
     case PendingSlice.Op.importing: isImported = true
+    case PendingSlice.Op.depart: isDeparting = true
+    case PendingSlice.Op.arrive: arrivesFrom = row.integer(5)
+    case PendingSlice.Op.look: break
     default:
       let layout = try catalog.layout(row.integer(2))
       let (word, mask) = (Int(row.integer(5)), row.integer(6))

@@ -5,7 +5,13 @@ extension Store {
     try read { Int(try $0.sql.integer("SELECT count(*) FROM mesh_pending") ?? 0) }
   }
 
-  public func flush(_ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress {
+  public func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
+    let writer: ChangeSetWriter
+    switch try turn(writers) {
+    case .nothing: return FlushProgress(head: nil, records: 0, hasMore: false)
+    case .routing: return try route(now: now)
+    case .writer(let next): writer = next
+    }
     var flusher = Flusher(store: self, writer: writer, now: now)
     do {
       for _ in 0..<StoreLimits.flushAttempts {
@@ -14,32 +20,37 @@ extension Store {
     } catch is OutOfStep {
       // Upkeep comes first.
     }
-    return FlushProgress(head: nil, records: 0, hasMore: true)
+    return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: true)
   }
 }
 
 extension Store {
   /// Flushes all that is pending inside a transaction that goes on with something else. Nil where one part does not hold it,
-  /// or rows have to be deleted first: `flush` does those.
+  /// or rows have to be deleted or taken back first: `flush` does those.
   ///
   /// - Parameter matches: Of the records that the transaction is about; flushed alone where all that is pending is too much.
   ///   What one transaction of the source wrote may then be two units.
   func flushWithin(
-    _ session: Session, _ writer: ChangeSetWriter, now: Int64, or matches: PendingMatches?
-  ) throws -> FlushProgress? {
-    let zone = try ZoneRow.obtain(writer.zone, session.sql)
-    guard zone.runLast == 0, zone.flushPart == 0 else { return nil }
-    let draft: Draft?
-    do {
-      draft = try Draft(session, writer, now, [:])
-    } catch is NeedsRun {
-      guard var matches else { return nil }
-      try matches.lookOn(session)
-      do { draft = try Draft(session, writer, now, [:], .matches(matches)) } catch is NeedsRun { return nil }
+    _ session: Session, _ writers: [ZoneID: ChangeSetWriter], now: Int64, or matches: PendingMatches?
+  ) throws -> [ZoneID: ChangeSetHead]? {
+    guard try session.routeWithin(writers) else { return nil }
+    var heads: [ZoneID: ChangeSetHead] = [:]
+    for writer in writers.values.sorted(by: { $0.zone < $1.zone }) {
+      let zone = try ZoneRow.obtain(writer.zone, session.sql)
+      guard zone.runLast == 0, zone.flushPart == 0 else { return nil }
+      let draft: Draft?
+      do {
+        draft = try Draft(session, writer, now, [:])
+      } catch is NeedsRun {
+        guard var matches else { return nil }
+        try matches.lookOn(session)
+        do { draft = try Draft(session, writer, now, [:], .matches(matches)) } catch is NeedsRun { return nil }
+      }
+      guard let draft else { continue }
+      guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
+      heads[writer.zone] = try Flusher(store: self, writer: writer, now: now).commit(draft, session).head
     }
-    guard let draft else { return FlushProgress(head: nil, records: 0, hasMore: false) }
-    guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
-    return try Flusher(store: self, writer: writer, now: now).commit(draft, session)
+    return heads
   }
 }
 
@@ -66,7 +77,7 @@ private struct Flusher {
     } catch is NeedsRun {
       try store.write(isDurable: false) { session in
         var zone = try ZoneRow.obtain(writer.zone, session.sql)
-        try session.run.begin(&zone)
+        try session.run.begin(&zone, filter: session.pendingFilter(zone.id))
         try zone.save(session.sql)
       }
       return nil
@@ -74,10 +85,12 @@ private struct Flusher {
   }
 
   private mutating func flushPart() throws -> FlushProgress? {
-    guard let draft = try prepare() else { return FlushProgress(head: nil, records: 0, hasMore: false) }
+    guard let draft = try prepare() else {
+      return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: try store.read { try $0.hasPending() })
+    }
     if !draft.plan.cascades.isEmpty {
       try cascade(draft.plan.cascades)
-      return FlushProgress(head: nil, records: 0, hasMore: true)
+      return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: true)
     }
     if !draft.plan.longValues.isEmpty {
       for value in draft.plan.longValues { try send(value.value) }
@@ -102,7 +115,9 @@ private struct Flusher {
   private func prepare() throws -> Draft? {
     do {
       return try store.read { session in
-        if let zone = try ZoneRow.read(writer.zone, session.sql) { try session.run.sort(zone) }
+        if let zone = try ZoneRow.read(writer.zone, session.sql) {
+          try session.run.sort(zone, filter: session.pendingFilter(zone.id))
+        }
         return try Draft(session, writer, now, sent)
       }
     } catch is NeedsWriteLock {
@@ -176,8 +191,8 @@ private struct Flusher {
     let records = ZoneRecords(session, zone: part.zone)
     let isAll =
       switch plan.source {
-      case .log: true
-      case .run: plan.isWhole && part.zone.runLast == plan.lastID
+      case .log: try session.hasOnly(part.zone.id)
+      case .run: try plan.isWhole && part.zone.runLast == plan.lastID && session.hasOnly(part.zone.id)
       case .matches: false
       }
     let materialiser = try Materialiser(records, isAll ? .flushedAll : .flushedPart, refused: refused)
@@ -187,10 +202,12 @@ private struct Flusher {
     for change in plan.changes {
       let old = change.old
       if notesTooLong || old?.held != nil || old?.extra.isEmpty == false { try materialiser.stopWaiting(change.ref) }
+      if change.kind == .birth { try materialiser.claim(change.ref) }
       try records.save(change.ref, change.record, replacing: old)
     }
     try session.applying {
       for change in plan.changes { try present(change, materialiser) }
+      for arrival in plan.arrivals { try materialiser.arrive(arrival.ref, arrival.state, from: arrival.zone) }
       for ref in plan.reshown { try materialiser.show(ref, overwriting: true) }
       try materialiser.settle()
     }
@@ -202,21 +219,29 @@ private struct Flusher {
     part.zone.clock = part.clock
     if isAll {
       // The log is empty now, and counts from 1 again.
+      if try session.catalog.zones().isRouted { try session.sql.run("UPDATE mesh_zone SET ahead = 0") }
       part.zone.ahead = 0
-    } else if !plan.changes.isEmpty {
+    } else if !plan.changes.isEmpty || !plan.arrivals.isEmpty {
       part.zone.ahead = max(part.zone.ahead, plan.lastID)
     }
     try consume(plan, &part.zone, session)
+    for arrival in plan.arrivals { try session.follow(arrival) }
     if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, session) }
     try part.zone.save(session.sql)
     return FlushProgress(
+      zone: writer.zone,
       head: draft.changeSet.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) },
-      records: plan.changes.count, hasMore: !isAll, isSendable: draft.endsBatch, unitEnded: part.zone.flushPart == 0)
+      records: plan.changes.count + plan.arrivals.count, hasMore: !isAll || !plan.arrivals.isEmpty,
+      isSendable: draft.endsBatch, unitEnded: part.zone.flushPart == 0)
   }
 
   private func present(_ change: FlushPlan.Change, _ materialiser: Materialiser) throws {
     switch change.kind {
     case .delete:
+      if materialiser.others != nil { try materialiser.vacate(change.ref, change.table) }
+      try materialiser.leave(change.ref, change.table)
+    case .departure:
+      if change.old?.isShown == true { try materialiser.vacate(change.ref, change.table) }
       try materialiser.leave(change.ref, change.table)
     case .birth, .edit:
       if change.record.held != nil { return try materialiser.show(change.ref) }
@@ -228,11 +253,13 @@ private struct Flusher {
 
 extension Flusher {
   private func consume(_ plan: FlushPlan, _ zone: inout ZoneRow, _ session: Session) throws {
+    let filter = Value.integer(try session.pendingFilter(zone.id))
+    let done = "DELETE FROM mesh_pending WHERE id <= ?1 AND (?2 = 0 OR zone = ?2)"
     switch plan.source {
     case .log:
-      try session.sql.run("DELETE FROM mesh_pending WHERE id <= ?", [.integer(plan.lastID)])
+      try session.sql.run(done, [.integer(plan.lastID), filter])
     case .run where plan.isWhole:
-      try session.sql.run("DELETE FROM mesh_pending WHERE id <= ?", [.integer(zone.runLast)])
+      try session.sql.run(done, [.integer(zone.runLast), filter])
       try session.run.end(&zone)
     case .run:
       zone.runRows += Int64(plan.consumed)
@@ -258,12 +285,14 @@ private struct Draft {
     _ source: PendingSlice.Source? = nil
   ) throws {
     var part = try NextPart(session, writer, now)
-    guard try session.hasPending() || part.zone.flushPart > 0 else { return nil }
+    let filter = try session.pendingFilter(part.zone.id)
+    guard try session.hasPending(filter) || part.zone.flushPart > 0 else { return nil }
     guard try session.isInStep() else { throw OutOfStep() }
     var planner = FlushPlanner(
       ZoneRecords(session, zone: part.zone),
       source ?? (part.zone.runLast > 0 ? .run(after: part.zone.runRows) : .log),
-      writer: writer, author: part.head.author, now: now, base: part.zone.flushClock, room: part.room, sent: sent)
+      filter: filter, writer: writer, author: part.head.author, now: now, base: part.zone.flushClock, room: part.room,
+      sent: sent)
     plan = try planner.make()
     part.clock = plan.clock
     let isOpen = part.zone.flushPart > 0
@@ -306,7 +335,10 @@ struct NextPart {
       zone = try ZoneRow.obtain(writer.zone, session.sql)
     }
     if zone.flushPart == 0 {
-      let pending = try session.sql.integer("SELECT count(*) FROM mesh_pending") ?? 0
+      let pending =
+        try session.sql.integer(
+          "SELECT count(*) FROM mesh_pending WHERE ?1 = 0 OR zone = ?1", [.integer(session.pendingFilter(zone.id))])
+        ?? 0
       zone.flushPlanned = UInt64(max(0, Int(pending) - 1) / Choices.slice + 1)
       zone.flushClock = zone.clock.last
     }
@@ -338,8 +370,8 @@ struct NextPart {
     let part = ChangeSetHeader.Part(
       index: index, planned: max(zone.flushPlanned, index + 1), isFinal: isFinal || index + 1 >= StoreLimits.unitParts)
     let header = ChangeSetHeader(
-      zone: writer.zone, author: writer.author, number: head.stored + 1, previous: head.storedID, time: time,
-      epoch: writer.epoch, part: part)
+      zone: writer.zone, author: writer.author, number: head.stored + 1, previous: head.storedID,
+      citation: writer.citation, time: time, epoch: writer.epoch, part: part)
     let body = ChangeSetBody(context: difference, content: content)
     // Nobody would read it, ever: signed, it could not be taken back.
     guard body.elementCount <= Limits.elements else { throw DecodingError.limit("elements") }

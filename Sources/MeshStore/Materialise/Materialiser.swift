@@ -15,10 +15,14 @@ final class Materialiser {
   /// Records that an app's trigger refused by taking the transaction back, with its words.
   let refused: [RecordRef: String]
   /// Shown records whose references have to be looked at.
-  private var unchecked: [RecordRef] = []
+  fileprivate var unchecked: [RecordRef] = []
   /// Records that have been shown again in this run.
   private var shown: Set<RecordRef> = []
   private var hasWaiters: Bool
+  /// Those of the other zones; nil where there are none.
+  var others: Materialisers? { ownOthers ?? sharedOthers }
+  private var ownOthers: Materialisers?
+  private weak var sharedOthers: Materialisers?
 
   enum Progress {
     /// Nothing is pending: rows differ from records only where a write went unnoticed.
@@ -33,11 +37,17 @@ final class Materialiser {
   var session: Session { records.session }
   private var sql: Connection { records.session.sql }
 
-  init(_ records: ZoneRecords, _ progress: Progress = .clean, refused: [RecordRef: String] = [:]) throws {
+  /// - Parameter others: Nil for the zone that the access is about.
+  init(
+    _ records: ZoneRecords, _ progress: Progress = .clean, refused: [RecordRef: String] = [:],
+    others: Materialisers? = nil
+  ) throws {
     self.records = records
     self.progress = progress
     self.refused = refused
     hasWaiters = try records.session.sql.exists("SELECT 1 FROM mesh_wait LIMIT 1")
+    sharedOthers = others
+    if try others == nil && records.session.catalog.zones().isRouted { ownOthers = Materialisers(self) }
   }
 
   // MARK: Candidates
@@ -55,17 +65,27 @@ final class Materialiser {
       return try records.save(ref, record, replacing: old)
     }
     guard state.isAlive else {
-      if old?.isShown ?? true { try deleteRow(table, ref.key) }
       try records.save(ref, record, replacing: old)
+      if try old?.isShown ?? !isOthers(ref) { try vacate(ref, table) }
       return try leave(ref, table)
     }
     if let message = refused[ref] { return try refuse(ref, table, record, values, message, replacing: old) }
+    var isFree = true
+    if let others, let rival = try session.occupant(ref, besides: records.zone.id) {
+      guard try others.mayTake(ref, from: rival, self) else {
+        record.held = .slotTaken
+        record.extra = values
+        try records.save(ref, record, replacing: old)
+        return try appear(ref)
+      }
+      isFree = false
+    }
     let stays = old.map { $0.isShown && $0.generation == state.generation } ?? false
     do {
       if let changed, stays, let old {
         try update(table, ref.key, values, changed.union(old.extra.keys))
       } else {
-        if old?.isShown ?? false { try deleteRow(table, ref.key) }
+        if !isFree || old?.isShown ?? false { try deleteRow(table, ref.key) }
         try insert(table, ref.key, values)
       }
     } catch let error as DatabaseError where error.refusesRow {
@@ -92,7 +112,7 @@ final class Materialiser {
   func show(_ ref: RecordRef, overwriting: Bool = false) throws {
     guard shown.insert(ref).inserted, let record = try records.load(ref), record.isAlive else { return }
     if progress == .flushedPart, !overwriting, let table = session.catalog.table(ref.table),
-      try records.hasRow(table, ref.key) != record.isShown
+      try records.hasRow(table, ref.key) && !isOthers(ref) != record.isShown
     {
       return
     }
@@ -101,12 +121,16 @@ final class Materialiser {
 
   /// A row is in its table that was not there before: the records that wait for it are candidates.
   func appear(_ ref: RecordRef) throws {
-    guard hasWaiters else { return }
+    guard hasWaiters || others != nil else { return }
     let waiting = try sql.all(
-      "SELECT tbl, key FROM mesh_wait WHERE parent_tbl = ? AND parent_key = ? AND zone = ?",
-      [.integer(ref.table), ref.key, .integer(records.zone.id)]
-    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
-    for child in waiting { try show(child) }
+      "SELECT tbl, key, zone FROM mesh_wait WHERE parent_tbl = ? AND parent_key = ?", [.integer(ref.table), ref.key]
+    ) { (RecordRef(table: $0.integer(0), key: $0.value(1)), $0.integer(2)) }
+    for (child, zone) in waiting { try of(zone)?.show(child) }
+  }
+
+  /// The materialiser of a zone; nil of one that was never met.
+  private func of(_ zone: Int64) throws -> Materialiser? {
+    zone == records.zone.id ? self : try others?.of(zone)
   }
 
   /// A row has left its table: the rows that refer to it have to be looked at.
@@ -114,7 +138,12 @@ final class Materialiser {
     for reference in table.referrers {
       guard let child = session.catalog.table(reference.child) else { continue }
       let keys = try sql.all(child.keysReferring(reference.column), [ref.key]) { $0.value(0) }
-      unchecked += keys.map { RecordRef(table: child.id, key: child.form.canonical($0)) }
+      let children = keys.map { RecordRef(table: child.id, key: child.form.canonical($0)) }
+      guard others != nil else {
+        unchecked += children
+        continue
+      }
+      for child in children { try session.occupant(child).flatMap(of)?.check(child) }
     }
   }
 
@@ -125,7 +154,16 @@ final class Materialiser {
 
   /// Withdraws what refers to missing rows, until nothing changes.
   func settle() throws {
-    while let ref = unchecked.popLast() { try settle(ref) }
+    repeat {
+      while let ref = unchecked.popLast() { try settle(ref) }
+    } while try others?.settleNext() ?? false || !unchecked.isEmpty
+  }
+
+  /// One record, if there is one to look at.
+  func settleNext() throws -> Bool {
+    guard let ref = unchecked.popLast() else { return false }
+    try settle(ref)
+    return true
   }
 
   private func settle(_ ref: RecordRef) throws {
@@ -139,7 +177,7 @@ final class Materialiser {
       let value = record.extra[column] ?? row[reference.column]
       guard value != .null, let parent = session.catalog.table(reference.parent) else { continue }
       let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
-      if try isPresent(parentRef, parent, value) {
+      if try isPresent(parentRef, parent, value, inZone: others != nil && table.parent == reference) {
         if reference.isReset, record.extra[column] != nil, row[reference.column] != value { restored.insert(column) }
       } else {
         missing.append((reference, parentRef, value))
@@ -153,16 +191,31 @@ final class Materialiser {
     try reset(ref, table, record, row, missing.map { ($0.reference, $0.value) }, restored)
   }
 
-  private func isPresent(_ ref: RecordRef, _ table: TableForm, _ value: Value) throws -> Bool {
-    if try records.hasRow(table, value) { return true }
-    guard progress == .flushedPart else { return false }
-    return try records.load(ref)?.isShown ?? false
+  /// - Parameter inZone: The parent has to be a record of this very zone, whoever shows the row.
+  private func isPresent(_ ref: RecordRef, _ table: TableForm, _ value: Value, inZone: Bool) throws -> Bool {
+    let hasRow = try records.hasRow(table, value)
+    guard inZone else {
+      if hasRow || progress != .flushedPart { return hasRow }
+      return try records.load(ref)?.isShown ?? false
+    }
+    if let record = try records.load(ref), record.isAlive {
+      return record.held == .slotTaken || record.held == nil && (hasRow || progress == .flushedPart)
+    }
+    // A row that is not flushed yet is of no zone.
+    return try hasRow && progress == .flushedPart && session.occupant(ref) == nil
   }
 
   private func reason(_ parent: RecordRef) throws -> HeldReason {
+    if others != nil,
+      try session.sql.exists(Self.elsewhere, [.integer(parent.table), parent.key, .integer(records.zone.id)])
+    {
+      return .parentElsewhere
+    }
     let record = try records.load(parent)
     return record != nil && record?.isAlive == false ? .parentDeleted : .missingParent
   }
+
+  private static let elsewhere = "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND generation & 1"
 
   /// Takes the row out of its table, and keeps its values.
   private func withdraw(
@@ -171,9 +224,11 @@ final class Materialiser {
     var held = record
     held.extra = try records.values(ref, record, row: row)
     held.held = reason
-    try deleteRow(table, ref.key)
     try records.save(ref, held, replacing: record)
+    try vacate(ref, table)
     try leave(ref, table)
+    // What its mover had not seen follows its parent.
+    if reason == .parentElsewhere, try session.catalog.zones().mayWrite(records.zone.id) { try session.look(at: ref) }
   }
 
   /// Shows references to missing rows as NULL or default, and those to rows that are back as they are.
@@ -212,8 +267,8 @@ final class Materialiser {
     var held = record
     held.held = .constraint
     held.extra = values
-    try deleteRow(table, ref.key)
     try records.save(ref, held, replacing: old)
+    try vacate(ref, table)
     try note(ref, .constraint, message)
     try leave(ref, table)
   }
@@ -247,7 +302,7 @@ struct TakenBack: Error {
 // MARK: - Rows
 
 extension Materialiser {
-  private func insert(_ table: TableForm, _ key: Value, _ values: [Int64: Value]) throws {
+  fileprivate func insert(_ table: TableForm, _ key: Value, _ values: [Int64: Value]) throws {
     let chosen = table.columns.indices.filter { values[table.columns[$0].id] != nil }
     let statement = try session.sql.statement(table.upsert(chosen))
     // The key's own column, where it has one, is its spelling.

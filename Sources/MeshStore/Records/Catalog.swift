@@ -13,6 +13,7 @@ final class Catalog {
   private var layoutNumbers: [[Int64]: Int64] = [:]
   private var authorsByNumber: [Int64: Author] = [:]
   private var authorNumbers: [Author: Int64] = [:]
+  private var book: ZoneBook?
   /// New numbers can be given: set by whoever begins an access.
   var isWritable = false
   /// `PRAGMA schema_version` for which all this was read; nil before.
@@ -35,7 +36,17 @@ final class Catalog {
     layoutNumbers = [:]
     authorsByNumber = [:]
     authorNumbers = [:]
+    book = nil
     schemaVersion = nil
+  }
+
+  func forgetZones() { book = nil }
+
+  func zones() throws -> ZoneBook {
+    if let book { return book }
+    let read = try ZoneBook.read(sql)
+    book = read
+    return read
   }
 
   /// To be called first in every access.
@@ -61,7 +72,8 @@ final class Catalog {
     let visible = try schema.columns.filter { $0.generated == .no && (!$0.isKey || form.keyIsColumn) }
       .map { TableForm.Column(id: try existingColumn($0.name, of: table.id), schema: $0) }
     guard visible.allSatisfy({ $0.id != 0 }) else { return nil }
-    return TableForm(id: table.id, schema: schema, key: key, form: form, columns: visible)
+    return TableForm(
+      id: table.id, schema: schema, key: key, form: form, columns: visible, isPrivate: table.isPrivate)
   }
 
   private func connectReferences() {

@@ -12,6 +12,8 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
   case slotTaken = 5
   /// A local row whose value is longer than any that is sent.
   case valueTooLong = 6
+  /// The record that it belongs to is in another zone.
+  case parentElsewhere = 7
 
   /// The word in displays and in `--json`.
   public var name: String {
@@ -22,6 +24,7 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
     case .constraint: "constraint"
     case .slotTaken: "slot-taken"
     case .valueTooLong: "value-too-long"
+    case .parentElsewhere: "parent-in-other-zone"
     }
   }
 }

@@ -12,6 +12,8 @@ final class TableForm {
   /// `mesh_table.id`.
   let id: Int64
   let schema: TableSchema
+  /// Its records are in no share.
+  let isPrivate: Bool
   let form: KeyForm
   let keyName: String
   let keyAffinity: Affinity
@@ -30,9 +32,12 @@ final class TableForm {
   let selectKey: String
   let delete: String
 
-  init(id: Int64, schema: TableSchema, key: TableSchema.Column, form: KeyForm, columns: [Column]) {
+  init(
+    id: Int64, schema: TableSchema, key: TableSchema.Column, form: KeyForm, columns: [Column], isPrivate: Bool = false
+  ) {
     self.id = id
     self.schema = schema
+    self.isPrivate = isPrivate
     self.form = form
     self.keyName = key.name
     self.keyAffinity = key.affinity
@@ -45,6 +50,12 @@ final class TableForm {
     self.select = "SELECT \(names) \(place)"
     self.selectKey = "SELECT 1 \(place)"
     self.delete = "DELETE \(place)"
+  }
+
+  /// The reference that a record's zone follows: a table's only one. Those of several are in the private zone, or where they came
+  /// from.
+  var parent: Reference? {
+    isPrivate || schema.foreignKeys.count != 1 ? nil : references.first
   }
 
   func index(named name: String) -> Int? {

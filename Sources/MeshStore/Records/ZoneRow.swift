@@ -27,15 +27,22 @@ struct ZoneRow: Equatable {
 
   /// Nil where the zone was never met.
   static func read(_ zone: ZoneID, _ sql: Connection) throws -> ZoneRow? {
-    try sql.first("SELECT \(columns) FROM mesh_zone WHERE zone = ?", [.blob(zone.bytes)]) { row in
-      ZoneRow(
-        id: row.integer(0), zone: zone, instance: row.optional(1).map { InstanceID(UInt64(bitPattern: $0)) },
-        clock: HybridClock(last: HybridTime(row.bits(2))),
-        digestLow: row.bits(3), digestHigh: row.bits(4), live: row.integer(5), nextPosition: row.integer(6),
-        flushPart: row.bits(7), flushSynced: row.bits(8), flushPlanned: row.bits(9), flushValues: row.bits(10),
-        flushClock: HybridTime(row.bits(11)), runLast: row.integer(12), runRows: row.integer(13), ahead: row.integer(14)
-      )
-    }
+    try sql.first("SELECT \(columns) FROM mesh_zone WHERE zone = ?", [.blob(zone.bytes)]) { read(zone, $0) }
+  }
+
+  static func read(id: Int64, _ sql: Connection) throws -> ZoneRow? {
+    let zone = try sql.first("SELECT zone FROM mesh_zone WHERE id = ?", [.integer(id)]) { ZoneID($0.bytes(0)) }
+    return try zone.flatMap { $0 }.flatMap { try read($0, sql) }
+  }
+
+  private static func read(_ zone: ZoneID, _ row: Statement) -> ZoneRow {
+    ZoneRow(
+      id: row.integer(0), zone: zone, instance: row.optional(1).map { InstanceID(UInt64(bitPattern: $0)) },
+      clock: HybridClock(last: HybridTime(row.bits(2))),
+      digestLow: row.bits(3), digestHigh: row.bits(4), live: row.integer(5), nextPosition: row.integer(6),
+      flushPart: row.bits(7), flushSynced: row.bits(8), flushPlanned: row.bits(9), flushValues: row.bits(10),
+      flushClock: HybridTime(row.bits(11)), runLast: row.integer(12), runRows: row.integer(13), ahead: row.integer(14)
+    )
   }
 
   /// Makes the row where the zone was never met.

@@ -71,10 +71,11 @@ enum MeshTables {
       tbl INTEGER NOT NULL,                       -- mesh_table.id
       layout INTEGER NOT NULL,                    -- mesh_layout.id
       key,                                        -- as it is spelled in the row; no affinity
-      op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete
+      op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete; ours: 4 import, 5 depart, 6 arrive, 7 look
       word INTEGER NOT NULL,                      -- which 63 columns the mask is about; 0 unless op is 2
       mask INTEGER NOT NULL,                      -- bit i: column number 63 * word + i has changed; 0 unless op is 2
-      wall INTEGER NOT NULL                       -- milliseconds since 1970 by the writer's clock
+      wall INTEGER NOT NULL,                      -- milliseconds since 1970 by the writer's clock
+      zone INTEGER                                -- mesh_zone.id, once it is known where the record belongs; see Tables.md
     )
     """
 }

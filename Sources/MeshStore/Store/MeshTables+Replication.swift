@@ -6,7 +6,7 @@ extension MeshTables {
     zone, author, record, recordExtra, log, logPosition, head, conflict, held, wait, waiting, importing, recall,
     showing,
     control, account,
-    acknowledgement, foreignSchema, rewrite, walGuard,
+    acknowledgement, foreignSchema, rewrite, receipt, walGuard,
   ]
 
   /// One row per zone that was met: its counters, changed in the transaction that changes what they count.
@@ -27,7 +27,10 @@ extension MeshTables {
       flush_clock INTEGER NOT NULL DEFAULT 0,     -- `clock` when it began
       run_last INTEGER NOT NULL DEFAULT 0,        -- last mesh_pending.id of the run that is being flushed; 0: there is none
       run_rows INTEGER NOT NULL DEFAULT 0,        -- its rows that are dealt with, in the order of keys
-      ahead INTEGER NOT NULL DEFAULT 0            -- mesh_pending.id up to which a record's hash may hold later values
+      ahead INTEGER NOT NULL DEFAULT 0,           -- mesh_pending.id up to which a record's hash may hold later values
+      role INTEGER,                               -- 0 private, 1 owned share, 2 read-write, 3 read-only, 4 ended; NULL: not known yet
+      root_table TEXT, root_key,                  -- of a share
+      root_gone INTEGER NOT NULL DEFAULT 0        -- 1: the root was deleted here, and the share is to be ended or left
     )
     """
 
@@ -177,6 +180,18 @@ extension MeshTables {
       extra BLOB,                                 -- the values, as in mesh_record.extra
       PRIMARY KEY (zone, tbl, key)
     ) WITHOUT ROWID
+    """
+
+  /// Local writes that their zone did not take.
+  static let receipt = """
+    CREATE TABLE IF NOT EXISTS mesh_receipt (
+      id INTEGER PRIMARY KEY,
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      tbl INTEGER NOT NULL, key NOT NULL,
+      extra BLOB,                                 -- the values, as in mesh_record.extra; NULL: it was deleted
+      reason INTEGER NOT NULL,                    -- 1 not permitted, 2 cut
+      noted INTEGER NOT NULL                      -- milliseconds since 1970
+    )
     """
 
   static let control = """

@@ -12,6 +12,24 @@ struct Session {
   /// Rows in the pending log?
   func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }
 
+  /// Rows of the zone?
+  ///
+  /// - Parameter filter: As `pendingFilter` has it.
+  func hasPending(_ filter: Int64) throws -> Bool {
+    try sql.exists("SELECT 1 FROM mesh_pending WHERE ?1 = 0 OR zone = ?1 LIMIT 1", [.integer(filter)])
+  }
+
+  /// Which rows of the pending log are the zone's: 0, which is all, where there is no other zone. Then nobody looks where they
+  /// belong, and it costs nothing.
+  func pendingFilter(_ zone: Int64) throws -> Int64 { try catalog.zones().isRouted ? zone : 0 }
+
+  /// The log has no rows but those of the zone.
+  func hasOnly(_ zone: Int64) throws -> Bool {
+    let filter = try pendingFilter(zone)
+    return try filter == 0
+      || !sql.exists("SELECT 1 FROM mesh_pending WHERE zone IS NOT ? LIMIT 1", [.integer(filter)])
+  }
+
   /// Capture is silent while `body` runs. A commit never sees the mark, and a rollback takes it back.
   func applying<T>(_ body: () throws -> T) throws -> T {
     try endSilence()

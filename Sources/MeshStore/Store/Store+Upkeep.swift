@@ -17,6 +17,9 @@ extension Store {
     case .recall:
       _ = try write(isDurable: false) { try Recall.slice($0, reader) }
       return .worked()
+    case .forbidden:
+      try rollBack(reader, now: now)
+      return .worked()
     case .rows:
       guard try read({ try !$0.hasLongPending() }) else { return .flushFirst }
       guard let slice = try noteSlice(.compare, now: now) else { return .worked() }
@@ -53,12 +56,13 @@ extension Store {
 
 extension Session {
   fileprivate enum Upkeep {
-    case schema, recall, rows
+    case schema, recall, forbidden, rows
   }
 
   fileprivate func dueUpkeep() throws -> Upkeep? {
     if try !isCurrent() { return .schema }
     if try sql.exists("SELECT 1 FROM mesh_recall LIMIT 1") { return .recall }
+    if try hasForbidden() { return .forbidden }
     return try sql.exists("SELECT 1 FROM mesh_import LIMIT 1") ? .rows : nil
   }
 
@@ -116,6 +120,7 @@ extension Session {
           ? .compareReturned : finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
         layout: finding.newColumns.isEmpty ? 0 : layouts[finding.table] ?? 0)
     }
+    try updatePermissions()
     try requestShow()
     return (wasSilent, findings)
   }

@@ -138,10 +138,13 @@ extension TableSlice {
     }
 
     private func live(_ ref: RecordRef) throws -> (ZoneRecords, StoredRecord)? {
+      var held: (ZoneRecords, StoredRecord)?
       for records in zones {
-        if let record = try records.load(ref), record.isAlive { return (records, record) }
+        guard let record = try records.load(ref), record.isAlive else { continue }
+        if record.isShown { return (records, record) }
+        held = held ?? (records, record)
       }
-      return nil
+      return held
     }
 
     private func updates(_ key: Value, _ columns: [Int], wall: Int64?) -> [Note] {

@@ -64,7 +64,7 @@ extension ModelStore {
   }
 
   public func apply(
-    _ id: ZoneID, _ reader: ChangeSetReader, flushing writer: ChangeSetWriter?, now: Int64
+    _ id: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) -> ApplyProgress {
     guard pending.isEmpty else { return .flushFirst }
     guard var zone = zoneData[id] else { return .idle(waiting: [:]) }
@@ -160,6 +160,7 @@ extension ModelStore {
     }
     let header = ChangeSetHeader(
       zone: writer.zone, author: writer.author, number: UInt64(line.stored.count) + 1, previous: line.stored.last?.id,
+      citation: writer.citation,
       time: zone.clock.tick(noted: now, now: now), epoch: writer.epoch, part: .only)
     let difference = context.difference(from: line.context)
     let body = ChangeSetBody(context: difference, content: .changes(tables)).encoded(author: writer.author)

@@ -4,11 +4,15 @@ extension ModelStore {
   /// A model has no schema.
   public func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress { .done }
 
-  public func flush(_ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress {
-    guard !pending.isEmpty, var zone = zoneData[writer.zone] else {
+  public func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
+    takeBackForbidden(now: now)
+    guard let first = pending.first else { return FlushProgress(head: nil, records: 0, hasMore: false) }
+    let place = first.zone ?? standings.first { $0.role == .privateZone }?.zone ?? writers.keys.min()
+    let isServed = standings.allSatisfy { !$0.mayWrite || writers[$0.zone] != nil }
+    guard isServed, let writer = place.flatMap({ writers[$0] }), var zone = zoneData[writer.zone] else {
       return FlushProgress(head: nil, records: 0, hasMore: false)
     }
-    let names = Array(Set(pending.map(\.name))).sorted()
+    let names = Array(Set(pending.filter { $0.zone == first.zone }.map(\.name))).sorted()
     let slice = names.prefix(partSize)
     let isFinal = slice.count == names.count
     let stamp = Stamp(time: zone.clock.tick(noted: now, now: now), author: writer.author)
@@ -17,7 +21,7 @@ extension ModelStore {
     pending.removeAll { sliced.contains($0.name) }
     var line = zone.authors[writer.author] ?? ModelZone.Line()
     guard !changes.isEmpty || line.nextPart > 0 else {
-      return FlushProgress(head: nil, records: 0, hasMore: !pending.isEmpty)
+      return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: !pending.isEmpty)
     }
     let tables = Self.tables(changes, stamp)
     let context = zone.context(of: writer.author).difference(from: line.context)
@@ -25,6 +29,7 @@ extension ModelStore {
       index: line.nextPart, planned: UInt64((names.count + partSize - 1) / partSize) + line.nextPart, isFinal: isFinal)
     let header = ChangeSetHeader(
       zone: writer.zone, author: writer.author, number: UInt64(line.stored.count) + 1, previous: line.stored.last?.id,
+      citation: writer.citation,
       time: stamp.time, epoch: writer.epoch, part: part)
     let body = ChangeSetBody(context: context, content: .changes(tables)).encoded(author: writer.author)
     let changeSet = try ChangeSet(
@@ -39,7 +44,21 @@ extension ModelStore {
     zone.authors[writer.author] = line
     zoneData[writer.zone] = zone
     let head = ChangeSetHead(number: header.number, id: changeSet.id, time: header.time)
-    return FlushProgress(head: head, records: changes.count, hasMore: !isFinal, unitEnded: isFinal)
+    return FlushProgress(
+      zone: writer.zone, head: head, records: changes.count, hasMore: !pending.isEmpty, unitEnded: isFinal)
+  }
+
+  /// What was written where this device may not write becomes what is merged again.
+  private func takeBackForbidden(now: Int64) {
+    let open = Dictionary(standings.map { ($0.zone, $0.mayWrite) }, uniquingKeysWith: { first, _ in first })
+    for change in pending {
+      guard let zone = change.zone, open[zone] == false else { continue }
+      let merged = zoneData[zone]?.records[change.name]
+      let row = rows[change.name]
+      noteReceipt(zone, change.name, row, .notPermitted, now)
+      rows[change.name] = merged.flatMap { $0.isAlive ? $0.cells.mapValues(\.value) : nil }
+    }
+    pending.removeAll { change in change.zone.map { open[$0] == false } ?? false }
   }
 
   /// What the pending entries of one record mean: its merged life, whether the row exists now, whether a delete was noted.

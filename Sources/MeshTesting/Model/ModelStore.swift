@@ -16,11 +16,15 @@ public final class ModelStore: ReplicaStore {
   /// Records in one change set.
   let partSize: Int
   private var accountStates: [AccountID: [UInt8]] = [:]
+  public private(set) var standings: [ZoneStanding] = []
+  var noted: [Receipt] = []
   /// What members sent of their tables.
   public private(set) var foreignSchemas: [DeviceID: [SchemaDescription]] = [:]
 
   struct PendingChange {
     let name: RecordName
+    /// Nil: the private zone.
+    let zone: ZoneID?
     /// Nil: deleted.
     let columns: Set<String>?
   }
@@ -35,24 +39,26 @@ public final class ModelStore: ReplicaStore {
     let copy = ModelStore(cryptography, partSize: partSize)
     (copy.rows, copy.pending, copy.zoneOrder, copy.zoneData) = (rows, pending, zoneOrder, zoneData)
     (copy.accountStates, copy.foreignSchemas) = (accountStates, foreignSchemas)
+    (copy.standings, copy.noted) = (standings, noted)
     return copy
   }
 
   // MARK: The app
 
-  public func write(_ name: RecordName, _ values: [String: Value]) {
+  /// - Parameter zone: A model has no references, from which to tell where a new record belongs. Nil: the private zone.
+  public func write(_ name: RecordName, _ values: [String: Value], zone: ZoneID? = nil) {
     let row = rows[name]
     let changed = values.filter { row?[$0.key] != $0.value }
     guard row == nil || !changed.isEmpty else { return }
     writes += 1
     rows[name, default: [:]].merge(values) { $1 }
-    pending.append(PendingChange(name: name, columns: Set((row == nil ? values : changed).keys)))
+    pending.append(PendingChange(name: name, zone: zone, columns: Set((row == nil ? values : changed).keys)))
   }
 
-  public func delete(_ name: RecordName) {
+  public func delete(_ name: RecordName, zone: ZoneID? = nil) {
     guard rows.removeValue(forKey: name) != nil else { return }
     writes += 1
-    pending.append(PendingChange(name: name, columns: nil))
+    pending.append(PendingChange(name: name, zone: zone, columns: nil))
   }
 
   /// What a rolled-back transaction goes back to.
@@ -82,6 +88,44 @@ public final class ModelStore: ReplicaStore {
   public func beginInstance(_ instance: InstanceID, zone: ZoneID) { zoneData[zone]?.instance = instance }
 
   public func pendingCount() -> Int { pending.count }
+
+  // MARK: Zones
+
+  public func setStandings(_ standings: [ZoneStanding]) { self.standings = standings }
+
+  public func citations(_ zone: ZoneID) -> [Author: ControlID] {
+    (zoneData[zone]?.authors ?? [:]).compactMapValues { $0.stored.first?.header.citation }
+  }
+
+  public func obstacle(toSharing record: RecordName) -> ShareObstacle? {
+    if let standing = standings.first(where: { $0.root == record && $0.role != .ended }) {
+      return .alreadyShared(record, in: standing.zone)
+    }
+    return rows[record] == nil ? .noRecord(record) : nil
+  }
+
+  public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) -> Bool {
+    for (name, record) in zoneData[zone]?.records ?? [:] where record.isAlive {
+      if keepingCopy {
+        pending.append(PendingChange(name: name, zone: nil, columns: Set(rows[name, default: [:]].keys)))
+      } else {
+        rows[name] = nil
+      }
+    }
+    pending.removeAll { $0.zone == zone }
+    let control = zoneData[zone]?.control ?? []
+    zoneData[zone] = ModelZone()
+    zoneData[zone]?.control = control
+    return false
+  }
+
+  public func receipts(_ zone: ZoneID) -> [Receipt] { noted.filter { $0.zone == zone }.reversed() }
+
+  func noteReceipt(
+    _ zone: ZoneID, _ record: RecordName, _ values: [String: Value]?, _ reason: Receipt.Reason, _ now: Int64
+  ) {
+    noted.append(Receipt(zone: zone, record: record, values: values, reason: reason, noted: now))
+  }
 
   // MARK: Proof
 

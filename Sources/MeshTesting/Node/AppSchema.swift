@@ -116,21 +116,7 @@ extension AppSchema.Table {
   var firstColumns: [AppSchema.Column] { columns.filter { !$0.isAdded } }
 }
 
-/// A record as the harness names it.
-public struct RecordName: Hashable, Comparable, Sendable, CustomStringConvertible {
-  public let table: String
-  /// In canonical form.
-  public let key: Value
-
-  public init(table: String, key: Value) {
-    self.table = table
-    self.key = key
-  }
-
-  public static func < (left: Self, right: Self) -> Bool {
-    left.table == right.table ? left.key < right.key : left.table < right.table
-  }
-
+extension RecordName: CustomStringConvertible {
   public var description: String { "\(table)/\(key.shown)" }
 }
 

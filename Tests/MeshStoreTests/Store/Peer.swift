@@ -148,6 +148,13 @@ final class Peer {
   }
 }
 
+extension Store {
+  /// Where there is one zone.
+  func flush(_ writer: ChangeSetWriter, now: Int64) throws -> FlushProgress {
+    try flush([writer.zone: writer], now: now)
+  }
+}
+
 struct Stuck: Error {}
 
 extension Optional {

@@ -99,7 +99,7 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
       for _ in 0..<3 {
         try fill(a, "", 1_100)
         try a.run("UPDATE item SET note = note || '.' WHERE id = '0'")
-        let progress = try a.store.apply(Peer.zone, a.reader, flushing: a.writer, now: a.now)
+        let progress = try a.store.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now)
         if case .merged(_, let unitEnded, _) = progress { isMerged = unitEnded }
       }
     }

@@ -1,0 +1,67 @@
+/// What a zone is to this device: the word of its control log, which a store believes and keeps as a cache. Where rows belong,
+/// which of two records with one key is shown, and what programs may write follow from it.
+public struct ZoneStanding: Hashable, Sendable {
+  public enum Role: Int64, Sendable {
+    /// The account's own, of all records that no share holds. It comes first where two zones claim one row.
+    case privateZone = 0
+    /// A share that this account made.
+    case owned = 1
+    case readWrite = 2
+    case readOnly = 3
+    /// A share that this account has no part in any more: its rows take no edits, and are to be dropped.
+    case ended = 4
+  }
+
+  public var zone: ZoneID
+  public var role: Role
+  /// The record that a share was made of: it belongs to the share, with all that reaches it. Nil where the share was ended by
+  /// its owner: then its records belong to the private zone again.
+  public var root: RecordName?
+
+  public init(zone: ZoneID, role: Role, root: RecordName? = nil) {
+    self.zone = zone
+    self.role = role
+    self.root = root
+  }
+
+  /// What SQLite says to a program that writes to a share which is read-only here. Programs may compare it.
+  public static let refusal = "mesh: this record belongs to a share that is read-only here"
+
+  public var mayWrite: Bool { role == .privateZone || role == .owned || role == .readWrite }
+}
+
+/// Why a record cannot be shared.
+public enum ShareObstacle: Hashable, Sendable {
+  case notSynchronized(table: String)
+  case isPrivate(table: String)
+  /// Its table refers to others: share what it refers to.
+  case notRoot(table: String, foreignKeys: [String])
+  case noRecord(RecordName)
+  case alreadyShared(RecordName, in: ZoneID)
+}
+
+/// A local write that its zone did not take: it was rolled back, and is kept here.
+public struct Receipt: Hashable, Sendable {
+  public enum Reason: Int64, Sendable {
+    /// This device may not write there, and the write had passed the triggers.
+    case notPermitted = 1
+    /// It was sent, and the permission had been taken back before.
+    case cut = 2
+  }
+
+  public var zone: ZoneID
+  public var record: RecordName
+  /// Nil: the record was deleted.
+  public var values: [String: Value]?
+  public var reason: Reason
+  /// Milliseconds since 1970.
+  public var noted: Int64
+
+  public init(zone: ZoneID, record: RecordName, values: [String: Value]?, reason: Reason, noted: Int64) {
+    self.zone = zone
+    self.record = record
+    self.values = values
+    self.reason = reason
+    self.noted = noted
+  }
+}

@@ -1,0 +1,106 @@
+import MeshCore
+
+/// The triggers of one table that keep programs from writing records of shares which are read-only here. They are there only
+/// while there is such a share, and use built-in SQL only.
+///
+/// A record belongs to such a share if it is in `mesh_record`, or if it refers, by its table's only foreign key, to one that is.
+/// Receivers ask the same of every change set.
+struct PermissionTriggers {
+  let table: TableForm
+  /// The table that its zone follows.
+  let parent: TableForm?
+
+  init(_ table: TableForm, _ catalog: Catalog) {
+    self.table = table
+    parent = table.parent.flatMap { catalog.table($0.parent) }
+  }
+
+  enum Event: String, CaseIterable {
+    case insert, update, delete
+  }
+
+  static let prefix = "mesh_permit_"
+
+  static func name(_ table: Int64, _ event: Event) -> String { "\(prefix)\(table)_\(event.rawValue)" }
+
+  /// Nil where the event needs none: a new record without a parent is the private zone's.
+  func sql(_ event: Event) -> String? {
+    let conditions =
+      switch event {
+      case .insert: [reference("NEW")].compactMap(\.self)
+      case .update: [record("OLD"), reference("NEW")].compactMap(\.self)
+      case .delete: [record("OLD")]
+      }
+    guard !conditions.isEmpty else { return nil }
+    return """
+      CREATE TRIGGER \(Self.name(table.id, event).quotedName) BEFORE \(event.rawValue.uppercased()) ON \(table.schema.name.quotedName)
+      WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1 AND (\(conditions.joined(separator: "\n  OR ")))
+      BEGIN
+        SELECT RAISE(ABORT, '\(ZoneStanding.refusal)');
+      END
+      """
+  }
+
+  private func record(_ row: String) -> String {
+    Self.isReadOnly(table.id, "\(row).\(table.keyName.quotedName)", table.form)
+  }
+
+  private func reference(_ row: String) -> String? {
+    guard let reference = table.parent, let parent else { return nil }
+    return Self.isReadOnly(parent.id, "\(row).\(table.columns[reference.column].name.quotedName)", parent.form)
+  }
+
+  private static func isReadOnly(_ table: Int64, _ key: String, _ form: KeyForm) -> String {
+    """
+    EXISTS (SELECT 1 FROM mesh_record WHERE tbl = \(table) AND "key" = \(canonical(key, form)) AND held IS NULL AND generation & 1
+        AND zone IN (SELECT id FROM mesh_zone WHERE role IN (\(ZoneStanding.Role.readOnly.rawValue), \(ZoneStanding.Role.ended.rawValue))))
+    """
+  }
+
+  /// `KeyForm.canonical` in SQL, but for texts with NULs.
+  private static func canonical(_ key: String, _ form: KeyForm) -> String {
+    let text =
+      switch form.collation {
+      case .binary: key
+      case .nocase: "iif(typeof(\(key)) = 'text', lower(\(key)), \(key))"
+      case .rtrim: "iif(typeof(\(key)) = 'text', rtrim(\(key), ' '), \(key))"
+      }
+    // SQLite compares integers and reals by value.
+    return "(\(text)) COLLATE BINARY"
+  }
+}
+
+extension Session {
+  /// Makes the triggers that the zones ask for, and drops those that they don't.
+  func updatePermissions() throws {
+    // Tables may have come or changed in this very transaction.
+    try catalog.refresh(db)
+    let isNeeded = try catalog.zones().entries.values.contains { $0.role == .readOnly || $0.role == .ended }
+    var wanted: [String: String] = [:]
+    if isNeeded {
+      for table in catalog.allTables {
+        let triggers = PermissionTriggers(table, catalog)
+        for event in PermissionTriggers.Event.allCases {
+          wanted[PermissionTriggers.name(table.id, event)] = triggers.sql(event)
+        }
+      }
+    }
+    let found = try sql.all(
+      """
+      SELECT name, sql FROM main.sqlite_schema
+      WHERE type = 'trigger' AND substr(name, 1, \(PermissionTriggers.prefix.utf8.count)) = '\(PermissionTriggers.prefix)'
+      """, []
+    ) { ($0.text(0), $0.text(1)) }
+    var isChanged = false
+    for (name, text) in found where wanted[name] != text {
+      try sql.run("DROP TRIGGER main.\(name.quotedName)")
+      isChanged = true
+    }
+    let right = Set(found.filter { wanted[$0.0] == $0.1 }.map(\.0))
+    for (name, text) in wanted.sorted(by: { $0.key < $1.key }) where !right.contains(name) {
+      try sql.run(text)
+      isChanged = true
+    }
+    if isChanged { try Capture.noteSchemaVersion(db) }
+  }
+}

@@ -1,0 +1,85 @@
+import MeshCore
+
+/// Records that move from one zone to another: a birth with the stamps that they have, so that whoever moves the same record says
+/// the same; then, once all that belongs to them has moved as well, a delete where they were.
+extension FlushPlanner {
+  /// A record that another device has moved here already gets only what was edited on the way.
+  mutating func arrive(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from zone: Int64
+  ) throws -> Bool {
+    guard let left = try ZoneRow.read(id: zone, session.sql) else { return true }
+    let source = ZoneRecords(session, zone: left)
+    guard let record = try source.load(entry.ref), record.isAlive else {
+      guard let row else { return true }
+      return try old?.isAlive == true ? edit(entry, old, row) : birth(entry, old, row)
+    }
+    let isNew = old?.isAlive != true
+    var state = try source.state(entry.ref, record)
+    var generation = (old?.generation ?? 0) + 1
+    if let old, !isNew { (state, generation) = (try records.state(entry.ref, old), old.generation) }
+    let edits = edits(entry, row, after: old)
+    var cells = state.cells
+    for edit in edits { cells[edit.column] = edit.cell }
+    let life = state.life ?? global(time(entry.wall))
+    state = State(generation: generation, life: life, cells: cells)
+    let emitted = isNew ? cells : Dictionary(edits.map { ($0.column, $0.cell) }, uniquingKeysWith: { $1 })
+    guard try emitted.isEmpty && !isNew || emit(entry, emitted, generation, isNew ? life : nil) else { return false }
+    for cell in emitted.values { plan.clock.witness(cell.stamp.time) }
+    plan.clock.witness(life.time)
+    plan.arrivals.append(.init(ref: entry.ref, table: entry.table, state: state, zone: zone, to: records.zone.id))
+    return true
+  }
+
+  mutating func depart(_ entry: PendingSlice.Entry, _ old: StoredRecord?) throws -> Bool {
+    guard let old, old.isAlive else { return true }
+    let stamp = LocalStamp(author: author, time: time(now))
+    return try emitDelete(entry, old, stamp, .departure)
+  }
+
+  /// What was written while the record moved.
+  private mutating func edits(
+    _ entry: PendingSlice.Entry, _ row: [Value]?, after old: StoredRecord?
+  ) -> [(column: Int64, cell: State.Cell)] {
+    guard let row else { return [] }
+    let isWhole = entry.isInserted || entry.isDeleted
+    return entry.table.columns.indices.compactMap { index in
+      let column = entry.table.columns[index].id
+      guard let wall = entry.columns[column] ?? (isWhole ? entry.wall : nil) else { return nil }
+      return (column, State.Cell(stamp: global(time(wall, after: old)), value: row[index]))
+    }
+  }
+
+  private mutating func emit(
+    _ entry: PendingSlice.Entry, _ cells: [Int64: State.Cell], _ generation: UInt64, _ life: Stamp?
+  ) throws -> Bool {
+    let table = entry.table
+    let sorted = cells.sorted { $0.key < $1.key }
+    let threshold = longThreshold(sorted.map(\.value.value.byteCount))
+    let long = sorted.filter { $0.value.value.byteCount > threshold }
+    let names = try sorted.map { try session.catalog.column($0.key).name }
+    let inline = zip(sorted, names).reduce(0) {
+      $0 + 12 + min($1.0.value.value.encodedBound, threshold + 6) + $1.1.utf8.count
+    }
+    // Their names are in no account yet.
+    let unknown = sorted.count { table.indexes[$0.key] == nil }
+    guard
+      layout.take(
+        entry.ref.key.encodedBound + 24 + inline, fields: sorted.count + unknown,
+        long: long.reduce(0) { $0 + $1.value.value.byteCount }, of: room,
+        for: table)
+    else { return false }
+    let place = layout.place(of: table)
+    let stamp = life ?? sorted.map(\.value.stamp).max() ?? global(time(entry.wall))
+    var fields = zip(sorted, names).map { entry, name in
+      let value = entry.value.value
+      return RowChange.Field(
+        column: layout.column(entry.key, name, of: table, at: place),
+        stamp: entry.value.stamp == stamp ? nil : entry.value.stamp,
+        value: value.byteCount > threshold ? reference(to: value) : .value(value))
+    }
+    fields.sort { $0.column < $1.column }
+    layout.tables[place].rows.append(
+      RowChange(key: entry.ref.key, generation: generation, isLife: life != nil, stamp: stamp, fields: fields))
+    return true
+  }
+}

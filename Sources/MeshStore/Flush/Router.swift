@@ -1,0 +1,280 @@
+import MeshCore
+
+/// Finds out to which zones pending rows belong, where the file has records of several. A record goes with the one that it refers
+/// to, by its table's only foreign key; what refers to nothing stays where it is, and begins in the private zone.
+///
+/// Works inside a write transaction.
+struct Router {
+  let session: Session
+  let zones: ZoneBook
+  private var homes: [RecordRef: Int64] = [:]
+  private var sql: Connection { session.sql }
+
+  init(_ session: Session) throws {
+    self.session = session
+    zones = try session.catalog.zones()
+  }
+
+  /// What was noted of one record, and where.
+  private struct Entry {
+    let ref: RecordRef
+    let table: TableForm
+    var ids: [Int64] = []
+    var lookIDs: [Int64] = []
+    var isDeleted = false
+    /// Its reference may be another than before.
+    var mayMove = false
+    var wall: Int64 = 0
+  }
+
+  private enum Route {
+    case zone(Int64)
+    case move(from: Int64, to: Int64)
+    case drop
+    /// Its root is gone: the share is left.
+    case leave(Int64)
+  }
+
+  /// The next rows; what they are about moves, if it has to.
+  mutating func routeSlice() throws {
+    for entry in try entries() { try carry(out: try route(entry), entry) }
+  }
+
+  private func entries() throws -> [Entry] {
+    var entries: [Entry] = []
+    var places: [RecordRef: Int] = [:]
+    var strays: [Int64] = []
+    let statement = try sql.statement(
+      "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending WHERE zone IS NULL ORDER BY id LIMIT \(Choices.slice)"
+    )
+    defer { statement.reset() }
+    while try statement.step() {
+      guard let table = session.catalog.table(statement.integer(1)), !statement.isNull(3) else {
+        strays.append(statement.integer(0))
+        continue
+      }
+      let ref = RecordRef(table: table.id, key: table.form.canonical(statement.value(3)))
+      let place = places[ref] ?? entries.count
+      if place == entries.count { entries.append(Entry(ref: ref, table: table)) }
+      places[ref] = place
+      try note(statement, &entries[place])
+    }
+    // Of tables that are not synchronized any more.
+    for id in strays { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+    return entries
+  }
+
+  private func note(_ row: Statement, _ entry: inout Entry) throws {
+    let op = row.integer(4)
+    if op == PendingSlice.Op.look { entry.lookIDs.append(row.integer(0)) } else { entry.ids.append(row.integer(0)) }
+    entry.wall = max(entry.wall, row.integer(7))
+    switch op {
+    case PendingSlice.Op.delete: entry.isDeleted = true
+    case PendingSlice.Op.update:
+      guard let parent = entry.table.parent else { return }
+      let layout = try session.catalog.layout(row.integer(2))
+      let index = layout.firstIndex(of: entry.table.columns[parent.column].id)
+      if let index, index / Layout.wordSize == Int(row.integer(5)) {
+        entry.mayMove = entry.mayMove || row.integer(6) >> Int64(index % Layout.wordSize) & 1 == 1
+      }
+    default: entry.mayMove = true
+    }
+  }
+
+  // MARK: Where a record belongs
+
+  private mutating func route(_ entry: Entry) throws -> Route {
+    let (ref, table) = (entry.ref, entry.table)
+    let shown = try session.occupant(ref)
+    guard let row = try row(table, ref.key) else {
+      if let shown { return try routeDelete(entry, shown) }
+      return try routeHeld(entry)
+    }
+    guard let shown else { return .zone(try home(ref, table, row, own: nil)) }
+    guard entry.mayMove else { return .zone(shown) }
+    let home = try home(ref, table, row, own: shown)
+    if home == shown { return entry.ids.isEmpty ? .drop : .zone(shown) }
+    if zones.mayWrite(shown) && zones.mayWrite(home) { return .move(from: shown, to: home) }
+    if entry.ids.isEmpty { return .drop }
+    // The row is what is merged again; whoever looks finds the write under the zone that did not take it.
+    return .zone(zones.mayWrite(home) ? shown : home)
+  }
+
+  private func routeDelete(_ entry: Entry, _ zone: Int64) throws -> Route {
+    guard let share = zones.entries[zone], share.role == .readWrite || share.role == .owned else { return .zone(zone) }
+    if share.isLeft { return .leave(zone) }
+    let name = RecordName(table: entry.table.schema.name, key: entry.ref.key)
+    guard zones.share(rootedAt: name) == zone else { return .zone(zone) }
+    if share.role == .readWrite { return .leave(zone) }
+    try markRootGone(zone)
+    return .zone(zone)
+  }
+
+  /// The record is not in its table: an edit was noted before it was withdrawn, or its parent is in another zone.
+  private mutating func routeHeld(_ entry: Entry) throws -> Route {
+    let held = try sql.all(
+      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND generation & 1",
+      [.integer(entry.ref.table), entry.ref.key]
+    ) { $0.integer(0) }
+    guard let zone = held.min(by: zones.precedes) else { return .drop }
+    guard entry.mayMove, let left = try ZoneRow.read(id: zone, sql),
+      let record = try ZoneRecords(session, zone: left).load(entry.ref)
+    else { return entry.ids.isEmpty ? .drop : .zone(zone) }
+    let row = entry.table.columns.map { record.extra[$0.id] ?? .null }
+    let home = try home(entry.ref, entry.table, row, own: zone)
+    if home != zone, zones.mayWrite(zone), zones.mayWrite(home) { return .move(from: zone, to: home) }
+    return entry.ids.isEmpty ? .drop : .zone(zone)
+  }
+
+  private func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
+    try sql.first(table.select, [key]) { row in table.columns.indices.map { row.value($0) } }
+  }
+
+  /// - Parameter own: The zone that shows the record now.
+  private mutating func home(_ ref: RecordRef, _ table: TableForm, _ row: [Value], own: Int64?) throws -> Int64 {
+    if let known = homes[ref] { return known }
+    let fallback = own.flatMap { zones.entries[$0]?.isOpen == true ? $0 : nil } ?? zones.privateZone ?? own ?? 0
+    // A circle of references leads nowhere else.
+    homes[ref] = fallback
+    let home = try findHome(ref, table, row) ?? fallback
+    homes[ref] = home
+    return home
+  }
+
+  private mutating func findHome(_ ref: RecordRef, _ table: TableForm, _ row: [Value]) throws -> Int64? {
+    if let share = zones.share(rootedAt: RecordName(table: table.schema.name, key: ref.key)) { return share }
+    if table.isPrivate { return zones.privateZone }
+    guard let reference = table.parent, row[reference.column] != .null,
+      let parent = session.catalog.table(reference.parent)
+    else { return nil }
+    let parentRef = RecordRef(table: parent.id, key: parent.parentKey(row[reference.column]))
+    guard let parentRow = try self.row(parent, parentRef.key) else { return nil }
+    return try home(parentRef, parent, parentRow, own: session.occupant(parentRef))
+  }
+
+  // MARK: Carrying out
+
+  private func carry(out route: Route, _ entry: Entry) throws {
+    for id in entry.lookIDs { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+    switch route {
+    case .zone(let zone): try assign(entry.ids, zone)
+    case .move(let from, let to):
+      try assign(entry.ids, to)
+      try sql.run(
+        """
+        INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
+        VALUES (?, 0, ?, \(PendingSlice.Op.arrive), ?, 0, ?, ?)
+        """, [.integer(entry.ref.table), entry.ref.key, .integer(from), .integer(entry.wall), .integer(to)])
+    case .drop:
+      for id in entry.ids { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+    case .leave(let zone):
+      try markRootGone(zone)
+      for id in entry.ids { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
+      try sql.run("DELETE FROM mesh_pending WHERE zone = ?", [.integer(zone)])
+    }
+  }
+
+  private func assign(_ ids: [Int64], _ zone: Int64) throws {
+    for id in ids { try sql.run("UPDATE mesh_pending SET zone = ? WHERE id = ?", [.integer(zone), .integer(id)]) }
+  }
+
+  private func markRootGone(_ zone: Int64) throws {
+    try sql.run("UPDATE mesh_zone SET root_gone = 1 WHERE id = ?", [.integer(zone)])
+    session.catalog.forgetZones()
+  }
+}
+
+extension Session {
+  /// A record has moved: what refers to it is looked at, and its old zone loses it when all have moved. (Till then the rows are
+  /// under a number below zero, where no flush finds them.)
+  func follow(_ arrival: FlushPlan.Arrival) throws {
+    for reference in arrival.table.referrers {
+      guard let child = catalog.table(reference.child), child.parent == reference else { continue }
+      try sql.run(
+        """
+        INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)
+        SELECT \(child.id), 0, \(child.keyName.quotedName), \(PendingSlice.Op.look), 0, 0, 0
+        FROM main.\(child.schema.name.quotedName) WHERE \(child.columns[reference.column].name.quotedName) = ?
+        """, [arrival.ref.key])
+    }
+    try sql.run(
+      """
+      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
+      VALUES (?, 0, ?, \(PendingSlice.Op.depart), 0, 0, 0, ?)
+      """, [.integer(arrival.ref.table), arrival.ref.key, .integer(-arrival.zone)])
+  }
+
+  /// Routes all that is pending, inside a transaction. False where that is too much, or some of it was not permitted.
+  func routeWithin(_ writers: [ZoneID: ChangeSetWriter]) throws -> Bool {
+    let zones = try catalog.zones()
+    guard zones.isRouted else { return true }
+    guard zones.canBeWritten(by: writers) else { return false }
+    var router = try Router(self)
+    try router.routeSlice()
+    return try !hasUnrouted() && !hasForbidden()
+  }
+
+  func hasUnrouted() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending WHERE zone IS NULL LIMIT 1") }
+
+  /// Rows that were written to zones which this device may not write.
+  func hasForbidden() throws -> Bool {
+    let zones = try catalog.zones()
+    guard zones.isRouted, zones.entries.values.contains(where: { !$0.mayWrite }) else { return false }
+    return try sql.exists("\(Self.forbidden) LIMIT 1")
+  }
+
+  static let forbidden = """
+    SELECT id, tbl, key, zone FROM mesh_pending WHERE zone IN (
+      SELECT id FROM mesh_zone WHERE role IN (\(ZoneStanding.Role.readOnly.rawValue), \(ZoneStanding.Role.ended.rawValue)))
+    """
+}
+
+extension ZoneBook {
+  /// Every zone that this device may write has a writer.
+  func canBeWritten(by writers: [ZoneID: ChangeSetWriter]) -> Bool {
+    entries.values.allSatisfy { !$0.mayWrite || $0.isLeft || writers[$0.zone] != nil }
+  }
+}
+
+// MARK: - Whose turn it is
+
+extension Store {
+  enum Turn {
+    case nothing
+    /// Rows have to be routed first.
+    case routing
+    case writer(ChangeSetWriter)
+  }
+
+  func turn(_ writers: [ZoneID: ChangeSetWriter]) throws -> Turn {
+    try read { session in
+      let zones = try session.catalog.zones()
+      guard zones.isRouted else { return writers.values.first.map(Turn.writer) ?? .nothing }
+      guard zones.canBeWritten(by: writers) else { return .nothing }
+      // A unit that was begun is ended first.
+      let open = zones.entries.values.sorted { $0.id < $1.id }.map(\.zone).first { zone in
+        (try? ZoneRow.read(zone, session.sql))?.map { $0.flushPart > 0 } ?? false
+      }
+      if let open, let writer = writers[open] { return .writer(writer) }
+      if try session.hasUnrouted() || session.hasForbidden() { return .routing }
+      let next = try session.sql.integer("SELECT zone FROM mesh_pending WHERE zone > 0 ORDER BY id LIMIT 1")
+      if let next, let writer = zones.entries[next].flatMap({ writers[$0.zone] }) { return .writer(writer) }
+      return try session.hasPending() ? .routing : .nothing
+    }
+  }
+
+  /// One step: rows find their zones; then, where nothing else is left, moved records leave their old ones.
+  func route(now: Int64) throws -> FlushProgress {
+    try write(isDurable: false) { session in
+      if try session.hasUnrouted() {
+        var router = try Router(session)
+        try router.routeSlice()
+      } else if try !session.sql.exists("SELECT 1 FROM mesh_pending WHERE zone > 0 LIMIT 1") {
+        try session.sql.run("UPDATE mesh_pending SET zone = -zone WHERE zone < 0")
+      }
+      var progress = FlushProgress(head: nil, records: 0, hasMore: try session.hasPending())
+      progress.deletedRoots = try session.catalog.zones().entries.values.filter(\.isRootGone).map(\.zone).sorted()
+      return progress
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import GRDB
+import MeshCore
+
+/// The materialisers of all zones in one access. Where two zones have a record for one row, the one that comes first shows it,
+/// if its references hold; the others are held, whole.
+final class Materialisers {
+  /// Of the zone that the access is about, which owns this.
+  private unowned let first: Materialiser
+  private var rest: [Int64: Materialiser] = [:]
+
+  init(_ first: Materialiser) { self.first = first }
+
+  /// Nil where there is no such zone.
+  func of(_ zone: Int64) throws -> Materialiser? {
+    if zone == first.records.zone.id { return first }
+    if let known = rest[zone] { return known }
+    guard let row = try ZoneRow.read(id: zone, first.session.sql) else { return nil }
+    let made = try Materialiser(
+      ZoneRecords(first.session, zone: row), first.progress, refused: first.refused, others: self)
+    rest[zone] = made
+    return made
+  }
+
+  /// Settles one record of some zone; false where none is left.
+  func settleNext() throws -> Bool {
+    if try first.settleNext() { return true }
+    for zone in rest.keys.sorted() where try rest[zone]?.settleNext() ?? false { return true }
+    return false
+  }
+
+  /// The row becomes free for a record that comes before the one that shows it.
+  func mayTake(_ ref: RecordRef, from rival: Int64, _ claimant: Materialiser) throws -> Bool {
+    guard try first.session.catalog.zones().precedes(claimant.records.zone.id, rival) else { return false }
+    try of(rival)?.yield(ref)
+    return true
+  }
+
+  /// Of the zones whose record waits for the row, the first.
+  func heir(_ ref: RecordRef) throws -> Materialiser? {
+    let zones = try first.session.catalog.zones()
+    let waiting = try first.session.sql.all(
+      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND held = ? AND generation & 1",
+      [.integer(ref.table), ref.key, .integer(HeldReason.slotTaken.rawValue)]
+    ) { $0.integer(0) }
+    return try waiting.min { zones.precedes($0, $1) }.flatMap(of)
+  }
+}
+
+extension Materialiser {
+  /// Another zone's record shows the row.
+  func isOthers(_ ref: RecordRef) throws -> Bool {
+    try others != nil && session.occupant(ref, besides: records.zone.id) != nil
+  }
+
+  /// The record's values are kept, and its row is left to another zone's, which overwrites it.
+  func yield(_ ref: RecordRef) throws {
+    guard let record = try records.load(ref), record.isShown else { return }
+    var held = record
+    held.extra = try records.values(ref, record)
+    held.held = .slotTaken
+    try records.save(ref, held, replacing: record)
+  }
+
+  /// The zone has no record for the row any more that could be shown: the next zone's takes it, or it goes.
+  func vacate(_ ref: RecordRef, _ table: TableForm) throws {
+    guard let heir = try others?.heir(ref) else { return try deleteRow(table, ref.key) }
+    try heir.takeOver(ref, table)
+  }
+
+  private func takeOver(_ ref: RecordRef, _ table: TableForm) throws {
+    guard let record = try records.load(ref), record.held == .slotTaken else { return }
+    if try !shows(table, ref.key, record.extra) { try deleteRow(table, ref.key) }
+    var free = record
+    free.held = nil
+    try records.save(ref, free, replacing: record)
+    try place(ref, try records.state(ref, record), replacing: free, changed: [])
+    try appear(ref)
+  }
+
+  /// A record that moved here from another zone, where its row stays what it is.
+  func arrive(_ ref: RecordRef, _ state: State, from zone: Int64) throws {
+    try others?.of(zone)?.yield(ref)
+    let old = try records.load(ref)
+    guard let table = session.catalog.table(ref.table), old?.isAlive != true,
+      try shows(table, ref.key, state.cells.mapValues(\.value))
+    else { return try place(ref, state, replacing: old, changed: nil) }
+    var record = try records.pack(ref, state, previous: old)
+    record.extra = unseen(table, state.cells.mapValues(\.value))
+    try records.save(ref, record, replacing: old)
+    if !table.references.isEmpty { check(ref) }
+    try appear(ref)
+  }
+
+  /// A local row of this zone is there: whoever else had it keeps its values.
+  func claim(_ ref: RecordRef) throws {
+    guard let others, let rival = try session.occupant(ref, besides: records.zone.id) else { return }
+    try others.of(rival)?.yield(ref)
+  }
+
+  /// The row has these values, and defaults where there are none.
+  private func shows(_ table: TableForm, _ key: Value, _ values: [Int64: Value]) throws -> Bool {
+    guard let row = try records.row(table, key) else { return false }
+    return table.columns.indices.allSatisfy { index in
+      let value = values[table.columns[index].id] ?? (index == table.keyColumn ? key : table.defaultValue(index))
+      return row[index] == value
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import MeshCore
+
+/// What the zones of the file are to this device, as it was last told.
+struct ZoneBook {
+  struct Entry {
+    /// `mesh_zone.id`.
+    let id: Int64
+    let zone: ZoneID
+    let role: ZoneStanding.Role
+    let root: RecordName?
+    /// The root was deleted here, and nobody has been told yet.
+    let isRootGone: Bool
+
+    /// Records may belong to it. A share that its owner ended gives its records back.
+    var isOpen: Bool { role != .ended && (role != .owned || root != nil) }
+    var mayWrite: Bool { role == .privateZone || role == .owned || role == .readWrite }
+    /// Nothing that happens to its records concerns anybody else any more.
+    var isLeft: Bool { isRootGone && role == .readWrite }
+  }
+
+  let entries: [Int64: Entry]
+  private let roots: [RecordName: Int64]
+  let privateZone: Int64?
+
+  init(_ entries: [Entry]) {
+    self.entries = Dictionary(entries.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let open = entries.filter(\.isOpen)
+    roots = Dictionary(open.compactMap { entry in entry.root.map { ($0.folded, entry.id) } }, uniquingKeysWith: min)
+    privateZone = entries.first { $0.role == .privateZone }?.id
+  }
+
+  static func read(_ sql: Connection) throws -> ZoneBook {
+    ZoneBook(
+      try sql.all("SELECT id, zone, role, root_table, root_key, root_gone FROM mesh_zone WHERE role IS NOT NULL") {
+        row in
+        ZoneID(row.bytes(1)).flatMap { zone in
+          ZoneStanding.Role(rawValue: row.integer(2)).map { role in
+            Entry(
+              id: row.integer(0), zone: zone, role: role,
+              root: row.isNull(3) ? nil : RecordName(table: row.text(3), key: row.value(4)),
+              isRootGone: row.integer(5) == 1)
+          }
+        }
+      }.compactMap { $0 })
+  }
+
+  /// Records of several zones are in this file: whose a row is has to be found out.
+  var isRouted: Bool { entries.count > 1 }
+
+  /// The share that was made of this record.
+  func share(rootedAt record: RecordName) -> Int64? { roots.isEmpty ? nil : roots[record.folded] }
+
+  func mayWrite(_ zone: Int64) -> Bool { entries[zone]?.mayWrite ?? true }
+
+  /// Where two zones have a record for one row, this one comes first: the private zone, then the account's own, then by id.
+  /// So nobody displaces a stranger's row by guessing its key.
+  func precedes(_ left: Int64, _ right: Int64) -> Bool {
+    func rank(_ id: Int64) -> Int64 { min(entries[id]?.role.rawValue ?? 0, ZoneStanding.Role.readWrite.rawValue) }
+    guard rank(left) == rank(right), let first = entries[left], let second = entries[right] else {
+      return rank(left) < rank(right)
+    }
+    return first.zone < second.zone
+  }
+}
+
+extension RecordName {
+  /// Names of tables are the same in any case.
+  fileprivate var folded: RecordName { RecordName(table: table.asciiLowercased, key: key) }
+}

@@ -1,0 +1,91 @@
+public import MeshCore
+
+// MARK: - Zones that this device has no part in any more
+
+extension Store {
+  public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
+    var refused: [RecordRef: String] = [:]
+    while true {
+      do {
+        return try write { session in
+          guard var row = try ZoneRow.read(zone, session.sql) else { return false }
+          if try session.dropPending(row.id, keepingCopy: keepingCopy) { return true }
+          if try session.applying({ try session.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }) {
+            return true
+          }
+          return try session.dropLog(&row)
+        }
+      } catch let taken as TakenBack where refused[taken.ref] == nil {
+        refused[taken.ref] = taken.message
+      }
+    }
+  }
+}
+
+extension Session {
+  /// What was written since concerns nobody; of a copy it is part.
+  fileprivate func dropPending(_ zone: Int64, keepingCopy: Bool) throws -> Bool {
+    guard try sql.exists("SELECT 1 FROM mesh_pending WHERE abs(zone) = ?", [.integer(zone)]) else { return false }
+    if keepingCopy {
+      // They are the private zone's once the records are gone.
+      try sql.run(
+        "DELETE FROM mesh_pending WHERE abs(zone) = ? AND op IN (\(PendingSlice.Op.depart), \(PendingSlice.Op.arrive))",
+        [.integer(zone)])
+      try sql.run("UPDATE mesh_pending SET zone = NULL WHERE zone = ?", [.integer(zone)])
+    } else {
+      try sql.run("DELETE FROM mesh_pending WHERE abs(zone) = ?", [.integer(zone)])
+    }
+    try run.endAll()
+    return false
+  }
+
+  /// A slice of the zone's records; false where there are none.
+  fileprivate func dropRecords(
+    _ row: inout ZoneRow, keepingCopy: Bool, _ refused: [RecordRef: String], now: Int64
+  ) throws -> Bool {
+    let refs = try sql.all(
+      "SELECT tbl, key FROM mesh_record WHERE zone = ? LIMIT \(Choices.slice)", [.integer(row.id)]
+    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
+    guard !refs.isEmpty else { return false }
+    let records = ZoneRecords(self, zone: row)
+    let materialiser = try Materialiser(records, try hasPending() ? .flushedPart : .clean, refused: refused)
+    for ref in refs {
+      guard let old = try records.load(ref) else { continue }
+      try materialiser.stopWaiting(ref)
+      try records.remove(ref, old)
+      guard old.isShown, let table = catalog.table(ref.table) else { continue }
+      if keepingCopy {
+        try sql.run(
+          "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, 0, ?, \(PendingSlice.Op.insert), 0, 0, ?)",
+          [.integer(ref.table), ref.key, .integer(now)])
+      } else {
+        try materialiser.vacate(ref, table)
+        try materialiser.leave(ref, table)
+      }
+    }
+    try materialiser.settle()
+    row = records.zone
+    try row.save(sql)
+    return true
+  }
+
+  /// A slice of the change log, then what is left; the control log stays. False where all is gone.
+  fileprivate func dropLog(_ row: inout ZoneRow) throws -> Bool {
+    let zone = [Value.integer(row.id)]
+    try sql.run(
+      "DELETE FROM mesh_log WHERE id IN (SELECT id FROM mesh_log WHERE zone = ? LIMIT \(Choices.slice))", zone)
+    if try sql.exists("SELECT 1 FROM mesh_log WHERE zone = ?", zone) { return true }
+    for table in [
+      "mesh_head", "mesh_conflict", "mesh_wait", "mesh_held", "mesh_show", "mesh_recall", "mesh_rewrite", "mesh_ack",
+    ] {
+      try sql.run("DELETE FROM \(table) WHERE zone = ?", zone)
+    }
+    // Whoever is let in again begins from nothing, and writes as a new instance.
+    (row.instance, row.clock, row.nextPosition) = (nil, HybridClock(), 1)
+    (row.flushPart, row.flushSynced, row.flushValues, row.runLast, row.runRows, row.ahead) = (0, 0, 0, 0, 0, 0)
+    try row.save(sql)
+    try sql.run("UPDATE mesh_zone SET root_gone = 0 WHERE id = ?", zone)
+    catalog.forgetZones()
+    return false
+  }
+}

@@ -1,0 +1,130 @@
+public import MeshCore
+
+// MARK: - What zones are to this device
+
+extension Store {
+  public func setStandings(_ standings: [ZoneStanding]) throws {
+    guard try read({ try $0.standings() }) != Set(standings) else { return }
+    try write { session in
+      let before = try session.catalog.zones()
+      try session.sql.run("UPDATE mesh_zone SET role = NULL, root_table = NULL, root_key = NULL")
+      for standing in standings {
+        try session.sql.run(
+          """
+          UPDATE mesh_zone SET role = ?, root_table = ?, root_key = ?, root_gone = iif(? IS NULL, 0, root_gone) WHERE id = ?
+          """,
+          [
+            .integer(standing.role.rawValue), standing.root.map { .text($0.table) } ?? .null,
+            standing.root?.key ?? .null, standing.root.map { .text($0.table) } ?? .null,
+            .integer(try ZoneRow.obtain(standing.zone, session.sql).id),
+          ])
+      }
+      session.catalog.forgetZones()
+      let after = try session.catalog.zones()
+      // A run that was sorted before there were zones to tell apart holds the rows of all of them.
+      if before.isRouted != after.isRouted { try session.run.endAll() }
+      for entry in after.entries.values.sorted(by: { $0.id < $1.id }) where entry.role == .owned {
+        let known = before.entries[entry.id]?.root
+        if let root = entry.root ?? known, entry.root != known { try session.look(at: root) }
+        if entry.root == nil { try session.lookAtHeld(entry.id) }
+      }
+      try session.updatePermissions()
+    }
+  }
+
+  public func citations(_ zone: ZoneID) throws -> [Author: ControlID] {
+    try read { session in
+      guard let row = try ZoneRow.read(zone, session.sql) else { return [:] }
+      let first = try session.sql.all(
+        "SELECT author, bytes FROM mesh_log WHERE zone = ? AND number = 1", [.integer(row.id)]
+      ) { ($0.integer(0), $0.bytes(1)) }
+      var citations: [Author: ControlID] = [:]
+      for (author, bytes) in first {
+        citations[try session.catalog.author(author)] = try ChangeSet(bytes, with: session.cryptography).header.citation
+      }
+      return citations
+    }
+  }
+
+  public func obstacle(toSharing record: RecordName) throws -> ShareObstacle? {
+    try read { session in
+      guard let number = session.catalog.knownTable(record.table), let table = session.catalog.table(number) else {
+        return .notSynchronized(table: record.table)
+      }
+      // As CloudKit's library has it: a private child of another table is not a root in the first place.
+      let keys = table.schema.foreignKeys.map { "\($0.columns.joined(separator: ", ")) → \($0.parent)" }
+      guard keys.isEmpty else { return .notRoot(table: record.table, foreignKeys: keys) }
+      guard !table.isPrivate else { return .isPrivate(table: record.table) }
+      let ref = RecordRef(table: number, key: table.form.canonical(record.key))
+      let name = RecordName(table: table.schema.name, key: ref.key)
+      guard try session.sql.exists(table.selectKey, [ref.key]) else { return .noRecord(name) }
+      let zones = try session.catalog.zones()
+      let place = try zones.share(rootedAt: name) ?? session.occupant(ref)
+      guard let place, let entry = zones.entries[place], entry.role != .privateZone, entry.isOpen else { return nil }
+      return .alreadyShared(name, in: entry.zone)
+    }
+  }
+
+  public func receipts(_ zone: ZoneID) throws -> [Receipt] {
+    try read { session in
+      guard let row = try ZoneRow.read(zone, session.sql) else { return [] }
+      return try session.sql.all(
+        "SELECT tbl, key, extra, reason, noted FROM mesh_receipt WHERE zone = ? ORDER BY id DESC", [.integer(row.id)]
+      ) { receipt in
+        let values = try receipt.optionalBytes(2).map { try ExtraValues.decode($0) }
+        let named = try values.map { values in
+          Dictionary(try values.map { (try session.catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
+        }
+        return Receipt(
+          zone: zone,
+          record: RecordName(table: try session.catalog.tableName(receipt.integer(0)), key: receipt.value(1)),
+          values: named, reason: Receipt.Reason(rawValue: receipt.integer(3)) ?? .cut, noted: receipt.integer(4))
+      }
+    }
+  }
+}
+
+extension Session {
+  fileprivate func standings() throws -> Set<ZoneStanding> {
+    Set(try catalog.zones().entries.values.map { ZoneStanding(zone: $0.zone, role: $0.role, root: $0.root) })
+  }
+
+  /// The zone whose record the row shows.
+  func occupant(_ ref: RecordRef, besides zone: Int64 = 0) throws -> Int64? {
+    try sql.integer(
+      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND held IS NULL AND generation & 1",
+      [.integer(ref.table), ref.key, .integer(zone)])
+  }
+
+  /// Asks where a record belongs now.
+  func look(at name: RecordName) throws {
+    guard let table = catalog.knownTable(name.table) else { return }
+    try look(at: RecordRef(table: table, key: name.key))
+  }
+
+  func look(at ref: RecordRef) throws {
+    try sql.run(
+      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, 0, ?, \(PendingSlice.Op.look), 0, 0, 0)",
+      [.integer(ref.table), ref.key])
+  }
+
+  fileprivate func lookAtHeld(_ zone: Int64) throws {
+    try sql.run(
+      """
+      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)
+      SELECT tbl, 0, key, \(PendingSlice.Op.look), 0, 0, 0 FROM mesh_record
+      WHERE zone = ? AND extra IS NOT NULL AND held IS NOT NULL
+      """, [.integer(zone)])
+  }
+
+  func noteReceipt(_ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64)
+    throws
+  {
+    try sql.run(
+      "INSERT INTO mesh_receipt (zone, tbl, key, extra, reason, noted) VALUES (?, ?, ?, ?, ?, ?)",
+      [
+        .integer(zone), .integer(ref.table), ref.key, values.map { .blob(ExtraValues.encode($0) ?? [0]) } ?? .null,
+        .integer(reason.rawValue), .integer(now),
+      ])
+  }
+}

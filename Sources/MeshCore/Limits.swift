@@ -36,6 +36,10 @@ public enum Limits {
   /// Devices of an account, alive and ever.
   public static let liveDevices = 32
   public static let devicesEver = 512
+  /// Accounts in a share: their states, of some kilobytes each, are kept by every member.
+  public static let participants = 1_024
+  /// Accounts whose heads two devices compare in one message: as many as fit.
+  public static let accountHeads = 16_384
   /// Parents of a control record, heads of a control log.
   public static let controlHeads = 64
   /// Bytes of one control record.

@@ -58,6 +58,7 @@ public func signedBytes(_ context: SignatureContext, _ bytes: [UInt8]) -> [UInt8
 /// One context per kind of signed object, so that a signature on one can never stand for another.
 public enum SignatureContext: String, Sendable, CaseIterable {
   case certificate = "mesh/1/certificate"
+  case request = "mesh/1/request"
   case revocation = "mesh/1/revocation"
   case successor = "mesh/1/successor"
   case changeSet = "mesh/1/changeset"

@@ -90,14 +90,22 @@ extension Replica {
       for device in uncut.sorted() {
         let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
         let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
-        let cut = ControlAct(
-          cutting: device, at: Dictionary(points, uniquingKeysWith: { first, _ in first }), zone: zone,
-          sign: accountSigner)
-        try append(cut, zone)
+        let cut = DeviceCut(
+          device, last: lastRecord(of: device, zone),
+          heads: Dictionary(points, uniquingKeysWith: { first, _ in first }),
+          zone: zone, sign: accountSigner)
+        try append(.cut(cut), zone)
       }
       if zones[zone]?.lacksKey == true { try mintEpoch(zone, now: now) }
       if !uncut.isEmpty { try controlChanged(zone, now: now) }
     }
+  }
+
+  private func lastRecord(of device: DeviceID, _ zone: ZoneID) -> DeviceCut.ControlPoint? {
+    let last = zones[zone]?.records.values.filter { $0.author == device }.max {
+      ($0.number, $1.id) < ($1.number, $0.id)
+    }
+    return last.map { DeviceCut.ControlPoint(number: $0.number, id: $0.id) }
   }
 
   /// Says goodbye to everybody: the node stops.

@@ -99,7 +99,7 @@ extension Replica {
   private func refusal(_ changeSet: ChangeSet, _ state: ZoneState) -> String? {
     let author = changeSet.header.author
     guard account.certificates[author.device] != nil else { return "author-not-certified" }
-    if let limit = state.limit(author) { return changeSet.header.number > limit ? "author-cut" : nil }
+    if let limit = state.limit(author, citing: nil) { return changeSet.header.number > limit ? "author-cut" : nil }
     return account.isRevoked(author.device) ? "author-revoked" : nil
   }
 

@@ -5,10 +5,10 @@ extension Replica {
   func loadZone(_ id: ZoneID) throws {
     var zone = Zone(id, cryptography)
     for bytes in try store.controlRecords(id) {
-      guard let record = try? ControlRecord(bytes, cryptography), record.isSound(account, cryptography) else {
+      guard let record = try? ControlRecord(bytes, cryptography), zone.isSound(record, accounts, cryptography) else {
         continue
       }
-      zone.insert(record)
+      zone.insert(record, cryptography)
     }
     zone.keys = try vault.epochKeys(id)
     zones[id] = zone
@@ -24,8 +24,7 @@ extension Replica {
 
   func recompute(_ id: ZoneID) {
     guard let records = zones[id]?.records.values else { return }
-    zones[id]?.state = ZoneState(
-      id, records: Array(records), account: { $0 == account.id ? account : nil }, cryptography)
+    zones[id]?.state = ZoneState(id, records: records, accounts: accounts, cryptography)
   }
 
   /// Nil where this device may not write, or lacks the key: local writes stay pending.
@@ -125,7 +124,7 @@ extension Replica {
       // What came before a record that does not stand, stands.
       guard record.zone == id, hasRoom(for: record, link), try isAcceptable(record, link) else { break }
       try store.insertControlRecord(bytes, id: record.id, zone: id)
-      zones[id, default: Zone(id, cryptography)].insert(record)
+      zones[id, default: Zone(id, cryptography)].insert(record, cryptography)
       new.append(record)
     }
     guard !new.isEmpty else { return }
@@ -160,7 +159,8 @@ extension Replica {
 
   /// Signed by a device of the account, after records that are here; a zone begins with a genesis that its id opens to.
   private func isAcceptable(_ record: ControlRecord, _ link: LinkID) throws -> Bool {
-    guard record.isSound(account, cryptography) else {
+    let zone = zones[record.zone] ?? Zone(record.zone, cryptography)
+    guard zone.isSound(record, accounts, cryptography) else {
       end(
         link, .protocolViolation,
         "a control record is not signed by a device of the account, or lacks the proof of what it says")
@@ -206,14 +206,14 @@ extension Replica {
   private func cutLimits(_ id: ZoneID) throws -> [Author: UInt64] {
     guard let state = zones[id]?.state, !state.cuts.isEmpty || !state.ends.isEmpty else { return [:] }
     var limits: [Author: UInt64] = [:]
-    for author in try store.storedVector(id).authors { limits[author] = state.limit(author) }
+    for author in try store.storedVector(id).authors { limits[author] = state.limit(author, citing: nil) }
     for (device, points) in state.cuts {
       for instance in points.keys {
         let author = Author(device: device, instance: instance)
-        limits[author] = state.limit(author)
+        limits[author] = state.limit(author, citing: nil)
       }
     }
-    for author in state.ends.keys { limits[author] = state.limit(author) }
+    for author in state.ends.keys { limits[author] = state.limit(author, citing: nil) }
     return limits
   }
 
@@ -254,7 +254,7 @@ extension Replica {
   private func publish(_ record: ControlRecord) throws {
     let id = record.zone
     try store.insertControlRecord(record.encoded, id: record.id, zone: id)
-    zones[id, default: Zone(id, cryptography)].insert(record)
+    zones[id, default: Zone(id, cryptography)].insert(record, cryptography)
     recompute(id)
     for link in links(sharing: id) { send(link, .controlRecords(id, [record.encoded])) }
   }

@@ -14,7 +14,7 @@ extension Replica {
     guard links(sharing: id).contains(link), let state = zones[id]?.state else { return }
     let stored = try store.storedVector(id)
     for (author, head) in heads.sorted(by: { $0.key < $1.key }) {
-      guard head.number <= state.limit(author) ?? .max else { continue }
+      guard head.number <= state.limit(author, citing: nil) ?? .max else { continue }
       try meetOwn(author, number: head.number, stored: stored[author], id)
       guard let known = try store.changeSetID(id, author, head.number) else { continue }
       if Message.LineHead(number: head.number, id: known) != head {
@@ -65,7 +65,7 @@ extension Replica {
 
   /// Tells everybody, unless it says nothing new.
   private func prove(_ proof: ForkProof, _ id: ZoneID, now: Moment) throws {
-    guard let zone = zones[id], proof.limit < zone.state.limit(proof.author) ?? .max, certificate != nil,
+    guard let zone = zones[id], proof.limit < zone.state.limit(proof.author, citing: nil) ?? .max, certificate != nil,
       zone.state.cuts[device] == nil, account.certificates[proof.author.device] != nil,
       zone.recordCounts[device] ?? 0 < Choices.controlRecords
     else { return }

@@ -36,7 +36,7 @@ extension Replica {
   public func signedAhead(_ id: ZoneID, now: Moment) throws -> [Author: ChangeSetHead] {
     let state = zones[id]?.state
     return try store.storedHeads(id).filter { author, head in
-      head.time > Self.latest(now) && head.number <= state?.limit(author) ?? .max
+      head.time > Self.latest(now) && head.number <= state?.limit(author, citing: nil) ?? .max
     }
   }
 

@@ -41,6 +41,7 @@ extension Replica {
     case .lineRequest(let zone, let author, let number): try sendLine(link, zone, author, through: number)
     case .line(let zone, let headers): try learnLine(link, zone, headers, now: now)
     case .clock(let milliseconds): sessions[link]?.clock = milliseconds &- now.steady
+    case .accountHeads, .shareClaim: break
     case .admitted, .announceOnly, .credit, .ping, .pong: break
     }
   }

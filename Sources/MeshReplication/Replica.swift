@@ -24,7 +24,9 @@ public final class Replica {
   let accountSigner: (@Sendable ([UInt8]) -> [UInt8])?
 
   public let device: DeviceID
-  public internal(set) var account: AccountState
+  public internal(set) var account: AccountState { didSet { accounts.set(account) } }
+  /// Of this account, and of all that a zone here lists.
+  var accounts: Accounts
   var zones: [ZoneID: Zone] = [:]
   var sessions: [LinkID: Session] = [:]
   /// Links that end because their device has another session, until they are closed.
@@ -63,6 +65,8 @@ public final class Replica {
     private(set) var records: [ControlID: ControlRecord] = [:]
     /// Of each device.
     private(set) var recordCounts: [DeviceID: Int] = [:]
+    /// Whom the records name.
+    var people: ZonePeople
     var state: ZoneState
     var keys: [EpochID: EpochKey] = [:]
     var needsApply = true
@@ -85,11 +89,21 @@ public final class Replica {
     var mayWriteAgain = true
 
     init(_ zone: ZoneID, _ cryptography: any Cryptography) {
-      state = ZoneState(zone, records: [], account: { _ in nil }, cryptography)
+      people = ZonePeople(zone)
+      state = ZoneState(zone, records: [], accounts: Accounts(), cryptography)
     }
 
-    mutating func insert(_ record: ControlRecord) {
-      if records.updateValue(record, forKey: record.id) == nil { recordCounts[record.author, default: 0] += 1 }
+    mutating func insert(_ record: ControlRecord, _ cryptography: any Cryptography) {
+      guard records.updateValue(record, forKey: record.id) == nil else { return }
+      recordCounts[record.author, default: 0] += 1
+      people.meet(record.act, cryptography)
+    }
+
+    /// Whether a record can stand after those that are here.
+    func isSound(_ record: ControlRecord, _ accounts: Accounts, _ cryptography: any Cryptography) -> Bool {
+      var people = people
+      people.meet(record.act, cryptography)
+      return record.isSound(people, accounts, cryptography)
     }
 
     var lacksKey: Bool { !state.epochs.values.contains { $0.isCurrent && keys[$0.id] != nil } }
@@ -117,6 +131,7 @@ public final class Replica {
     self.store = store
     self.vault = vault
     self.account = account
+    accounts = Accounts([account])
     self.secrets = secrets
     self.accountSigner = accountSigner
     self.cryptography = cryptography

@@ -47,9 +47,10 @@ import Testing
     let device = try account.device(Int.random(in: 1..<account.devices.count, using: &generator))
     let id = try #require(ChangeSetID([UInt8](repeating: UInt8(step), count: 32)))
     let point = ControlAct.CutPoint(number: UInt64.random(in: 0...9, using: &generator), id: id)
-    return ControlAct(
-      cutting: device, at: [InstanceID(UInt64.random(in: 1...2, using: &generator)): point], zone: zone,
-      sign: account.key.sign)
+    return .cut(
+      DeviceCut(
+        device, last: nil, heads: [InstanceID(UInt64.random(in: 1...2, using: &generator)): point], zone: zone,
+        sign: account.key.sign))
   }
 
   @Test(arguments: 1...40)
@@ -58,11 +59,12 @@ import Testing
     let cryptography = try Sodium(randomness: SeededRandomness(seed: seed))
     let (zone, records) = try randomLog(seed, account, cryptography)
     var generator = SplitMix64(seed: seed, stream: 1)
-    let state = ZoneState(zone, records: records, account: { _ in account.state }, cryptography)
+    let state = ZoneState(zone, records: records, accounts: Accounts([account.state]), cryptography)
     #expect(state.owner == account.state.id)
     for _ in 0..<10 {
       let shuffled = records.shuffled(using: &generator)
-      let other = ZoneState(zone, records: shuffled + shuffled.prefix(3), account: { _ in account.state }, cryptography)
+      let other = ZoneState(
+        zone, records: shuffled + shuffled.prefix(3), accounts: Accounts([account.state]), cryptography)
       #expect(other == state)
     }
   }

@@ -137,9 +137,10 @@ import Testing
     let link = try mesh.admit(2, to: 0)
     let heads = try mesh.nodes[0].store.controlRecords(world.zone).map { try ControlRecord($0, mesh.cryptography).id }
     let none = try #require(ChangeSetID([UInt8](repeating: 4, count: 32)))
-    let act = ControlAct(
-      cutting: try mesh.account.device(1), at: [InstanceID(1): .init(number: 1, id: none)], zone: world.zone,
-      sign: mesh.account.key.sign)
+    let act = ControlAct.cut(
+      DeviceCut(
+        try mesh.account.device(1), last: nil, heads: [InstanceID(1): .init(number: 1, id: none)], zone: world.zone,
+        sign: mesh.account.key.sign))
     let cut = try ControlRecord(
       zone: world.zone, parents: [try #require(heads.last)], number: 1, previous: nil, act: act,
       secrets: mesh.account.devices[2], mesh.cryptography)

@@ -35,7 +35,8 @@ import Testing
     for sign in signers {
       for victim in 0...2 {
         let link = try mesh.admit(3, to: 0)
-        let act = ControlAct(cutting: try mesh.account.device(victim), at: [:], zone: try mesh.zone, sign: sign)
+        let act = ControlAct.cut(
+          DeviceCut(try mesh.account.device(victim), last: nil, heads: [:], zone: try mesh.zone, sign: sign))
         let cut = try record(mesh, act, by: 3, number: 1, previous: nil, parents: heads(mesh))
         try mesh.give(.controlRecords(mesh.zone, [cut.encoded]), to: 0, link)
         #expect(!mesh.isOpen(0, link), "who brings it is shown out")
@@ -65,12 +66,13 @@ import Testing
     try mesh.nodes[0].replica.revoke(try mesh.account.device(3), now: mesh.now)
     try mesh.pump()
     let cuts = try mesh.nodes[0].store.controlRecords(zone).compactMap { bytes -> [UInt8]? in
-      if case .cut(_, _, let signature) = try ControlRecord(bytes, mesh.cryptography).act { return signature }
+      if case .cut(let cut) = try ControlRecord(bytes, mesh.cryptography).act { return cut.signature }
       return nil
     }
     let signature = try #require(cuts.first)
     let link = try mesh.admit(2, to: 0)
-    let act = ControlAct.cut(device: try mesh.account.device(1), heads: [:], signature: signature)
+    let act = ControlAct.cut(
+      DeviceCut(try mesh.account.device(1), last: nil, heads: [:], zone: zone, sign: { _ in signature }))
     let forged = try record(mesh, act, by: 2, number: 1, previous: nil, parents: heads(mesh))
     try mesh.give(.controlRecords(zone, [forged.encoded]), to: 0, link)
     #expect(try mesh.nodes[0].replica.zoneView(zone)?.cuts == [mesh.account.device(3)])

@@ -34,7 +34,7 @@ public struct AccountGenesis: Hashable, Sendable {
   }
 }
 
-/// What a device asks its account to certify, signed by the device: proof that it has the key.
+/// What a device asks an account to certify, signed by the device: so no account can claim another's device.
 public struct CertificateRequest: Hashable, Sendable {
   public let device: DeviceID
   /// X25519 public keys: of Noise sessions, and of sealing.
@@ -42,19 +42,43 @@ public struct CertificateRequest: Hashable, Sendable {
   public let sealingKey: [UInt8]
   /// At most `Limits.deviceName` bytes, no control characters.
   public let name: String
+  public let signature: [UInt8]
 
-  public init(device: DeviceID, sessionKey: [UInt8], sealingKey: [UInt8], name: String) {
+  /// Nil where the device's key is not of 32 bytes.
+  public init?(name: String, for account: AccountID, secrets: any DeviceSecrets) {
+    guard let device = DeviceID(secrets.signingKey) else { return nil }
     self.device = device
-    self.sessionKey = sessionKey
-    self.sealingKey = sealingKey
+    sessionKey = secrets.sessionKey
+    sealingKey = secrets.sealingKey
     self.name = name
+    signature = secrets.sign(Self.signed(account, device, sessionKey, sealingKey, name))
   }
 
-  public func write(to writer: inout ByteWriter) {
+  private static func signed(
+    _ account: AccountID, _ device: DeviceID, _ sessionKey: [UInt8], _ sealingKey: [UInt8], _ name: String
+  ) -> [UInt8] {
+    signedBytes(.request, account.bytes + unsigned(device, sessionKey, sealingKey, name))
+  }
+
+  private static func unsigned(
+    _ device: DeviceID, _ sessionKey: [UInt8], _ sealingKey: [UInt8], _ name: String
+  ) -> [UInt8] {
+    var writer = ByteWriter()
     device.write(to: &writer)
     writer.raw(sessionKey)
     writer.raw(sealingKey)
     writer.text(name)
+    return writer.bytes
+  }
+
+  public func isSigned(for account: AccountID, _ cryptography: any Cryptography) -> Bool {
+    cryptography.verify(
+      signature, of: Self.signed(account, device, sessionKey, sealingKey, name), by: device.bytes)
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    writer.raw(Self.unsigned(device, sessionKey, sealingKey, name))
+    writer.raw(signature)
   }
 
   public init(from reader: inout ByteReader) throws(DecodingError) {
@@ -63,6 +87,7 @@ public struct CertificateRequest: Hashable, Sendable {
     sealingKey = try reader.raw(32)
     name = try reader.text(Limits.deviceName, "device name")
     guard name == printable(name) else { throw .invalid("a device name has no control characters") }
+    signature = try reader.raw(64)
   }
 }
 
@@ -113,8 +138,10 @@ public struct Certificate: Hashable, Sendable {
     return writer.bytes
   }
 
+  /// Whether the account signed it, and the device asked the account for it.
   public func isSigned(by signingKey: [UInt8], _ cryptography: any Cryptography) -> Bool {
     cryptography.verify(signature, of: signedBytes(.certificate, unsigned), by: signingKey)
+      && request.isSigned(for: account, cryptography)
   }
 
   public func write(to writer: inout ByteWriter) {

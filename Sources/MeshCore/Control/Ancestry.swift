@@ -12,6 +12,11 @@ struct Ancestry {
   /// Indexes, in the list of the marked, of those that lead to a record; the record itself is not among them.
   func marks(before id: ControlID) -> MarkSet { before[id] ?? MarkSet() }
 
+  /// Whether a marked record leads to another.
+  func isMarked(_ earlier: ControlID, before later: ControlID) -> Bool {
+    places[earlier].map(marks(before: later).contains) ?? false
+  }
+
   /// Depth first with a stack of its own: a hostile log can be as deep as it is long.
   private mutating func visit(_ start: ControlID, _ records: [ControlID: ControlRecord]) {
     var stack = [start]
@@ -49,6 +54,8 @@ struct MarkSet: Equatable {
     let word = member / UInt64.bitWidth
     return word < words.count && words[word] >> UInt64(member % UInt64.bitWidth) & 1 == 1
   }
+
+  var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
   mutating func formUnion(_ other: MarkSet) {
     if words.count < other.words.count { words.append(contentsOf: other.words[words.count...].map { _ in 0 }) }

@@ -1,9 +1,17 @@
-/// What a zone's control log says: a pure function of the set of its records and of the owner's account state. The order in
-/// which they came does not matter.
+/// What a zone's control log says: a pure function of the set of its records and of the states of the accounts they name. The
+/// order in which they came does not matter.
 public struct ZoneState: Sendable, Equatable {
   public let zone: ZoneID
-  /// Nil until the genesis is here.
+  /// Nil until the record that opens the zone is here.
   public private(set) var owner: AccountID?
+  /// The record that opens the zone: what authors of the owner's devices cite.
+  public private(set) var opening: ControlID?
+  /// What is shared; nil of an account's private zone.
+  public private(set) var root: RecordName?
+  public private(set) var isStopped = false
+  /// Everybody but the owner who was ever let in.
+  public private(set) var participants: [AccountID: Participant] = [:]
+  public private(set) var invites: [ControlID: Invite] = [:]
   /// Devices that were cut, and where: instances that are not listed are cut at zero.
   public private(set) var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
   /// Instances that forked or were given up, and their last number.
@@ -13,60 +21,110 @@ public struct ZoneState: Sendable, Equatable {
   public private(set) var title = ""
   /// Records that no other names as a parent, ascending.
   public private(set) var heads: [ControlID] = []
+  private var grants: [ControlID: WriteGrant] = [:]
+  /// Whose each device is.
+  private var devices: [DeviceID: AccountID] = [:]
 
   public struct Epoch: Sendable, Equatable {
     public let id: EpochID
     public let minter: DeviceID
     public let commitment: [UInt8]
-    /// True where it covers every cut that is known: only such a key encrypts.
+    /// True where it covers every cut and departure that is known, and its minter may write: only such a key encrypts.
     public let isCurrent: Bool
   }
 
-  /// The epoch that writers use: of those that cover all cuts, the one with the lowest id.
-  public var currentEpoch: Epoch? { epochs.values.filter(\.isCurrent).min { $0.id < $1.id } }
-
   /// - Parameter records: Sound ones (see `ControlRecord.isSound`).
   public init(
-    _ zone: ZoneID, records: [ControlRecord], account: (AccountID) -> AccountState?, _ cryptography: any Cryptography
+    _ zone: ZoneID, records: some Sequence<ControlRecord>, accounts: Accounts, _ cryptography: any Cryptography
   ) {
     self.zone = zone
     let byID = Dictionary(
       records.filter { $0.zone == zone }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let named = Set(byID.values.flatMap(\.parents))
     heads = byID.keys.filter { !named.contains($0) }.sorted()
-    guard let owner = Self.owner(zone, byID.values, cryptography), let devices = account(owner) else { return }
+    var people = ZonePeople(zone)
+    for record in byID.values { people.meet(record.act, cryptography) }
+    guard let owner = people.owner, accounts[owner] != nil else { return }
     self.owner = owner
-    let certified = byID.values.filter { devices.certificates[$0.author] != nil }.sorted { $0.id < $1.id }
-    let cutRecords = certified.filter { if case .cut = $0.act { true } else { false } }
-    for case .cut(let device, let points, _) in cutRecords.map(\.act) {
-      cuts[device] = cuts[device].map { Self.least($0, points) } ?? points
+    let graph = ControlGraph(byID, people, accounts)
+    cuts = graph.cuts
+    ends = Self.ends(graph)
+    for account in people.all {
+      for device in accounts[account]?.certificates.keys.sorted() ?? [] {
+        devices[device] = people.account(of: device, accounts)
+      }
     }
-    ends = Self.ends(certified)
-    title = Self.title(certified)
-    let ancestry = Ancestry(byID, marking: cutRecords.map(\.id))
-    // Whoever repeats a cut that the account signed says nothing new.
-    let copies = Dictionary(grouping: cutRecords.indices) { cutRecords[$0].act }.values
-    for record in certified {
-      guard case .epoch(let commitment) = record.act, let id = EpochID(record.id.bytes) else { continue }
-      let seen = ancestry.marks(before: record.id)
-      let coversAll = copies.allSatisfy { $0.contains(where: seen.contains) } && !devices.isRevoked(record.author)
-      epochs[id] = Epoch(id: id, minter: record.author, commitment: commitment, isCurrent: coversAll)
-    }
+    readOwnersActs(graph, cryptography)
+    let standings = Standings(graph)
+    (participants, invites, grants) = (standings.participants, standings.invites, standings.grants)
+    readEpochs(graph, standings.departures)
   }
 
-  /// Where an author's change sets end, if its device was cut or its line has ended.
-  public func limit(_ author: Author) -> UInt64? {
+  // MARK: Questions
+
+  /// What an account may do; nil where it is no member.
+  public func permission(_ account: AccountID) -> Permission? {
+    if account == owner { return .readWrite }
+    return isStopped ? nil : participants[account]?.permission
+  }
+
+  /// Everybody whom the zone lists, members or not any more: who may have its log.
+  public var accounts: Set<AccountID> { Set(participants.keys).union(owner.map { [$0] } ?? []) }
+
+  /// Whose a device is, of the zone's accounts.
+  public func account(of device: DeviceID) -> AccountID? { devices[device] }
+
+  /// The record that lets an account write, which its authors cite.
+  public func citation(_ account: AccountID) -> ControlID? {
+    guard permission(account) == .readWrite else { return nil }
+    return account == owner ? opening : participants[account]?.grant
+  }
+
+  /// The epoch that writers use: of those that are current, the one with the lowest id.
+  public var currentEpoch: Epoch? { epochs.values.filter(\.isCurrent).min { $0.id < $1.id } }
+
+  /// Where an author's change sets end; nil where they do not. An author of a participant writes by what its first change set
+  /// cites; without such a grant it ends at zero.
+  public func limit(_ author: Author, citing citation: ControlID?) -> UInt64? {
     let cut = cuts[author.device].map { $0[author.instance]?.number ?? 0 }
-    guard let end = ends[author] else { return cut }
-    return min(end, cut ?? .max)
+    return [cut, ends[author], lostPermission(author, citation)].compactMap { $0 }.min()
   }
 
-  private static func ends(_ records: [ControlRecord]) -> [Author: UInt64] {
+  /// Where an author ends because its account may not write, or could not go on to.
+  public func lostPermission(_ author: Author, _ citation: ControlID?) -> UInt64? {
+    guard let account = devices[author.device] else { return 0 }
+    guard account != owner else { return nil }
+    guard let grant = citation.flatMap({ grants[$0] }), grant.account == account else { return 0 }
+    return grant.ceiling.map { $0[author]?.number ?? 0 }
+  }
+
+  // MARK: Reading
+
+  private mutating func readOwnersActs(_ graph: ControlGraph, _ cryptography: any Cryptography) {
+    var last: (time: HybridTime, author: DeviceID, text: String)?
+    for record in graph.certified where graph.account(of: record) == owner {
+      if record.act.opening(zone, cryptography) == owner, opening == nil {
+        opening = record.id
+        if case .shareGenesis(_, _, let root) = record.act { self.root = root }
+      }
+      guard graph.counts(record) else { continue }
+      switch record.act {
+      case .stop: isStopped = true
+      case .title(let text, let time):
+        if let known = last, (known.time, known.author, known.text) >= (time, record.author, text) { continue }
+        last = (time, record.author, text)
+      default: break
+      }
+    }
+    title = last?.text ?? ""
+  }
+
+  private static func ends(_ graph: ControlGraph) -> [Author: UInt64] {
     var ends: [Author: UInt64] = [:]
     var forks: [Author: Set<UInt64>] = [:]
-    for record in records {
+    for record in graph.certified {
       switch record.act {
-      case .end(let instance, let number):
+      case .end(let instance, let number) where graph.counts(record):
         let author = Author(device: record.author, instance: instance)
         ends[author] = min(ends[author] ?? .max, number)
       case .fork(let proof):
@@ -81,35 +139,17 @@ public struct ZoneState: Sendable, Equatable {
     return ends
   }
 
-  private static func title(_ records: [ControlRecord]) -> String {
-    var last: (time: HybridTime, author: DeviceID, text: String)?
-    for record in records {
-      guard case .title(let text, let time) = record.act else { continue }
-      if let known = last, (known.time, known.author, known.text) >= (time, record.author, text) { continue }
-      last = (time, record.author, text)
+  private mutating func readEpochs(_ graph: ControlGraph, _ departures: [ControlID]) {
+    for record in graph.certified {
+      guard case .epoch(let commitment) = record.act, let id = EpochID(record.id.bytes),
+        let account = graph.account(of: record)
+      else { continue }
+      let isCurrent =
+        permission(account) == .readWrite && graph.counts(record)
+        && graph.accounts[account]?.isRevoked(record.author) == false
+        && departures.allSatisfy { graph.isBefore($0, record.id) }
+        && graph.cutCopies.allSatisfy { $0.contains { graph.isBefore($0, record.id) } }
+      epochs[id] = Epoch(id: id, minter: record.author, commitment: commitment, isCurrent: isCurrent)
     }
-    return last?.text ?? ""
-  }
-
-  private static func owner(
-    _ zone: ZoneID, _ records: some Sequence<ControlRecord>, _ cryptography: any Cryptography
-  ) -> AccountID? {
-    for record in records {
-      if case .genesis(let account, let nonce) = record.act, cryptography.hash(account.bytes + nonce) == zone.bytes {
-        return account
-      }
-    }
-    return nil
-  }
-
-  private static func least(
-    _ left: [InstanceID: ControlAct.CutPoint], _ right: [InstanceID: ControlAct.CutPoint]
-  ) -> [InstanceID: ControlAct.CutPoint] {
-    var both: [InstanceID: ControlAct.CutPoint] = [:]
-    for (instance, point) in left {
-      guard let other = right[instance] else { continue }
-      both[instance] = point.number <= other.number ? point : other
-    }
-    return both
   }
 }

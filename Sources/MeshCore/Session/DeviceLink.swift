@@ -1,8 +1,5 @@
 /// What `mesh device invite` prints: a secret that lets one more device into an account, and where to dial.
-/// Text: `mesh-device-`, then base32 of the content and its CRC-32. Blanks around it and upper case are read too.
 public struct DeviceLink: Hashable, Sendable {
-  public static let prefix = "mesh-device-"
-
   /// 32 bytes; the Ed25519 key that it opens to is the link's.
   public let seed: [UInt8]
   public let account: AccountID
@@ -15,66 +12,23 @@ public struct DeviceLink: Hashable, Sendable {
     self.seed = seed
     self.account = account
     self.expires = expires
-    self.addresses = Array(addresses.filter { $0.utf8.count <= Limits.name }.prefix(Limits.linkAddresses))
+    self.addresses = LinkText.bounded(addresses)
   }
 
   public var text: String {
-    var writer = ByteWriter()
-    writer.byte(1)
-    writer.raw(seed)
-    account.write(to: &writer)
-    writer.signedVarint(expires)
-    writer.list(addresses) { $0.text($1) }
-    let content = writer.bytes
-    writer.uint32(checksum(content))
-    return Self.prefix + Base32.encode(writer.bytes)
-  }
-
-  /// Why a text is not a device link; each says what to do about it.
-  public enum Fault: Error, Equatable, Sendable, CustomStringConvertible {
-    case notALink
-    /// What it is instead, in words.
-    case otherKind(String)
-    case damaged
-    case version(UInt8)
-    case malformed
-
-    public var description: String {
-      switch self {
-      case .notALink: "this is not a link: one begins with “mesh-device-” and is a single line"
-      case .otherKind(let kind):
-        "this is \(kind), not a link for a device: “mesh device invite” prints one, which begins with “mesh-device-”"
-      case .damaged: "the link is damaged: a character was lost or changed on the way; copy the whole line again"
-      case .version(let version): "the link is of version \(version), which this program does not know: update it"
-      case .malformed: "the link's content is not what a device link holds: ask for a new one with “mesh device invite”"
-      }
+    LinkText.encode(.device) { writer in
+      writer.raw(seed)
+      account.write(to: &writer)
+      writer.signedVarint(expires)
+      writer.list(addresses) { $0.text($1) }
     }
   }
 
-  public init(text: String) throws(Fault) {
-    let text = trimmed(text).asciiLowercased
-    guard text.hasPrefix(Self.prefix) else {
-      if let kind = kind(ofDisplayed: text) { throw .otherKind(kind) }
-      throw .notALink
-    }
-    guard let bytes = Base32.decode(text.dropFirst(Self.prefix.count)), bytes.count > 4 else { throw .damaged }
-    let content = Array(bytes.dropLast(4))
-    var writer = ByteWriter()
-    writer.uint32(checksum(content))
-    guard writer.bytes == Array(bytes.suffix(4)) else { throw .damaged }
-    guard content.first == 1 else { throw .version(content.first ?? 0) }
-    do {
-      var reader = ByteReader(content[1...])
-      seed = try reader.raw(32)
-      account = try AccountID(from: &reader)
-      expires = try reader.signedVarint()
-      addresses = try reader.list(Limits.linkAddresses, "addresses") {
-        (reader: inout ByteReader) throws(DecodingError) in
-        try reader.text(Limits.name, "address")
-      }
-      try reader.end()
-    } catch {
-      throw .malformed
+  public init(text: String) throws(LinkFault) {
+    self = try LinkText.decode(text, .device) { (reader: inout ByteReader) throws(DecodingError) in
+      DeviceLink(
+        seed: try reader.raw(32), account: try AccountID(from: &reader), expires: try reader.signedVarint(),
+        addresses: try LinkText.addresses(&reader))
     }
   }
 }

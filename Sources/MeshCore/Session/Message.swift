@@ -47,6 +47,10 @@ public enum Message: Hashable, Sendable {
   case line(ZoneID, [[UInt8]])
   /// The sender's wall clock as it sends this, in milliseconds since 1970.
   case clock(Int64)
+  /// Hashes of the states here of the accounts that both sides' zones list: where the receiver's differ, it sends its own.
+  case accountHeads([AccountID: [UInt8]])
+  /// Who joins a share asks to be let in.
+  case shareClaim(ZoneID, ShareClaim)
 
   /// A number, and how the id of the change set with it begins.
   public struct LineHead: Hashable, Sendable {
@@ -85,13 +89,17 @@ public enum Message: Hashable, Sendable {
     case linkRefused = 8
     /// The node has a fault of its own and can't go on with this session.
     case internalFault = 9
+    /// The peer's account is no member any more of what it had in common with the sender's: it has been told what the log says.
+    case noMember = 10
+    /// The invite can only be redeemed by another device than the sender: come back later, or dial that one.
+    case elsewhere = 11
   }
 
   private enum Tag: UInt8 {
     case hello = 1
     case goodbye, account, claim, admitted, zones, controlHeads, controlRecords, keyRequest, keys
     case want, changeSets, upToDate, have, announceOnly, credit, acknowledgement, digest, digestRequest, schema
-    case ping, pong, heads, lineRequest, line, clock
+    case ping, pong, heads, lineRequest, line, clock, accountHeads, shareClaim
   }
 
   public var encoded: [UInt8] {
@@ -199,6 +207,16 @@ public enum Message: Hashable, Sendable {
     case .clock(let milliseconds):
       tag(.clock)
       writer.signedVarint(milliseconds)
+    case .accountHeads(let heads):
+      tag(.accountHeads)
+      writer.list(heads.sorted { $0.key < $1.key }) {
+        $1.key.write(to: &$0)
+        $0.raw($1.value)
+      }
+    case .shareClaim(let zone, let claim):
+      tag(.shareClaim)
+      zone.write(to: &writer)
+      claim.write(to: &writer)
     }
     return writer.bytes
   }
@@ -277,6 +295,16 @@ public enum Message: Hashable, Sendable {
     case .line:
       return .line(try ZoneID(from: &reader), try blobs(&reader, Limits.line, Limits.signedHeader, "signed header"))
     case .clock: return .clock(try reader.signedVarint())
+    case .accountHeads:
+      var heads: [AccountID: [UInt8]] = [:]
+      var previous: AccountID?
+      for _ in 0..<(try reader.count(Limits.accountHeads, "accounts")) {
+        let account = try AccountID(from: &reader)
+        try reader.ascend(&previous, to: account, "accounts")
+        heads[account] = try reader.raw(32)
+      }
+      return .accountHeads(heads)
+    case .shareClaim: return .shareClaim(try ZoneID(from: &reader), try ShareClaim(from: &reader))
     }
   }
 

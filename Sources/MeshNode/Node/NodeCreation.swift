@@ -33,10 +33,11 @@ struct NodeCreation {
     }
   }
 
-  private func request() throws -> CertificateRequest {
-    guard let device = DeviceID(keys.signingKey) else { throw ReplicaError.badDeviceKey }
-    return CertificateRequest(
-      device: device, sessionKey: keys.sessionKey, sealingKey: keys.sealingKey, name: options.deviceName)
+  private func request(_ account: AccountID) throws -> CertificateRequest {
+    guard let request = CertificateRequest(name: options.deviceName, for: account, secrets: keys) else {
+      throw ReplicaError.badDeviceKey
+    }
+    return request
   }
 
   private func configuration(peers: [HostPort] = []) -> Configuration {
@@ -52,8 +53,9 @@ struct NodeCreation {
       let accountKey = try accountKey()
       let genesis = AccountGenesis(
         signingKey: accountKey.publicKey, recoveryKey: try recoveryKey().publicKey, salt: cryptography.bytes(16))
+      guard let id = genesis.id(cryptography) else { throw ReplicaError.badDeviceKey }
       let account = try Replica.createAccount(
-        genesis: genesis, request: try request(), now: time.milliseconds(), sign: accountKey.sign,
+        genesis: genesis, request: try request(id), now: time.milliseconds(), sign: accountKey.sign,
         cryptography: cryptography, randomness: cryptography)
       try home.write(.accountState, account.encoded)
     }
@@ -140,7 +142,8 @@ struct NodeCreation {
     let info = LinkInfo(
       role: .dialler, handshakeHash: connection.handshakeHash, remoteStatic: connection.remoteStatic,
       address: connection.remoteAddress)
-    var joining = Joining(link: link, request: try request(), info: info, secrets: keys, cryptography: cryptography)
+    var joining = Joining(
+      link: link, request: try request(link.account), info: info, secrets: keys, cryptography: cryptography)
     defer { connection.close() }
     func act(_ outputs: [Joining.Output]) throws -> AccountState? {
       for output in outputs {

@@ -18,7 +18,7 @@ extension CryptoError: Refusing {
   public var refusal: Refusal { Refusal(code: "key.\(code)", message: message) }
 }
 
-extension DeviceLink.Fault: Refusing {
+extension LinkFault: Refusing {
   public var refusal: Refusal { Refusal(code: "link.invalid", message: description) }
 }
 

@@ -33,13 +33,14 @@ extension Simulation {
   private func checkLog(_ node: SimulatedNode, _ zone: ZoneID, _ digest: ZoneDigest) throws {
     guard let store = node.store, let account = node.replica?.account else { return }
     let records = try store.controlRecords(zone).map { try ControlRecord($0, cryptography) }
-    let state = ZoneState(zone, records: records, account: { $0 == account.id ? account : nil }, cryptography)
+    let state = ZoneState(zone, records: records, accounts: Accounts([account]), cryptography)
     let log = try wholeLog(store, zone)
     let keys = node.vault.epochKeys(zone)
     let oracle = Oracle(
       log,
       Oracle.Context(
-        keys: keys, account: account, limit: { state.limit($0) }, latest: latest, device: node.device), cryptography)
+        keys: keys, account: account, limit: { state.limit($0, citing: nil) }, latest: latest, device: node.device),
+      cryptography)
     counts.changeSets = log.count
     counts.records = oracle.states.values.filter(\.isAlive).count
     if let fault = oracle.faults.first { violate("n\(node.index)'s log: \(named(fault))") }
@@ -58,7 +59,8 @@ extension Simulation {
     guard node === honest.first else { return }
     let authors = Set(try store.storedVector(zone).authors)
     let cuts = Dictionary(
-      authors.compactMap { author in state.limit(author).map { (author, $0) } }, uniquingKeysWith: { first, _ in first }
+      authors.compactMap { author in state.limit(author, citing: nil).map { (author, $0) } },
+      uniquingKeysWith: { first, _ in first }
     )
     let reader = ChangeSetReader(keys: keys, cuts: cuts, cryptography: cryptography)
     do {

@@ -32,9 +32,9 @@ public struct TestAccount: Sendable {
     _ keys: DeviceKeys, _ name: String, _ account: AccountID, _ key: AccountKey, _ randomness: SeededRandomness,
     _ now: Int64
   ) throws -> Certificate {
-    guard let device = DeviceID(keys.signingKey) else { throw ReplicaError.badDeviceKey }
-    let request = CertificateRequest(
-      device: device, sessionKey: keys.sessionKey, sealingKey: keys.sealingKey, name: name)
+    guard let request = CertificateRequest(name: name, for: account, secrets: keys) else {
+      throw ReplicaError.badDeviceKey
+    }
     return Certificate(
       account: account, keyGeneration: 0, request: request, serial: randomness.bytes(16), issued: now, sign: key.sign)
   }

@@ -24,15 +24,14 @@ import Testing
 
   @Test func ofTwoCertificatesOfOneDeviceEverybodyKeepsTheSame() throws {
     let world = try World()
-    func certificate(_ serial: UInt8, _ name: String) -> Certificate {
-      let request = CertificateRequest(
-        device: world.desk.id, sessionKey: fill(1), sealingKey: fill(2), name: name)
+    func certificate(_ serial: UInt8, _ name: String) throws -> Certificate {
+      let request = try #require(CertificateRequest(name: name, for: world.account, secrets: world.desk.keys))
       return Certificate(
         account: world.account, keyGeneration: 0, request: request, serial: fill(serial, 16), issued: 1,
         sign: world.accountKey.sign)
     }
     // The last two differ in their names only.
-    let all = [certificate(3, "a"), certificate(2, "b"), certificate(2, "c")]
+    let all = [try certificate(3, "a"), try certificate(2, "b"), try certificate(2, "c")]
     var kept: Set<Certificate?> = []
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
       var state = try #require(AccountState(world.genesis, world.cryptography))
@@ -61,6 +60,14 @@ import Testing
     let isTaken = state.insert(forged, world.cryptography)
     #expect(!isTaken)
     #expect(state.certificates.isEmpty)
+    // Another account's word on a device that asked for none.
+    let key = AccountKey(randomness: Blocks([0x09]))
+    let genesis = AccountGenesis(signingKey: key.publicKey, recoveryKey: fill(1), salt: fill(2, 16))
+    var other = try #require(AccountState(genesis, world.cryptography))
+    let stolen = Certificate(
+      account: other.id, keyGeneration: 0, request: world.desk.request, serial: fill(1, 16), issued: 1, sign: key.sign)
+    let isStolen = other.insert(stolen, world.cryptography)
+    #expect(!isStolen && other.certificates.isEmpty)
   }
 
   @Test func aStateThatLacksRevocationsOnTheirWayIsStillReadable() throws {

@@ -3,10 +3,6 @@ import Testing
 @testable import MeshCore
 
 @Suite struct ZoneStateTests {
-  private func author(_ log: ControlLog, _ device: Int, _ instance: UInt64) -> Author {
-    Author(device: log.device(device), instance: InstanceID(instance))
-  }
-
   @Test func theOrderOfArrivalDoesNotMatter() throws {
     var generator = Generator(seed: 71)
     for _ in 0..<60 {
@@ -49,7 +45,7 @@ import Testing
     var log = try ControlLog(devices: 1)
     let stranger = try #require(AccountID(fill(9)))
     let forged = try log.append(0, .genesis(account: stranger, nonce: fill(0x41)))
-    #expect(log.state.owner == log.account.id)
+    #expect(log.state.owner == log.ids[0])
     let alone = log.state(of: [forged])
     #expect(alone.owner == nil && alone.epochs.isEmpty && alone.heads == [forged.id])
     #expect(log.state(of: []).owner == nil)
@@ -64,8 +60,8 @@ import Testing
     #expect(log.state(of: log.records + [other]) == before)
     let stranger = try ControlRecord(
       zone: log.zone, parents: before.heads, number: 1, previous: nil,
-      act: .cut(device: log.device(1), heads: [:], signature: fill(0, 64)), secrets: StubSecrets(signingKey: fill(8)),
-      StubCryptography())
+      act: .cut(DeviceCut(log.device(1), last: nil, heads: [:], zone: log.zone, sign: { _ in fill(0, 64) })),
+      secrets: StubSecrets(signingKey: fill(8)), StubCryptography())
     let after = log.state(of: log.records + [stranger])
     #expect(after.cuts.isEmpty && after.epochs == before.epochs)
     try log.epoch(0)
@@ -78,11 +74,11 @@ import Testing
     try log.cut(0, 2, [1: 9, 2: 4, 3: 7], after: genesis)
     try log.cut(1, 2, [1: 5, 2: 6], after: genesis)
     let state = log.state
-    #expect(state.limit(author(log, 2, 1)) == 5)
-    #expect(state.limit(author(log, 2, 2)) == 4)
-    #expect(state.limit(author(log, 2, 3)) == 0)
-    #expect(state.limit(author(log, 2, 4)) == 0)
-    #expect(state.limit(author(log, 1, 1)) == nil)
+    #expect(state.limit(log.author(2, 1), citing: nil) == 5)
+    #expect(state.limit(log.author(2, 2), citing: nil) == 4)
+    #expect(state.limit(log.author(2, 3), citing: nil) == 0)
+    #expect(state.limit(log.author(2, 4), citing: nil) == 0)
+    #expect(state.limit(log.author(1, 1), citing: nil) == nil)
   }
 
   @Test func onlyAnEpochThatHasSeenEveryCutIsCurrent() throws {
@@ -145,41 +141,41 @@ import Testing
     try log.append(1, .end(instance: InstanceID(7), number: 4))
     try log.append(1, .end(instance: InstanceID(7), number: 6))
     let state = log.state
-    #expect(state.limit(author(log, 1, 7)) == 4)
-    #expect(state.limit(author(log, 1, 8)) == nil)
-    #expect(state.limit(author(log, 2, 7)) == nil)
+    #expect(state.limit(log.author(1, 7), citing: nil) == 4)
+    #expect(state.limit(log.author(1, 8), citing: nil) == nil)
+    #expect(state.limit(log.author(2, 7), citing: nil) == nil)
     #expect(state.cuts.isEmpty && state.currentEpoch?.id.bytes == epoch.id.bytes, "it goes on as another")
   }
 
   @Test func aForkEndsItsAuthorAtTheLastUnitBeforeIt() throws {
     var log = try ControlLog(devices: 3)
     try log.append(1, .fork(try log.fork(2, 7, after: 9)))
-    #expect(log.state.limit(author(log, 2, 7)) == 9)
-    #expect(log.state.limit(author(log, 2, 8)) == nil)
+    #expect(log.state.limit(log.author(2, 7), citing: nil) == 9)
+    #expect(log.state.limit(log.author(2, 8), citing: nil) == nil)
     // The third part of a unit that began after 6.
     try log.append(0, .fork(try log.fork(2, 7, after: 8, part: 2)))
-    #expect(log.state.limit(author(log, 2, 7)) == 6)
+    #expect(log.state.limit(log.author(2, 7), citing: nil) == 6)
     try log.append(0, .fork(try log.fork(2, 9, after: 0)))
-    #expect(log.state.limit(author(log, 2, 9)) == 0)
+    #expect(log.state.limit(log.author(2, 9), citing: nil) == 0)
     try log.append(0, .fork(try log.fork(2, 10, after: 3, part: .max)))
-    #expect(log.state.limit(author(log, 2, 10)) == 0)
+    #expect(log.state.limit(log.author(2, 10), citing: nil) == 0)
   }
 
   @Test func aLiarThatForksEverywhereEndsAtZero() throws {
     var log = try ControlLog(devices: 2)
     for place in 0..<UInt64(Limits.forks) { try log.append(0, .fork(try log.fork(1, 7, after: 100 - place))) }
-    #expect(log.state.limit(author(log, 1, 7)) == 101 - UInt64(Limits.forks))
+    #expect(log.state.limit(log.author(1, 7), citing: nil) == 101 - UInt64(Limits.forks))
     try log.append(0, .fork(try log.fork(1, 7, after: 200)))
-    #expect(log.state.limit(author(log, 1, 7)) == 0)
+    #expect(log.state.limit(log.author(1, 7), citing: nil) == 0)
   }
 
   @Test func theLesserOfCutAndEndHolds() throws {
     var log = try ControlLog(devices: 2)
-    try log.append(1, .end(instance: InstanceID(1), number: 4))
-    try log.cut(0, 1, [1: 9, 2: 3])
-    #expect(log.state.limit(author(log, 1, 1)) == 4)
-    #expect(log.state.limit(author(log, 1, 2)) == 3)
-    #expect(log.state.limit(author(log, 1, 3)) == 0)
+    let end = try log.append(1, .end(instance: InstanceID(1), number: 4))
+    try log.cut(0, 1, [1: 9, 2: 3], last: end)
+    #expect(log.state.limit(log.author(1, 1), citing: nil) == 4)
+    #expect(log.state.limit(log.author(1, 2), citing: nil) == 3)
+    #expect(log.state.limit(log.author(1, 3), citing: nil) == 0)
   }
 
   @Test func theLastTitleStands() throws {

@@ -49,7 +49,13 @@ extension Generator {
       addresses: many(3) { "host-\($0.below(99)):7404" })
   }
 
-  static let messageKinds = 26
+  mutating func shareLink() -> ShareLink {
+    ShareLink(
+      seed: bytes(32), zone: identifier(), owner: identifier(), invite: identifier(),
+      addresses: many(3) { "host-\($0.below(99)):7404" })
+  }
+
+  static let messageKinds = 28
 
   /// Every kind comes: `kind` is taken modulo their number.
   mutating func message(kind: Int) -> Message {
@@ -86,7 +92,11 @@ extension Generator {
       return .heads(zone, Dictionary(heads, uniquingKeysWith: { first, _ in first }))
     case 23: return .lineRequest(zone, author(), through: magnitude())
     case 24: return .line(zone, many(3) { $0.bytes($0.below(90)) })
-    default: return .clock(Int64(bitPattern: next()))
+    case 25: return .clock(Int64(bitPattern: next()))
+    case 26:
+      let heads: [(AccountID, [UInt8])] = many(3) { ($0.identifier(), $0.bytes(32)) }
+      return .accountHeads(Dictionary(heads, uniquingKeysWith: { first, _ in first }))
+    default: return .shareClaim(zone, shareClaim())
     }
   }
 }

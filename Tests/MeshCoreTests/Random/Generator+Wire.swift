@@ -89,24 +89,56 @@ extension Generator {
 
   // MARK: Control log and accounts
 
-  static let actKinds = 7
+  static let actKinds = 14
 
   /// Every kind that is known, and last one that is not: `kind` is taken modulo their number.
   mutating func act(kind: Int) -> ControlAct {
     switch kind % Self.actKinds {
     case 0: .genesis(account: identifier(), nonce: bytes(32))
     case 1: .epoch(commitment: bytes(32))
-    case 2:
-      .cut(
-        device: identifier(),
-        heads: Dictionary(
-          many(3) { (InstanceID($0.next()), .init(number: max(1, $0.magnitude()), id: $0.identifier())) },
-          uniquingKeysWith: { first, _ in first }), signature: bytes(64))
+    case 2: .cut(deviceCut())
     case 3: .title(text(12), time: time())
     case 4: .fork(forkProof())
     case 5: .end(instance: InstanceID(next()), number: magnitude())
-    default: .unknown(tag: UInt8.random(in: 7...255, using: &self), bytes: bytes(below(40)))
+    case 6:
+      .shareGenesis(account: identifier(), nonce: bytes(32), root: RecordName(table: "t" + text(5), key: key()))
+    case 7: .invite(inviteTerms())
+    case 8: .revokeInvite(identifier(), standing: Set(many(3) { $0.identifier() }).sorted())
+    case 9:
+      .participant(
+        identifier(), pick([nil, .readOnly, .readWrite]), invite: flag() ? identifier() : nil, cuts: cuts())
+    case 10: .admission(shareClaim())
+    case 11: .leave(cuts: cuts())
+    case 12: .stop
+    default: .unknown(tag: UInt8.random(in: 14...255, using: &self), bytes: bytes(below(40)))
     }
+  }
+
+  private mutating func cutPoint() -> ControlAct.CutPoint { .init(number: max(1, magnitude()), id: identifier()) }
+
+  private mutating func deviceCut() -> DeviceCut {
+    let signature = bytes(64)
+    let heads = many(3) { (InstanceID($0.next()), $0.cutPoint()) }
+    return DeviceCut(
+      identifier(), last: flag() ? .init(number: max(1, magnitude()), id: identifier()) : nil,
+      heads: Dictionary(heads, uniquingKeysWith: { first, _ in first }), zone: identifier(), sign: { _ in signature })
+  }
+
+  private mutating func cuts() -> [Author: ControlAct.CutPoint] {
+    Dictionary(many(3) { ($0.author(), $0.cutPoint()) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  mutating func inviteTerms() -> InviteTerms {
+    InviteTerms(
+      publicHalf: bytes(32), permission: pick(Permission.allCases), expires: Int64(magnitude() >> 1),
+      use: flag() ? .open : .limited(max(1, magnitude()), by: identifier()), account: flag() ? identifier() : nil)
+  }
+
+  mutating func shareClaim() -> ShareClaim {
+    let genesis = genesis()
+    return ShareClaim(
+      identifier(), zone: identifier(), genesis: genesis, certificate: certificate(), seed: bytes(32),
+      secrets: StubSecrets(signingKey: bytes(32)), StubCryptography())
   }
 
   mutating func signedHeader(_ header: ChangeSetHeader) -> SignedHeader {
@@ -138,7 +170,11 @@ extension Generator {
   }
 
   mutating func request() -> CertificateRequest {
-    CertificateRequest(device: identifier(), sessionKey: bytes(32), sealingKey: bytes(32), name: text(9))
+    let secrets = StubSecrets(signingKey: bytes(32))
+    guard let request = CertificateRequest(name: text(9), for: identifier(), secrets: secrets) else {
+      preconditionFailure("a key of 32 bytes")
+    }
+    return request
   }
 
   mutating func certificate(_ account: AccountID? = nil) -> Certificate {

@@ -10,7 +10,7 @@ struct WireForm: Sendable, CustomStringConvertible {
   /// Decodes and encodes again.
   let again: @Sendable ([UInt8]) throws -> [UInt8]
   /// False of texts that people copy: case and blanks around do not matter.
-  var isCanonical: Bool { description != "device link" }
+  var isCanonical: Bool { !description.hasSuffix("link") }
 
   struct Fault: Error, CustomStringConvertible {
     let description: String
@@ -26,7 +26,7 @@ struct WireForm: Sendable, CustomStringConvertible {
     } catch let fault as Fault {
       throw fault
     } catch {
-      guard error is DecodingError || error is DeviceLink.Fault else { throw Fault(description: "\(self): \(error)") }
+      guard error is DecodingError || error is LinkFault else { throw Fault(description: "\(self): \(error)") }
       return false
     }
   }
@@ -136,6 +136,9 @@ struct WireForm: Sendable, CustomStringConvertible {
     WireForm(
       "device link", make: { $0.link() }, write: { Array($0.text.utf8) },
       read: { try DeviceLink(text: String(decoding: $0, as: UTF8.self)) }),
+    WireForm(
+      "share link", make: { $0.shareLink() }, write: { Array($0.text.utf8) },
+      read: { try ShareLink(text: String(decoding: $0, as: UTF8.self)) }),
   ]
 }
 

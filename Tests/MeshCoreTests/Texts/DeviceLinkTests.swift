@@ -9,8 +9,8 @@ import Testing
       addresses: ["192.0.2.7:7404", "desk.example:7404"])
   }()
 
-  private func fault(_ text: String) -> DeviceLink.Fault? {
-    do throws(DeviceLink.Fault) {
+  private func fault(_ text: String) -> LinkFault? {
+    do throws(LinkFault) {
       _ = try DeviceLink(text: text)
       return nil
     } catch { return error }
@@ -49,11 +49,11 @@ import Testing
   }
 
   @Test func otherTextsOfAMeshAreNamed() {
-    #expect(fault("mesh-share-abcd") == .otherKind("a link to join a share"))
-    #expect(fault("MESH-RECOVERY-abcd") == .otherKind("an account's recovery key"))
-    #expect(fault(Self.link.account.description) == .otherKind("the id of an account"))
-    #expect(fault("hello") == .notALink)
-    #expect(fault("") == .notALink)
+    #expect(fault("mesh-share-abcd") == .otherKind("a link to join a share", wanted: .device))
+    #expect(fault("MESH-RECOVERY-abcd") == .otherKind("an account's recovery key", wanted: .device))
+    #expect(fault(Self.link.account.description) == .otherKind("the id of an account", wanted: .device))
+    #expect(fault("hello") == .notALink(wanted: .device))
+    #expect(fault("") == .notALink(wanted: .device))
   }
 
   @Test func aLaterVersionAndWrongContentAreToldApart() {
@@ -61,14 +61,14 @@ import Testing
       var writer = ByteWriter()
       writer.raw(content)
       writer.uint32(checksum(content))
-      return DeviceLink.prefix + Base32.encode(writer.bytes)
+      return LinkKind.device.prefix + Base32.encode(writer.bytes)
     }
     #expect(fault(text([2] + fill(0, 90))) == .version(2))
-    #expect(fault(text([1] + fill(0, 3))) == .malformed)
-    #expect(fault(text([1] + fill(0, 64) + [0, 0, 0])) == .malformed)
+    #expect(fault(text([1] + fill(0, 3))) == .malformed(.device))
+    #expect(fault(text([1] + fill(0, 64) + [0, 0, 0])) == .malformed(.device))
     #expect(fault(text([1] + fill(0, 64) + [0, 0])) == nil)
-    #expect(fault(DeviceLink.prefix) == .damaged)
-    #expect(fault(DeviceLink.prefix + "aaaa") == .damaged)
+    #expect(fault(LinkKind.device.prefix) == .damaged)
+    #expect(fault(LinkKind.device.prefix + "aaaa") == .damaged)
   }
 
   @Test func addressesBeyondTheLimitsAreLeftOutSoThatTheTextCanBeRead() throws {

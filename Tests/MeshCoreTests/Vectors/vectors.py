@@ -115,6 +115,7 @@ zone = blake(account + zone_nonce)
 epoch_key = fill(0x51)
 handshake_hash = fill(0x61, 64)
 link_seed = fill(0x31)
+invite_seed = fill(0x32)
 NOW = 1_800_000_000_000  # milliseconds
 INSTANCES = {desk.id: 0x0102030405060708, lap.id: 0x1112131415161718}
 
@@ -162,12 +163,14 @@ def author_rows(device):
 
 
 def request_rows(device):
-    return [
+    unsigned = [
         (device.id, "device: Ed25519 public key"),
         (device.session, "X25519 public key of sessions"),
         (device.sealing, "X25519 public key of sealing"),
         (text(device.name), "name: length, UTF-8"),
     ]
+    signature = sign(device.seed, "mesh/1/request", account + joined(unsigned))
+    return unsigned + [(signature, "signature by the device, over the account and all before")]
 
 
 def certificate_rows(device):
@@ -456,6 +459,8 @@ def control_records():
     second = control_id(epoch)
     points = [
         (lap.id, "device"),
+        (varint(9), "number of its last control record"),
+        (fill(0xA3), "id of that record"),
         (varint(2), "instances, ascending"),
         (u64(5), "instance"),
         (varint(1), "last number"),
@@ -472,7 +477,43 @@ def control_records():
     end = control_rows(
         [control_id(fork)], 6, control_id(fork), 6, [(u64(INSTANCES[desk.id]), "instance"), (varint(7), "last number")]
     )
-    unknown = control_rows([control_id(end)], 7, control_id(end), 200, [(b"\x01\x02\x03", "an act of the future")])
+    share_nonce = [(account, "account"), (zone_nonce, "nonce")]
+    root = [*share_nonce, (text("lists"), "table of the root record"), (b"\x03" + text("a"), "its key: text")]
+    acts = [
+        ("share genesis", 7, root),
+        ("open invite", 8, invite_rows(1, [(varint(0), "uses: open")], [(b"\x00", "any account")])),
+        (
+            "invite",
+            8,
+            invite_rows(
+                2,
+                [(varint(3), "uses"), (desk.id, "the device that redeems")],
+                [(b"\x01", "an account follows"), (fill(0xD1), "the only account that it lets in")],
+            ),
+        ),
+        ("revoke invite", 9, [(fill(0xB2), "invite"), (varint(1), "accounts that stay, ascending"), (fill(0xD1), "account")]),
+        (
+            "participant",
+            10,
+            [(fill(0xD1), "account"), (b"\x02", "permission: read-write"), (b"\x01", "an invite follows"), (fill(0xB2), "invite"), (varint(0), "cuts")],
+        ),
+        (
+            "removal",
+            10,
+            [(fill(0xD1), "account"), (b"\x00", "permission: none"), (b"\x00", "no invite"), *cuts_rows()],
+        ),
+        ("leave", 12, cuts_rows()),
+        ("stop", 13, []),
+    ]
+    made = {}
+    previous, number = end, 7
+    for name, tag, act in acts:
+        made[name] = control_rows([control_id(previous)], number, control_id(previous), tag, act)
+        previous, number = made[name], number + 1
+    claim = claim_of_share_rows(control_id(made["invite"]))
+    made["admission"] = control_rows([control_id(previous)], number, control_id(previous), 11, claim)
+    previous, number = made["admission"], number + 1
+    unknown = control_rows([control_id(previous)], number, control_id(previous), 200, [(b"\x01\x02\x03", "an act of the future")])
     return {
         "genesis": opening,
         "epoch": epoch,
@@ -480,8 +521,41 @@ def control_records():
         "title": title,
         "fork": fork,
         "end": end,
+        **made,
         "unknown act": unknown,
     }
+
+
+def invite_rows(permission, use, bound):
+    return [
+        (ed25519(invite_seed), "public half of the secret"),
+        (bytes([permission]), "permission"),
+        (zigzag(NOW + 900_000), "expires, milliseconds: zigzag varint"),
+        *use,
+        *bound,
+    ]
+
+
+def cuts_rows():
+    return [
+        (varint(1), "cuts, ascending by author"),
+        *author_rows(lap),
+        (varint(300), "last number"),
+        (fill(0xA2), "id of that change set"),
+    ]
+
+
+def claim_of_share_rows(invite):
+    certificate = joined(certificate_rows(lap))
+    claimed = invite + zone + blake(certificate)
+    return [
+        (invite, "invite"),
+        (ed25519(invite_seed), "public half of its secret"),
+        *genesis_rows(),
+        *certificate_rows(lap),
+        (sign(invite_seed, "mesh/1/claim", claimed), "signature by the invite, over its id, the zone and the certificate's hash"),
+        (sign(lap.seed, "mesh/1/claim", claimed), "signature by the device, over the same"),
+    ]
 
 
 def fork_rows():
@@ -657,6 +731,12 @@ def session():
         ("line request", 24, [at_zone, *author_rows(desk), (varint(2), "number")]),
         ("line", 25, [at_zone, (varint(1), "change sets"), (sized(b"\x01\x02"), "header, hash, signature")]),
         ("clock", 26, [(zigzag(NOW), "milliseconds: zigzag varint")]),
+        (
+            "account heads",
+            27,
+            [(varint(1), "accounts, ascending"), (account, "account"), (blake(joined(state_rows())), "head of its state")],
+        ),
+        ("share claim", 28, [at_zone, *claim_of_share_rows(control_id(records["invite"]))]),
     )
     for name, tag, pairs in messages:
         section(name)
@@ -677,6 +757,21 @@ def session():
         (check, "CRC-32 of all before"),
     )
     shown("mesh-device-" + base32(content + check))
+    section("share link")
+    invite = control_id(records["invite"])
+    content = b"\x01" + invite_seed + zone + account + invite + varint(1) + text("192.0.2.7:7404")
+    check = struct.pack(">I", zlib.crc32(content))
+    rows(
+        (b"\x01", "version"),
+        (invite_seed, "seed"),
+        (zone, "zone"),
+        (account, "owner"),
+        (invite, "control record of the invite"),
+        (varint(1), "addresses"),
+        (text("192.0.2.7:7404"), "address"),
+        (check, "CRC-32 of all before"),
+    )
+    shown("mesh-share-" + base32(content + check))
 
 
 FILES = {

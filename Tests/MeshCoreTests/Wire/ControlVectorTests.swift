@@ -27,15 +27,53 @@ import Testing
     ]
     let cut = try record(
       [epoch.id, try #require(ControlID(fill(0xb1)))], epoch,
-      ControlAct(cutting: world.lap.id, at: points, zone: world.zone, sign: world.accountKey.sign))
+      .cut(
+        DeviceCut(
+          world.lap.id, last: .init(number: 9, id: try #require(ControlID(fill(0xa3)))), heads: points,
+          zone: world.zone, sign: world.accountKey.sign)))
     let title = try record([cut.id], cut, .title("Home", time: World.time(0, 3)))
     let fork = try record([title.id], title, .fork(try proof()))
     let end = try record([fork.id], fork, .end(instance: world.desk.author.instance, number: 7))
-    let unknown = try record([end.id], end, .unknown(tag: 200, bytes: [1, 2, 3]))
-    return [
+    var log = [
       ("genesis", genesis), ("epoch", epoch), ("cut", cut), ("title", title), ("fork", fork), ("end", end),
-      ("unknown act", unknown),
     ]
+    for (name, act) in try shareActs() { log.append((name, try record([log[log.count - 1].1.id], log.last?.1, act))) }
+    let invite = log.first { $0.0 == "invite" }?.1
+    let claim = try world.shareClaim(of: invite?.id)
+    log.append(("admission", try record([log[log.count - 1].1.id], log.last?.1, .admission(claim))))
+    log.append(
+      ("unknown act", try record([log[log.count - 1].1.id], log.last?.1, .unknown(tag: 200, bytes: [1, 2, 3]))))
+    return log
+  }
+
+  private func shareActs() throws -> [(String, ControlAct)] {
+    let stranger = try #require(AccountID(fill(0xd1)))
+    let ticket = try #require(ControlID(fill(0xb2)))
+    let cuts = [world.lap.author: ControlAct.CutPoint(number: 300, id: try #require(ChangeSetID(fill(0xa2))))]
+    func terms(_ permission: Permission, _ use: InviteTerms.Use, _ account: AccountID?) -> ControlAct {
+      .invite(
+        InviteTerms(
+          publicHalf: world.cryptography.publicKey(seed: World.inviteSeed), permission: permission,
+          expires: World.now + 900_000, use: use, account: account))
+    }
+    return [
+      (
+        "share genesis",
+        .shareGenesis(
+          account: world.account, nonce: World.zoneNonce, root: RecordName(table: "lists", key: .text("a")))
+      ),
+      ("open invite", terms(.readOnly, .open, nil)),
+      ("invite", terms(.readWrite, .limited(3, by: world.desk.id), stranger)),
+      ("revoke invite", .revokeInvite(ticket, standing: [stranger])),
+      ("participant", .participant(stranger, .readWrite, invite: ticket, cuts: [:])),
+      ("removal", .participant(stranger, nil, invite: nil, cuts: cuts)), ("leave", .leave(cuts: cuts)), ("stop", .stop),
+    ]
+  }
+
+  private func isSound(_ record: ControlRecord) throws -> Bool {
+    var people = ZonePeople(record.zone)
+    people.meet(.genesis(account: world.account, nonce: World.zoneNonce), world.cryptography)
+    return record.isSound(people, Accounts([try world.state()]), world.cryptography)
   }
 
   /// Two change sets by the desk; the vectors have the hashes of what is sealed, and not the bodies.
@@ -55,13 +93,12 @@ import Testing
       let read = try ControlRecord(bytes, world.cryptography)
       #expect(read == record, "\(name)")
       #expect(read.isSigned(world.cryptography), "\(name)")
-      #expect(try read.isSound(world.state(), world.cryptography), "\(name)")
+      #expect(try isSound(read), "\(name)")
       #expect(read.id.bytes == (try file.bytes(name + " id")), "\(name)")
     }
   }
 
   @Test func whatARecordProvesIsVerified() throws {
-    let account = try world.state()
     func record(_ act: ControlAct) throws -> ControlRecord {
       try ControlRecord(
         zone: world.zone, parents: [], number: 1, previous: nil, act: act, secrets: world.desk.keys, world.cryptography)
@@ -72,13 +109,13 @@ import Testing
     // A device's own word does not cut another; nor does the account's, for another zone.
     let other = try #require(ZoneID(fill(3)))
     for sign in [world.desk.keys.sign, { _ in fill(0, 64) }] {
-      let cut = ControlAct(cutting: world.lap.id, at: [:], zone: world.zone, sign: sign)
-      #expect(try !record(cut).isSound(account, world.cryptography))
+      let cut = DeviceCut(world.lap.id, last: nil, heads: [:], zone: world.zone, sign: sign)
+      #expect(try !isSound(record(.cut(cut))))
     }
-    let elsewhere = ControlAct(cutting: world.lap.id, at: [:], zone: other, sign: world.accountKey.sign)
-    #expect(try !record(elsewhere).isSound(account, world.cryptography))
-    let cut = ControlAct(cutting: world.lap.id, at: [:], zone: world.zone, sign: world.accountKey.sign)
-    #expect(try record(cut).isSound(account, world.cryptography))
+    let elsewhere = DeviceCut(world.lap.id, last: nil, heads: [:], zone: other, sign: world.accountKey.sign)
+    #expect(try !isSound(record(.cut(elsewhere))))
+    let cut = DeviceCut(world.lap.id, last: nil, heads: [:], zone: world.zone, sign: world.accountKey.sign)
+    #expect(try isSound(record(.cut(cut))))
     // Every byte of a fork's proof counts.
     let bytes = try file.bytes("fork proof")
     for index in bytes.indices {
@@ -88,11 +125,26 @@ import Testing
       guard let one = try? SignedHeader(from: &reader, world.cryptography),
         let two = try? SignedHeader(from: &reader, world.cryptography), let forged = ForkProof(one, two)
       else { continue }
-      #expect(try !record(.fork(forged)).isSound(account, world.cryptography), "byte \(index)")
+      #expect(try !isSound(record(.fork(forged))), "byte \(index)")
     }
   }
 
-  @Test(arguments: ["cut", "fork", "end"])
+  @Test func everyByteOfAClaimCounts() throws {
+    let bytes = try VectorFile("session").bytes("share claim")
+    func claim(_ bytes: [UInt8]) -> ShareClaim? {
+      guard case .shareClaim(_, let claim) = try? Message.decode(bytes) else { return nil }
+      return claim
+    }
+    #expect(claim(bytes)?.isSound(zone: world.zone, world.cryptography) == true)
+    #expect(claim(bytes)?.isSound(zone: try #require(ZoneID(fill(3))), world.cryptography) == false)
+    for index in 33..<bytes.count {
+      var altered = bytes
+      altered[index] ^= 0x01
+      #expect(claim(altered)?.isSound(zone: world.zone, world.cryptography) != true, "byte \(index)")
+    }
+  }
+
+  @Test(arguments: ["cut", "fork", "end", "invite", "removal", "admission"])
   func anyAlteredByteOfARecordIsNoticed(name: String) throws {
     let bytes = try file.bytes(name)
     for index in bytes.indices {

@@ -90,12 +90,14 @@ import Testing
       "line request": .lineRequest(world.zone, world.desk.author, through: 2),
       "line": .line(world.zone, [[1, 2]]),
       "clock": .clock(World.now),
+      "account heads": .accountHeads([world.account: try world.state().head(world.cryptography)]),
+      "share claim": .shareClaim(world.zone, try world.shareClaim(of: ControlID(control.bytes("invite id")))),
     ]
   }
 
   @Test func eachMessageIsReadAndWritten() throws {
     let messages = try messages()
-    let others = ["zone tag of the listener", "device link"]
+    let others = ["zone tag of the listener", "device link", "share link"]
     #expect(Set(messages.keys) == Set(file.names).subtracting(others))
     for (name, message) in messages {
       let bytes = try file.bytes(name)
@@ -109,7 +111,7 @@ import Testing
   }
 
   @Test func aMessageWithAnUnknownTagIsSkipped() throws {
-    #expect(try Message.decode([27]) == nil)
+    #expect(try Message.decode([29]) == nil)
     #expect(try Message.decode([0, 1, 2]) == nil)
     #expect(try Message.decode([255]) == nil)
   }
@@ -147,6 +149,16 @@ import Testing
       listener != zoneTag(world.zone, sender: .dialler, handshakeHash: World.handshakeHash, world.cryptography))
   }
 
+  @Test func aShareLinkIsReadAndWritten() throws {
+    let text = try #require(try file.vector("share link").text)
+    let link = ShareLink(
+      seed: World.inviteSeed, zone: world.zone, owner: world.account,
+      invite: try #require(try ControlID(VectorFile("control").bytes("invite id"))), addresses: ["192.0.2.7:7404"])
+    #expect(link.text == text)
+    #expect(try ShareLink(text: text) == link)
+    #expect(text.dropFirst(LinkKind.share.prefix.count) == Base32.encode(try file.bytes("share link")))
+  }
+
   @Test func aDeviceLinkIsReadAndWritten() throws {
     let text = try #require(try file.vector("device link").text)
     let link = DeviceLink(
@@ -154,6 +166,6 @@ import Testing
       addresses: ["192.0.2.7:7404", "[2001:db8::7]:7404"])
     #expect(link.text == text)
     #expect(try DeviceLink(text: text) == link)
-    #expect(text.dropFirst(DeviceLink.prefix.count) == Base32.encode(try file.bytes("device link")))
+    #expect(text.dropFirst(LinkKind.device.prefix.count) == Base32.encode(try file.bytes("device link")))
   }
 }

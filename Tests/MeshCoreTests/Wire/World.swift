@@ -6,6 +6,7 @@ struct World {
   static let now: Int64 = 1_800_000_000_000
   static let handshakeHash = fill(0x61, 64)
   static let linkSeed = fill(0x31)
+  static let inviteSeed = fill(0x32)
   static let zoneNonce = fill(0x41)
 
   let cryptography: Sodium
@@ -45,8 +46,7 @@ struct World {
       guard let id = DeviceID(keys.signingKey), let serial = id.bytes.first.map({ fill($0, 16) }) else {
         throw Broken()
       }
-      let request = CertificateRequest(
-        device: id, sessionKey: keys.sessionKey, sealingKey: keys.sealingKey, name: name)
+      guard let request = CertificateRequest(name: name, for: account, secrets: keys) else { throw Broken() }
       let certificate = Certificate(
         account: account, keyGeneration: 0, request: request, serial: serial, issued: Self.now, sign: accountKey.sign)
       return Member(
@@ -68,6 +68,14 @@ struct World {
 
   var revocation: Revocation {
     Revocation(lap.certificate, keyGeneration: 0, issued: Self.now + 1, sign: accountKey.sign)
+  }
+
+  /// By the lap, with the same account: vectors need no second one.
+  func shareClaim(of invite: ControlID?) throws -> ShareClaim {
+    guard let invite else { throw Broken() }
+    return ShareClaim(
+      invite, zone: zone, genesis: genesis, certificate: lap.certificate, seed: Self.inviteSeed, secrets: lap.keys,
+      cryptography)
   }
 
   var vector: VersionVector { VersionVector([desk.author: 2, lap.author: 300]) }

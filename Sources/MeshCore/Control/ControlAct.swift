@@ -1,0 +1,117 @@
+/// What a control record says. Tags not known here are kept and passed on, and have no effect.
+public enum ControlAct: Hashable, Sendable {
+  /// Opens an account's private zone: its id is BLAKE2b-256(account ‖ nonce).
+  case genesis(account: AccountID, nonce: [UInt8])
+  /// Opens a share's zone, in the same way: the root record and what reaches it.
+  case shareGenesis(account: AccountID, nonce: [UInt8], root: RecordName)
+  /// A new key; its id is that of this record, and it covers what this record's parents lead to.
+  case epoch(commitment: [UInt8])
+  /// The last accepted work of a device that its account revoked: the account's word, whoever brings it.
+  case cut(DeviceCut)
+  /// What the zone is called, as of a time; the greatest (time, author) stands. Of a private zone it is the account's name.
+  case title(String, time: HybridTime)
+  /// An author wrote two branches; it ends where they part.
+  case fork(ForkProof)
+  /// The record's own device takes back what it wrote as an instance beyond a number, the end of a unit.
+  case end(instance: InstanceID, number: UInt64)
+  /// A ticket to join the share; its id is that of this record.
+  case invite(InviteTerms)
+  /// Lets nobody in any more; of those whom it let in by an admission, only the listed stay.
+  case revokeInvite(ControlID, standing: [AccountID])
+  /// What an account may do from now on (nil: it is no member any more), and by which invite it came. What it may no longer write
+  /// ends at `cuts`; its authors that are not named are cut at zero.
+  case participant(AccountID, Permission?, invite: ControlID?, cuts: [Author: CutPoint])
+  /// A member lets in by an open invite whoever claims it.
+  case admission(ShareClaim)
+  /// The account of the record's device leaves.
+  case leave(cuts: [Author: CutPoint])
+  /// The share is over, for everybody but its owner.
+  case stop
+  case unknown(tag: UInt8, bytes: [UInt8])
+
+  public struct CutPoint: Hashable, Sendable {
+    /// The end of a unit.
+    public let number: UInt64
+    public let id: ChangeSetID
+    public init(number: UInt64, id: ChangeSetID) {
+      self.number = number
+      self.id = id
+    }
+  }
+
+  /// Whether only devices of the zone's owner may say it.
+  var isOwners: Bool {
+    switch self {
+    case .genesis, .shareGenesis, .title, .invite, .revokeInvite, .participant, .stop: true
+    case .epoch, .cut, .fork, .end, .admission, .leave, .unknown: false
+    }
+  }
+}
+
+/// Where a revoked device ends: the last change set of each of its instances (those that are not named end at zero), and its
+/// last record in the zone's control log. Signed by the account that revoked it.
+public struct DeviceCut: Hashable, Sendable {
+  public let device: DeviceID
+  /// Nil: none of its control records counts.
+  public let last: ControlPoint?
+  public let heads: [InstanceID: ControlAct.CutPoint]
+  public let signature: [UInt8]
+
+  public struct ControlPoint: Hashable, Sendable {
+    public let number: UInt64
+    public let id: ControlID
+    public init(number: UInt64, id: ControlID) {
+      self.number = number
+      self.id = id
+    }
+  }
+
+  public init(
+    _ device: DeviceID, last: ControlPoint?, heads: [InstanceID: ControlAct.CutPoint], zone: ZoneID,
+    sign: ([UInt8]) -> [UInt8]
+  ) {
+    self.device = device
+    self.last = last
+    self.heads = heads
+    signature = sign(signedBytes(.cut, zone.bytes + Self.unsigned(device, last, heads)))
+  }
+
+  private static func unsigned(
+    _ device: DeviceID, _ last: ControlPoint?, _ heads: [InstanceID: ControlAct.CutPoint]
+  ) -> [UInt8] {
+    var writer = ByteWriter()
+    device.write(to: &writer)
+    writer.varint(last?.number ?? 0)
+    last?.id.write(to: &writer)
+    writer.list(heads.keys.sorted()) { writer, instance in
+      writer.uint64(instance.value)
+      heads[instance]?.write(to: &writer)
+    }
+    return writer.bytes
+  }
+
+  func isSigned(by account: AccountState, zone: ZoneID, _ cryptography: any Cryptography) -> Bool {
+    cryptography.verify(
+      signature, of: signedBytes(.cut, zone.bytes + Self.unsigned(device, last, heads)), by: account.genesis.signingKey)
+  }
+
+  func write(to writer: inout ByteWriter) {
+    writer.raw(Self.unsigned(device, last, heads))
+    writer.raw(signature)
+  }
+
+  init(from reader: inout ByteReader) throws(DecodingError) {
+    device = try DeviceID(from: &reader)
+    let number = try reader.varint()
+    last = number == 0 ? nil : ControlPoint(number: number, id: try ControlID(from: &reader))
+    var heads: [InstanceID: ControlAct.CutPoint] = [:]
+    var before: InstanceID?
+    for _ in 0..<(try reader.count(Limits.authors, "instances")) {
+      let instance = InstanceID(try reader.uint64())
+      try reader.ascend(&before, to: instance, "instances")
+      heads[instance] = try ControlAct.CutPoint(from: &reader)
+    }
+    self.heads = heads
+    signature = try reader.raw(64)
+  }
+}

@@ -1,0 +1,62 @@
+extension ControlRecord {
+  /// Whether a device of the zone's accounts signed the record, may say such a thing at all, and what the act brings as proof
+  /// holds. What is not sound is no record, now and for ever: the rest is for the state of the zone to judge.
+  ///
+  /// - Parameter people: Whom the records before it name.
+  public func isSound(_ people: ZonePeople, _ accounts: Accounts, _ cryptography: any Cryptography) -> Bool {
+    guard let account = people.account(of: author, accounts), !act.isOwners || account == people.owner,
+      isSigned(cryptography)
+    else { return false }
+    switch act {
+    case .cut(let cut):
+      guard let owner = people.account(of: cut.device, accounts), let state = accounts[owner] else { return false }
+      return cut.isSigned(by: state, zone: zone, cryptography)
+    case .fork(let proof):
+      return proof.zone == zone && people.account(of: proof.author.device, accounts) != nil
+        && proof.isSigned(cryptography)
+    case .admission(let claim):
+      return claim.isSound(zone: zone, cryptography)
+    case .genesis, .shareGenesis:
+      return people.owner == act.opening(zone, cryptography)
+    case .epoch, .title, .end, .invite, .revokeInvite, .participant, .leave, .stop, .unknown:
+      return true
+    }
+  }
+}
+
+extension ControlAct {
+  /// The account that the act makes the owner of a zone; nil where it is not the opening of that zone.
+  func opening(_ zone: ZoneID, _ cryptography: any Cryptography) -> AccountID? {
+    switch self {
+    case .genesis(let account, let nonce), .shareGenesis(let account, let nonce, _):
+      cryptography.hash(account.bytes + nonce) == zone.bytes ? account : nil
+    default: nil
+    }
+  }
+}
+
+/// The accounts that a zone's records name, whether or not they were ever let in: whose devices may add to its log.
+public struct ZonePeople: Sendable, Equatable {
+  public let zone: ZoneID
+  public private(set) var owner: AccountID?
+  public private(set) var others: Set<AccountID> = []
+
+  public init(_ zone: ZoneID) { self.zone = zone }
+
+  /// The owner, then the others by their ids.
+  public var all: [AccountID] { (owner.map { [$0] } ?? []) + others.subtracting(owner.map { [$0] } ?? []).sorted() }
+
+  /// To be called before the soundness of a record is asked for that may open the zone, and for each that stands.
+  public mutating func meet(_ act: ControlAct, _ cryptography: any Cryptography) {
+    switch act {
+    case .genesis, .shareGenesis: owner = owner ?? act.opening(zone, cryptography)
+    case .participant(let account, _, _, _): others.insert(account)
+    case .admission(let claim): others.insert(claim.account)
+    default: break
+    }
+  }
+
+  public func account(of device: DeviceID, _ accounts: Accounts) -> AccountID? {
+    accounts.account(of: device, first: owner, among: others)
+  }
+}

@@ -1,0 +1,96 @@
+/// How links are written for people to copy: a prefix, then base32 of a version, the content and a CRC-32. Blanks around it and
+/// upper case are read too.
+enum LinkText {
+  static func encode(_ kind: LinkKind, _ write: (inout ByteWriter) -> Void) -> String {
+    var writer = ByteWriter()
+    writer.byte(1)
+    write(&writer)
+    writer.uint32(checksum(writer.bytes))
+    return kind.prefix + Base32.encode(writer.bytes)
+  }
+
+  /// `read` reads the content to its end.
+  static func decode<T>(
+    _ text: String, _ wanted: LinkKind, _ read: (inout ByteReader) throws(DecodingError) -> T
+  ) throws(LinkFault) -> T {
+    let text = trimmed(text).asciiLowercased
+    guard text.hasPrefix(wanted.prefix) else {
+      if let kind = kind(ofDisplayed: text) { throw .otherKind(kind, wanted: wanted) }
+      throw .notALink(wanted: wanted)
+    }
+    guard let bytes = Base32.decode(text.dropFirst(wanted.prefix.count)), bytes.count > 4 else { throw .damaged }
+    let content = Array(bytes.dropLast(4))
+    var writer = ByteWriter()
+    writer.uint32(checksum(content))
+    guard writer.bytes == Array(bytes.suffix(4)) else { throw .damaged }
+    guard content.first == 1 else { throw .version(content.first ?? 0) }
+    do {
+      var reader = ByteReader(content[1...])
+      let link = try read(&reader)
+      try reader.end()
+      return link
+    } catch {
+      throw .malformed(wanted)
+    }
+  }
+
+  /// More and longer ones are left out.
+  static func bounded(_ addresses: [String]) -> [String] {
+    Array(addresses.filter { $0.utf8.count <= Limits.name }.prefix(Limits.linkAddresses))
+  }
+
+  static func addresses(_ reader: inout ByteReader) throws(DecodingError) -> [String] {
+    try reader.list(Limits.linkAddresses, "addresses") { (reader: inout ByteReader) throws(DecodingError) in
+      try reader.text(Limits.name, "address")
+    }
+  }
+}
+
+/// What a link is for.
+public enum LinkKind: Sendable {
+  case device
+  case share
+
+  public var prefix: String {
+    switch self {
+    case .device: "mesh-device-"
+    case .share: "mesh-share-"
+    }
+  }
+
+  fileprivate var name: String {
+    switch self {
+    case .device: "a link for a device"
+    case .share: "a link to join a share"
+    }
+  }
+
+  fileprivate var verb: String {
+    switch self {
+    case .device: "mesh device invite"
+    case .share: "mesh share invite"
+    }
+  }
+}
+
+/// Why a text is not the link that is asked for; each says what to do about it.
+public enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
+  case notALink(wanted: LinkKind)
+  /// What it is instead, in words.
+  case otherKind(String, wanted: LinkKind)
+  case damaged
+  case version(UInt8)
+  case malformed(LinkKind)
+
+  public var description: String {
+    switch self {
+    case .notALink(let wanted): "this is not a link: one begins with “\(wanted.prefix)” and is a single line"
+    case .otherKind(let kind, let wanted):
+      "this is \(kind), not \(wanted.name): “\(wanted.verb)” prints one, which begins with “\(wanted.prefix)”"
+    case .damaged: "the link is damaged: a character was lost or changed on the way; copy the whole line again"
+    case .version(let version): "the link is of version \(version), which this program does not know: update it"
+    case .malformed(let wanted):
+      "the link's content is not what such a link holds: ask for a new one with “\(wanted.verb)”"
+    }
+  }
+}

@@ -4,8 +4,6 @@ public struct ZoneState: Sendable, Equatable {
   public let zone: ZoneID
   /// Nil until the record that opens the zone is here.
   public private(set) var owner: AccountID?
-  /// The record that opens the zone: what authors of the owner's devices cite.
-  public private(set) var opening: ControlID?
   /// What is shared; nil of an account's private zone.
   public private(set) var root: RecordName?
   public private(set) var isStopped = false
@@ -74,10 +72,9 @@ public struct ZoneState: Sendable, Equatable {
   /// Whose a device is, of the zone's accounts.
   public func account(of device: DeviceID) -> AccountID? { devices[device] }
 
-  /// The record that lets an account write, which its authors cite.
+  /// The record that lets an account write, which its authors cite; nil of the owner, who needs none.
   public func citation(_ account: AccountID) -> ControlID? {
-    guard permission(account) == .readWrite else { return nil }
-    return account == owner ? opening : participants[account]?.grant
+    permission(account) == .readWrite ? participants[account]?.grant : nil
   }
 
   /// The epoch that writers use: of those that are current, the one with the lowest id.
@@ -103,9 +100,10 @@ public struct ZoneState: Sendable, Equatable {
   private mutating func readOwnersActs(_ graph: ControlGraph, _ cryptography: any Cryptography) {
     var last: (time: HybridTime, author: DeviceID, text: String)?
     for record in graph.certified where graph.account(of: record) == owner {
-      if record.act.opening(zone, cryptography) == owner, opening == nil {
-        opening = record.id
-        if case .shareGenesis(_, _, let root) = record.act { self.root = root }
+      if case .shareGenesis(_, _, let root) = record.act, self.root == nil,
+        record.act.opening(zone, cryptography) == owner
+      {
+        self.root = root
       }
       guard graph.counts(record) else { continue }
       switch record.act {

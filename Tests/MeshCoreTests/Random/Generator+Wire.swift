@@ -81,10 +81,11 @@ extension Generator {
   }
 
   mutating func header() -> ChangeSetHeader {
-    let number = max(1, magnitude())
+    let number = flag(oneIn: 4) ? 1 : max(1, magnitude())
     return ChangeSetHeader(
-      zone: identifier(), author: author(), number: number, previous: number == 1 ? nil : identifier(), time: time(),
-      epoch: identifier(), part: .init(index: magnitude(), planned: magnitude(), isFinal: flag()))
+      zone: identifier(), author: author(), number: number, previous: number == 1 ? nil : identifier(),
+      citation: flag() ? identifier() : nil, time: time(), epoch: identifier(),
+      part: .init(index: magnitude(), planned: magnitude(), isFinal: flag()))
   }
 
   // MARK: Control log and accounts

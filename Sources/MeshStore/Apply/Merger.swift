@@ -54,7 +54,9 @@ final class Merger {
     func merge(_ change: RowChange) throws {
       let ref = RecordRef(table: tableID, key: change.key)
       let old = try merger.records.load(ref)
-      if old == nil, merger.materialiser.refused.isEmpty, let birth, try birth.write(ref, change) {
+      if old == nil, merger.materialiser.refused.isEmpty, let birth, try !merger.materialiser.isOthers(ref),
+        try birth.write(ref, change)
+      {
         if !birth.table.references.isEmpty { merger.materialiser.check(ref) }
         return try merger.materialiser.appear(ref)
       }

@@ -121,8 +121,11 @@ struct Router {
       let record = try ZoneRecords(session, zone: left).load(entry.ref)
     else { return entry.ids.isEmpty ? .drop : .zone(zone) }
     let row = entry.table.columns.map { record.extra[$0.id] ?? .null }
+    // Only what this account's own devices wrote, or what it took back, goes after its parent by itself: or another could put
+    // records into the private zone, by naming a parent there.
+    let isOwn = zone == zones.privateZone || zones.entries[zone].map { $0.role == .owned && !$0.isOpen } ?? false
     let home = try home(entry.ref, entry.table, row, own: zone)
-    if home != zone, zones.mayWrite(zone), zones.mayWrite(home) { return .move(from: zone, to: home) }
+    if isOwn, home != zone, zones.mayWrite(home) { return .move(from: zone, to: home) }
     return entry.ids.isEmpty ? .drop : .zone(zone)
   }
 
@@ -272,9 +275,11 @@ extension Store {
       } else if try !session.sql.exists("SELECT 1 FROM mesh_pending WHERE zone > 0 LIMIT 1") {
         try session.sql.run("UPDATE mesh_pending SET zone = -zone WHERE zone < 0")
       }
-      var progress = FlushProgress(head: nil, records: 0, hasMore: try session.hasPending())
-      progress.deletedRoots = try session.catalog.zones().entries.values.filter(\.isRootGone).map(\.zone).sorted()
-      return progress
+      return FlushProgress(head: nil, records: 0, hasMore: try session.hasPending())
     }
+  }
+
+  func deletedRoots() throws -> [ZoneID] {
+    try read { try $0.catalog.zones().entries.values.filter(\.isRootGone).map(\.zone).sorted() }
   }
 }

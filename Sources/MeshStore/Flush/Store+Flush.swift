@@ -6,6 +6,12 @@ extension Store {
   }
 
   public func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
+    var progress = try flushOnce(writers, now: now)
+    progress.deletedRoots = try deletedRoots()
+    return progress
+  }
+
+  private func flushOnce(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
     let writer: ChangeSetWriter
     switch try turn(writers) {
     case .nothing: return FlushProgress(head: nil, records: 0, hasMore: false)

@@ -75,8 +75,7 @@ final class Materialiser {
       guard try others.mayTake(ref, from: rival, self) else {
         record.held = .slotTaken
         record.extra = values
-        try records.save(ref, record, replacing: old)
-        return try appear(ref)
+        return try records.save(ref, record, replacing: old)
       }
       isFree = false
     }
@@ -191,7 +190,7 @@ final class Materialiser {
     try reset(ref, table, record, row, missing.map { ($0.reference, $0.value) }, restored)
   }
 
-  /// - Parameter inZone: The parent has to be a record of this very zone, whoever shows the row.
+  /// - Parameter inZone: The row has to be this very zone's: what happens to another's would happen to the child.
   private func isPresent(_ ref: RecordRef, _ table: TableForm, _ value: Value, inZone: Bool) throws -> Bool {
     let hasRow = try records.hasRow(table, value)
     guard inZone else {
@@ -199,7 +198,7 @@ final class Materialiser {
       return try records.load(ref)?.isShown ?? false
     }
     if let record = try records.load(ref), record.isAlive {
-      return record.held == .slotTaken || record.held == nil && (hasRow || progress == .flushedPart)
+      return record.held == nil && (hasRow || progress == .flushedPart)
     }
     // A row that is not flushed yet is of no zone.
     return try hasRow && progress == .flushedPart && session.occupant(ref) == nil
@@ -228,7 +227,9 @@ final class Materialiser {
     try vacate(ref, table)
     try leave(ref, table)
     // What its mover had not seen follows its parent.
-    if reason == .parentElsewhere, try session.catalog.zones().mayWrite(records.zone.id) { try session.look(at: ref) }
+    if reason == .parentElsewhere, try session.catalog.zones().privateZone == records.zone.id {
+      try session.look(at: ref)
+    }
   }
 
   /// Shows references to missing rows as NULL or default, and those to rows that are back as they are.

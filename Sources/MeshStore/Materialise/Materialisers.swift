@@ -31,7 +31,7 @@ final class Materialisers {
   /// The row becomes free for a record that comes before the one that shows it.
   func mayTake(_ ref: RecordRef, from rival: Int64, _ claimant: Materialiser) throws -> Bool {
     guard try first.session.catalog.zones().precedes(claimant.records.zone.id, rival) else { return false }
-    try of(rival)?.yield(ref)
+    try of(rival)?.giveUp(ref)
     return true
   }
 
@@ -61,6 +61,12 @@ extension Materialiser {
     try records.save(ref, held, replacing: record)
   }
 
+  /// What belongs to it goes with it.
+  func giveUp(_ ref: RecordRef) throws {
+    try yield(ref)
+    if let table = session.catalog.table(ref.table) { try leave(ref, table) }
+  }
+
   /// The zone has no record for the row any more that could be shown: the next zone's takes it, or it goes.
   func vacate(_ ref: RecordRef, _ table: TableForm) throws {
     guard let heir = try others?.heir(ref) else { return try deleteRow(table, ref.key) }
@@ -69,11 +75,15 @@ extension Materialiser {
 
   private func takeOver(_ ref: RecordRef, _ table: TableForm) throws {
     guard let record = try records.load(ref), record.held == .slotTaken else { return }
-    if try !shows(table, ref.key, record.extra) { try deleteRow(table, ref.key) }
+    guard try shows(table, ref.key, record.extra) else {
+      try deleteRow(table, ref.key)
+      return try place(ref, try records.state(ref, record), replacing: record, changed: nil)
+    }
     var free = record
     free.held = nil
+    free.extra = unseen(table, record.extra)
     try records.save(ref, free, replacing: record)
-    try place(ref, try records.state(ref, record), replacing: free, changed: [])
+    if !table.references.isEmpty { check(ref) }
     try appear(ref)
   }
 
@@ -94,7 +104,7 @@ extension Materialiser {
   /// A local row of this zone is there: whoever else had it keeps its values.
   func claim(_ ref: RecordRef) throws {
     guard let others, let rival = try session.occupant(ref, besides: records.zone.id) else { return }
-    try others.of(rival)?.yield(ref)
+    try others.of(rival)?.giveUp(ref)
   }
 
   /// The row has these values, and defaults where there are none.

@@ -1,0 +1,298 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Records of several zones in one file.
+@Suite struct ShareTests {
+  static let (home, share, bobs) = (Member.zone(1), Member.zone(2), Member.zone(3))
+  static let root = RecordName(table: "lists", key: .text("L"))
+  private static let mine = ZoneStanding(zone: home, role: .privateZone)
+  private static let shared = ZoneStanding(zone: share, role: .owned, root: root)
+
+  private func bob(_ role: ZoneStanding.Role = .readWrite, foreignKeys: Bool = true) throws -> Member {
+    try Member(
+      9,
+      [
+        ZoneStanding(zone: Self.bobs, role: .privateZone), ZoneStanding(zone: Self.share, role: role, root: Self.root),
+      ], foreignKeys: foreignKeys)
+  }
+
+  /// Two lists; the one called L has a reminder with a step and a tag, and a cover in a private table.
+  private func alice(_ seed: UInt8 = 1) throws -> Member {
+    let alice = try Member(seed, [Self.mine])
+    try alice.run(
+      """
+      INSERT INTO lists VALUES ('L', 'shared'), ('M', 'mine');
+      INSERT INTO reminders VALUES ('r1', 'L', 'milk', 0), ('r2', 'M', 'secret', 0);
+      INSERT INTO steps VALUES ('s1', 'r1', 'go'), ('s2', 'r2', 'hide');
+      INSERT INTO tags VALUES ('t', 'red');
+      INSERT INTO taggings VALUES ('g', 'r1', 't');
+      INSERT INTO covers VALUES ('c', 'L', 'picture');
+      """)
+    try alice.settle()
+    return alice
+  }
+
+  @Test func aShareTakesItsRootAndAllThatReachesItAndNothingElse() throws {
+    let alice = try alice()
+    try alice.run(
+      """
+      CREATE TABLE seen (what TEXT);
+      CREATE TRIGGER seen_update AFTER UPDATE ON reminders BEGIN INSERT INTO seen VALUES ('update'); END;
+      CREATE TRIGGER seen_delete AFTER DELETE ON reminders BEGIN INSERT INTO seen VALUES ('delete'); END;
+      """)
+    let before = try alice.contents()
+    try alice.stand(Self.shared)
+    try alice.settle()
+    #expect(try alice.records(Self.share) == ["lists L", "reminders r1", "steps s1"])
+    #expect(
+      try alice.records(Self.home) == ["covers c", "lists M", "reminders r2", "steps s2", "taggings g", "tags t"])
+    #expect(try alice.contents() == before)
+    #expect(try alice.rows("SELECT * FROM seen").isEmpty, "the rows stay what they are")
+    #expect(try alice.store.pendingCount() == 0 && alice.held().isEmpty)
+    let bob = try bob()
+    try bob.pull(Self.share, from: alice)
+    #expect(try bob.contents() == ["lists|L|shared", "reminders|r1|L|milk|0", "steps|s1|r1|go"])
+    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
+  }
+
+  @Test(arguments: [[home, share], [share, home]])
+  func aMoveEndsTheSameInWhateverOrderItsTwoSidesArrive(order: [ZoneID]) throws {
+    let desktop = try alice()
+    let laptop = try Member(2, [Self.mine])
+    try laptop.pull(Self.home, from: desktop)
+    try desktop.stand(Self.shared)
+    try desktop.settle()
+    try laptop.stand(Self.shared)
+    for zone in order { try laptop.pull(zone, from: desktop) }
+    #expect(try laptop.contents() == desktop.contents())
+    try converge([desktop, laptop])
+    #expect(try laptop.contents() == desktop.contents())
+    for zone in order { #expect(try laptop.store.digest(zone) == desktop.store.digest(zone)) }
+    #expect(try laptop.held().isEmpty && desktop.held().isEmpty)
+  }
+
+  @Test func newDescendantsJoinByTheirParentWhoeverWritesThem() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try alice.settle()
+    try bob.pull(Self.share, from: alice)
+    try bob.run(
+      """
+      INSERT INTO reminders VALUES ('r3', 'L', 'eggs', 0);
+      INSERT INTO steps VALUES ('s3', 'r3', 'count'), ('s4', 'r1', 'pay');
+      INSERT INTO lists VALUES ('B', 'bob''s');
+      INSERT INTO reminders VALUES ('r4', 'B', 'hidden', 0);
+      """)
+    try bob.settle()
+    #expect(try bob.records(Self.bobs) == ["lists B", "reminders r4"])
+    try alice.pull(Self.share, from: bob)
+    #expect(try alice.rows("SELECT id FROM reminders ORDER BY id") == ["r1", "r2", "r3"])
+    #expect(
+      try alice.records(Self.share)
+        == ["lists L", "reminders r1", "reminders r3", "steps s1", "steps s3", "steps s4"])
+  }
+
+  @Test func aRecordThatGetsAnotherParentMovesWithItsDescendants() throws {
+    let (alice, laptop, bob) = (try alice(), try Member(2, [Self.mine, Self.shared]), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, laptop, bob])
+    try alice.run("UPDATE reminders SET list = 'M', title = 'moved' WHERE id = 'r1'")
+    try converge([alice, laptop, bob])
+    #expect(try bob.contents() == ["lists|L|shared"])
+    #expect(try laptop.rows("SELECT list, title FROM reminders WHERE id = 'r1'") == ["M|moved"])
+    #expect(try alice.records(Self.share) == ["lists L"])
+    try laptop.run("UPDATE reminders SET list = 'L' WHERE id = 'r1'")
+    try converge([alice, laptop, bob])
+    #expect(try bob.rows("SELECT list, title FROM reminders") == ["L|moved"])
+    #expect(try bob.rows("SELECT title FROM steps") == ["go"])
+    #expect(try alice.contents() == laptop.contents())
+    #expect(try alice.held().isEmpty && laptop.held().isEmpty && bob.held().isEmpty)
+  }
+
+  @Test func whatItsMoverHadNotSeenFollows() throws {
+    let (desktop, laptop, bob) = (try alice(), try Member(2, [Self.mine]), try bob())
+    try laptop.pull(Self.home, from: desktop)
+    try laptop.run(
+      "INSERT INTO reminders VALUES ('late', 'L', 'offline', 0); INSERT INTO steps VALUES ('deep', 'late', 'x')")
+    try laptop.settle()
+    try desktop.stand(Self.shared)
+    try desktop.settle()
+    try desktop.pull(Self.home, from: laptop)
+    try desktop.settle()
+    #expect(try desktop.rows("SELECT title FROM reminders WHERE id = 'late'") == ["offline"])
+    try laptop.stand(Self.shared)
+    try converge([desktop, laptop, bob])
+    #expect(try bob.rows("SELECT id FROM reminders ORDER BY id") == ["late", "r1"])
+    #expect(try bob.rows("SELECT id FROM steps ORDER BY id") == ["deep", "s1"])
+    #expect(try desktop.contents() == laptop.contents())
+    #expect(try desktop.held().isEmpty && laptop.held().isEmpty)
+  }
+
+  @Test func aGuessedKeyDisplacesNobodysRow() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try alice.settle()
+    try bob.pull(Self.share, from: alice)
+    // A reminder under the shared list, with the key of a private one; and a step under it.
+    try bob.run("INSERT INTO reminders VALUES ('r2', 'L', 'bob''s', 0); INSERT INTO steps VALUES ('mine', 'r2', 'x')")
+    try bob.settle()
+    try alice.pull(Self.share, from: bob)
+    #expect(try alice.rows("SELECT list, title FROM reminders WHERE id = 'r2'") == ["M|secret"])
+    #expect(Set(try alice.held().values) == [.slotTaken, .parentElsewhere])
+    #expect(
+      try alice.rows("SELECT * FROM steps WHERE id = 'mine'").isEmpty, "it is not under a row that is not its parent")
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    try alice.run("DELETE FROM reminders WHERE id = 'r2'")
+    try alice.settle()
+    #expect(try alice.rows("SELECT list, title FROM reminders WHERE id = 'r2'") == ["L|bob's"])
+    #expect(try alice.rows("SELECT reminder FROM steps WHERE id = 'mine'") == ["r2"])
+    #expect(try alice.held().isEmpty)
+    // And the other way: a private row comes to where a share's is shown.
+    try bob.run("INSERT INTO reminders VALUES ('r9', 'L', 'first', 0)")
+    try converge([alice, bob])
+    let laptop = try Member(2, [Self.mine])
+    try laptop.pull(Self.home, from: alice)
+    try laptop.run("INSERT INTO reminders VALUES ('r9', 'M', 'private', 0)")
+    try laptop.settle()
+    try alice.pull(Self.home, from: laptop)
+    #expect(try alice.rows("SELECT list, title FROM reminders WHERE id = 'r9'") == ["M|private"])
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+  }
+
+  @Test func aRecordWhoseParentIsInAStrangersZoneIsHeld() throws {
+    // With foreign keys off, a program can refer to a row that only Alice has.
+    let (alice, bob) = (try alice(), try bob(foreignKeys: false))
+    try alice.stand(Self.shared)
+    try alice.settle()
+    try bob.pull(Self.share, from: alice)
+    try bob.run("INSERT INTO reminders VALUES ('bad', 'L', 'x', 0)")
+    try bob.settle()
+    try bob.run("UPDATE reminders SET list = 'M' WHERE id = 'bad'")
+    // Even a list of that key that was in the share once.
+    try bob.run("INSERT INTO reminders VALUES ('worse', 'L', 'x', 0); INSERT INTO steps VALUES ('w', 'worse', 'x')")
+    try bob.settle()
+    try bob.run("DELETE FROM reminders WHERE id = 'worse'")
+    try alice.run("INSERT INTO reminders VALUES ('worse', 'M', 'private', 0)")
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT * FROM reminders WHERE id = 'bad'").isEmpty)
+    #expect(try alice.rows("SELECT * FROM steps WHERE id = 'w'").isEmpty)
+    #expect(try alice.held().values.contains(.parentElsewhere))
+    #expect(try !alice.records(Self.home).contains { $0.contains("bad") || $0.contains("steps w") })
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+  }
+
+  @Test func aShareThatIsReadOnlyHereTakesNoWrites() throws {
+    let alice = try alice()
+    try alice.stand(Self.shared)
+    try alice.settle()
+    let carol = try bob(.readOnly)
+    try carol.pull(Self.share, from: alice)
+    for sql in [
+      "UPDATE lists SET title = 'x' WHERE id = 'L'", "UPDATE reminders SET title = 'x' WHERE id = 'r1'",
+      "DELETE FROM reminders WHERE id = 'r1'", "DELETE FROM lists WHERE id = 'L'",
+      "INSERT INTO reminders VALUES ('new', 'L', 'x', 0)", "INSERT INTO steps VALUES ('new', 'r1', 'x')",
+      "REPLACE INTO lists VALUES ('L', 'x')",
+    ] {
+      let error = #expect(throws: (any Error).self, "\(sql)") { try carol.run(sql) }
+      #expect("\(String(describing: error))".contains(ZoneStanding.refusal), "\(sql)")
+    }
+    try carol.run("INSERT INTO lists VALUES ('C', 'mine'); INSERT INTO reminders VALUES ('own', 'C', 'x', 0)")
+    #expect(throws: (any Error).self) { try carol.run("UPDATE reminders SET list = 'L' WHERE id = 'own'") }
+    try carol.settle()
+    #expect(try carol.records(Self.bobs) == ["lists C", "reminders own"])
+    #expect(try carol.store.storedVector(Self.share).authors.count == 1)
+    try carol.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: Self.root))
+    try carol.run("UPDATE reminders SET title = 'x' WHERE id = 'r1'")
+    #expect(try carol.rows("SELECT name FROM sqlite_schema WHERE name GLOB 'mesh_permit*'").isEmpty)
+  }
+
+  @Test func whatWasPendingWhenThePermissionWentIsRolledBackAndKept() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    try bob.run(
+      """
+      UPDATE reminders SET title = 'edited' WHERE id = 'r1'; INSERT INTO reminders VALUES ('new', 'L', 'x', 0);
+      DELETE FROM steps WHERE id = 's1'; INSERT INTO lists VALUES ('B', 'stays');
+      """)
+    try bob.stand(ZoneStanding(zone: Self.share, role: .readOnly, root: Self.root))
+    try bob.settle()
+    #expect(
+      try bob.contents() == ["lists|B|stays", "lists|L|shared", "reminders|r1|L|milk|0", "steps|s1|r1|go"])
+    let receipts = try bob.store.receipts(Self.share)
+    #expect(Set(receipts.map { "\($0.record.table) \($0.record.key)" }).count == 3)
+    let edit = try #require(receipts.first { $0.record.key == .text("r1") })
+    #expect(edit.values?["title"] == .text("edited") && edit.reason == .notPermitted)
+    #expect(receipts.contains { $0.record.table == "steps" && $0.values == nil })
+    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
+    #expect(try bob.records(Self.bobs) == ["lists B"] && bob.store.pendingCount() == 0)
+  }
+
+  @Test(arguments: [false, true]) func aZoneThatIsDroppedLeavesNothingOrACopy(keepingCopy: Bool) throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    try bob.run("INSERT INTO lists VALUES ('B', 'bob''s')")
+    try bob.settle()
+    let before = try bob.contents()
+    try bob.stand(ZoneStanding(zone: Self.share, role: .ended))
+    try bob.drop(Self.share, keepingCopy: keepingCopy)
+    try bob.settle()
+    #expect(try bob.contents() == (keepingCopy ? before : ["lists|B|bob's"]))
+    #expect(try bob.records(Self.share).isEmpty)
+    #expect(
+      try bob.records(Self.bobs) == (keepingCopy ? ["lists B", "lists L", "reminders r1", "steps s1"] : ["lists B"]))
+    // Let in again, it begins from nothing.
+    if !keepingCopy {
+      try bob.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: Self.root))
+      try bob.pull(Self.share, from: alice)
+      #expect(try bob.contents() == before)
+    }
+  }
+
+  @Test func deletingTheRootLeavesAnothersShareAndEndsOnesOwn() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    try bob.run("DELETE FROM lists WHERE id = 'L'")
+    try bob.settle()
+    #expect(bob.deletedRoots == [Self.share])
+    #expect(try bob.store.storedVector(Self.share).authors.count == 1, "nothing was sent")
+    try bob.reopen()
+    try bob.settle()
+    #expect(bob.deletedRoots == [Self.share], "until it is done")
+    try alice.run("DELETE FROM lists WHERE id = 'L'")
+    try alice.settle()
+    #expect(alice.deletedRoots == [Self.share])
+    #expect(try alice.records(Self.share).isEmpty)
+  }
+
+  @Test func aShareThatItsOwnerEndsGivesItsRecordsBack() throws {
+    let (alice, laptop) = (try alice(), try Member(2, [Self.mine, Self.shared]))
+    try alice.stand(Self.shared)
+    try converge([alice, laptop])
+    let before = try alice.contents()
+    for member in [alice, laptop] { try member.stand(ZoneStanding(zone: Self.share, role: .owned)) }
+    try converge([alice, laptop])
+    #expect(try alice.contents() == before && laptop.contents() == before)
+    #expect(try alice.records(Self.share).isEmpty)
+    #expect(try laptop.records(Self.home).count == 9)
+  }
+
+  @Test func whatCannotBeSharedIsToldWithItsReason() throws {
+    let alice = try alice()
+    func obstacle(_ table: String, _ key: String) throws -> ShareObstacle? {
+      try alice.store.obstacle(toSharing: RecordName(table: table, key: .text(key)))
+    }
+    #expect(try obstacle("lists", "L") == nil)
+    #expect(try obstacle("LISTS", "L") == nil)
+    #expect(try obstacle("lists", "nobody") == .noRecord(RecordName(table: "lists", key: .text("nobody"))))
+    #expect(try obstacle("reminders", "r1") == .notRoot(table: "reminders", foreignKeys: ["list → lists"]))
+    #expect(try obstacle("covers", "c") == .notRoot(table: "covers", foreignKeys: ["list → lists"]))
+    #expect(try obstacle("others", "c") == .notSynchronized(table: "others"))
+    try alice.stand(Self.shared)
+    #expect(try obstacle("lists", "L") == .alreadyShared(Self.root, in: Self.share))
+  }
+}

@@ -4,7 +4,14 @@ import MeshCore
 extension Replica {
   /// True where a step was made, and another comes before anything else.
   func upkeep(now: Moment) throws -> Bool {
-    switch try store.upkeep(reader, now: now.wall) {
+    let progress: UpkeepProgress
+    do {
+      progress = try store.upkeep(reader, now: now.wall)
+    } catch  where lacksKeys {
+      // A file that came from another home: what is merged in it can be read again once the keys are here.
+      return false
+    }
+    switch progress {
     case .done:
       needsUpkeep = false
       return false

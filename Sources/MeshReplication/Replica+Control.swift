@@ -223,7 +223,12 @@ extension Replica {
     guard let zone = zones[id], zone.limits != zone.carriedOut, certificate != nil, !needsUpkeep,
       try store.pendingCount() == 0
     else { return }
-    try store.cut(zone.limits, aftermath: aftermath(zone.state), zone: id, try reader(id), now: now.wall)
+    do {
+      try store.cut(zone.limits, aftermath: aftermath(zone.state), zone: id, try reader(id), now: now.wall)
+    } catch  where lacksKeys {
+      // A file that came from another home: what is merged in it can be read again once the keys are here.
+      return
+    }
     zones[id]?.carriedOut = zone.limits
     zones[id]?.mayWriteAgain = true
     if let author = try author(id), zone.state.ends[author] != nil, zone.state.cuts[device] == nil {
@@ -293,6 +298,9 @@ extension Replica {
 
   /// How long the key of the current epoch may be missing, in milliseconds: several requests to everybody connected.
   private static let keyPatience: Int64 = 30_000
+
+  /// Of some epoch that a zone has had.
+  var lacksKeys: Bool { zones.values.contains { zone in zone.state.epochs.keys.contains { zone.keys[$0] == nil } } }
 
   func requestKeys(_ link: LinkID) {
     guard let session = sessions[link], session.conversation.isOpen else { return }

@@ -11,6 +11,12 @@ final class ModelDatabase: SimulatedDatabase {
 
   var disk: VirtualDisk? { nil }
   var added: Set<String> { [] }
+  var columns: [String: Set<String>] { [:] }
+  func isInStep() -> Bool { true }
+  func isCutting() -> Bool { false }
+  func mergedIDs() -> Set<ChangeSetID> { store.mergedIDs }
+  func kept() -> Set<Ledger.Fact> { [] }
+  func rescan() {}
 
   func open() -> any ReplicaStore {
     isNew = true

@@ -89,6 +89,9 @@ public final class ModelStore: ReplicaStore {
 
   public func pendingCount() -> Int { pending.count }
 
+  /// Over all zones.
+  var mergedIDs: Set<ChangeSetID> { Set(zoneData.values.flatMap { $0.log.map(\.id) }) }
+
   // MARK: Zones
 
   public func setStandings(_ standings: [ZoneStanding]) { self.standings = standings }

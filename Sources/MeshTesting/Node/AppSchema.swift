@@ -9,6 +9,8 @@ enum AppSchema {
     let columns: [Column]
     let keyCollation: Collation
     let sql: String
+    /// None refers to it, but for itself: an app may drop it, and nothing else goes.
+    var isChildless: Bool { name != "list" && name != "folder" }
   }
 
   struct Column {
@@ -17,6 +19,12 @@ enum AppSchema {
     var reference: Reference?
     /// Not there at first: added at each node at another time.
     var isAdded = false
+    /// Added under its new name, where a column is renamed.
+    var formerly: String?
+    /// Apps may drop it.
+    var isDropped = false
+    /// A node's table may lack it.
+    var mayLack: Bool { isAdded || isDropped }
   }
 
   struct Reference {
@@ -36,7 +44,7 @@ enum AppSchema {
     name: "list", key: "id",
     columns: [
       Column(name: "title", defaultValue: .text("")), Column(name: "rank"),
-      Column(name: "mood", defaultValue: .text("calm"), isAdded: true),
+      Column(name: "mood", defaultValue: .text("calm"), isAdded: true, isDropped: true),
     ],
     keyCollation: .binary,
     sql: """
@@ -58,7 +66,10 @@ enum AppSchema {
 
   private static let folder = Table(
     name: "folder", key: "id",
-    columns: [Column(name: "parent", reference: Reference(parent: "folder", cascades: false)), Column(name: "name")],
+    columns: [
+      Column(name: "parent", reference: Reference(parent: "folder", cascades: false)),
+      Column(name: "name", isDropped: true), Column(name: "label", isAdded: true, formerly: "name"),
+    ],
     keyCollation: .binary,
     sql: """
       CREATE TABLE folder (
@@ -68,7 +79,8 @@ enum AppSchema {
   private static let tag = Table(
     name: "tag", key: "name",
     columns: [
-      Column(name: "name"), Column(name: "color"), Column(name: "note"), Column(name: "size", isAdded: true),
+      Column(name: "name"), Column(name: "color"), Column(name: "note", isDropped: true),
+      Column(name: "size", isAdded: true, isDropped: true), Column(name: "remark", isAdded: true, formerly: "note"),
     ],
     keyCollation: .nocase,
     sql: """

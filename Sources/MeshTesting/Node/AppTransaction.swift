@@ -15,7 +15,14 @@ struct AppTransaction: Sendable {
     case group(Int, value: Value)
     /// As many rows of `AppSchema.stock`, made or overwritten, or all deleted where the amount is nil.
     case bulk(count: Int, amount: Int?)
-    case alter(table: String, sql: [String])
+    case alter(table: String, sql: [String], losing: Loss = .nothing)
+  }
+
+  /// What an app throws away when it alters a table. What was not flushed by then is gone with it.
+  enum Loss: Sendable, Equatable {
+    case nothing
+    case column(String)
+    case rows
   }
 
   enum Ending: Sendable { case commit, rollback }
@@ -24,6 +31,22 @@ struct AppTransaction: Sendable {
   var ending: Ending
   /// Statements from here on run in a savepoint that is rolled back.
   var savepoint: Int?
+
+  /// What it throws away, by table.
+  var losses: [String: Loss] {
+    var losses: [String: Loss] = [:]
+    for case .alter(let table, _, let loss) in statements where loss != .nothing { losses[table] = loss }
+    return losses
+  }
+
+  /// Tables that it drops and makes again.
+  var remade: Set<String> {
+    var remade: Set<String> = []
+    for case .alter(let table, let sql, _) in statements where sql.contains(where: { $0.hasPrefix("CREATE") }) {
+      remade.insert(table)
+    }
+    return remade
+  }
 
   /// All that it can change.
   var tables: [String] {
@@ -36,10 +59,22 @@ extension AppTransaction.Statement {
   var table: String {
     switch self {
     case .insert(let table, _), .upsert(let table, _), .replace(let table, _), .update(let table, _, _),
-      .updateAll(let table, _, _), .delete(let table, _), .rename(let table, _, _), .alter(let table, _):
+      .updateAll(let table, _, _), .delete(let table, _), .rename(let table, _, _), .alter(let table, _, _):
       table
     case .group: AppSchema.leg.name
     case .bulk: AppSchema.stock.name
+    }
+  }
+}
+
+extension AppTransaction.Statement {
+  /// Columns that it names, without which it fails.
+  var columns: Set<String> {
+    switch self {
+    case .insert(_, let values), .upsert(_, let values), .replace(_, let values), .update(_, _, let values):
+      Set(values.keys)
+    case .updateAll(_, let column, _): [column]
+    case .delete, .rename, .group, .bulk, .alter: []
     }
   }
 }
@@ -60,7 +95,7 @@ extension AppTransaction.Statement: CustomStringConvertible {
     case .group(let group, let value): "write group \(group) value=\(value.shown)"
     case .bulk(let count, let amount?): "write \(count) of stock amount=\(amount)"
     case .bulk(_, nil): "delete all stock"
-    case .alter(_, let sql): sql.joined(separator: "; ")
+    case .alter(_, let sql, _): sql.joined(separator: "; ")
     }
   }
 }

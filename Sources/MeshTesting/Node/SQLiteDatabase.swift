@@ -6,7 +6,12 @@ import MeshStore
 /// The real store on a SQLite file, and a simulated app with a connection of its own, both on the node's virtual disk.
 final class SQLiteDatabase: SimulatedDatabase {
   let disk: VirtualDisk?
-  private(set) var added: Set<String> = []
+  var columns: [String: Set<String>] {
+    // It may make tables that are missing.
+    _ = try? connection()
+    return knownColumns
+  }
+  private var knownColumns: [String: Set<String>] = [:]
   private let vfs: String
   private let cryptography: any Cryptography
   private let clock: VirtualClock
@@ -88,17 +93,24 @@ final class SQLiteDatabase: SimulatedDatabase {
     """
 
   private func lookAtColumns() throws {
-    added =
+    knownColumns =
       try app?.read { db in
-        var added: Set<String> = []
-        for table in AppSchema.tables {
-          let columns = try db.columns(in: table.name).map(\.name)
-          for column in table.columns where column.isAdded && columns.contains(column.name) {
-            added.insert("\(table.name).\(column.name)")
-          }
+        var columns: [String: Set<String>] = [:]
+        for table in AppSchema.tables where try db.tableExists(table.name) {
+          columns[table.name] = Set(try db.columns(in: table.name).map(\.name))
         }
-        return added
-      } ?? []
+        return columns
+      } ?? [:]
+  }
+
+  var added: Set<String> {
+    var added: Set<String> = []
+    for table in AppSchema.tables {
+      for column in table.columns where column.isAdded && columns[table.name]?.contains(column.name) == true {
+        added.insert("\(table.name).\(column.name)")
+      }
+    }
+    return added
   }
 
   func run(_ transaction: AppTransaction) throws -> Bool {
@@ -120,18 +132,40 @@ final class SQLiteDatabase: SimulatedDatabase {
       return transaction.ending == .commit
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
       return false
+    } catch is UnknownColumn {
+      return false
     }
   }
 
+  /// The app does not know its own schema: its statement fails.
+  private struct UnknownColumn: Error {}
+
   private func run(_ statement: AppTransaction.Statement, _ db: Database) throws {
+    if case .alter(let table, let sql, _) = statement {
+      // SQLite does not drop a column that a trigger names.
+      if sql.contains(where: { $0.contains("DROP COLUMN") }) { try dropUpdateTriggers(table, db) }
+    } else {
+      guard let known = knownColumns[statement.table], statement.columns.isSubset(of: known) else {
+        throw UnknownColumn()
+      }
+    }
     for (sql, arguments) in Self.sql(statement) {
       try db.execute(sql: sql, arguments: StatementArguments(arguments.map(\.databaseValue)))
     }
   }
 
+  private func dropUpdateTriggers(_ table: String, _ db: Database) throws {
+    let names = try String.fetchAll(
+      db,
+      sql: """
+        SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND name GLOB 'mesh_capture_*_update*'
+        """, arguments: [table])
+    for name in names { try db.execute(sql: "DROP TRIGGER \(name)") }
+  }
+
   private static func sql(_ statement: AppTransaction.Statement) -> [(String, [Value])] {
     switch statement {
-    case .alter(_, let sql): sql.map { ($0, []) }
+    case .alter(_, let sql, _): sql.map { ($0, []) }
     case .group(let group, let value):
       (0..<AppSchema.groupSize).map { row in
         (
@@ -191,7 +225,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   func contents(_ tables: [String]?) throws -> Contents {
     try connection().read { db in
       var contents: Contents = [:]
-      for table in AppSchema.tables where tables?.contains(table.name) ?? true {
+      for table in AppSchema.tables where knownColumns[table.name] != nil && tables?.contains(table.name) ?? true {
         for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table.name)") {
           let key = table.canonical(Value(row[table.key] as DatabaseValue))
           var values: [String: Value] = [:]
@@ -207,6 +241,7 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   func groups() throws -> [Int: (rows: Int, values: [Value])] {
     try connection().read { db in
+      guard knownColumns[AppSchema.leg.name] != nil else { return [:] }
       var groups: [Int: (rows: Int, values: [Value])] = [:]
       for row in try Row.fetchAll(
         db, sql: "SELECT substr(id, 2, 1), count(*), value FROM leg GROUP BY 1, 3 ORDER BY 1, 3")
@@ -227,8 +262,55 @@ final class SQLiteDatabase: SimulatedDatabase {
       })
   }
 
+  func kept() throws -> Set<Ledger.Fact> {
+    Set(
+      try store?.conflicts(limit: Self.conflictBound).map {
+        .value(Ledger.Cell(record: RecordName(table: $0.table, key: $0.key), column: $0.column), $0.loserValue)
+      } ?? [])
+  }
+
   /// As many as the store keeps.
   private static let conflictBound = 10_000
+
+  /// Whether the store has made its tables: GRDB remembers what another connection's were.
+  private static func exists(_ table: String, _ db: Database) throws -> Bool {
+    try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?)", arguments: [table])
+      ?? false
+  }
+
+  func rescan() throws { try store?.rescan() }
+
+  func isInStep() throws -> Bool {
+    try connection().read { db in
+      guard try Self.exists("mesh_state", db) else { return false }
+      let version = try Int64.fetchOne(db, sql: "PRAGMA schema_version")
+      return try Bool.fetchOne(
+        db,
+        sql: """
+          SELECT schema_version IS ? AND applying = 0 AND NOT EXISTS (SELECT 1 FROM mesh_recall)
+            AND NOT EXISTS (SELECT 1 FROM mesh_import) AND NOT EXISTS (SELECT 1 FROM mesh_show)
+          FROM mesh_state WHERE id = 1
+          """, arguments: [version]) ?? false
+    }
+  }
+
+  func isCutting() throws -> Bool {
+    try connection().read { db in
+      guard try Self.exists("mesh_head", db) else { return false }
+      return try Bool.fetchOne(
+        db,
+        sql: "SELECT EXISTS (SELECT 1 FROM mesh_head WHERE cut < applied) OR EXISTS (SELECT 1 FROM mesh_rewrite)"
+      ) ?? false
+    }
+  }
+
+  func mergedIDs() throws -> Set<ChangeSetID> {
+    try connection().read { db in
+      guard try Self.exists("mesh_log", db) else { return [] }
+      let ids = try Data.fetchAll(db, sql: "SELECT changeset FROM mesh_log WHERE position IS NOT NULL")
+      return Set(ids.compactMap { ChangeSetID(Array($0)) })
+    }
+  }
 
   func damage() throws -> String? {
     let finding = try connection().read { try String.fetchOne($0, sql: "PRAGMA integrity_check(1)") }

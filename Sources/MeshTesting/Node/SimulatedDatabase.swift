@@ -6,6 +6,8 @@ protocol SimulatedDatabase: AnyObject {
   var disk: VirtualDisk? { get }
   /// Columns beyond the first ones that its tables have, as `table.column`.
   var added: Set<String> { get }
+  /// What each table has; no table that is missing.
+  var columns: [String: Set<String>] { get }
 
   /// Opens it for a node, at the first start and after each crash.
   func open() throws -> any ReplicaStore
@@ -22,6 +24,16 @@ protocol SimulatedDatabase: AnyObject {
   func conflicts() throws -> Set<LostValue>?
   /// What SQLite finds wrong with the file; nil where all is well.
   func damage() throws -> String?
+  /// The node has looked at the schema as it is, and put right what it found.
+  func isInStep() throws -> Bool
+  /// A cut is under way (after a crash in it the digest belongs to no vector), or what it took back is to be written again.
+  func isCutting() throws -> Bool
+  /// The change sets that are merged.
+  func mergedIDs() throws -> Set<ChangeSetID>
+  /// The losing values that a person can look at.
+  func kept() throws -> Set<Ledger.Fact>
+  /// All rows are to be compared with what is merged.
+  func rescan() throws
   /// How many different values a group has, see `AppSchema.leg`; and of how many rows.
   func groups() throws -> [Int: (rows: Int, values: [Value])]
   /// The node's process ends, in good order or not, and the app goes on.

@@ -10,6 +10,8 @@ final class SimulatedNode {
   let database: any SimulatedDatabase
   /// Another machine's, once this one runs a copy of its home.
   private(set) var device: DeviceID
+  /// The one that it is named after.
+  let firstDevice: DeviceID
   private(set) var keys: DeviceKeys
   private let account: AccountState
   private let accountKey: AccountKey?
@@ -25,6 +27,8 @@ final class SimulatedNode {
   var ledger = Ledger()
   var liar: Liar?
   var isRevoked = false
+  /// For good.
+  var isStopped = false
   var isWorkQueued = false
   /// It dies at its next input, after the replica has dealt with it and before anything is sent.
   var isDoomed = false
@@ -33,13 +37,20 @@ final class SimulatedNode {
   /// Failures of the disk at the last success: what fails with more may be the disk's fault.
   var failuresSeen = 0
   /// As of the last look, to see that it never goes back.
-  var merged = VersionVector()
+  var heads: [Author: ChangeSetHead] = [:]
+  var merged: VersionVector { VersionVector(heads.mapValues(\.number)) }
   /// Its database was replaced by another one.
   private(set) var hasOtherHistory = false
+  /// Tables that its app made anew, and that the node may not have looked at since: it finds out what was deleted in between
+  /// only where most rows are there.
+  private var madeAnew: Set<String> = []
+  /// Columns that its app added since the node last looked.
+  private var newColumns: [String: Set<String>] = [:]
   /// Copies of the machine's state that somebody made.
   var copies: [Copy] = []
 
   struct Copy {
+    let device: DeviceID
     let files: [String: [UInt8]]
     let home: MemoryVault.Contents
     let ledger: Ledger
@@ -57,7 +68,8 @@ final class SimulatedNode {
     self.randomness = randomness
     self.writer = writer
     keys = account.devices[index]
-    device = try account.device(index)
+    firstDevice = try account.device(index)
+    device = firstDevice
     accountKey = index == 0 ? account.key : nil
     if let disk = database.disk { vault.step = { try disk.step() } }
   }
@@ -104,10 +116,22 @@ final class SimulatedNode {
     let tables = transaction.tables
     do {
       let before = try database.contents(tables)
+      let isInStep = try database.isInStep()
       // A node that is down has flushed nothing since; whether something is pending only its store could say.
-      if let store, try store.pendingCount() == 0 { ledger.flushed(before, tables: tables) }
+      let isFlushed = try store?.pendingCount() == 0
+      if isFlushed { ledger.flushed(before, tables: tables) }
+      if isInStep { (madeAnew, newColumns) = ([], [:]) }
+      let columns = database.columns
       let isCommitted = try database.run(transaction)
-      ledger.note(before: before, after: try database.contents(tables))
+      if transaction.losses.isEmpty {
+        ledger.note(before: before, after: try database.contents(tables), madeAnew: madeAnew, newColumns: newColumns)
+      } else if isCommitted, !(isFlushed && isInStep) {
+        ledger.lose(transaction.losses)
+      }
+      madeAnew.formUnion(transaction.remade)
+      for (table, after) in database.columns {
+        if let before = columns[table] { newColumns[table, default: []].formUnion(after.subtracting(before)) }
+      }
       return isCommitted
     } catch {
       ledger.doubt(tables)
@@ -115,12 +139,10 @@ final class SimulatedNode {
     }
   }
 
-  /// From now on this machine runs a copy of another one's home and database.
-  func become(_ other: SimulatedNode, _ copy: Copy) {
+  /// From now on this machine has another one's keys.
+  func become(_ other: SimulatedNode) {
     keys = other.keys
     device = other.device
-    vault.contents = copy.home
-    take(copy)
   }
 
   /// The database is replaced. Not while anything has it open.
@@ -128,10 +150,10 @@ final class SimulatedNode {
     hasOtherHistory = true
     database.disk?.files = copy.files
     ledger = copy.ledger
-    merged = VersionVector()
+    heads = [:]
   }
 
   var copy: Copy? {
-    database.disk.map { Copy(files: $0.files, home: vault.contents, ledger: ledger) }
+    database.disk.map { Copy(device: device, files: $0.files, home: vault.contents, ledger: ledger) }
   }
 }

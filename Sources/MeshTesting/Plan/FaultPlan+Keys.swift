@@ -23,7 +23,7 @@ extension FaultPlan {
 
   public static var keys: [Key] {
     [number("pause", \.pause, 1...longest, "milliseconds between two steps at most")] + network + clocks + nodes + disk
-      + history + writers + liarKeys
+      + historyKeys + writers + liarKeys
   }
 
   private static var network: [Key] {
@@ -69,6 +69,7 @@ extension FaultPlan {
       span("nodes.downTime", \.downTime, 1...longest, "milliseconds until a node starts again"),
       chance("nodes.pauses", \.pauses, "the process does nothing for a while"),
       span("nodes.pauseTime", \.pauseTime, 1...longest, "milliseconds of a pause"),
+      chance("nodes.rescans", \.rescans, "a node compares all rows with what is merged"),
       chance("nodes.revocations", \.revocations, "the first device revokes another; at most a third of them"),
     ]
   }
@@ -84,7 +85,7 @@ extension FaultPlan {
     ]
   }
 
-  private static var history: [Key] {
+  private static var historyKeys: [Key] {
     [
       chance("history.restores", \.restores, "an older copy of a node's database takes its place"),
       chance("history.homeRestores", \.homeRestores, "the home goes back as well, with all that it remembers"),
@@ -104,7 +105,11 @@ extension FaultPlan {
       span("writers.longSize", \.longSize, 1...4_000_000, "bytes of a long value"),
       chance("writers.badTriggers", \.badTriggers, "of the apps, one in that many has a trigger without a guard"),
       chance("writers.addedColumns", \.addedColumns, "a node's app adds a column to a table"),
+      chance("writers.droppedColumns", \.droppedColumns, "a node's app drops a column"),
+      chance("writers.renamedColumns", \.renamedColumns, "a node's app renames a column"),
       chance("writers.alterations", \.alterations, "a node's app makes a table anew, with its rows"),
+      chance(
+        "writers.recreatedTables", \.recreatedTables, "a node's app drops a table, and makes it anew or does later"),
     ]
   }
 

@@ -74,7 +74,22 @@ extension FaultPlan {
     var plan = ordinary
     plan.liars = 1
     (plan.forgeries, plan.truncations, plan.replays, plan.gaps) = (6, 12, 8, 12)
-    (plan.farFutures, plan.generations, plan.floods) = (20, 20, 20)
+    (plan.farFutures, plan.generations, plan.floods, plan.forks) = (20, 20, 20, 20)
+    return plan
+  }()
+
+  /// Files and homes that are restored from copies, copied to other machines, and run twice.
+  public static let history: FaultPlan = {
+    var plan = ordinary
+    (plan.restores, plan.homeRestores, plan.fileCopies, plan.homeCopies) = (30, 30, 60, 80)
+    return plan
+  }()
+
+  /// Apps that change their tables, each at another time, and triggers without a guard.
+  public static let schemas: FaultPlan = {
+    var plan = ordinary
+    (plan.addedColumns, plan.droppedColumns, plan.renamedColumns) = (25, 40, 40)
+    (plan.alterations, plan.recreatedTables, plan.badTriggers, plan.rescans) = (25, 40, 3, 40)
     return plan
   }()
 
@@ -90,6 +105,7 @@ extension FaultPlan {
   public static let named: [String: FaultPlan] = [
     "calm": calm, "ordinary": ordinary, "crashing": crashing, "partitioned": partitioned, "wrong-clocks": wrongClocks,
     "simultaneous": simultaneous,
-    "line": line, "bad-disks": badDisks, "writing": writing, "lying": lying, "wide": wide,
+    "line": line, "bad-disks": badDisks, "writing": writing, "lying": lying, "history": history, "schemas": schemas,
+    "wide": wide,
   ]
 }

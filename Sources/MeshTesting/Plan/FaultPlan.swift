@@ -63,6 +63,8 @@ public struct FaultPlan: Sendable, Equatable {
   /// The process does nothing for a while, and then goes on.
   public var pauses = 0
   public var pauseTime = 500...90_000
+  /// Somebody has all rows compared with what is merged.
+  public var rescans = 0
   /// The first device revokes another one.
   public var revocations = 0
 
@@ -106,8 +108,14 @@ public struct FaultPlan: Sendable, Equatable {
   public var badTriggers = 0
   /// A column is added to a table, at each node at another time.
   public var addedColumns = 0
+  /// A column is dropped, to come back at the end.
+  public var droppedColumns = 0
+  /// A column gets another name, or its first one back.
+  public var renamedColumns = 0
   /// A table is made anew with the rows it had, and takes the place of the old one.
   public var alterations = 0
+  /// A table is dropped, and made anew without its rows: at once, or later.
+  public var recreatedTables = 0
 
   // MARK: Liars
 

@@ -10,12 +10,34 @@ struct Ledger {
     }
   }
 
+  /// What an app was told is committed.
+  enum Fact: Hashable, CustomStringConvertible {
+    case value(Cell, Value)
+    case delete(RecordName)
+
+    var description: String {
+      switch self {
+      case .value(let cell, let value): "\(cell.record).\(cell.column) = \(value.shown)"
+      case .delete(let record): "the delete of \(record)"
+      }
+    }
+  }
+
+  var facts: Set<Fact> {
+    var facts = Set(deletes.map { Fact.delete($0) })
+    for (name, row) in rows {
+      for (column, value) in row { facts.insert(.value(Cell(record: name, column: column), value)) }
+    }
+    return facts
+  }
+
   private(set) var rows: [RecordName: [String: Value]] = [:]
   private(set) var deletes: Set<RecordName> = []
   /// Rows that were there when nothing was pending: of what came and went since, no change set need tell.
   private var base: Set<RecordName> = []
 
-  /// Rows that went since: what hangs on them goes with them, even where the app does not enforce foreign keys.
+  /// Rows that went since: what hangs on them goes with them, even where the app does not enforce foreign keys and writes it
+  /// afterwards.
   private var gone: Set<RecordName> = []
 
   /// Nothing is pending, and these are all rows of these tables.
@@ -26,11 +48,18 @@ struct Ledger {
 
   /// The differences that one transaction made, by looking at the tables that it can change: effects of SQL that the harness
   /// need not know.
-  mutating func note(before: Contents, after: Contents) {
+  ///
+  /// - Parameters:
+  ///   - madeAnew: Tables of which nobody sees what is deleted.
+  ///   - newColumns: By table, columns that the node has not looked at yet: what is in them is a migration's, which loses
+  ///     against every edit.
+  mutating func note(
+    before: Contents, after: Contents, madeAnew: Set<String> = [], newColumns: [String: Set<String>] = [:]
+  ) {
     var hasDeletes = false
     for name in before.keys where after[name] == nil {
       hasDeletes = true
-      if base.contains(name) { deletes.insert(name) }
+      if base.contains(name), !madeAnew.contains(name.table) { deletes.insert(name) }
       gone.insert(name)
       rows[name] = nil
     }
@@ -40,13 +69,27 @@ struct Ledger {
       if old == nil { deletes.remove(name) }
       for (column, value) in row where old?[column] != value {
         // What a migration fills into a column that it adds loses against every edit: no change set need have it.
-        if let old, old[column] == nil { continue }
+        if let old, old[column] == nil || newColumns[name.table]?.contains(column) == true {
+          rows[name]?[column] = nil
+          continue
+        }
         // What a deleted parent does to its children is derived by every node, not written.
         let isDerived = old != nil && hasDeletes && value == .null && Self.isSetNull(name.table, column)
         rows[name, default: [:]][column] = isDerived ? nil : value
       }
     }
-    if hasDeletes { forgetOrphans(after) }
+    if !gone.isEmpty { forgetOrphans(after) }
+  }
+
+  /// An app dropped these with values that may not have been flushed. Deletes that were noted are still told.
+  mutating func lose(_ losses: [String: AppTransaction.Loss]) {
+    for (name, row) in rows {
+      switch losses[name.table] {
+      case .rows: rows[name] = nil
+      case .column(let column): rows[name] = row.filter { $0.key != column }
+      case .nothing, nil: break
+      }
+    }
   }
 
   /// Whether a transaction on these tables was committed is not known: the machine died in it, or its disk failed.

@@ -9,7 +9,7 @@ struct Oracle {
   private(set) var deleted: Set<RecordName> = []
   private(set) var faults: [String] = []
   /// Values that lost here without having been seen by who overwrote them, where the log is one of a device.
-  private(set) var conflicts: Set<LostValue> = []
+  private(set) var conflicts: [LostValue: Value] = [:]
   private var authors: [Author: Line] = [:]
   private let cryptography: any Cryptography
   private let context: Context
@@ -24,6 +24,8 @@ struct Oracle {
     var latest = Int64.max
     /// Whose log it is: its own change sets overwrite what it had seen.
     var device: DeviceID?
+    /// Writes again what was cut, with the times at which it was first written.
+    var isWrittenAgain: @Sendable (Stamp) -> Bool = { _ in false }
   }
 
   private struct Line {
@@ -93,9 +95,11 @@ struct Oracle {
     if header.part.index == 0 { line.begun = last?.time ?? .zero }
     let latest = max(line.begun, line.seen.entries.values.map(\.time).max() ?? .zero)
     if case .changes(let tables) = body.content {
-      let own = tables.flatMap(\.rows).map(\.stamp).filter { $0.author == header.author && $0.time != .zero }
       // Rows that were taken in have the time zero, and a row that moved keeps the stamps it had.
-      if own.contains(where: { $0.time <= latest && $0.time.milliseconds > 0 }) {
+      let early = tables.flatMap(\.rows).map(\.stamp).filter {
+        $0.author == header.author && $0.time <= latest && $0.time.milliseconds > 0
+      }
+      if !early.allSatisfy(context.isWrittenAgain) {
         faults.append("has a stamp that is not later than what its author had seen")
       }
     }
@@ -118,7 +122,7 @@ struct Oracle {
       let losses = states[name, default: RecordState()].merge(state)
       guard let device = context.device, header.author.device != device else { continue }
       for loss in losses where isConflict(loss, name, header, seen) {
-        conflicts.insert(LostValue(record: name, column: loss.column, stamp: loss.loser.stamp))
+        conflicts[LostValue(record: name, column: loss.column, stamp: loss.loser.stamp)] = loss.loser.value
       }
     }
   }
@@ -152,20 +156,13 @@ extension Oracle {
     return ZoneDigest(records: count, low: low, high: high)
   }
 
-  /// Committed writes that are in no change set: lost.
-  func lost(_ ledger: Ledger) -> [String] {
-    var lost: [String] = []
-    for (name, row) in ledger.rows.sorted(by: { $0.key < $1.key }) {
-      for (column, value) in row.sorted(by: { $0.key < $1.key })
-      where sent[Ledger.Cell(record: name, column: column)]?.contains(value) != true {
-        lost.append("\(name).\(column) = \(value.shown) was committed and is in no change set")
-      }
-    }
-    for name in ledger.deletes.sorted() where states[name]?.isAlive == true && !deleted.contains(name) {
-      lost.append("\(name) was deleted and no change set says so")
-    }
-    return lost
+  /// Committed writes that are in no change set of the log, in order.
+  func lost(_ ledger: Ledger) -> [Ledger.Fact] {
+    ledger.facts.filter { !tells($0) }.sorted { $0.description < $1.description }
   }
+
+  /// The merged value; nil where there is none.
+  func value(_ name: RecordName, _ column: String) -> Value? { states[name]?.cells[column]?.value }
 
   /// Where tables differ from the merged state.
   func differences(_ contents: Contents, held: [RecordName: String]) -> [String] {
@@ -177,7 +174,7 @@ extension Oracle {
       }
       for column in AppSchema.table(name.table)?.columns ?? [] {
         // Not there, where a column is yet to be added.
-        guard let shown = row[column.name] ?? (column.isAdded ? nil : .null) else { continue }
+        guard let shown = row[column.name] ?? (column.mayLack ? nil : .null) else { continue }
         let merged = state.cells[column.name]?.value ?? column.unsent(name)
         if shown != merged, !isSetNull(column, merged, shown, contents) {
           differences.append("\(name).\(column.name) shows \(shown.shown) and is \(merged.shown)")
@@ -201,8 +198,10 @@ extension Oracle {
 
   private func lacksParent(_ name: RecordName, _ state: RecordState<String>, _ contents: Contents) -> Bool {
     (AppSchema.table(name.table)?.columns ?? []).contains { column in
-      guard let reference = column.reference, let value = state.cells[column.name]?.value, value != .null else {
-        return false
+      guard let reference = column.reference else { return false }
+      guard let value = state.cells[column.name]?.value, value != .null else {
+        // The change set that bore it was cut, and those that edited it stand: it names no parent.
+        return reference.cascades
       }
       return contents[RecordName(table: reference.parent, key: value)] == nil
     }

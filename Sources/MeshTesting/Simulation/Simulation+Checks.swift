@@ -7,25 +7,41 @@ extension Simulation {
   static let walBound = 64 << 20
 
   /// Nodes that keep the rules and are still of the account: those that the promises are for.
-  var honest: [SimulatedNode] { nodes.filter { !$0.isLiar && !$0.isRevoked } }
+  var honest: [SimulatedNode] { nodes.filter { !$0.isLiar && !$0.isRevoked && !$0.isStopped } }
 
   /// A node never un-merges, and what it shows is the state of its vector.
   func look(_ node: SimulatedNode) throws {
     guard !node.isLiar, !node.isRevoked, let zone, let store = node.store else { return }
     try lookAtGroups(node)
-    let merged = try store.mergedVector(zone)
-    guard merged != node.merged else { return }
-    let (before, after) = (standing(node.merged), standing(merged))
-    if !before.isCovered(by: after) { violate("n\(node.index) had merged \(text(before)), now \(text(after))") }
-    node.merged = merged
+    let heads = try store.mergedHeads(zone)
+    guard heads != node.heads else { return }
+    let (before, merged) = (node.merged, VersionVector(heads.mapValues(\.number)))
+    if !before.isCovered(by: merged), try !isCut(before, to: merged, store, zone) {
+      violate("n\(node.index) had merged \(text(before)), now \(text(merged))")
+    }
+    node.heads = heads
     say(node.index, "has \(text(merged))")
-    try compareDigest(node, merged)
+    if rewritesHistory { try archive.take(from: node.device, store, zone, cryptography) }
+    try compareDigest(node)
   }
 
-  /// Without the authors of revoked devices, who are cut.
-  private func standing(_ vector: VersionVector) -> VersionVector {
-    let revoked = Set(nodes.filter(\.isRevoked).map(\.device))
-    return revoked.isEmpty ? vector : VersionVector(vector.numbers.filter { !revoked.contains($0.key.device) })
+  /// Whether all that went back are authors who were cut, none of them below where the cut is.
+  private func isCut(
+    _ before: VersionVector, to after: VersionVector, _ store: any ReplicaStore, _ zone: ZoneID
+  ) throws -> Bool {
+    let state = try zoneState(store, zone)
+    return before.authors.filter { after[$0] < before[$0] }.allSatisfy { author in
+      guard let limit = state.limit(author, citing: nil) else { return false }
+      // A cut inside a unit goes back to the end of the one before; a lower one may be known and not yet carried out.
+      return after[author] >= limit || plan.bulkWrites + plan.longValues > 0
+    }
+  }
+
+  /// What the control log of a node says.
+  func zoneState(_ store: any ReplicaStore, _ zone: ZoneID) throws -> ZoneState {
+    let records = try store.controlRecords(zone).map { try ControlRecord($0, cryptography) }
+    let account = nodes.lazy.compactMap { $0.replica?.account }.first
+    return ZoneState(zone, records: records, accounts: Accounts(account.map { [$0] } ?? []), cryptography)
   }
 
   /// A reader never sees half of a unit: all rows of a group come from one transaction.
@@ -56,17 +72,14 @@ extension Simulation {
     return try isInsideUnit(store, zone)
   }
 
-  /// Same vector, same digest: whoever has it, whenever.
-  private func compareDigest(_ node: SimulatedNode, _ merged: VersionVector) throws {
-    guard let zone, let store = node.store, try !isInsideUnit(store, zone) else { return }
-    let digest = try store.digest(zone)
-    guard let known = digests[merged] else {
-      digests[merged] = digest
+  /// Same change sets, same digest: whoever has them, whenever.
+  private func compareDigest(_ node: SimulatedNode) throws {
+    guard let zone, let store = node.store, try !isInsideUnit(store, zone), try !node.database.isCutting() else {
       return
     }
-    if known != digest {
-      violate("n\(node.index) has \(text(merged)) and digest \(text(digest)), somebody had \(text(known)) there")
-    }
+    let digest = try store.digest(zone)
+    guard let known = digests.updateValue(digest, forKey: node.heads.mapValues(\.id)), known != digest else { return }
+    violate("n\(node.index) has \(text(node.merged)) and digest \(text(digest)), somebody had \(text(known)) there")
   }
 
   /// Between the parts of a local unit, or the slices of another's, the state is ahead of the vector. What a liar's change sets
@@ -75,6 +88,11 @@ extension Simulation {
     let others = Set(nodes.filter { $0.isLiar || $0.isRevoked }.map(\.device))
     let (stored, merged) = (try store.storedVector(zone), try store.mergedVector(zone))
     return stored.authors.contains { !others.contains($0.device) && stored[$0] != merged[$0] }
+  }
+
+  /// What was merged may be cut, but for revoked devices.
+  var rewritesHistory: Bool {
+    plan.restores + plan.homeRestores + plan.fileCopies + plan.homeCopies + plan.forks > 0
   }
 
   func check() throws {
@@ -102,12 +120,14 @@ extension Simulation {
 
   private func isSettled() throws -> Bool {
     guard let zone else { return false }
-    var vectors: Set<VersionVector> = []
+    var states: Set<[Author: ChangeSetID]> = []
     for node in honest {
-      guard let store = node.store, try store.pendingCount() == 0, try !isInsideUnit(store, zone) else { return false }
-      vectors.insert(try store.mergedVector(zone))
+      guard let store = node.store, try store.pendingCount() == 0, try !isInsideUnit(store, zone),
+        try node.database.isInStep(), try !node.database.isCutting()
+      else { return false }
+      states.insert(try store.mergedHeads(zone).mapValues(\.id))
     }
-    return vectors.count <= 1
+    return states.count <= 1
   }
 
   func wholeLog(_ store: any ReplicaStore, _ zone: ZoneID) throws -> [[UInt8]] {
@@ -125,10 +145,12 @@ extension Simulation {
 
   private func standing(_ node: SimulatedNode) throws -> String {
     guard let zone, let store = node.store else { return "is down" }
-    let role = node.isLiar ? "lies, " : node.isRevoked ? "is revoked, " : ""
+    let role = node.isLiar ? "lies, " : node.isRevoked ? "is revoked, " : node.isStopped ? "is stopped, " : ""
     return
       "\(role)stored \(text(try store.storedVector(zone))), merged \(text(try store.mergedVector(zone))), "
       + "pending \(try store.pendingCount())"
+      + (try node.database.isInStep() ? "" : ", has not looked at its schema")
+      + (try node.database.isCutting() ? ", is not done with what was cut" : "")
   }
 
   /// Authors as nodes; several instances of one in the order of their ids.
@@ -138,7 +160,7 @@ extension Simulation {
   }
 
   private func nodeName(_ device: DeviceID) -> String {
-    nodes.first { $0.device == device }.map { "n\($0.index)" } ?? "?"
+    nodes.first { $0.firstDevice == device }.map { "n\($0.index)" } ?? "?"
   }
 
   func text(_ digest: ZoneDigest) -> String {

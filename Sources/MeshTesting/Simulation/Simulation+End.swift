@@ -32,23 +32,22 @@ extension Simulation {
 
   private func checkLog(_ node: SimulatedNode, _ zone: ZoneID, _ digest: ZoneDigest) throws {
     guard let store = node.store, let account = node.replica?.account else { return }
-    let records = try store.controlRecords(zone).map { try ControlRecord($0, cryptography) }
-    let state = ZoneState(zone, records: records, accounts: Accounts([account]), cryptography)
+    let state = try zoneState(store, zone)
     let log = try wholeLog(store, zone)
     let keys = node.vault.epochKeys(zone)
     let oracle = Oracle(
       log,
       Oracle.Context(
-        keys: keys, account: account, limit: { state.limit($0, citing: nil) }, latest: latest, device: node.device),
-      cryptography)
+        keys: keys, account: account, limit: { state.limit($0, citing: nil) }, latest: latest, device: node.device,
+        isWrittenAgain: try isWrittenAgain()), cryptography)
     counts.changeSets = log.count
     counts.records = oracle.states.values.filter(\.isAlive).count
     if let fault = oracle.faults.first { violate("n\(node.index)'s log: \(named(fault))") }
     if oracle.digest != digest {
       violate("n\(node.index)'s digest is \(text(digest)); computed from its log it is \(text(oracle.digest))")
     }
-    try checkConflicts(node, oracle)
-    if let lost = oracle.lost(node.ledger).first { violate("n\(node.index): \(lost)") }
+    try checkConflicts(node, oracle, state)
+    try checkWrites(node, oracle)
     let contents = try node.database.contents()
     if let difference = oracle.differences(contents, held: try node.database.held()).first {
       violate("n\(node.index): \(difference)")
@@ -57,7 +56,7 @@ extension Simulation {
       violate("n\(node.index) shows a record that its author never wrote")
     }
     guard node === honest.first else { return }
-    let authors = Set(try store.storedVector(zone).authors)
+    let authors = Set(try store.storedVector(zone).authors).union(state.ends.keys)
     let cuts = Dictionary(
       authors.compactMap { author in state.limit(author, citing: nil).map { (author, $0) } },
       uniquingKeysWith: { first, _ in first }
@@ -71,6 +70,38 @@ extension Simulation {
     }
   }
 
+  /// Every write of the node's own is in a change set; or it was cut with its branch, and is beaten by a later one or kept where
+  /// `mesh conflicts` shows it. The same holds of the writes that another node had merged when their file went away.
+  private func checkWrites(_ node: SimulatedNode, _ oracle: Oracle) throws {
+    let lost = oracle.lost(node.ledger)
+    let signed = lost.isEmpty ? [] : try archive.writes(of: node.ledger, keys, cryptography)
+    for fact in lost where !signed.contains(where: { $0.fact == fact }) {
+      violate("n\(node.index): \(fact) was committed and is in no change set")
+    }
+    let missing = (signed + entrusted).filter { !oracle.tells($0.fact) && !oracle.beats($0) }
+    guard !missing.isEmpty else { return }
+    let kept = try honest.reduce(into: Set<Ledger.Fact>()) { $0.formUnion(try $1.database.kept()) }
+    for write in missing where !kept.contains(write.fact) {
+      violate("\(write.fact), by \(named("\(write.stamp.author)")), was cut, and is neither beaten nor kept")
+    }
+  }
+
+  /// A device writes again what was cut, under another instance. What liars do is not to be known.
+  private func isWrittenAgain() throws -> @Sendable (Stamp) -> Bool {
+    guard rewritesHistory else { return { _ in false } }
+    let (stamps, liars) = (try archive.stamps(keys, cryptography), Set(nodes.filter(\.isLiar).map(\.device)))
+    return { stamp in
+      liars.contains(stamp.author.device)
+        || stamps[stamp.author.device]?[stamp.time]?.contains { $0 != stamp.author.instance } ?? false
+    }
+  }
+
+  /// Of all epochs, whoever has them.
+  var keys: [EpochID: EpochKey] {
+    guard let zone else { return [:] }
+    return nodes.reduce(into: [:]) { $0.merge($1.vault.epochKeys(zone)) { first, _ in first } }
+  }
+
   /// The fastest clock there can have been, and what a node takes that is ahead of its own.
   private var latest: Int64 {
     VirtualClock.epoch + time.now + Int64(plan.clockError) + Choices.clockBound
@@ -78,10 +109,12 @@ extension Simulation {
 
   /// Each losing value that nobody had seen is kept. Where files were replaced, or authors cut, logs were merged anew; and a
   /// unit that is merged in slices meets local writes in between.
-  private func checkConflicts(_ node: SimulatedNode, _ oracle: Oracle) throws {
-    let isPlain = plan.bulkWrites == 0 && !nodes.contains(where: \.isRevoked) && !node.hasOtherHistory
+  private func checkConflicts(_ node: SimulatedNode, _ oracle: Oracle, _ state: ZoneState) throws {
+    let isPlain = plan.bulkWrites == 0 && state.cuts.isEmpty && state.ends.isEmpty && !node.hasOtherHistory
     guard isPlain, let kept = try node.database.conflicts() else { return }
-    let missing = oracle.conflicts.subtracting(kept).map { "\($0.record).\($0.column)" }.sorted()
+    // Nothing is lost where the same value is there again.
+    let lost = oracle.conflicts.filter { $0.value != (oracle.value($0.key.record, $0.key.column) ?? .null) }
+    let missing = Set(lost.keys).subtracting(kept).map { "\($0.record).\($0.column)" }.sorted()
     if let first = missing.first {
       violate("n\(node.index) has not kept \(missing.count) losing values, one of \(first)")
     }

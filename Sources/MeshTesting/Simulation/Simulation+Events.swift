@@ -38,7 +38,7 @@ extension Simulation {
   // MARK: One node
 
   private func start(_ node: SimulatedNode) throws {
-    guard node.replica == nil else { return }
+    guard node.replica == nil, !node.isStopped else { return }
     do {
       if let damage = try node.database.damage() {
         return violate("n\(node.index)'s file is damaged when it starts: \(damage)")
@@ -147,6 +147,9 @@ extension Simulation {
     var (hasMore, hasFailed) = (false, true)
     try guarded(node) {
       hasMore = try replica.work(now: node.clock.moment)
+      if rewritesHistory, !node.isLiar, let zone, let store = node.store {
+        try archive.take(from: node.device, store, zone, cryptography)
+      }
       hasFailed = false
     }
     guard node.replica === replica else { return }
@@ -276,7 +279,7 @@ extension Simulation {
   /// Devices as the nodes they are.
   func named(_ text: String) -> String {
     nodes.reduce(text) { text, node in
-      text.split(separator: "\(node.device)", omittingEmptySubsequences: false).joined(separator: "n\(node.index)")
+      text.split(separator: "\(node.firstDevice)", omittingEmptySubsequences: false).joined(separator: "n\(node.index)")
     }
   }
 }

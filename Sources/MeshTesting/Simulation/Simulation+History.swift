@@ -1,80 +1,63 @@
 import MeshCore
 import MeshReplication
 
-/// What people do to a node behind its back: alter tables, restore and copy files, revoke devices.
+/// What people do to a node behind its back: restore and copy files, revoke devices.
 extension Simulation {
-  // MARK: Schemas
-
-  /// Each node's app does it at another time, and now and then fills the column at once.
-  func addColumn(_ node: SimulatedNode) throws {
-    guard storage == .sqlite, !node.isRevoked else { return }
-    for table in AppSchema.mixed {
-      for column in table.columns where column.isAdded && !node.database.added.contains("\(table.name).\(column.name)")
-      {
-        var sql = [AppSchema.addition(table, column)]
-        if generator.once(in: 2) { sql.append("UPDATE \(table.name) SET \(column.name) = 'n\(node.index)-filled'") }
-        occurred("writers.addedColumns")
-        return try alter(node, table.name, sql)
-      }
-    }
-  }
-
-  /// The table is made anew with the rows that it had, as one does where `ALTER TABLE` can't.
-  func alter(_ node: SimulatedNode) throws {
-    guard storage == .sqlite, !node.isRevoked else { return }
-    occurred("writers.alterations")
-    let copied = AppSchema.leg.sql.replacing("leg", with: "leg_new")
-    try alter(
-      node, AppSchema.leg.name,
-      [copied, "INSERT INTO leg_new SELECT * FROM leg", "DROP TABLE leg", "ALTER TABLE leg_new RENAME TO leg"])
-  }
-
-  private func alter(_ node: SimulatedNode, _ table: String, _ sql: [String]) throws {
-    try write(
-      node, AppTransaction(statements: [.alter(table: table, sql: sql)], ending: .commit), node.replica == nil)
-  }
-
-  // MARK: Restored and copied
-
   /// A copy is made now and then; an older one takes the place of what is there.
   func restoreFile(_ node: SimulatedNode) throws { try restore(node, withHome: false) }
   func restoreHome(_ node: SimulatedNode) throws { try restore(node, withHome: true) }
 
   private func restore(_ node: SimulatedNode, withHome: Bool) throws {
-    guard storage == .sqlite, !node.isRevoked, !node.isLiar, node.index > 0, node.life > 0 else { return }
+    guard canBeReplaced(node) else { return }
     guard let old = node.copies.popLast() else {
       if let copy = node.copy { node.copies.append(copy) }
       return say(node.index, "is copied for a bad day")
     }
+    guard !withHome || old.device == node.device else { return }
     occurred(withHome ? "history.homeRestores" : "history.restores")
     try replace(node, withHome ? "gets its old home and file back" : "gets an older file back") {
-      if withHome { node.vault.contents = old.home }
+      if withHome { takeHome(node, old) }
       node.take(old)
     }
   }
 
   func copyFile(_ node: SimulatedNode) throws {
-    guard let other = try another(node), let copy = other.copy else { return }
+    guard let other = another(node), let copy = other.copy else { return }
     occurred("history.fileCopies")
     try replace(node, "gets a copy of n\(other.index)'s file") { node.take(copy) }
   }
 
+  /// The machine that had the place of the copy is gone for good.
   func copyHome(_ node: SimulatedNode) throws {
-    guard let other = try another(node), let copy = other.copy else { return }
+    guard let other = another(node), let copy = other.copy, other.device != node.device else { return }
     occurred("history.homeCopies")
-    try replace(node, "becomes a copy of n\(other.index)") { node.become(other, copy) }
+    try replace(node, "becomes a copy of n\(other.index)") {
+      node.become(other)
+      takeHome(node, copy)
+      node.take(copy)
+    }
   }
 
-  /// A node whose file can be copied to this one. The first one's is not replaced: it makes the zone.
-  private func another(_ node: SimulatedNode) throws -> SimulatedNode? {
-    let others = nodes.filter { $0 !== node && !$0.isLiar && !$0.isRevoked && $0.life > 0 && $0.index > 0 }
-    guard storage == .sqlite, !node.isRevoked, !node.isLiar, node.index > 0, node.life > 0, !others.isEmpty else {
-      return nil
-    }
-    return others[Int.random(in: 0..<others.count, using: &generator)]
+  /// A copy of files knows its place; that of a machine's whole disk does not.
+  private func takeHome(_ node: SimulatedNode, _ copy: SimulatedNode.Copy) {
+    node.vault.contents = copy.home
+    node.vault.isFromElsewhere = generator.once(in: 2)
+  }
+
+  /// The first one's is not: it makes the zone, and revokes.
+  private func canBeReplaced(_ node: SimulatedNode) -> Bool {
+    storage == .sqlite && !node.isRevoked && !node.isLiar && node.index > 0 && node.life > 0 && deadline == nil
+  }
+
+  /// A node whose file can be copied to this one.
+  private func another(_ node: SimulatedNode) -> SimulatedNode? {
+    guard canBeReplaced(node) else { return nil }
+    let others = nodes.filter { $0 !== node && canBeReplaced($0) }
+    return others.isEmpty ? nil : others[Int.random(in: 0..<others.count, using: &generator)]
   }
 
   private func replace(_ node: SimulatedNode, _ how: String, _ body: () -> Void) throws {
+    try entrust(node)
     let wasDown = node.replica == nil
     if wasDown {
       say(node.index, how)
@@ -83,6 +66,33 @@ extension Simulation {
       try crash(node, how, isMachine: true)
     }
     body()
+  }
+
+  /// Two machines with the keys of one device take each other's sessions, and say so: all but one are stopped.
+  func stopCopies() throws {
+    for (index, node) in nodes.enumerated() where honest.contains(where: { $0 === node }) {
+      for copy in nodes[(index + 1)...] where copy.device == node.device && !copy.isStopped {
+        try entrust(copy)
+        copy.isStopped = true
+        if copy.replica == nil {
+          say(copy.index, "does not start again, for n\(index) runs as the same device")
+        } else {
+          try crash(copy, "is stopped, for n\(index) runs as the same device", isMachine: true)
+        }
+        goAround(copy)
+      }
+    }
+  }
+
+  /// A node's file goes away. What it was told is committed is safe where another node has merged it: that other must not lose
+  /// it. The rest had its only copy here.
+  private func entrust(_ node: SimulatedNode) throws {
+    if let zone, let store = node.store { try archive.take(from: node.device, store, zone, cryptography) }
+    var merged: Set<ChangeSetID> = []
+    for other in honest where other !== node { merged.formUnion(try other.database.mergedIDs()) }
+    entrusted = (entrusted + (try archive.writes(of: node.ledger, keys, cryptography))).filter {
+      merged.contains($0.changeSet)
+    }
   }
 
   // MARK: Revoked
@@ -103,10 +113,15 @@ extension Simulation {
     for node in nodes where !node.isRevoked && account.isRevoked(node.device) {
       occurred("nodes.revocations")
       node.isRevoked = true
-      for route in network.replace(node.index, by: 0) {
-        let from = nodes[network.routes[route].from]
-        if from.replica != nil { queue.add(.dial(route: route, life: from.life), at: time.now + 100) }
-      }
+      goAround(node)
+    }
+  }
+
+  /// Its neighbours know the first node instead.
+  private func goAround(_ node: SimulatedNode) {
+    for route in network.replace(node.index, by: 0) {
+      let from = nodes[network.routes[route].from]
+      if from.replica != nil { queue.add(.dial(route: route, life: from.life), at: time.now + 100) }
     }
   }
 }

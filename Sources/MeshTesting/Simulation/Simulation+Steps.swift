@@ -21,12 +21,14 @@ extension Simulation {
       (\.clockJumps, Simulation.jump), (\.cuts, Simulation.cut), (\.silentCuts, Simulation.cutSilently),
       (\.stalls, Simulation.stall), (\.partitions, Simulation.partition),
       (\.oneWayPartitions, Simulation.partitionOneWay), (\.diskErrors, Simulation.failDisk),
-      (\.fullDisks, Simulation.fillDisk), (\.addedColumns, Simulation.addColumn), (\.alterations, Simulation.alter),
+      (\.fullDisks, Simulation.fillDisk), (\.addedColumns, Simulation.addColumn), (\.alterations, Simulation.rebuild),
       (\.together, Simulation.writeTogether),
       (\.kills, Simulation.kill), (\.powerCuts, Simulation.cutPower), (\.deaths, Simulation.beginDeath),
       (\.restarts, Simulation.restart), (\.pauses, Simulation.pauseProcess), (\.revocations, Simulation.revoke),
       (\.restores, Simulation.restoreFile), (\.homeRestores, Simulation.restoreHome),
       (\.fileCopies, Simulation.copyFile), (\.homeCopies, Simulation.copyHome),
+      (\.droppedColumns, Simulation.dropColumn), (\.renamedColumns, Simulation.renameColumn),
+      (\.recreatedTables, Simulation.recreate), (\.rescans, Simulation.rescan),
     ]
   }
 
@@ -73,12 +75,13 @@ extension Simulation {
     deadline = time.now + Self.settlingTime
     say(nil, "the steps are over, all heals")
     heal()
-    for node in nodes {
+    try stopCopies()
+    for node in nodes where !node.isStopped {
       node.isDoomed = false
       node.vault.diesAtMark = false
       node.database.disk?.die(within: 0)
       mend(node)
-      try addMissingColumns(node)
+      try completeSchema(node)
       if node.pausedUntil > time.now { resume(node) }
       // A node whose clock is ahead of the others' by more than the bound signs nothing for as long as that is so.
       node.clock.jump(toAhead: 0)
@@ -88,21 +91,4 @@ extension Simulation {
 
   /// Its events wait at the time when the pause was to end: it is dialled and ticked again then at the latest.
   private func resume(_ node: SimulatedNode) { node.pausedUntil = time.now }
-
-  /// Equal schemas, at last: each column that anybody has.
-  private func addMissingColumns(_ node: SimulatedNode) throws {
-    guard storage == .sqlite, !node.isRevoked else { return }
-    let wanted = nodes.reduce(into: Set<String>()) { $0.formUnion($1.database.added) }
-    for table in AppSchema.tables {
-      for column in table.columns
-      where wanted.contains("\(table.name).\(column.name)")
-        && !node.database.added.contains("\(table.name).\(column.name)")
-      {
-        let sql = AppSchema.addition(table, column)
-        try write(
-          node, AppTransaction(statements: [.alter(table: table.name, sql: [sql])], ending: .commit),
-          node.replica == nil)
-      }
-    }
-  }
 }

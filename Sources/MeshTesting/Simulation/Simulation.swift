@@ -57,8 +57,11 @@ public final class Simulation {
   var violation: String?
   var isOver = false
   var zone: ZoneID?
-  /// For each merged vector that some node had, the digest it had.
-  var digests: [VersionVector: ZoneDigest] = [:]
+  /// For all that some node had merged, by the last change set of each author, the digest it had.
+  var digests: [[Author: ChangeSetID]: ZoneDigest] = [:]
+  var archive = Archive()
+  /// Writes whose file was replaced by another: others have merged them, and must not lose them.
+  var entrusted: [Archive.Write] = []
   private let seed: UInt64
 
   /// - Parameters:
@@ -141,7 +144,7 @@ public final class Simulation {
 
   /// The first one counts: what follows may be its consequence.
   func violate(_ text: String) {
-    if violation == nil { violation = text }
+    if violation == nil { violation = text } else { say(nil, "and: \(text)") }
   }
 
   /// - Parameter fault: Its key in a plan.

@@ -1,0 +1,141 @@
+import MeshCore
+
+/// Every change set that an honest device signed, whatever became of it since: what was written in a branch that was cut, or in
+/// a file that is gone, is in no node's log.
+struct Archive {
+  private var changeSets: [ChangeSetID: [UInt8]] = [:]
+  /// In the order of taking, so that the parts of a unit follow each other.
+  private var order: [ChangeSetID] = []
+
+  /// One write of an app, as its device signed it.
+  struct Write {
+    let fact: Ledger.Fact
+    let generation: UInt64
+    let stamp: Stamp
+    let changeSet: ChangeSetID
+  }
+
+  /// Takes what a device has signed since the last look.
+  mutating func take(
+    from device: DeviceID, _ store: any ReplicaStore, _ zone: ZoneID, _ cryptography: any Cryptography
+  ) throws {
+    for (author, head) in try store.mergedHeads(zone).sorted(by: { $0.key < $1.key })
+    where author.device == device && changeSets[head.id] == nil {
+      let others = try store.mergedVector(zone).numbers.filter { $0.key != author }.mapValues { _ in UInt64.max }
+      var position: Int64 = 0
+      while true {
+        let batch = try store.changeSets(
+          zone, beyond: VersionVector(others), after: position, maximumBytes: 1 << 20)
+        for bytes in batch.changeSets { add(bytes, id: try ChangeSet(bytes, with: cryptography).id) }
+        position = batch.position
+        if batch.isComplete { break }
+      }
+    }
+  }
+
+  private mutating func add(_ bytes: [UInt8], id: ChangeSetID) {
+    if changeSets.updateValue(bytes, forKey: id) == nil { order.append(id) }
+  }
+
+  /// What of a ledger was ever signed: of equal facts, the last.
+  func writes(of ledger: Ledger, _ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [Write] {
+    let wanted = ledger.facts
+    var found: [Ledger.Fact: Write] = [:]
+    var units: [Author: UnitValues] = [:]
+    for id in order {
+      guard let bytes = changeSets[id] else { continue }
+      let changeSet = try ChangeSet(bytes, with: cryptography)
+      let author = changeSet.header.author
+      guard let key = keys[changeSet.header.epoch], let body = changeSet.body(key: key, with: cryptography) else {
+        continue
+      }
+      var unit = changeSet.header.part.index == 0 ? UnitValues() : units[author] ?? UnitValues()
+      let before = unit.tables.count
+      _ = unit.add(try ChangeSetBody(body, author: author).content)
+      units[author] = unit
+      for table in unit.tables[before...] {
+        for row in table.rows {
+          for write in Self.writes(table, row, id) where wanted.contains(write.fact) {
+            guard let known = found[write.fact], !write.isLater(than: known) else {
+              found[write.fact] = write
+              continue
+            }
+          }
+        }
+      }
+    }
+    return found.values.sorted { $0.fact.description < $1.fact.description }
+  }
+
+  /// The instances of each device that stamped something with a time.
+  func stamps(_ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [DeviceID: [HybridTime: Set<
+    InstanceID
+  >]] {
+    var stamps: [DeviceID: [HybridTime: Set<InstanceID>]] = [:]
+    for bytes in changeSets.values {
+      let changeSet = try ChangeSet(bytes, with: cryptography)
+      let author = changeSet.header.author
+      guard let key = keys[changeSet.header.epoch], let body = changeSet.body(key: key, with: cryptography),
+        case .changes(let tables) = try ChangeSetBody(body, author: author).content
+      else { continue }
+      for row in tables.flatMap(\.rows) {
+        for stamp in [row.stamp] + row.fields.compactMap(\.stamp) where stamp.author == author {
+          stamps[author.device, default: [:]][stamp.time, default: []].insert(author.instance)
+        }
+      }
+    }
+    return stamps
+  }
+
+  private static func writes(_ table: TableChanges, _ row: RowChange, _ id: ChangeSetID) -> [Write] {
+    let name = RecordName(table: table.table, key: row.key)
+    let state = row.state(columns: table.columns)
+    if !row.generation.isAlive {
+      return [Write(fact: .delete(name), generation: row.generation, stamp: row.stamp, changeSet: id)]
+    }
+    var writes = state.cells.map { column, cell in
+      Write(
+        fact: .value(Ledger.Cell(record: name, column: column), cell.value), generation: row.generation,
+        stamp: cell.stamp, changeSet: id)
+    }
+    // A birth gives each column that it does not name its default.
+    for column in AppSchema.table(name.table)?.columns ?? [] where row.isLife && state.cells[column.name] == nil {
+      writes.append(
+        Write(
+          fact: .value(Ledger.Cell(record: name, column: column.name), column.unsent(name)),
+          generation: row.generation, stamp: row.stamp, changeSet: id))
+    }
+    return writes
+  }
+}
+
+extension Archive.Write {
+  func isLater(than other: Self) -> Bool {
+    generation == other.generation ? stamp > other.stamp : generation > other.generation
+  }
+}
+
+extension Oracle {
+  /// A change set of the log says it.
+  func tells(_ fact: Ledger.Fact) -> Bool {
+    switch fact {
+    case .value(let cell, let value): sent[cell]?.contains(value) == true
+    case .delete(let name): states[name]?.isAlive != true || deleted.contains(name)
+    }
+  }
+
+  /// What is merged is the same, or later, by its generation or by the stamp of its value.
+  func beats(_ write: Archive.Write) -> Bool {
+    switch write.fact {
+    case .value(let cell, let value):
+      let state = states[cell.record] ?? RecordState()
+      guard let merged = state.cells[cell.column] else {
+        // The column has its default, which is what was written; or its record does not live.
+        let column = AppSchema.table(cell.record.table)?.columns.first { $0.name == cell.column }
+        return value == .null || value == column?.unsent(cell.record) || state.generation > write.generation
+      }
+      return state.generation > write.generation || state.generation == write.generation && merged.stamp > write.stamp
+    case .delete(let name): return states[name]?.generation ?? 0 >= write.generation
+    }
+  }
+}

@@ -52,6 +52,16 @@ import Testing
     try run(seed: seed, nodes: 4, steps: 80, profile: "lying")
   }
 
+  @Test(arguments: 1...(isFast ? 3 : 15))
+  func `files and homes that are restored, copied and run twice lose nothing that another had`(seed: UInt64) throws {
+    try run(seed: seed, nodes: 4, steps: 100, profile: "history")
+  }
+
+  @Test(arguments: 1...(isFast ? 3 : 15))
+  func `apps that alter, drop and rename come to the same rows`(seed: UInt64) throws {
+    try run(seed: seed, nodes: 4, steps: 100, profile: "schemas")
+  }
+
   @Test(arguments: 1...(isFast ? 10 : 60))
   func `the model store keeps the same promises`(seed: UInt64) throws {
     let profiles = ["ordinary", "crashing", "partitioned", "wrong-clocks", "line", "lying"]

@@ -121,6 +121,7 @@ extension FaultPlan {
       chance("liars.forks", \.forks, "two change sets with one number, one to each peer"),
       chance("liars.replays", \.replays, "something that was sent before"),
       chance("liars.gaps", \.gaps, "a number that nothing leads to"),
+      chance("liars.brokenChains", \.brokenChains, "a number after a change set that nobody has"),
       chance("liars.farFuture", \.farFutures, "a time hours ahead"),
       chance("liars.generations", \.generations, "a generation that no past explains"),
       chance("liars.floods", \.floods, "more messages than anybody asked for"),

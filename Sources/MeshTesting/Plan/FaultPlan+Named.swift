@@ -75,6 +75,7 @@ extension FaultPlan {
     plan.liars = 1
     (plan.forgeries, plan.truncations, plan.replays, plan.gaps) = (6, 12, 8, 12)
     (plan.farFutures, plan.generations, plan.floods, plan.forks) = (20, 20, 20, 20)
+    plan.brokenChains = 20
     return plan
   }()
 

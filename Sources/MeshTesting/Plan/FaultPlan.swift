@@ -126,6 +126,7 @@ public struct FaultPlan: Sendable, Equatable {
   public var forks = 0
   public var replays = 0
   public var gaps = 0
+  public var brokenChains = 0
   public var farFutures = 0
   public var generations = 0
   public var floods = 0

@@ -43,13 +43,13 @@ struct Liar {
   /// Instances of the device that only lies are made of.
   enum Chain: UInt64 {
     case future = 9_001
-    case generation, fork, flood, gap, forgery
+    case generation, fork, flood, gap, forgery, broken
   }
 
   /// A change set of a chain of lies, as the rules want it but for what is given otherwise.
   private mutating func changeSet(
     _ chain: Chain, _ occasion: Occasion, author: DeviceID? = nil, key: Value, generation: UInt64 = 1, title: String,
-    ahead: Int64 = 0, skipping gap: UInt64 = 0, keeps: Bool = true
+    ahead: Int64 = 0, skipping gap: UInt64 = 0, breaksChain: Bool = false, keeps: Bool = true
   ) throws -> ChangeSet {
     let author = Author(device: author ?? occasion.device, instance: InstanceID(chain.rawValue))
     let last = chains[chain.rawValue]
@@ -60,7 +60,7 @@ struct Liar {
       fields: [.init(column: 0, value: .value(.text(title)))])
     let body = ChangeSetBody(
       context: CausalContext(), content: .changes([TableChanges(table: "list", columns: ["title"], rows: [row])]))
-    let previous = gap > 0 ? ChangeSetID([UInt8](repeating: 7, count: 32)) : last?.id
+    let previous = gap > 0 || breaksChain ? ChangeSetID([UInt8](repeating: 7, count: 32)) : last?.id
     let header = ChangeSetHeader(
       zone: occasion.zone, author: author, number: (last?.number ?? 0) + 1 + gap, previous: previous, time: time,
       epoch: occasion.epoch, part: .only)
@@ -110,6 +110,14 @@ struct Liar {
     let far = generator.once(in: 2) ? UInt64.max - 2 : UInt64.random(in: 1...1_000, using: &generator)
     let lie = try changeSet(.gap, occasion, key: .text("list0"), title: "beyond a gap", skipping: far)
     return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
+  }
+
+  /// The next number, after a change set that nobody has.
+  mutating func brokenChain(_ occasion: Occasion) throws -> [[UInt8]] {
+    let first = try changeSet(.broken, occasion, key: .text("list4"), title: "in a chain")
+    let second = try changeSet(
+      .broken, occasion, key: .text("list4"), title: "beside the chain", breaksChain: true, keeps: false)
+    return [Message.changeSets(occasion.zone, [first.bytes, second.bytes]).encoded]
   }
 
   /// Minutes ahead, which honest clocks reach, or for ever.

@@ -12,6 +12,7 @@ extension Simulation {
     if isDue(plan.truncations) { tell("liars.truncations", node, liar.truncation()) }
     if isDue(plan.replays) { tell("liars.replays", node, liar.replay()) }
     if isDue(plan.gaps) { tell("liars.gaps", node, try liar.gap(occasion)) }
+    if isDue(plan.brokenChains) { tell("liars.brokenChains", node, try liar.brokenChain(occasion)) }
     if isDue(plan.farFutures) { tell("liars.farFutures", node, try liar.future(occasion)) }
     if isDue(plan.generations) { tell("liars.generations", node, try liar.generation(occasion)) }
     if isDue(plan.floods) { tell("liars.floods", node, try liar.flood(occasion)) }

@@ -16,6 +16,12 @@ final class Merger {
     self.now = now
   }
 
+  private func hasWritten(_ author: Author) throws -> Bool {
+    guard let number = try session.catalog.knownAuthor(author) else { return false }
+    return try session.sql.exists(
+      "SELECT 1 FROM mesh_head WHERE zone = ? AND author = ?", [.integer(records.zone.id), .integer(number)])
+  }
+
   /// Merges the part's rows in `part.rows`.
   func merge(_ part: UnitReader.Part, long: LongValues) throws {
     guard case .changes(let tables) = part.body.content else { return }
@@ -69,15 +75,20 @@ final class Merger {
         try merger.materialiser.place(
           ref, state, replacing: old, changed: before.generation == state.generation ? changed : nil)
       }
-      for loss in losses where isConflict(loss, state) { try merger.records.noteConflict(ref, loss, now: merger.now) }
+      for loss in losses where try isConflict(loss, state) {
+        try merger.records.noteConflict(ref, loss, now: merger.now)
+      }
     }
 
     /// A value is lost that whoever overwrote it had not seen. What was here had been seen if the change set's author
     /// had merged it; what arrives and loses had not been seen, or it would not have been sent.
-    private func isConflict(_ loss: State.Loss, _ state: State) -> Bool {
+    private func isConflict(_ loss: State.Loss, _ state: State) throws -> Bool {
       if state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
       guard loss.wasLocal else { return true }
-      return loss.loser.stamp.author != part.header.author && !part.context.hasSeen(loss.loser.stamp)
+      let stamp = loss.loser.stamp
+      guard stamp.author != part.header.author, !part.context.hasSeen(stamp) else { return false }
+      // A value that came with its record from another zone has the stamp of somebody who may never have written here.
+      return try part.context[stamp.author] != nil || merger.hasWritten(stamp.author)
     }
   }
 }

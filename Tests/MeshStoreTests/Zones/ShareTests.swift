@@ -295,4 +295,59 @@ import Testing
     try alice.stand(Self.shared)
     #expect(try obstacle("lists", "L") == .alreadyShared(Self.root, in: Self.share))
   }
+
+  @Test func anEditOfWhatHasMovedIsNoConflict() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    try bob.run("UPDATE reminders SET title = 'oat milk' WHERE id = 'r1'")
+    try converge([alice, bob])
+    #expect(try alice.store.conflicts(limit: 10).isEmpty && bob.store.conflicts(limit: 10).isEmpty)
+    try alice.run("UPDATE lists SET title = 'A' WHERE id = 'L'")
+    try bob.run("UPDATE lists SET title = 'B' WHERE id = 'L'")
+    try converge([alice, bob])
+    #expect(try alice.store.conflicts(limit: 10).count == 1)
+  }
+
+  @Test func aRecordIsExplained() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    try bob.run("UPDATE reminders SET title = 'oat milk' WHERE id = 'r1'")
+    try converge([alice, bob])
+    let found = try alice.store.explain(table: "reminders", key: .text("r1"), alice.reader)
+    #expect(found.map(\.zone) == [Self.share, Self.home] && found.map(\.isAlive) == [true, false])
+    let title = try #require(found.first?.columns.first { $0.name == "title" })
+    let (writer, mover) = (try bob.author(Self.share), try alice.author(Self.home))
+    #expect(title.value == .text("oat milk") && title.stamp.author == writer)
+    #expect(title.beaten?.value == .text("milk") && title.beaten?.stamp.author == mover)
+    #expect(throws: StoreError.self) { try alice.store.explain(table: "nothing", key: .text("r1"), alice.reader) }
+  }
+
+  @Test func aCutTakesBackWhatWasWrittenAfterItAndKeepsReceipts() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    try bob.run("UPDATE reminders SET title = 'allowed' WHERE id = 'r1'")
+    try converge([alice, bob])
+    try bob.run(
+      "UPDATE reminders SET title = 'too late' WHERE id = 'r1'; INSERT INTO reminders VALUES ('r5', 'L', 'new', 0)")
+    try bob.run("DELETE FROM steps WHERE id = 's1'")
+    try converge([alice, bob])
+    let author = try bob.author(Self.share)
+    for member in [alice, bob] {
+      member.cuts[Self.share] = [author: 1]
+      try member.store.cut(
+        [author: 1], aftermath: member === bob ? [author: .receipt] : [:], zone: Self.share, member.reader(Self.share),
+        now: member.now)
+      #expect(try member.rows("SELECT title FROM reminders WHERE list = 'L'") == ["allowed"])
+      #expect(try member.rows("SELECT id FROM steps WHERE reminder = 'r1'") == ["s1"])
+    }
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+    #expect(try alice.store.receipts(Self.share).isEmpty)
+    let receipts = try bob.store.receipts(Self.share)
+    #expect(receipts.allSatisfy { $0.reason == .cut } && receipts.count == 3)
+    #expect(receipts.first { $0.record.key == .text("r1") }?.values == ["title": .text("too late")])
+    #expect(receipts.first { $0.record.table == "steps" }.map { $0.values == nil } == true)
+  }
 }

@@ -1,0 +1,119 @@
+public import MeshCore
+
+/// Why a record is what it is, in one zone.
+public struct RecordExplanation: Hashable, Sendable {
+  public var zone: ZoneID
+  public var table: String
+  public var key: Value
+  public var generation: UInt64
+  public var isAlive: Bool
+  /// Why the record is not in its table; nil where it is, or is deleted.
+  public var held: HeldReason?
+  /// SQLite's own words about it.
+  public var message: String?
+  /// Of the birth or the delete.
+  public var life: Stamp?
+  /// By name.
+  public var columns: [Column]
+
+  public struct Column: Hashable, Sendable {
+    public var name: String
+    public var value: Value
+    public var stamp: Stamp
+    /// The greatest stamp below it that the log has for the column in this generation, and its value.
+    public var beaten: Write?
+  }
+
+  public struct Write: Hashable, Sendable {
+    public var value: Value
+    public var stamp: Stamp
+    /// Whoever overwrote it had merged it: an edit, and no conflict.
+    public var wasSeen: Bool
+  }
+}
+
+extension Store {
+  /// What every zone has of a record; the one whose row is shown comes first. Reads the zones' whole logs.
+  ///
+  /// - Parameter key: As it is spelled in the row, or canonical.
+  public func explain(
+    table name: String, key: Value, _ reader: (ZoneID) throws -> ChangeSetReader
+  ) throws -> [RecordExplanation] {
+    try read { session in
+      guard let number = session.catalog.knownTable(name) else {
+        throw StoreError(.unknownTable, "no synchronized table is called \(name); mesh status lists them")
+      }
+      let canonical = session.catalog.table(number)?.form.canonical(key) ?? key
+      let ref = RecordRef(table: number, key: canonical)
+      let zones = try session.sql.all(
+        "SELECT zone, held IS NULL AND generation & 1 FROM mesh_record WHERE tbl = ? AND key = ?",
+        [.integer(number), canonical]
+      ) { ($0.integer(0), $0.integer(1) == 1) }
+      return try zones.sorted { $0.1 && !$1.1 }.compactMap { id, _ in
+        guard let zone = try ZoneRow.read(id: id, session.sql) else { return nil }
+        let log = LogReader(session: session, zone: id, reader: try reader(zone.zone))
+        return try Explainer(records: ZoneRecords(session, zone: zone), log: log, ref: ref).explain()
+      }
+    }
+  }
+}
+
+private struct Explainer {
+  let records: ZoneRecords
+  let log: LogReader
+  let ref: RecordRef
+  private var session: Session { records.session }
+
+  init(records: ZoneRecords, log: LogReader, ref: RecordRef) {
+    self.records = records
+    self.log = log
+    self.ref = ref
+  }
+
+  func explain() throws -> RecordExplanation? {
+    guard let record = try records.load(ref) else { return nil }
+    let state = try records.state(ref, record)
+    let beaten = try beaten(state)
+    let columns = try state.cells.map { column, cell in
+      RecordExplanation.Column(
+        name: try session.catalog.column(column).name, value: cell.value, stamp: cell.stamp, beaten: beaten[column])
+    }
+    let message = try session.sql.first(
+      "SELECT message FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
+      [.integer(ref.table), ref.key, .integer(records.zone.id)]
+    ) { $0.text(0) }
+    return RecordExplanation(
+      zone: records.zone.zone, table: try session.catalog.tableName(ref.table), key: ref.key,
+      generation: state.generation, isAlive: state.isAlive, held: record.held, message: message, life: state.life,
+      columns: columns.sorted { $0.name < $1.name })
+  }
+
+  /// For each column the write that its value overwrote.
+  private func beaten(_ state: ZoneRecords.State) throws -> [Int64: RecordExplanation.Write] {
+    var writes: [Int64: [(stamp: Stamp, value: Value)]] = [:]
+    var seen: [Stamp: CausalContext] = [:]
+    for head in try AuthorHead.all(session.sql, zone: records.zone.id) where head.merged > 0 {
+      var context = CausalContext()
+      for number in 1...head.merged {
+        if let difference = try log.body(head.author, number)?.context { try context.advance(by: difference) }
+        let long = try log.longValues(head.author, number)
+        try log.forEachRow(head.author, number) { other, change, columns, _ in
+          guard other == ref, change.generation == state.generation else { return }
+          for field in change.fields {
+            let stamp = field.stamp ?? change.stamp
+            writes[columns[field.column], default: []].append((stamp, try long.value(of: field.value)))
+            seen[stamp] = context
+          }
+        }
+      }
+    }
+    var beaten: [Int64: RecordExplanation.Write] = [:]
+    for (column, cell) in state.cells {
+      let earlier = (writes[column] ?? []).filter { $0.stamp < cell.stamp }
+      guard let last = earlier.max(by: { $0.stamp < $1.stamp }) else { continue }
+      let wasSeen = last.stamp.author == cell.stamp.author || seen[cell.stamp]?.hasSeen(last.stamp) ?? false
+      beaten[column] = RecordExplanation.Write(value: last.value, stamp: last.stamp, wasSeen: wasSeen)
+    }
+    return beaten
+  }
+}

@@ -71,6 +71,8 @@ public enum Choices {
   public static let controlRecords = 2_048
   /// Control records of one device that are taken from others, who took them within their own bound.
   public static let relayedControlRecords = controlRecords * Limits.liveDevices
+  /// Bytes of states of accounts that one session may show before records name them: thousands of accounts with a few devices.
+  public static let offeredAccounts = 8 << 20
   /// Bytes of change sets that are read to show a part of an author's line.
   public static let lineBytes = 8 << 20
   /// Bytes of change sets a sender may have on the way to us unanswered.

@@ -11,6 +11,8 @@ public struct Conversation: Sendable {
     case admitted
     /// A zone known to be in common, at any time after `admitted`; `stored` is what to ask beyond.
     case share(ZoneID, stored: VersionVector, merged: VersionVector)
+    /// A zone is not in common any more.
+    case unshare(ZoneID)
     /// The log of a zone has grown.
     case advanced(ZoneID, merged: VersionVector)
     /// The answer to `Output.read`.
@@ -43,10 +45,15 @@ public struct Conversation: Sendable {
   /// How long an announced change set may be missing before it is asked for, in milliseconds: longer than the tree takes.
   public static let graftAfter: Int64 = 300
 
+  /// Zones whose wants are kept until they are in common.
+  private static let earlyWants = 16
+
   private enum Phase { case hello, admission, open }
 
   private var phase = Phase.hello
   private var zones: [ZoneID: Exchange] = [:]
+  /// What the peer wants of zones that are not known here to be in common: it may be the first to know.
+  private var early: [ZoneID: VersionVector] = [:]
   /// Bytes of change sets we may still send.
   private var credit = Choices.creditWindow
   /// Bytes dealt with and not yet given back.
@@ -100,7 +107,11 @@ public struct Conversation: Sendable {
     case .share(let zone, let stored, let merged):
       guard zones[zone] == nil else { return [] }
       zones[zone] = Exchange(merged: merged)
-      return [.send(.want(zone, stored))]
+      guard let vector = early.removeValue(forKey: zone) else { return [.send(.want(zone, stored))] }
+      return [.send(.want(zone, stored))] + want(zone, vector)
+    case .unshare(let zone):
+      zones[zone] = nil
+      return []
     case .advanced(let zone, let merged):
       zones[zone]?.merged = merged
       return advance(zone, merged)
@@ -127,7 +138,7 @@ public struct Conversation: Sendable {
       return [.end(.protocolViolation, "the first message of a session is a hello")]
     case (_, .hello):
       return [.end(.protocolViolation, "a session has one hello from each side")]
-    case (.admission, .account), (.admission, .claim), (.admission, .admitted):
+    case (.admission, .account), (.admission, .claim), (.admission, .admitted), (.admission, .shareClaim):
       return [.deliver(message)]
     case (.admission, _):
       return [.end(.protocolViolation, "a message came before the sender was admitted")]
@@ -139,13 +150,9 @@ public struct Conversation: Sendable {
       credit = min(Choices.creditWindow, credit + Int(min(bytes, UInt64(Choices.creditWindow))))
       return zones.keys.sorted().flatMap { read($0) }
     case (.open, .want(let zone, let vector)):
-      guard zones[zone] != nil else { return [.deliver(message)] }
-      zones[zone]?.wanted = vector
-      zones[zone]?.position = 0
-      zones[zone]?.isComplete = false
-      zones[zone]?.isPushed = true
-      zones[zone]?.hasMore = true
-      return [.deliver(message)] + read(zone)
+      guard zones[zone] == nil else { return want(zone, vector) }
+      if early.count < Self.earlyWants { early[zone] = vector }
+      return []
     case (.open, .announceOnly(let zone)):
       guard let merged = zones[zone]?.merged else { return [] }
       zones[zone]?.isPushed = false
@@ -165,6 +172,15 @@ public struct Conversation: Sendable {
     case (.open, _):
       return [.deliver(message)]
     }
+  }
+
+  private mutating func want(_ zone: ZoneID, _ vector: VersionVector) -> [Output] {
+    zones[zone]?.wanted = vector
+    zones[zone]?.position = 0
+    zones[zone]?.isComplete = false
+    zones[zone]?.isPushed = true
+    zones[zone]?.hasMore = true
+    return read(zone)
   }
 
   private mutating func tick(now: Int64) -> [Output] {

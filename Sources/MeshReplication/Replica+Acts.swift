@@ -23,7 +23,7 @@ extension Replica {
       try append(.title(title, time: HybridTime(milliseconds: now.wall)), zone)
     }
     if zones[zone]?.lacksKey == true { try mintEpoch(zone, now: now) }
-    try offer(zone, now: now)
+    try controlChanged(zone, now: now)
     return zone
   }
 
@@ -70,42 +70,15 @@ extension Replica {
       throw ReplicaError.notReady("this machine holds the account's signing key and can't revoke itself")
     }
     if !account.isRevoked(device) {
-      account.insert(
-        Revocation(certificate, keyGeneration: 0, issued: now.wall, sign: accountSigner), cryptography)
-      try saveAccount()
+      var shrunk = account
+      shrunk.insert(Revocation(certificate, keyGeneration: 0, issued: now.wall, sign: accountSigner), cryptography)
+      try replace(shrunk)
     }
     try cutRevokedDevices(now: now)
-    broadcastAccount()
+    gossip(account.id, besides: nil)
     for link in sessions.keys.sorted() where sessions[link]?.peer?.device == device {
       end(link, .revoked, "the account revoked this device")
     }
-  }
-
-  /// Cuts in every zone the devices that were revoked and are not cut there yet, one of whose revocations a crash may have cut
-  /// short, and mints the epoch that they do not get.
-  func cutRevokedDevices(now: Moment) throws {
-    guard let accountSigner else { return }
-    for zone in zones.keys.sorted() where zones[zone]?.state.owner == account.id {
-      let uncut = account.revocations.keys.filter { zones[zone]?.state.cuts[$0] == nil }
-      for device in uncut.sorted() {
-        let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
-        let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
-        let cut = DeviceCut(
-          device, last: lastRecord(of: device, zone),
-          heads: Dictionary(points, uniquingKeysWith: { first, _ in first }),
-          zone: zone, sign: accountSigner)
-        try append(.cut(cut), zone)
-      }
-      if zones[zone]?.lacksKey == true { try mintEpoch(zone, now: now) }
-      if !uncut.isEmpty { try controlChanged(zone, now: now) }
-    }
-  }
-
-  private func lastRecord(of device: DeviceID, _ zone: ZoneID) -> DeviceCut.ControlPoint? {
-    let last = zones[zone]?.records.values.filter { $0.author == device }.max {
-      ($0.number, $1.id) < ($1.number, $0.id)
-    }
-    return last.map { DeviceCut.ControlPoint(number: $0.number, id: $0.id) }
   }
 
   /// Says goodbye to everybody: the node stops.

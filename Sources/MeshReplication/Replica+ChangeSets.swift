@@ -32,6 +32,7 @@ extension Replica {
   func flush(_ writers: [ZoneID: ChangeSetWriter], now: Moment) throws {
     let progress = try store.flush(writers, now: now.wall)
     needsFlush = progress.hasMore
+    for zone in progress.deletedRoots { try rootDeleted(zone, now: now) }
     isApplyDue = progress.unitEnded && progress.hasMore
     guard let head = progress.head, let writer = progress.zone.flatMap({ writers[$0] }) else {
       needsUpkeep = needsUpkeep || progress.hasMore
@@ -56,8 +57,9 @@ extension Replica {
 
   /// Checks what can be checked without merging, cheapest first, and stores what stands.
   func learn(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
-    guard let state = zones[id]?.state, state.owner != nil else { return }
+    guard isCommon(id, link), let state = zones[id]?.state else { return }
     let stored = try store.storedVector(id)
+    var citations = try store.citations(id)
     var accepted: [ChangeSet] = []
     var received = VersionVector()
     var expected = stored
@@ -69,9 +71,10 @@ extension Replica {
       guard changeSet.header.zone == id else {
         return end(link, .protocolViolation, "a change set came in a zone that it does not name")
       }
-      if let reason = refusal(changeSet, state) {
+      if changeSet.header.number == 1, citations[author] == nil { citations[author] = changeSet.header.citation }
+      if let reason = refusal(changeSet, state, id, citations) {
         refusals[reason, default: 0] += 1
-        if account.certificates[author.device] == nil { zones[id]?.hasRefused = true }
+        if reason == Self.notCertified || reason == Self.notPermitted { zones[id]?.hasRefused = true }
         continue
       }
       try meetOwn(author, number: changeSet.header.number, stored: stored[author], id)
@@ -101,13 +104,21 @@ extension Replica {
     if hasGap, sessions[link] != nil { try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now) }
   }
 
-  /// Why a change set is not stored at all, if so. It can be good later (a certificate or a cut is not here yet): it is counted,
-  /// and comes again when the control log has changed.
-  private func refusal(_ changeSet: ChangeSet, _ state: ZoneState) -> String? {
+  private static let notCertified = "author-not-certified"
+  private static let notPermitted = "not-permitted"
+
+  /// Why a change set is not stored at all, if so. It can be good later (a certificate, a grant or a cut is not here yet): it is
+  /// counted, and comes again when the control log has changed.
+  private func refusal(
+    _ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, _ citations: [Author: ControlID]
+  ) -> String? {
     let author = changeSet.header.author
-    guard account.certificates[author.device] != nil else { return "author-not-certified" }
-    if let limit = state.limit(author, citing: nil) { return changeSet.header.number > limit ? "author-cut" : nil }
-    return account.isRevoked(author.device) ? "author-revoked" : nil
+    guard let owner = state.account(of: author.device) else { return Self.notCertified }
+    if let limit = limit(author, id, citations) {
+      guard changeSet.header.number > limit else { return nil }
+      return state.lostPermission(author, citations[author]) == nil ? "author-cut" : Self.notPermitted
+    }
+    return accounts[owner]?.isRevoked(author.device) == true ? "author-revoked" : nil
   }
 
   /// To ask for what is missing of it would bring the same again.
@@ -204,8 +215,11 @@ extension Replica {
   }
 
   func learn(_ link: LinkID, _ acknowledgement: Acknowledgement) throws {
-    guard let peer = sessions[link]?.peer, zones[acknowledgement.zone] != nil else { return }
-    guard account.certificate(acknowledgement.device) != nil, acknowledgement.isSigned(cryptography) else {
+    guard let peer = sessions[link]?.peer, isCommon(acknowledgement.zone, link),
+      let state = zones[acknowledgement.zone]?.state
+    else { return }
+    guard let owner = state.account(of: acknowledgement.device), state.permission(owner) != nil else { return }
+    guard accounts[owner]?.certificate(acknowledgement.device) != nil, acknowledgement.isSigned(cryptography) else {
       return end(link, .protocolViolation, "an acknowledgement is not signed by its device")
     }
     if peer.device == acknowledgement.device {

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// Zones in common, their control logs, and keys.
+/// Control logs: kept, sent, learnt, added to.
 extension Replica {
   func loadZone(_ id: ZoneID) throws {
     var zone = Zone(id, cryptography)
@@ -25,50 +25,6 @@ extension Replica {
   func recompute(_ id: ZoneID) {
     guard let records = zones[id]?.records.values else { return }
     zones[id]?.state = ZoneState(id, records: records, accounts: accounts, cryptography)
-  }
-
-  /// Nil where this device may not write, or lacks the key: local writes stay pending.
-  func writer(_ id: ZoneID) throws -> ChangeSetWriter? {
-    guard certificate != nil, clockWatch.fault == nil, let zone = zones[id], !zone.isBarred,
-      zone.state.cuts[device] == nil,
-      let epoch = zone.state.epochs.values.filter({ $0.isCurrent && zone.keys[$0.id] != nil }).min(by: { $0.id < $1.id }
-      ),
-      let key = zone.keys[epoch.id], let author = try author(id) ?? beginInstance(id)
-    else { return nil }
-    return ChangeSetWriter(
-      zone: id, author: author, epoch: epoch.id, key: key, secrets: secrets, cryptography: cryptography)
-  }
-
-  /// Of all zones that this device writes; none where one of them can't be written now.
-  func writers() throws -> [ZoneID: ChangeSetWriter] {
-    guard let zone = privateZone, let writer = try writer(zone) else { return [:] }
-    return [zone: writer]
-  }
-
-  // MARK: Which zones are in common
-
-  /// The peer's tags tell which of our zones it knows; of the account's own zones it gets those that it does not.
-  func meetZones(_ link: LinkID, _ tags: [[UInt8]], now: Moment) throws {
-    guard let info = sessions[link]?.info else { return }
-    let theirs = Set(tags)
-    for zone in zones.keys.sorted() where zones[zone]?.state.owner == account.id {
-      let tag = zoneTag(zone, sender: info.role.other, handshakeHash: info.handshakeHash, cryptography)
-      if theirs.contains(tag) {
-        send(link, .controlHeads(zone, zones[zone]?.state.heads ?? []))
-      } else {
-        sendControlRecords(link, zone, beyond: [])
-      }
-      try share(zone, link, now: now)
-    }
-  }
-
-  private func share(_ zone: ZoneID, _ link: LinkID, now: Moment) throws {
-    let stored = try store.storedVector(zone)
-    let merged = try store.mergedVector(zone)
-    try handle(link, .share(zone, stored: stored, merged: merged), now: now)
-    try sendHeads(link, zone)
-    send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
-    requestKeys(link)
   }
 
   // MARK: Control records
@@ -116,6 +72,7 @@ extension Replica {
   }
 
   func learnControl(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
+    guard let peer = sessions[link]?.peer, maySend(peer.account, id) else { return }
     var new: [ControlRecord] = []
     let wasNew = zones[id] == nil
     for bytes in encoded {
@@ -125,26 +82,35 @@ extension Replica {
       guard record.zone == id, hasRoom(for: record, link), try isAcceptable(record, link) else { break }
       try store.insertControlRecord(bytes, id: record.id, zone: id)
       zones[id, default: Zone(id, cryptography)].insert(record, cryptography)
+      try meetPeople(of: record, link)
       new.append(record)
     }
     guard !new.isEmpty else { return }
     for case .fork(let proof) in new.map(\.act) where !wasNew { notify(fork: proof) }
-    try controlChanged(id, now: now)
     for other in links(sharing: id) where other != link { send(other, .controlRecords(id, new.map(\.encoded))) }
-    if sessions[link] != nil { try share(id, link, now: now) }
-    try offer(id, now: now)
+    try controlChanged(id, now: now)
+    try share(id, link, now: now)
   }
 
-  /// A zone that was met while sessions were open is in common with them too, as far as they are of its owner's.
-  func offer(_ id: ZoneID, now: Moment) throws {
-    guard zones[id]?.state.owner == account.id else { return }
-    for link in sessions.keys.sorted() {
-      guard let session = sessions[link], session.conversation.isOpen, session.peer?.account == account.id,
-        !session.conversation.commonZones.contains(id)
-      else { continue }
-      sendControlRecords(link, id, beyond: [])
-      try share(id, link, now: now)
+  /// Members tell what is new in a zone; that there is a zone, only devices of this account, or the link by which one joins.
+  private func maySend(_ account: AccountID, _ id: ZoneID) -> Bool {
+    guard let state = zones[id]?.state else { return account == self.account.id && zones.count < Limits.zones }
+    return account == self.account.id || state.permission(account) != nil
+      // Whose word has not come yet that lets the peer in; or that puts this account out, for which its own suffices.
+      || state.owner == nil || state.permission(self.account.id) == nil
+  }
+
+  /// The states of accounts came before the records that name them.
+  private func meetPeople(of record: ControlRecord, _ link: LinkID) throws {
+    let named: AccountID
+    switch record.act {
+    case .genesis(let account, _), .shareGenesis(let account, _, _), .participant(let account, _, _, _): named = account
+    case .admission(let claim):
+      named = claim.account
+      if accounts[named] == nil, let state = claim.state(cryptography) { try adopt(state) }
+    default: return
     }
+    if let offered = sessions[link]?.offered[named] { try adopt(offered) }
   }
 
   /// A device that fills the log is refused by whoever it brings its records to. Who took them within the bound may pass
@@ -160,25 +126,25 @@ extension Replica {
   /// Signed by a device of the account, after records that are here; a zone begins with a genesis that its id opens to.
   private func isAcceptable(_ record: ControlRecord, _ link: LinkID) throws -> Bool {
     let zone = zones[record.zone] ?? Zone(record.zone, cryptography)
-    guard zone.isSound(record, accounts, cryptography) else {
-      end(
-        link, .protocolViolation,
-        "a control record is not signed by a device of the account, or lacks the proof of what it says")
+    let known = zone.records
+    guard (record.parents + (record.previous.map { [$0] } ?? [])).allSatisfy({ known[$0] != nil }) else {
+      send(link, .controlHeads(record.zone, zone.state.heads))
       return false
     }
-    if case .genesis(let owner, let nonce) = record.act {
-      guard owner == account.id, cryptography.hash(owner.bytes + nonce) == record.zone.bytes else {
+    guard zone.isSound(record, accounts(known: link), cryptography) else {
+      end(
+        link, .protocolViolation,
+        "a control record is not signed by a device of the zone's people, lacks the proof of what it says, or is not theirs to say"
+      )
+      return false
+    }
+    if record.parents.isEmpty {
+      switch record.act {
+      case .genesis, .shareGenesis: return true
+      default:
         end(link, .protocolViolation, "a zone's first record does not open its id")
         return false
       }
-      return true
-    }
-    let known = zones[record.zone]?.records ?? [:]
-    guard !record.parents.isEmpty,
-      (record.parents + (record.previous.map { [$0] } ?? [])).allSatisfy({ known[$0] != nil })
-    else {
-      send(link, .controlHeads(record.zone, zones[record.zone]?.state.heads ?? []))
-      return false
     }
     guard let previous = record.previous.flatMap({ known[$0] }) else { return true }
     guard previous.author == record.author, previous.number + 1 == record.number else {
@@ -188,55 +154,27 @@ extension Replica {
     return true
   }
 
-  /// After records or the account changed: the state anew, cuts carried out, keys asked for, a key minted where none is current.
+  /// After records or accounts changed: the state anew, what this device is in the zone, cuts to be carried out, who is in and who
+  /// is out, keys asked for, a key minted where none is current.
   func controlChanged(_ id: ZoneID, now: Moment) throws {
     recompute(id)
     guard let zone = zones[id], zone.state.owner != nil else { return }
+    try updateStandings()
     let limits = try cutLimits(id)
     zones[id]?.limits = limits
-    if zone.state.currentEpoch == nil, certificate != nil, zone.state.cuts[device] == nil {
-      try mintEpoch(id, now: now)
-    }
+    if zone.state.currentEpoch == nil, mayWrite(zone) { try mintEpoch(id, now: now) }
+    try leaveThoseOut(id, now: now)
+    try offer(id, now: now)
     for link in links(sharing: id) { requestKeys(link) }
+    try askAgain(id, now: now)
     zones[id]?.needsApply = true
     needsFlush = true
   }
 
-  /// Where the authors of devices that were cut end, as far as their names are known here.
-  private func cutLimits(_ id: ZoneID) throws -> [Author: UInt64] {
-    guard let state = zones[id]?.state, !state.cuts.isEmpty || !state.ends.isEmpty else { return [:] }
-    var limits: [Author: UInt64] = [:]
-    for author in try store.storedVector(id).authors { limits[author] = state.limit(author, citing: nil) }
-    for (device, points) in state.cuts {
-      for instance in points.keys {
-        let author = Author(device: device, instance: instance)
-        limits[author] = state.limit(author, citing: nil)
-      }
-    }
-    for author in state.ends.keys { limits[author] = state.limit(author, citing: nil) }
-    return limits
-  }
-
-  /// Takes back what a cut refuses, once local writes are flushed: they were made on the state with it. Until then nothing
-  /// beyond the cut is merged. A device that was revoked itself keeps its tables as they are.
-  func carryOutCuts(_ id: ZoneID, now: Moment) throws {
-    guard let zone = zones[id], zone.limits != zone.carriedOut, certificate != nil, !needsUpkeep,
-      try store.pendingCount() == 0
-    else { return }
-    do {
-      try store.cut(zone.limits, aftermath: aftermath(zone.state), zone: id, try reader(id), now: now.wall)
-    } catch  where lacksKeys {
-      // A file that came from another home: what is merged in it can be read again once the keys are here.
-      return
-    }
-    zones[id]?.carriedOut = zone.limits
-    zones[id]?.mayWriteAgain = true
-    if let author = try author(id), zone.state.ends[author] != nil, zone.state.cuts[device] == nil {
-      try renewInstance(id, because: "what it wrote as instance \(author.instance) was cut")
-    }
-    zones[id]?.forked = []
-    zones[id]?.needsApply = true
-    try pushNews(id, now: now)
+  /// What was refused for want of a certificate or a grant may be welcome now.
+  private func askAgain(_ id: ZoneID, now: Moment) throws {
+    guard zones[id]?.hasRefused == true else { return }
+    zones[id]?.hasRefused = false
     for link in links(sharing: id) {
       try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
     }
@@ -249,100 +187,18 @@ extension Replica {
   /// Appends a record of this device's to a zone's log and tells everybody.
   func append(_ act: ControlAct, _ id: ZoneID) throws { try publish(try record(act, id)) }
 
-  private func record(_ act: ControlAct, _ id: ZoneID) throws -> ControlRecord {
+  func record(_ act: ControlAct, _ id: ZoneID) throws -> ControlRecord {
     let own = zones[id]?.records.values.filter { $0.author == device }.max { $0.number < $1.number }
     return try ControlRecord(
       zone: id, parents: zones[id]?.state.heads ?? [], number: (own?.number ?? 0) + 1, previous: own?.id, act: act,
       secrets: secrets, cryptography)
   }
 
-  private func publish(_ record: ControlRecord) throws {
+  func publish(_ record: ControlRecord) throws {
     let id = record.zone
     try store.insertControlRecord(record.encoded, id: record.id, zone: id)
     zones[id, default: Zone(id, cryptography)].insert(record, cryptography)
     recompute(id)
     for link in links(sharing: id) { send(link, .controlRecords(id, [record.encoded])) }
-  }
-
-  // MARK: Keys
-
-  /// A fresh key over all that is known. It is kept durably before its record exists: an epoch whose key nobody has would
-  /// stop every writer.
-  func mintEpoch(_ id: ZoneID, now: Moment) throws {
-    guard let key = EpochKey(randomness.bytes(32)) else { return }
-    let record = try record(.epoch(commitment: key.commitment(cryptography)), id)
-    guard let epoch = EpochID(record.id.bytes) else { return }
-    try vault.saveEpochKey(key, epoch: epoch, zone: id)
-    try publish(record)
-    zones[id]?.keys[epoch] = key
-    zones[id]?.keyMissingSince = nil
-    for link in links(sharing: id) { sendKeys(link, id, [epoch]) }
-  }
-
-  /// Where no epoch that encrypts has its key here this device mints one: at once where there is no such epoch, else when the
-  /// key has not come for a while (its minter went away before anybody had it, or keeps it). Writers use any current epoch
-  /// whose key they have.
-  func replaceMissingEpoch(_ id: ZoneID, now: Moment) throws {
-    guard let zone = zones[id], zone.state.owner == account.id, certificate != nil, zone.state.cuts[device] == nil,
-      zone.lacksKey
-    else {
-      zones[id]?.keyMissingSince = nil
-      return
-    }
-    let since = zone.keyMissingSince ?? now.steady
-    zones[id]?.keyMissingSince = since
-    guard zone.state.currentEpoch == nil || now.steady - since > Self.keyPatience else { return }
-    try mintEpoch(id, now: now)
-    needsFlush = true
-  }
-
-  /// How long the key of the current epoch may be missing, in milliseconds: several requests to everybody connected.
-  private static let keyPatience: Int64 = 30_000
-
-  /// Of some epoch that a zone has had.
-  var lacksKeys: Bool { zones.values.contains { zone in zone.state.epochs.keys.contains { zone.keys[$0] == nil } } }
-
-  func requestKeys(_ link: LinkID) {
-    guard let session = sessions[link], session.conversation.isOpen else { return }
-    for id in session.conversation.commonZones {
-      guard let zone = zones[id] else { continue }
-      let lacking = zone.state.epochs.keys.filter { zone.keys[$0] == nil }.sorted()
-      if !lacking.isEmpty { send(link, .keyRequest(id, Array(lacking.prefix(Limits.controlBatch)))) }
-    }
-  }
-
-  private func sealContext(_ zone: ZoneID, _ epoch: EpochID, _ recipient: DeviceID) -> [UInt8] {
-    zone.bytes + epoch.bytes + recipient.bytes
-  }
-
-  func sendKeys(_ link: LinkID, _ id: ZoneID, _ epochs: [EpochID]) {
-    guard let peer = sessions[link]?.peer, let certificate = account.certificate(peer.device),
-      let zone = zones[id], zone.state.owner == certificate.account, zone.state.cuts[peer.device] == nil
-    else { return }
-    var sealed: [EpochID: [UInt8]] = [:]
-    for epoch in epochs {
-      guard let key = zone.keys[epoch], zone.state.epochs[epoch] != nil else { continue }
-      sealed[epoch] = cryptography.seal(
-        key.bytes, to: certificate.request.sealingKey, epoch: epoch.bytes,
-        context: sealContext(id, epoch, certificate.device))
-    }
-    if !sealed.isEmpty { send(link, .keys(id, sealed)) }
-  }
-
-  func learnKeys(_ id: ZoneID, _ sealed: [EpochID: [UInt8]], from link: LinkID) throws {
-    var learnt: [EpochID] = []
-    for (epoch, bytes) in sealed.sorted(by: { $0.key < $1.key }) {
-      guard let zone = zones[id], zone.keys[epoch] == nil, let record = zone.state.epochs[epoch],
-        let secret = secrets.open(bytes, epoch: epoch.bytes, context: sealContext(id, epoch, device)),
-        let key = EpochKey(secret), key.commitment(cryptography) == record.commitment
-      else { continue }
-      try vault.saveEpochKey(key, epoch: epoch, zone: id)
-      zones[id]?.keys[epoch] = key
-      zones[id]?.needsApply = true
-      needsFlush = true
-      learnt.append(epoch)
-    }
-    // Others may have asked for them before they were here.
-    for other in links(sharing: id) where other != link { sendKeys(other, id, learnt) }
   }
 }

@@ -11,10 +11,11 @@ extension Replica {
   }
 
   func learnHeads(_ link: LinkID, _ id: ZoneID, _ heads: [Author: Message.LineHead]) throws {
-    guard links(sharing: id).contains(link), let state = zones[id]?.state else { return }
+    guard links(sharing: id).contains(link) else { return }
+    let citations = try store.citations(id)
     let stored = try store.storedVector(id)
     for (author, head) in heads.sorted(by: { $0.key < $1.key }) {
-      guard head.number <= state.limit(author, citing: nil) ?? .max else { continue }
+      guard head.number <= limit(author, id, citations) ?? .max else { continue }
       try meetOwn(author, number: head.number, stored: stored[author], id)
       guard let known = try store.changeSetID(id, author, head.number) else { continue }
       if Message.LineHead(number: head.number, id: known) != head {
@@ -65,8 +66,9 @@ extension Replica {
 
   /// Tells everybody, unless it says nothing new.
   private func prove(_ proof: ForkProof, _ id: ZoneID, now: Moment) throws {
-    guard let zone = zones[id], proof.limit < zone.state.limit(proof.author, citing: nil) ?? .max, certificate != nil,
-      zone.state.cuts[device] == nil, account.certificates[proof.author.device] != nil,
+    guard let zone = zones[id], proof.limit < limit(proof.author, id, try store.citations(id)) ?? .max,
+      certificate != nil, zone.state.cuts[device] == nil, zone.state.account(of: proof.author.device) != nil,
+      zone.state.permission(account.id) != nil,
       zone.recordCounts[device] ?? 0 < Choices.controlRecords
     else { return }
     notify(fork: proof)

@@ -7,6 +7,37 @@ extension Replica {
     try store.instance(zone).map { Author(device: device, instance: $0) }
   }
 
+  /// Nil where this device may not write, or lacks the key: local writes stay pending.
+  func writer(_ id: ZoneID) throws -> ChangeSetWriter? {
+    guard clockWatch.fault == nil, let zone = zones[id], mayWrite(zone), !zone.isBarred,
+      let epoch = zone.state.epochs.values.filter({ $0.isCurrent && zone.keys[$0.id] != nil }).min(by: { $0.id < $1.id }
+      ),
+      let key = zone.keys[epoch.id], let author = try writingAuthor(id, zone)
+    else { return nil }
+    return ChangeSetWriter(
+      zone: id, author: author, citation: zone.state.citation(account.id), epoch: epoch.id, key: key, secrets: secrets,
+      cryptography: cryptography)
+  }
+
+  /// Of all zones that this device may write; none where one of them can't be written now.
+  func writers() throws -> [ZoneID: ChangeSetWriter] {
+    var writers: [ZoneID: ChangeSetWriter] = [:]
+    for standing in standings where standing.mayWrite {
+      guard let writer = try writer(standing.zone) else { return [:] }
+      writers[standing.zone] = writer
+    }
+    return writers
+  }
+
+  /// One that has no end: what was cut is taken back first.
+  private func writingAuthor(_ id: ZoneID, _ zone: Zone) throws -> Author? {
+    guard let author = try author(id) else { return try beginInstance(id) }
+    guard zone.limits[author] != nil else { return author }
+    guard zone.limits == zone.carriedOut else { return nil }
+    try renewInstance(id, because: "what it wrote as instance \(author.instance) was cut")
+    return try self.author(id)
+  }
+
   /// Nil where this device has used up its instances.
   @discardableResult
   func beginInstance(_ zone: ZoneID) throws -> Author? {
@@ -72,19 +103,10 @@ extension Replica {
   /// More say nothing new.
   private static let noticesKept = 20
 
-  /// What becomes of what a cut takes back: this device writes its own again, of others it is kept to be looked at.
-  func aftermath(_ state: ZoneState) -> [Author: Aftermath] {
-    var aftermath: [Author: Aftermath] = [:]
-    for author in state.ends.keys where state.cuts[author.device] == nil {
-      aftermath[author] = author.device == device ? .writtenAgain : .kept
-    }
-    return aftermath
-  }
-
   /// True where a slice of what a cut took back was signed again.
   func writeAgain(_ id: ZoneID, now: Moment) throws -> Bool {
     guard let zone = zones[id], zone.mayWriteAgain, zone.limits == zone.carriedOut,
-      let writer = try writer(id), zone.state.ends[writer.author] == nil, try store.pendingCount() == 0
+      let writer = try writer(id), try store.pendingCount() == 0
     else { return false }
     let head = try store.writeAgain(writer, now: now.wall)
     zones[id]?.mayWriteAgain = head != nil

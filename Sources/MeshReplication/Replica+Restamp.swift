@@ -9,7 +9,7 @@ extension Replica {
     if let fault = clockWatch.fault { throw ReplicaError.notReady("nothing was restamped: \(fault.text)") }
     guard certificate != nil else { throw ReplicaError.notReady("the account revoked this device: it signs nothing") }
     var taken: [ZoneID: Int] = [:]
-    for id in zones.keys.sorted() where zones[id]?.state.owner == account.id {
+    for id in zones.keys.sorted() where zones[id]?.state.permission(account.id) == .readWrite {
       let ahead = try signedAhead(id, now: now)
       if let other = ahead.keys.filter({ $0.device != device }).min(),
         try store.mergedVector(id)[other] == ahead[other]?.number
@@ -34,9 +34,9 @@ extension Replica {
 
   /// Authors whose last change set here is further ahead of the clock than is accepted.
   public func signedAhead(_ id: ZoneID, now: Moment) throws -> [Author: ChangeSetHead] {
-    let state = zones[id]?.state
+    let citations = try store.citations(id)
     return try store.storedHeads(id).filter { author, head in
-      head.time > Self.latest(now) && head.number <= state?.limit(author, citing: nil) ?? .max
+      head.time > Self.latest(now) && head.number <= limit(author, id, citations) ?? .max
     }
   }
 

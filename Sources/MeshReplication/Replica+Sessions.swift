@@ -16,7 +16,7 @@ extension Replica {
     case .account(let bytes): try learnAccount(link, bytes, now: now)
     case .claim(let claim): try admit(link, claim, now: now)
     case .zones(let tags): try meetZones(link, tags, now: now)
-    case .controlHeads(let zone, let heads): sendControlRecords(link, zone, beyond: heads)
+    case .controlHeads(let zone, let heads): try meetControlHeads(link, zone, heads, now: now)
     case .controlRecords(let zone, let records): try learnControl(link, zone, records, now: now)
     case .keyRequest(let zone, let epochs): sendKeys(link, zone, epochs)
     case .keys(let zone, let sealed): try learnKeys(zone, sealed, from: link)
@@ -41,13 +41,14 @@ extension Replica {
     case .lineRequest(let zone, let author, let number): try sendLine(link, zone, author, through: number)
     case .line(let zone, let headers): try learnLine(link, zone, headers, now: now)
     case .clock(let milliseconds): sessions[link]?.clock = milliseconds &- now.steady
-    case .accountHeads, .shareClaim: break
+    case .accountHeads(let heads): meetAccountHeads(link, heads)
+    case .shareClaim(let zone, let claim): try redeem(link, zone, claim, now: now)
     case .admitted, .announceOnly, .credit, .ping, .pong: break
     }
   }
 
   /// What a peer says of other zones is not kept: it can name any number of them.
-  private func isCommon(_ zone: ZoneID, _ link: LinkID) -> Bool {
+  func isCommon(_ zone: ZoneID, _ link: LinkID) -> Bool {
     sessions[link]?.conversation.commonZones.contains(zone) ?? false
   }
 
@@ -62,21 +63,41 @@ extension Replica {
       return end(link, .protocolViolation, "the hello is not signed for this session")
     }
     guard let certificate = hello.certificate else { return welcomeJoiner(link, hello, info, now: now) }
-    let isNews = account.certificates[certificate.device] == nil
-    guard certificate.account == account.id, certificate.request.sessionKey == info.remoteStatic,
-      account.certificates[certificate.device] == certificate || account.insert(certificate, cryptography)
-    else {
-      return end(link, .notAdmitted, "the peer is not a device of this node's account")
+    guard certificate.request.sessionKey == info.remoteStatic else {
+      return end(link, .notAdmitted, "the certificate is that of another device")
     }
-    try saveAccount()
-    if isNews {
-      broadcastAccount()
-      try askAgain(now: now)
+    if certificate.account != account.id, info.role == .listener, let proof = hello.proof,
+      proof.isValid(handshakeHash: info.handshakeHash, cryptography)
+    {
+      return welcomeClaimant(link, certificate, proof, now: now)
     }
+    guard try believes(certificate, now: now) else {
+      return end(
+        link, .notAdmitted, "the peer is neither a device of this node's account nor of one that shares with it")
+    }
+    try open(link, hello, certificate, info, now: now)
+  }
+
+  /// Whether the certificate is that of this account, or of one that a zone here lists.
+  private func believes(_ certificate: Certificate, now: Moment) throws -> Bool {
+    let id = certificate.account
+    guard id == account.id || zones.values.contains(where: { $0.state.accounts.contains(id) }),
+      var state = accounts[id]
+    else { return false }
+    if state.certificates[certificate.device] == certificate { return true }
+    guard state.insert(certificate, cryptography) else { return false }
+    if try adopt(state) { try accountChanged(id, besides: nil, now: now) }
+    return true
+  }
+
+  /// The peer is who it says: the session proper begins, if it has a right to one.
+  private func open(
+    _ link: LinkID, _ hello: Hello, _ certificate: Certificate, _ info: LinkInfo, now: Moment
+  ) throws {
     sessions[link]?.peer = certificate
     if info.role == .listener { sayHello(link) }
-    if account.isRevoked(certificate.device) {
-      send(link, .account(account.encoded))
+    if accounts[certificate.account]?.isRevoked(certificate.device) == true {
+      sendAccount(certificate.account, link)
       return end(link, .revoked, "the account revoked this device")
     }
     guard !isRevoked else { return end(link, .revoked, "the account revoked this node's own device") }
@@ -88,11 +109,14 @@ extension Replica {
     try handle(link, .admitted, now: now)
     actions.append(
       .log(.info, "connected to \(printable(certificate.request.name)) (\(certificate.device)) at \(info.address)"))
-    if hello.accountHead != account.head(cryptography) { send(link, .account(account.encoded)) }
+    if certificate.account == account.id, hello.accountHead != account.head(cryptography) {
+      sendAccount(account.id, link)
+    }
+    sendAccountHeads(link, certificate.account)
+    let common = zones.keys.sorted().filter { mayHaveLog(certificate.account, $0) }
     send(
       link,
-      .zones(
-        zones.keys.sorted().map { zoneTag($0, sender: info.role, handshakeHash: info.handshakeHash, cryptography) }))
+      .zones(common.map { zoneTag($0, sender: info.role, handshakeHash: info.handshakeHash, cryptography) }))
     send(link, .schema(try store.schemaDescriptions()))
     send(link, .clock(now.wall))
   }
@@ -114,109 +138,5 @@ extension Replica {
       end(other, .replaced, "another session with this device took over")
     }
     return true
-  }
-
-  /// A device without a certificate, with a link's proof. Nothing is consumed yet.
-  private func welcomeJoiner(_ link: LinkID, _ hello: Hello, _ info: LinkInfo, now: Moment) {
-    guard let proof = hello.proof, proof.isValid(handshakeHash: info.handshakeHash, cryptography) else {
-      return end(link, .notAdmitted, "the peer has neither a certificate of this account nor a link")
-    }
-    guard let issued = links.first(where: { $0.publicHalf == proof.publicHalf }) else {
-      return end(
-        link, .linkRefused,
-        "the link is not one of this node's, or it is over: make a new one with “mesh device invite”")
-    }
-    guard issued.expires > now.wall else {
-      return end(link, .linkRefused, "the link has expired: make a new one with “mesh device invite”")
-    }
-    sessions[link]?.joiningBy = proof.publicHalf
-    sayHello(link)
-    send(link, .account(account.encoded))
-  }
-
-  private func admit(_ link: LinkID, _ claim: DeviceClaim, now: Moment) throws {
-    guard let publicHalf = sessions[link]?.joiningBy, let info = sessions[link]?.info,
-      let index = links.firstIndex(where: { $0.publicHalf == publicHalf && $0.expires > now.wall })
-    else { return end(link, .linkRefused, "no link of this node's is being used in this session") }
-    guard claim.isSigned(account: account.id, publicHalf: publicHalf, cryptography),
-      claim.request.sessionKey == info.remoteStatic
-    else {
-      return end(link, .protocolViolation, "the claim is not signed by the link and by the device of this session")
-    }
-    guard let accountSigner else {
-      return end(link, .linkRefused, "this machine does not hold the account's signing key")
-    }
-    if let usedBy = links[index].usedBy, usedBy != claim.request.device {
-      return end(
-        link, .linkRefused,
-        "the link was used already: each lets in one device; make a new one with “mesh device invite”")
-    }
-    if let known = account.certificate(claim.request.device), known.request == claim.request {
-      return send(link, .admitted(known))
-    }
-    guard !account.isRevoked(claim.request.device), account.hasRoom else {
-      return end(
-        link, .linkRefused,
-        "the account revoked this device, or has \(Limits.liveDevices) devices: revoke one with “mesh device revoke”")
-    }
-    let certificate = Certificate(
-      account: account.id, keyGeneration: 0, request: claim.request, serial: randomness.bytes(16), issued: now.wall,
-      sign: accountSigner)
-    links[index].usedBy = claim.request.device
-    try vault.saveLinks(links)
-    account.insert(certificate, cryptography)
-    try saveAccount()
-    send(link, .admitted(certificate))
-    broadcastAccount()
-    actions.append(.log(.info, "linked \(printable(claim.request.name)) (\(certificate.device))"))
-  }
-
-  // MARK: Account
-
-  func loadAccount() throws {
-    guard let bytes = try store.accountState(account.id) else { return try saveAccount() }
-    var reader = ByteReader(bytes)
-    guard let known = try? AccountState(from: &reader, cryptography), account.merge(known, cryptography) else {
-      throw ReplicaError.foreignDatabase
-    }
-  }
-
-  func saveAccount() throws { try store.saveAccountState(account.encoded, account: account.id) }
-
-  func broadcastAccount() {
-    for link in sessions.keys.sorted() where sessions[link]?.conversation.isOpen == true {
-      send(link, .account(account.encoded))
-    }
-  }
-
-  /// What was refused because its author was unknown may be welcome now.
-  private func askAgain(now: Moment) throws {
-    for zone in zones.keys.sorted() where zones[zone]?.hasRefused == true {
-      zones[zone]?.hasRefused = false
-      for link in links(sharing: zone) {
-        try handle(link, .lacking(zone, stored: try store.storedVector(zone)), now: now)
-      }
-    }
-  }
-
-  private func learnAccount(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws {
-    var reader = ByteReader(bytes)
-    let theirs = try AccountState(from: &reader, cryptography)
-    guard theirs.id == account.id else { return }
-    let before = account
-    account.merge(theirs, cryptography)
-    guard account != before else { return }
-    try saveAccount()
-    for zone in zones.keys.sorted() { try controlChanged(zone, now: now) }
-    try askAgain(now: now)
-    for other in sessions.keys.sorted() {
-      guard let session = sessions[other], session.conversation.isOpen, let peer = session.peer else { continue }
-      if other != link { send(other, .account(account.encoded)) }
-      if account.isRevoked(peer.device) { end(other, .revoked, "the account revoked this device") }
-    }
-    if isRevoked {
-      actions.append(.log(.warning, "the account revoked this device: it takes no further part"))
-      for other in sessions.keys.sorted() { end(other, .revoked, "this device was revoked") }
-    }
   }
 }

@@ -46,6 +46,11 @@ extension Replica {
   private func cannotWrite(_ zone: Zone) -> String? {
     if certificate == nil { return "this device was revoked, or is not certified" }
     if zone.state.cuts[device] != nil { return "this device was cut from the zone" }
+    switch zone.state.permission(account.id) {
+    case .readWrite: break
+    case .readOnly: return "this account may only read the share"
+    case nil: return zone.state.reasonOutside(account.id) ?? "this account is no member of the share"
+    }
     if zone.isBarred {
       return
         "this device has used up its \(Limits.instances) instances in the zone: link this machine anew, with a new home and "

@@ -32,6 +32,12 @@ public final class Replica {
   /// Links that end because their device has another session, until they are closed.
   var replaced: [LinkID: DeviceID] = [:]
   var links: [IssuedLink]
+  /// What the zones are to this device, as the store was told.
+  var standings: [ZoneStanding] = []
+  /// Ended shares whose rows are not in the file any more.
+  var dropped: Set<ZoneID> = []
+  /// Of shares that end for this account the rows stay, as records of its own.
+  public var keepsCopies = false
   var actions: [Action] = []
   var needsFlush = true
   /// The schema may have changed.
@@ -116,11 +122,23 @@ public final class Replica {
     var peer: Certificate?
     /// The link that lets a joining device in.
     var joiningBy: [UInt8]?
+    /// Another account's device that may claim an invite, and no more.
+    var claimant: Claimant?
+    /// States of accounts that no zone here names yet: they come before the records that do.
+    var offered = Accounts()
+    var offeredBytes = 0
     var merged: [ZoneID: VersionVector] = [:]
     var acknowledged: [ZoneID: VersionVector] = [:]
     var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest)] = [:]
     /// The peer's wall clock less our steady one, as it last told.
     var clock: Int64?
+  }
+
+  /// What a device that proves an invite is after.
+  struct Claimant {
+    let zone: ZoneID
+    let invite: ControlID
+    let certificate: Certificate
   }
 
   public init(
@@ -138,8 +156,9 @@ public final class Replica {
     self.randomness = randomness
     self.device = device
     links = try vault.links()
-    try loadAccount()
+    try loadAccounts()
     for zone in try store.zones() { try loadZone(zone) }
+    try updateStandings()
   }
 
   public var certificate: Certificate? { account.certificate(device) }
@@ -231,11 +250,24 @@ public final class Replica {
       return true
     }
     for zone in zones.keys.sorted() { try acknowledge(zone, now: now) }
+    return try dropLeftovers(now: now)
+  }
+
+  /// What is left of shares that ended goes, once what was written to them is dealt with.
+  private func dropLeftovers(now: Moment) throws -> Bool {
+    for standing in standings where standing.role == .ended && !dropped.contains(standing.zone) {
+      guard try store.pendingCount() == 0 else { return false }
+      if try store.dropZone(standing.zone, keepingCopy: keepsCopies, now: now.wall) { return true }
+      dropped.insert(standing.zone)
+      if keepsCopies { needsFlush = true }
+    }
     return false
   }
 
   /// The zone of all records that no share holds.
-  public var privateZone: ZoneID? { zones.values.filter { $0.state.owner == account.id }.map(\.state.zone).min() }
+  public var privateZone: ZoneID? {
+    zones.values.filter { $0.state.owner == account.id && $0.state.root == nil }.map(\.state.zone).min()
+  }
 
   // MARK: Outputs of conversations
 

@@ -18,12 +18,15 @@ final class TestMesh {
     /// What it sent, by link.
     var sent: [LinkID: [Message]] = [:]
 
+    let account: TestAccount
+    private let stream: UInt64
+
     /// - Parameter life: Draws other random numbers in another life.
     init(
-      _ account: TestAccount, _ index: Int, store: ModelStore, vault: MemoryVault, life: UInt64 = 0,
+      _ account: TestAccount, _ index: Int, store: ModelStore, vault: MemoryVault, life: UInt64 = 0, stream: UInt64,
       cryptography: Sodium
     ) throws {
-      self.index = index
+      (self.account, self.index, self.stream) = (account, index, stream)
       keys = account.devices[index]
       device = try account.device(index)
       (self.store, self.vault) = (store, vault)
@@ -32,11 +35,19 @@ final class TestMesh {
       if index == 0 { sign = { key.sign($0) } }
       replica = try Replica(
         store: store, vault: vault, account: account.state, secrets: keys, accountSigner: sign,
-        cryptography: cryptography, randomness: SeededRandomness(seed: 9 + life, stream: UInt64(index)))
+        cryptography: cryptography, randomness: SeededRandomness(seed: 9 + life, stream: stream))
+    }
+
+    func again(store: ModelStore?, vault: MemoryVault?, life: UInt64, cryptography: Sodium) throws -> Node {
+      try Node(
+        account, index, store: store ?? self.store, vault: vault ?? self.vault, life: life, stream: stream,
+        cryptography: cryptography)
     }
   }
 
-  let account: TestAccount
+  let accounts: [TestAccount]
+  /// The first one, of which most tests have no other.
+  var account: TestAccount { accounts[0] }
   let cryptography: Sodium
   private(set) var nodes: [Node] = []
   private var peers: [LinkID: (node: Int, link: LinkID)] = [:]
@@ -49,16 +60,22 @@ final class TestMesh {
   var clockError: [Int: Int64] = [:]
 
   /// The first node has made the zone.
-  init(_ count: Int, partSize: Int = Choices.slice) throws {
-    account = try TestAccount(devices: count, seed: 5)
+  convenience init(_ count: Int, partSize: Int = Choices.slice) throws { try self.init([count], partSize: partSize) }
+
+  /// Several accounts, with so many devices each; their nodes are numbered through. The first of each has made its zone.
+  init(_ devices: [Int], partSize: Int = Choices.slice) throws {
+    accounts = try devices.indices.map { try TestAccount(devices: devices[$0], seed: 5 + 100 * UInt64($0)) }
     cryptography = try Sodium(randomness: SeededRandomness(seed: 6))
-    for index in 0..<count {
-      nodes.append(
-        try Node(
-          account, index, store: ModelStore(cryptography, partSize: partSize), vault: MemoryVault(),
-          cryptography: cryptography))
+    for account in accounts {
+      let first = nodes.count
+      for index in account.devices.indices {
+        nodes.append(
+          try Node(
+            account, index, store: ModelStore(cryptography, partSize: partSize), vault: MemoryVault(),
+            stream: UInt64(nodes.count), cryptography: cryptography))
+      }
+      try nodes[first].replica.createPrivateZone(title: "private", now: now)
     }
-    try nodes[0].replica.createPrivateZone(title: "private", now: now)
   }
 
   func now(_ node: Int) -> Moment { Moment(wall: now.wall + (clockError[node] ?? 0), steady: now.steady) }
@@ -70,9 +87,8 @@ final class TestMesh {
     let vault = original.vault.copy()
     vault.isFromElsewhere = isNoticed
     nodes.append(
-      try Node(
-        account, original.index, store: original.store.copy(), vault: vault, life: UInt64(nodes.count),
-        cryptography: cryptography))
+      try original.again(
+        store: original.store.copy(), vault: vault, life: UInt64(nodes.count), cryptography: cryptography))
     return nodes.count - 1
   }
 
@@ -80,10 +96,7 @@ final class TestMesh {
   func restart(_ index: Int, store: ModelStore? = nil, vault: MemoryVault? = nil) throws {
     for link in owners.keys.sorted() where owners[link] == index { disconnect(link) }
     lives += 1
-    let old = nodes[index]
-    nodes[index] = try Node(
-      account, old.index, store: store ?? old.store, vault: vault ?? old.vault, life: 100 + lives,
-      cryptography: cryptography)
+    nodes[index] = try nodes[index].again(store: store, vault: vault, life: 100 + lives, cryptography: cryptography)
   }
 
   /// Both ends notice at once.
@@ -92,6 +105,13 @@ final class TestMesh {
     peers[peer.link] = nil
     nodes[owner].replica.linkClosed(link, now: now(owner))
     nodes[peer.node].replica.linkClosed(peer.link, now: now(peer.node))
+  }
+
+  /// Ends the sessions between two nodes.
+  func part(_ a: Int, _ b: Int) {
+    for (link, peer) in peers.sorted(by: { $0.key < $1.key }) where peer.node == a && owners[link] == b {
+      disconnect(link)
+    }
   }
 
   /// A session between two nodes until both are quiet.
@@ -213,7 +233,8 @@ final class TestMesh {
   }
 
   /// A session of a member device, all of whose messages the test writes.
-  func admit(_ index: Int, to node: Int) throws -> LinkID {
+  func admit(_ index: Int, of account: TestAccount? = nil, to node: Int) throws -> LinkID {
+    let account = account ?? self.account
     let keys = account.devices[index]
     let (link, info) = try open(node, peer: keys.sessionKey)
     let certificate = account.state.certificates[try account.device(index)]

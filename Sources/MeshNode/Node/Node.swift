@@ -67,7 +67,8 @@ actor Node {
     self.logger = logger
     let store = try Self.store(configuration.database, home, cryptography)
     databaseLock = try DatabaseLock(database: configuration.database, home: home)
-    guard try store.accounts().allSatisfy({ $0 == account.id }) else { throw ReplicaError.foreignDatabase }
+    let known = try store.accounts()
+    guard known.isEmpty || known.contains(account.id) else { throw ReplicaError.foreignDatabase }
     self.store = store
     holdsAccountKey = accountKey != nil
     var signer: (@Sendable ([UInt8]) -> [UInt8])?

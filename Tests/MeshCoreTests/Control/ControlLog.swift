@@ -52,6 +52,7 @@ struct ControlLog {
     try append(0, opening)
   }
 
+  func hasDevice(_ index: Int) -> Bool { writers.indices.contains(index) }
   func device(_ index: Int) -> DeviceID { writers[index].device }
   func account(of index: Int) -> AccountID { ids[writers[index].account] }
   func author(_ index: Int, _ instance: UInt64) -> Author {

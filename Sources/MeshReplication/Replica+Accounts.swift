@@ -1,0 +1,119 @@
+import MeshCore
+
+/// The states of accounts: this one's, and those that a zone here names. They only grow, and go to whoever shares such a zone.
+extension Replica {
+  func loadAccounts() throws {
+    for id in try store.accounts() {
+      guard let bytes = try store.accountState(id) else { continue }
+      var reader = ByteReader(bytes)
+      let known = try? AccountState(from: &reader, cryptography)
+      if id == account.id {
+        guard let known, account.merge(known, cryptography) else { throw ReplicaError.foreignDatabase }
+      } else if let known, known.id == id {
+        accounts.set(known)
+      }
+    }
+    try store.saveAccountState(account.encoded, account: account.id)
+  }
+
+  /// Keeps a state of this or another account in place of what is here.
+  func replace(_ state: AccountState) throws {
+    try store.saveAccountState(state.encoded, account: state.id)
+    if state.id == account.id { account = state } else { accounts.set(state) }
+  }
+
+  /// The union with what is here; true where that grew.
+  @discardableResult
+  func adopt(_ state: AccountState) throws -> Bool {
+    guard var known = accounts[state.id] else {
+      try replace(state)
+      return true
+    }
+    known.merge(state, cryptography)
+    guard known != accounts[state.id] else { return false }
+    try replace(known)
+    return true
+  }
+
+  /// With what the peer of a session offered of accounts that no zone names yet.
+  func accounts(known link: LinkID) -> Accounts {
+    guard let offered = sessions[link]?.offered else { return accounts }
+    return offered.states.values.reduce(into: accounts) { if $0[$1.id] == nil { $0.set($1) } }
+  }
+
+  /// Whether a zone here names the account: no other's state is kept.
+  func isNamed(_ id: AccountID) -> Bool {
+    id == account.id || zones.values.contains { $0.people.all.contains(id) }
+  }
+
+  /// The accounts of the zones whose log an account may have.
+  private func accounts(concerning peer: AccountID) -> Set<AccountID> {
+    zones.values.reduce(into: []) { accounts, zone in
+      if peer == account.id || zone.state.accounts.contains(peer) { accounts.formUnion(zone.people.all) }
+    }
+  }
+
+  func sendAccount(_ id: AccountID, _ link: LinkID) {
+    if let state = accounts[id] { send(link, .account(state.encoded)) }
+  }
+
+  /// Of all but this account, whose head is in the hello.
+  func sendAccountHeads(_ link: LinkID, _ peer: AccountID) {
+    let known = accounts(concerning: peer).subtracting([account.id]).compactMap { accounts[$0] }
+    let heads = known.map { ($0.id, $0.head(cryptography)) }.prefix(Limits.accountHeads)
+    send(link, .accountHeads(Dictionary(heads, uniquingKeysWith: { first, _ in first })))
+  }
+
+  func meetAccountHeads(_ link: LinkID, _ heads: [AccountID: [UInt8]]) {
+    guard let peer = sessions[link]?.peer else { return }
+    var concerned = accounts(concerning: peer.account)
+    if peer.account == account.id { concerned.remove(account.id) }
+    for id in concerned.sorted() where heads[id] != accounts[id]?.head(cryptography) { sendAccount(id, link) }
+  }
+
+  /// Sends an account's state to everybody whom it concerns.
+  func gossip(_ id: AccountID, besides source: LinkID?) {
+    for (link, session) in sessions.sorted(by: { $0.key < $1.key }) where link != source {
+      guard session.conversation.isOpen, let peer = session.peer, accounts(concerning: peer.account).contains(id)
+      else { continue }
+      sendAccount(id, link)
+    }
+  }
+
+  func learnAccount(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws {
+    var reader = ByteReader(bytes)
+    let theirs = try AccountState(from: &reader, cryptography)
+    guard isNamed(theirs.id) else {
+      // It comes before the records that name it.
+      sessions[link]?.offer(theirs, bytes: bytes.count)
+      return
+    }
+    guard try adopt(theirs) else { return }
+    try accountChanged(theirs.id, besides: link, now: now)
+  }
+
+  /// After certificates or revocations came: who is in a session and may not be is put out.
+  func accountChanged(_ id: AccountID, besides link: LinkID?, now: Moment) throws {
+    for zone in zones.keys.sorted() where zones[zone]?.people.all.contains(id) == true {
+      try controlChanged(zone, now: now)
+    }
+    gossip(id, besides: link)
+    for (other, session) in sessions.sorted(by: { $0.key < $1.key }) {
+      guard let peer = session.peer, peer.account == id, accounts[id]?.isRevoked(peer.device) == true else { continue }
+      end(other, .revoked, "the account revoked this device")
+    }
+    if isRevoked {
+      actions.append(.log(.warning, "the account revoked this device: it takes no further part"))
+      for other in sessions.keys.sorted() { end(other, .revoked, "this device was revoked") }
+    }
+  }
+}
+
+extension Replica.Session {
+  /// States of accounts that no zone here names yet; more than fit are not needed by an honest log.
+  mutating func offer(_ state: AccountState, bytes: Int) {
+    guard offered[state.id] == nil, offeredBytes + bytes <= Choices.offeredAccounts else { return }
+    offered.set(state)
+    offeredBytes += bytes
+  }
+}

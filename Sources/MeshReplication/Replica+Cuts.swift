@@ -1,0 +1,93 @@
+import MeshCore
+
+/// Where authors end, and what becomes of what they wrote beyond.
+extension Replica {
+  /// Nil where nothing ends the author. What this device has not begun to write will cite the grant that it has.
+  func limit(_ author: Author, _ id: ZoneID, _ citations: [Author: ControlID]) -> UInt64? {
+    guard let state = zones[id]?.state else { return 0 }
+    let own = author.device == device ? state.citation(account.id) : nil
+    return state.limit(author, citing: citations[author] ?? own)
+  }
+
+  /// Where the authors end whose names are known here, as far as they do.
+  func cutLimits(_ id: ZoneID) throws -> [Author: UInt64] {
+    guard let state = zones[id]?.state else { return [:] }
+    let citations = try store.citations(id)
+    var authors = Set(try store.storedVector(id).authors).union(state.ends.keys)
+    for (device, points) in state.cuts {
+      authors.formUnion(points.keys.map { Author(device: device, instance: $0) })
+    }
+    var limits: [Author: UInt64] = [:]
+    for author in authors { limits[author] = limit(author, id, citations) }
+    return limits
+  }
+
+  /// Takes back what a cut refuses, once local writes are flushed: they were made on the state with it. Until then nothing
+  /// beyond the cut is merged. A device that was revoked itself keeps its tables as they are.
+  func carryOutCuts(_ id: ZoneID, now: Moment) throws {
+    guard let zone = zones[id], zone.limits != zone.carriedOut, certificate != nil, !needsUpkeep,
+      try store.pendingCount() == 0
+    else { return }
+    do {
+      try store.cut(zone.limits, aftermath: try aftermath(id), zone: id, try reader(id), now: now.wall)
+    } catch  where lacksKeys {
+      // A file that came from another home: what is merged in it can be read again once the keys are here.
+      return
+    }
+    zones[id]?.carriedOut = zone.limits
+    zones[id]?.mayWriteAgain = true
+    zones[id]?.forked = []
+    zones[id]?.needsApply = true
+    try pushNews(id, now: now)
+    for link in links(sharing: id) {
+      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
+    }
+  }
+
+  /// What becomes of what a cut takes back: a device that ended or forked writes its own again, of others it is kept to be looked
+  /// at; what this account wrote without permission is kept for its people.
+  private func aftermath(_ id: ZoneID) throws -> [Author: Aftermath] {
+    guard let zone = zones[id] else { return [:] }
+    let citations = try store.citations(id)
+    var aftermath: [Author: Aftermath] = [:]
+    for author in zone.limits.keys where zone.state.cuts[author.device] == nil {
+      if zone.state.lostPermission(author, citations[author]) != nil {
+        if zone.state.account(of: author.device) == account.id { aftermath[author] = .receipt }
+      } else if zone.state.ends[author] != nil {
+        aftermath[author] = author.device == device ? .writtenAgain : .kept
+      }
+    }
+    return aftermath
+  }
+
+  /// Cuts, wherever this account is a member, its devices that were revoked and are not cut there yet (one of the revocations may
+  /// have been cut short by a crash), and mints the epoch that they do not get.
+  func cutRevokedDevices(now: Moment) throws {
+    guard let accountSigner else { return }
+    for zone in zones.keys.sorted() where zones[zone]?.state.permission(account.id) != nil {
+      let uncut = account.revocations.keys.filter { zones[zone]?.state.cuts[$0] == nil }
+      for device in uncut.sorted() {
+        let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
+        let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
+        let cut = DeviceCut(
+          device, last: lastRecord(of: device, zone),
+          heads: Dictionary(points, uniquingKeysWith: { first, _ in first }), zone: zone, sign: accountSigner)
+        try append(.cut(cut), zone)
+      }
+      if let zone = zones[zone], mayWrite(zone), zone.lacksKey { try mintEpoch(zone.state.zone, now: now) }
+      if !uncut.isEmpty { try controlChanged(zone, now: now) }
+    }
+  }
+
+  private func lastRecord(of device: DeviceID, _ zone: ZoneID) -> DeviceCut.ControlPoint? {
+    let records = zones[zone]?.records.values.filter { $0.author == device } ?? []
+    let last = records.max { ($0.number, $1.id) < ($1.number, $0.id) }
+    return last.map { DeviceCut.ControlPoint(number: $0.number, id: $0.id) }
+  }
+
+  /// Where an account's authors end, as merged here.
+  func ends(of account: AccountID, _ zone: ZoneID) throws -> [Author: ControlAct.CutPoint] {
+    let heads = try store.mergedHeads(zone).filter { zones[zone]?.state.account(of: $0.key.device) == account }
+    return heads.mapValues { ControlAct.CutPoint(number: $0.number, id: $0.id) }
+  }
+}

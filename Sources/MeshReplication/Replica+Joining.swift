@@ -1,0 +1,144 @@
+import MeshCore
+
+/// Letting in: a device into this account by a device link, another account into a share by an invite.
+extension Replica {
+  // MARK: Devices
+
+  /// A device without a certificate, with a link's proof. Nothing is consumed yet.
+  func welcomeJoiner(_ link: LinkID, _ hello: Hello, _ info: LinkInfo, now: Moment) {
+    guard let proof = hello.proof, proof.isValid(handshakeHash: info.handshakeHash, cryptography) else {
+      return end(link, .notAdmitted, "the peer has neither a certificate of this account nor a link")
+    }
+    guard let issued = links.first(where: { $0.publicHalf == proof.publicHalf }) else {
+      return end(
+        link, .linkRefused,
+        "the link is not one of this node's, or it is over: make a new one with “mesh device invite”")
+    }
+    guard issued.expires > now.wall else {
+      return end(link, .linkRefused, "the link has expired: make a new one with “mesh device invite”")
+    }
+    sessions[link]?.joiningBy = proof.publicHalf
+    sayHello(link)
+    send(link, .account(account.encoded))
+  }
+
+  func admit(_ link: LinkID, _ claim: DeviceClaim, now: Moment) throws {
+    guard let publicHalf = sessions[link]?.joiningBy, let info = sessions[link]?.info,
+      let index = links.firstIndex(where: { $0.publicHalf == publicHalf && $0.expires > now.wall })
+    else { return end(link, .linkRefused, "no link of this node's is being used in this session") }
+    guard claim.isSigned(account: account.id, publicHalf: publicHalf, cryptography),
+      claim.request.sessionKey == info.remoteStatic
+    else {
+      return end(link, .protocolViolation, "the claim is not signed by the link and by the device of this session")
+    }
+    guard let accountSigner else {
+      return end(link, .linkRefused, "this machine does not hold the account's signing key")
+    }
+    if let usedBy = links[index].usedBy, usedBy != claim.request.device {
+      return end(
+        link, .linkRefused,
+        "the link was used already: each lets in one device; make a new one with “mesh device invite”")
+    }
+    if let known = account.certificate(claim.request.device), known.request == claim.request {
+      return send(link, .admitted(known))
+    }
+    guard !account.isRevoked(claim.request.device), account.hasRoom else {
+      return end(
+        link, .linkRefused,
+        "the account revoked this device, or has \(Limits.liveDevices) devices: revoke one with “mesh device revoke”")
+    }
+    let certificate = Certificate(
+      account: account.id, keyGeneration: 0, request: claim.request, serial: randomness.bytes(16), issued: now.wall,
+      sign: accountSigner)
+    links[index].usedBy = claim.request.device
+    try vault.saveLinks(links)
+    var grown = account
+    grown.insert(certificate, cryptography)
+    try replace(grown)
+    send(link, .admitted(certificate))
+    gossip(account.id, besides: nil)
+    actions.append(.log(.info, "linked \(printable(claim.request.name)) (\(certificate.device))"))
+  }
+
+  // MARK: Accounts
+
+  /// An account's device that proves an invite is shown the share's log. Nothing is consumed yet.
+  func welcomeClaimant(_ link: LinkID, _ certificate: Certificate, _ proof: LinkProof, now: Moment) {
+    let invites = zones.values.flatMap { zone in zone.state.invites.values.map { (zone: zone, invite: $0) } }
+    guard let (zone, invite) = invites.first(where: { $0.invite.terms.publicHalf == proof.publicHalf }),
+      zone.state.permission(account.id) != nil
+    else {
+      return end(link, .linkRefused, "the invite is not known here: ask its owner whether the share still exists")
+    }
+    if let reason = refusal(invite, certificate.account, zone.state, now: now) {
+      return end(link, .linkRefused, reason)
+    }
+    sessions[link]?.claimant = Claimant(zone: zone.state.zone, invite: invite.id, certificate: certificate)
+    sayHello(link)
+    for account in zone.people.all { sendAccount(account, link) }
+    sendControlRecords(link, zone.state.zone, beyond: [])
+    send(link, .controlHeads(zone.state.zone, zone.state.heads))
+  }
+
+  /// Why an invite lets an account in no more; nil for a member, who needs none.
+  private func refusal(_ invite: Invite, _ account: AccountID, _ state: ZoneState, now: Moment) -> String? {
+    if state.isStopped { return "the owner has stopped sharing “\(printable(state.title))”" }
+    if state.permission(account) != nil { return nil }
+    if let bound = invite.terms.account, bound != account { return "the invite is for another account, \(bound)" }
+    if invite.isRevoked { return "the invite was revoked: ask the owner for a new one" }
+    if invite.terms.isOver(at: now.wall) { return "the invite has expired: ask the owner for a new one" }
+    if invite.usesLeft == 0 { return "the invite was used already: ask the owner for a new one" }
+    if state.participants[account]?.status == .removed, invite.terms.account != account {
+      return "the owner removed this account from the share: it takes an invite for this account to come back"
+    }
+    guard state.accounts.count <= Limits.participants else { return "the share has as many accounts as it can have" }
+    return nil
+  }
+
+  func redeem(_ link: LinkID, _ id: ZoneID, _ claim: ShareClaim, now: Moment) throws {
+    guard let claimant = sessions[link]?.claimant, claimant.zone == id, claimant.invite == claim.invite,
+      claimant.certificate == claim.certificate, let state = zones[id]?.state, let invite = state.invites[claim.invite],
+      invite.terms.publicHalf == claim.publicHalf, claim.isSound(zone: id, cryptography),
+      let known = claim.state(cryptography)
+    else { return end(link, .protocolViolation, "the claim is not one of this session's invite and device") }
+    if let reason = refusal(invite, claim.account, state, now: now) { return end(link, .linkRefused, reason) }
+    try adopt(known)
+    if let offered = sessions[link]?.offered[claim.account] { try adopt(offered) }
+    if accounts[claim.account]?.isRevoked(claim.certificate.device) == true {
+      return end(link, .revoked, "the account revoked this device")
+    }
+    if state.permission(claim.account) == nil {
+      guard let act = grant(claim, invite.terms) else {
+        return end(link, .elsewhere, "only the device that made the invite can let in by it, and it is not this one")
+      }
+      try append(act, id)
+      gossip(claim.account, besides: nil)
+      actions.append(.log(.info, "let \(claim.account) into “\(printable(state.title))”"))
+      try controlChanged(id, now: now)
+    }
+    sendControlRecords(link, id, beyond: state.heads)
+    send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
+  }
+
+  /// Nil where another device has to let in.
+  private func grant(_ claim: ShareClaim, _ terms: InviteTerms) -> ControlAct? {
+    switch terms.use {
+    case .open: .admission(claim)
+    case .limited(_, device): .participant(claim.account, terms.permission, invite: claim.invite, cuts: [:])
+    case .limited: nil
+    }
+  }
+
+  /// Takes in a share that this account has joined. Everything in it was verified, and is again at every start.
+  public func adopt(_ joined: JoinedShare, now: Moment) throws {
+    for record in joined.records {
+      if zones[joined.zone]?.records[record.id] != nil { continue }
+      try store.insertControlRecord(record.encoded, id: record.id, zone: joined.zone)
+      zones[joined.zone, default: Zone(joined.zone, cryptography)].insert(record, cryptography)
+    }
+    for account in zones[joined.zone]?.people.all ?? [] where account != self.account.id {
+      if let state = joined.accounts[account] { try adopt(state) }
+    }
+    try controlChanged(joined.zone, now: now)
+  }
+}

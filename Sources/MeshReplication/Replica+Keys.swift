@@ -1,0 +1,90 @@
+import MeshCore
+
+/// Keys of epochs: minted, asked for, sealed to the devices of members.
+extension Replica {
+  /// Whether this device may mint and write, as far as the log goes.
+  func mayWrite(_ zone: Zone) -> Bool {
+    certificate != nil && zone.state.cuts[device] == nil && zone.state.permission(account.id) == .readWrite
+  }
+
+  /// A fresh key over all that is known. It is kept durably before its record exists: an epoch whose key nobody has would
+  /// stop every writer.
+  func mintEpoch(_ id: ZoneID, now: Moment) throws {
+    guard let key = EpochKey(randomness.bytes(32)) else { return }
+    let record = try record(.epoch(commitment: key.commitment(cryptography)), id)
+    guard let epoch = EpochID(record.id.bytes) else { return }
+    try vault.saveEpochKey(key, epoch: epoch, zone: id)
+    try publish(record)
+    zones[id]?.keys[epoch] = key
+    zones[id]?.keyMissingSince = nil
+    for link in links(sharing: id) { sendKeys(link, id, [epoch]) }
+  }
+
+  /// Where no epoch that encrypts has its key here this device mints one: at once where there is no such epoch, else when the
+  /// key has not come for a while (its minter went away before anybody had it, or keeps it). Writers use any current epoch
+  /// whose key they have.
+  func replaceMissingEpoch(_ id: ZoneID, now: Moment) throws {
+    guard let zone = zones[id], mayWrite(zone), zone.lacksKey else {
+      zones[id]?.keyMissingSince = nil
+      return
+    }
+    let since = zone.keyMissingSince ?? now.steady
+    zones[id]?.keyMissingSince = since
+    guard zone.state.currentEpoch == nil || now.steady - since > Self.keyPatience else { return }
+    try mintEpoch(id, now: now)
+    needsFlush = true
+  }
+
+  /// How long the key of the current epoch may be missing, in milliseconds: several requests to everybody connected.
+  private static let keyPatience: Int64 = 30_000
+
+  /// Of some epoch that a zone has had.
+  var lacksKeys: Bool { zones.values.contains { zone in zone.state.epochs.keys.contains { zone.keys[$0] == nil } } }
+
+  func requestKeys(_ link: LinkID) {
+    guard let session = sessions[link], session.conversation.isOpen else { return }
+    for id in session.conversation.commonZones {
+      guard let zone = zones[id] else { continue }
+      let lacking = zone.state.epochs.keys.filter { zone.keys[$0] == nil }.sorted()
+      if !lacking.isEmpty { send(link, .keyRequest(id, Array(lacking.prefix(Limits.controlBatch)))) }
+    }
+  }
+
+  private func sealContext(_ zone: ZoneID, _ epoch: EpochID, _ recipient: DeviceID) -> [UInt8] {
+    zone.bytes + epoch.bytes + recipient.bytes
+  }
+
+  /// To a member's device, whose certificate stands.
+  func sendKeys(_ link: LinkID, _ id: ZoneID, _ epochs: [EpochID]) {
+    guard let peer = sessions[link]?.peer, let zone = zones[id],
+      let owner = zone.state.account(of: peer.device), owner == peer.account,
+      let certificate = accounts[owner]?.certificate(peer.device), zone.state.permission(owner) != nil,
+      zone.state.cuts[peer.device] == nil
+    else { return }
+    var sealed: [EpochID: [UInt8]] = [:]
+    for epoch in epochs {
+      guard let key = zone.keys[epoch], zone.state.epochs[epoch] != nil else { continue }
+      sealed[epoch] = cryptography.seal(
+        key.bytes, to: certificate.request.sealingKey, epoch: epoch.bytes,
+        context: sealContext(id, epoch, certificate.device))
+    }
+    if !sealed.isEmpty { send(link, .keys(id, sealed)) }
+  }
+
+  func learnKeys(_ id: ZoneID, _ sealed: [EpochID: [UInt8]], from link: LinkID) throws {
+    var learnt: [EpochID] = []
+    for (epoch, bytes) in sealed.sorted(by: { $0.key < $1.key }) {
+      guard let zone = zones[id], zone.keys[epoch] == nil, let record = zone.state.epochs[epoch],
+        let secret = secrets.open(bytes, epoch: epoch.bytes, context: sealContext(id, epoch, device)),
+        let key = EpochKey(secret), key.commitment(cryptography) == record.commitment
+      else { continue }
+      try vault.saveEpochKey(key, epoch: epoch, zone: id)
+      zones[id]?.keys[epoch] = key
+      zones[id]?.needsApply = true
+      needsFlush = true
+      learnt.append(epoch)
+    }
+    // Others may have asked for them before they were here.
+    for other in links(sharing: id) where other != link { sendKeys(other, id, learnt) }
+  }
+}

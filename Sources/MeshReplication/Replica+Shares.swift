@@ -1,0 +1,152 @@
+public import MeshCore
+
+/// What the user of a node asks for with shares.
+extension Replica {
+  /// Makes a zone of a root record and what reaches it. The records move by themselves at the next flush.
+  @discardableResult
+  public func createShare(of root: RecordName, title: String, now: Moment) throws -> ZoneID {
+    guard certificate != nil else { throw ReplicaError.notReady("the account revoked this device: it shares nothing") }
+    if let obstacle = try store.obstacle(toSharing: root) { throw ShareError.notShareable(obstacle) }
+    let nonce = randomness.bytes(32)
+    guard let zone = ZoneID(cryptography.hash(account.id.bytes + nonce)) else { throw ReplicaError.badDeviceKey }
+    try append(.shareGenesis(account: account.id, nonce: nonce, root: root), zone)
+    try append(.title(title, time: HybridTime(milliseconds: now.wall)), zone)
+    try mintEpoch(zone, now: now)
+    try controlChanged(zone, now: now)
+    return zone
+  }
+
+  /// - Parameter uses: How many accounts it lets in, by this device; nil for any number, by any member.
+  /// - Parameter expires: Milliseconds since 1970; 0 for never.
+  public func invite(
+    to zone: ZoneID, _ permission: Permission, uses: UInt64?, expires: Int64, account: AccountID?, addresses: [String],
+    now: Moment
+  ) throws -> ShareLink {
+    let state = try owned(zone)
+    guard expires == 0 || expires > now.wall else {
+      throw ReplicaError.notReady("an invite's expiry lies in the future")
+    }
+    guard uses != 0 else { throw ReplicaError.notReady("an invite has at least one use") }
+    let seed = randomness.bytes(32)
+    let terms = InviteTerms(
+      publicHalf: cryptography.publicKey(seed: seed), permission: permission, expires: expires,
+      use: uses.map { .limited($0, by: device) } ?? .open, account: account)
+    let record = try record(.invite(terms), zone)
+    try publish(record)
+    try controlChanged(zone, now: now)
+    guard let owner = state.owner else { throw ShareError.notOwner }
+    return ShareLink(seed: seed, zone: zone, owner: owner, invite: record.id, addresses: addresses)
+  }
+
+  /// Nobody comes in by it any more; whom it let in stays.
+  public func revokeInvite(_ invite: ControlID, of zone: ZoneID, now: Moment) throws {
+    let state = try owned(zone)
+    guard let known = state.invites[invite] else { throw ShareError.unknownInvite(invite) }
+    guard !known.isRevoked else { return }
+    try append(revocation(known, state, without: nil), zone)
+    try controlChanged(zone, now: now)
+  }
+
+  private func revocation(_ invite: Invite, _ state: ZoneState, without account: AccountID?) -> ControlAct {
+    let standing = invite.accounts.filter { $0 != account && state.permission($0) != nil }.sorted()
+    return .revokeInvite(invite.id, standing: Array(standing.prefix(Limits.participants)))
+  }
+
+  /// What a participant may not do any more it may not have done beyond what is merged here.
+  public func setPermission(_ permission: Permission, of account: AccountID, in zone: ZoneID, now: Moment) throws {
+    let state = try owned(zone)
+    guard let participant = state.participants[account], let before = participant.permission else {
+      throw ShareError.noParticipant(account)
+    }
+    guard before != permission else { return }
+    let cuts = permission == .readOnly ? try ends(of: account, zone) : [:]
+    try append(.participant(account, permission, invite: participant.invite, cuts: cuts), zone)
+    try controlChanged(zone, now: now)
+  }
+
+  /// Puts an account out, and revokes the invite that let it in.
+  public func remove(_ account: AccountID, from zone: ZoneID, now: Moment) throws {
+    let state = try owned(zone)
+    guard let participant = state.participants[account], participant.status != .removed else {
+      throw ShareError.noParticipant(account)
+    }
+    if let invite = participant.invite.flatMap({ state.invites[$0] }), !invite.isRevoked {
+      try append(revocation(invite, state, without: account), zone)
+    }
+    try append(.participant(account, nil, invite: participant.invite, cuts: try ends(of: account, zone)), zone)
+    try controlChanged(zone, now: now)
+  }
+
+  /// This account takes no further part.
+  public func leave(_ zone: ZoneID, now: Moment) throws {
+    guard let state = zones[zone]?.state, state.root != nil else { throw ShareError.unknownShare(zone) }
+    guard state.owner != account.id else { throw ShareError.ownerCannotLeave }
+    guard state.permission(account.id) != nil else { return }
+    try append(.leave(cuts: try ends(of: account.id, zone)), zone)
+    try controlChanged(zone, now: now)
+  }
+
+  /// The share is over for everybody but its owner, whose records it stays.
+  public func stopSharing(_ zone: ZoneID, now: Moment) throws {
+    let state = try owned(zone)
+    guard !state.isStopped else { return }
+    try append(.stop, zone)
+    try controlChanged(zone, now: now)
+  }
+
+  /// The owner's share is over; others leave it.
+  func rootDeleted(_ zone: ZoneID, now: Moment) throws {
+    if zones[zone]?.state.owner == account.id { try stopSharing(zone, now: now) } else { try leave(zone, now: now) }
+  }
+
+  private func owned(_ zone: ZoneID) throws -> ZoneState {
+    guard let state = zones[zone]?.state, state.root != nil else { throw ShareError.unknownShare(zone) }
+    guard state.owner == account.id else { throw ShareError.notOwner }
+    guard certificate != nil, state.cuts[device] == nil else {
+      throw ReplicaError.notReady("the account revoked this device: it decides nothing")
+    }
+    return state
+  }
+
+  public func shareState(_ zone: ZoneID) -> ZoneState? {
+    zones[zone].flatMap { $0.state.root == nil ? nil : $0.state }
+  }
+
+  /// An account of a share, as far as it is known here.
+  public func accountState(_ id: AccountID) -> AccountState? { accounts[id] }
+}
+
+/// Why something can't be done with a share.
+public enum ShareError: Error, CustomStringConvertible, Sendable {
+  case notShareable(ShareObstacle)
+  case unknownShare(ZoneID)
+  case notOwner
+  case ownerCannotLeave
+  case unknownInvite(ControlID)
+  case noParticipant(AccountID)
+
+  public var description: String {
+    switch self {
+    case .notShareable(let obstacle): obstacle.sentence
+    case .unknownShare(let zone): "there is no share \(zone) here: “mesh share list” shows those there are"
+    case .notOwner: "only the share's owner can do this"
+    case .ownerCannotLeave: "the owner of a share can't leave it: “mesh share stop” ends it for everybody"
+    case .unknownInvite(let invite): "the share has no invite \(invite): “mesh share invites” shows those it has"
+    case .noParticipant(let account): "\(account) is no participant of the share: “mesh share show” shows who is"
+    }
+  }
+}
+
+extension ShareObstacle {
+  /// The rule, and the way out.
+  var sentence: String {
+    switch self {
+    case .notSynchronized(let table): "the table \(table) is not synchronized: “mesh track \(table)” makes it so"
+    case .isPrivate(let table): "the table \(table) is private: its records stay on the account's own devices"
+    case .notRoot(let table, let keys):
+      "the table \(table) refers to others (by \(keys.joined(separator: ", "))): share the record it refers to"
+    case .noRecord(let name): "the table \(name.table) has no record with that key"
+    case .alreadyShared(_, let zone): "the record is in the share \(zone) already"
+    }
+  }
+}

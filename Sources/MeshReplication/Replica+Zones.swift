@@ -1,0 +1,126 @@
+import MeshCore
+
+/// Which zones are in common with a peer: its log with everybody whom the zone lists, its change sets and keys with members.
+extension Replica {
+  func mayHaveLog(_ account: AccountID, _ zone: ZoneID) -> Bool {
+    zones[zone]?.state.accounts.contains(account) ?? false
+  }
+
+  /// Both this account and the other are members.
+  private func isCommon(_ zone: ZoneID, with account: AccountID) -> Bool {
+    guard let state = zones[zone]?.state else { return false }
+    return state.permission(self.account.id) != nil && state.permission(account) != nil
+  }
+
+  /// The peer's tags tell which of our zones it knows. Devices of one account tell each other of zones; another account's
+  /// learn of them by joining.
+  func meetZones(_ link: LinkID, _ tags: [[UInt8]], now: Moment) throws {
+    guard let info = sessions[link]?.info, let peer = sessions[link]?.peer else { return }
+    let theirs = Set(tags)
+    for zone in zones.keys.sorted() where mayHaveLog(peer.account, zone) {
+      let tag = zoneTag(zone, sender: info.role.other, handshakeHash: info.handshakeHash, cryptography)
+      let isKnown = theirs.contains(tag)
+      if isKnown, isCommon(zone, with: peer.account) {
+        send(link, .controlHeads(zone, zones[zone]?.state.heads ?? []))
+      } else if isKnown || peer.account == account.id {
+        sendControlRecords(link, zone, beyond: [])
+      }
+      try share(zone, link, now: now)
+    }
+    endUnlessMember(link)
+  }
+
+  func share(_ zone: ZoneID, _ link: LinkID, now: Moment) throws {
+    guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
+      isCommon(zone, with: peer.account), !session.conversation.commonZones.contains(zone)
+    else { return }
+    let stored = try store.storedVector(zone)
+    let merged = try store.mergedVector(zone)
+    try handle(link, .share(zone, stored: stored, merged: merged), now: now)
+    try sendHeads(link, zone)
+    send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
+    requestKeys(link)
+  }
+
+  /// A zone, or a member, that was met while sessions were open.
+  func offer(_ id: ZoneID, now: Moment) throws {
+    for link in sessions.keys.sorted() {
+      guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
+        isCommon(id, with: peer.account), !session.conversation.commonZones.contains(id)
+      else { continue }
+      for other in zones[id]?.people.all ?? [] where other != peer.account { sendAccount(other, link) }
+      if peer.account == account.id {
+        sendControlRecords(link, id, beyond: [])
+      } else {
+        send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
+      }
+      try share(id, link, now: now)
+    }
+  }
+
+  func meetControlHeads(_ link: LinkID, _ id: ZoneID, _ heads: [ControlID], now: Moment) throws {
+    guard let peer = sessions[link]?.peer, mayHaveLog(peer.account, id) else { return }
+    sendControlRecords(link, id, beyond: heads)
+    try share(id, link, now: now)
+  }
+
+  /// Ends what is no longer in common: after the peers have been sent the records that say why.
+  func leaveThoseOut(_ id: ZoneID, now: Moment) throws {
+    for link in sessions.keys.sorted() {
+      guard let session = sessions[link], session.conversation.commonZones.contains(id), let peer = session.peer,
+        !isCommon(id, with: peer.account)
+      else { continue }
+      try handle(link, .unshare(id), now: now)
+      endUnlessMember(link)
+    }
+  }
+
+  /// Whoever is no member any more, of anything, is told the reason.
+  private func endUnlessMember(_ link: LinkID) {
+    guard let session = sessions[link], let peer = session.peer, peer.account != account.id,
+      session.conversation.commonZones.isEmpty
+    else { return }
+    let reasons = zones.values.sorted { $0.state.zone < $1.state.zone }.compactMap { zone in
+      zone.state.permission(peer.account) == nil ? zone.state.reasonOutside(peer.account) : nil
+    }
+    if !reasons.isEmpty { end(link, .noMember, reasons.joined(separator: "; ")) }
+  }
+
+  // MARK: Standings
+
+  /// Tells the store what each zone is to this device, where that has changed.
+  func updateStandings() throws {
+    let now = zones.values.compactMap { standing($0.state) }.sorted { $0.zone < $1.zone }
+    guard now != standings else { return }
+    try store.setStandings(now)
+    standings = now
+    // Who was let in again has them again.
+    dropped.formIntersection(now.filter { $0.role == .ended }.map(\.zone))
+  }
+
+  private func standing(_ state: ZoneState) -> ZoneStanding? {
+    guard let owner = state.owner else { return nil }
+    func standing(_ role: ZoneStanding.Role) -> ZoneStanding {
+      ZoneStanding(zone: state.zone, role: role, root: role == .owned && state.isStopped ? nil : state.root)
+    }
+    if owner == account.id { return standing(state.root == nil ? .privateZone : .owned) }
+    return switch state.permission(account.id) {
+    case .readWrite: standing(.readWrite)
+    case .readOnly: standing(.readOnly)
+    case nil: standing(.ended)
+    }
+  }
+}
+
+extension ZoneState {
+  /// Why an account that the zone lists is no member, in words for its people; nil where it never was, or is.
+  func reasonOutside(_ account: AccountID) -> String? {
+    let name = "“\(printable(title))”"
+    switch participants[account]?.status {
+    case .removed: return "the owner removed the account from \(name)"
+    case .left: return "the account has left \(name)"
+    case .member: return isStopped ? "the owner has stopped sharing \(name)" : nil
+    case nil: return nil
+    }
+  }
+}

@@ -1,0 +1,158 @@
+public import MeshCore
+
+/// The dialler's side of joining a share by its link, as a value: hello with the invite's proof, the share's log, the claim, the
+/// grant. Nothing is consumed on the other side before the claim, and nothing is kept here before `Output.done`.
+public struct ShareJoining: Sendable {
+  public enum Output: Sendable {
+    case send(Message)
+    /// What is offered; without `claims`, all that was asked for.
+    case offered(Offer)
+    /// This account is a member: what `Replica.adopt` takes in.
+    case done(JoinedShare)
+    /// Only another device can let in: try again when it is there.
+    case wait(String)
+    case refused(String)
+  }
+
+  /// What a person decides by.
+  public struct Offer: Sendable, Hashable {
+    public let title: String
+    public let owner: AccountID
+    public let permission: Permission
+    public let root: RecordName
+
+    public init(title: String, owner: AccountID, permission: Permission, root: RecordName) {
+      self.title = title
+      self.owner = owner
+      self.permission = permission
+      self.root = root
+    }
+  }
+
+  private let link: ShareLink
+  private let account: AccountState
+  private let device: DeviceID
+  private let info: LinkInfo
+  private let claims: Bool
+  private let secrets: any DeviceSecrets
+  private let cryptography: any Cryptography
+  private var responder: Certificate?
+  private var joined: JoinedShare
+  private var hasClaimed = false
+
+  /// - Parameter claims: False to see the offer only.
+  public init(
+    link: ShareLink, account: AccountState, device: DeviceID, info: LinkInfo, claims: Bool, secrets: any DeviceSecrets,
+    cryptography: any Cryptography
+  ) {
+    self.link = link
+    self.account = account
+    self.device = device
+    self.info = info
+    self.claims = claims
+    self.secrets = secrets
+    self.cryptography = cryptography
+    joined = JoinedShare(link.zone, account)
+  }
+
+  public func start() -> [Output] {
+    var hello = Hello(
+      certificate: account.certificate(device), accountHead: account.head(cryptography),
+      proof: LinkProof(seed: link.seed, handshakeHash: info.handshakeHash, cryptography))
+    hello.sign(
+      secrets, SessionBinding(signer: info.role, handshakeHash: info.handshakeHash, peerStatic: info.remoteStatic))
+    return [.send(.hello(hello))]
+  }
+
+  public mutating func receive(_ message: Message) -> [Output] {
+    switch message {
+    case .hello(let hello):
+      let binding = SessionBinding(
+        signer: info.role.other, handshakeHash: info.handshakeHash, peerStatic: secrets.sessionKey)
+      guard let certificate = hello.certificate, certificate.request.sessionKey == info.remoteStatic,
+        hello.isSigned(binding, cryptography)
+      else { return [.refused("the node at \(info.address) did not say who it is")] }
+      responder = certificate
+      return []
+    case .account(let bytes):
+      return joined.learn(account: bytes, cryptography) ? [] : [.refused("\(faulty): an account's state does not hold")]
+    case .controlRecords(link.zone, let records):
+      return joined.learn(records, cryptography) ? [] : [.refused("\(faulty): a record of the share does not hold")]
+    case .controlHeads(link.zone, let heads):
+      return look(heads)
+    case .goodbye(.elsewhere, let text):
+      return [.wait(printable(text))]
+    case .goodbye(_, let text):
+      return [.refused(printable(text))]
+    default:
+      return []
+    }
+  }
+
+  private var faulty: String { "the node at \(info.address) did not show the share of the link" }
+
+  /// The log is here up to the responder's heads.
+  private mutating func look(_ heads: [ControlID]) -> [Output] {
+    let state = joined.state(cryptography)
+    guard let responder, state.owner == link.owner, heads.allSatisfy(joined.has), let root = state.root,
+      let invite = state.invites[link.invite], invite.terms.publicHalf == cryptography.publicKey(seed: link.seed),
+      state.permission(responder.account) != nil,
+      joined.accounts[responder.account]?.certificate(responder.device) == responder
+    else { return [.refused(faulty)] }
+    if state.permission(account.id) != nil { return [.done(joined)] }
+    guard !hasClaimed else { return [.refused("\(faulty): it did not let this account in")] }
+    let offer = Offer(title: state.title, owner: link.owner, permission: invite.terms.permission, root: root)
+    guard claims, let certificate = account.certificate(device) else { return [.offered(offer)] }
+    hasClaimed = true
+    let claim = ShareClaim(
+      link.invite, zone: link.zone, genesis: account.genesis, certificate: certificate, seed: link.seed,
+      secrets: secrets, cryptography)
+    return [.offered(offer), .send(.account(account.encoded)), .send(.shareClaim(link.zone, claim))]
+  }
+}
+
+/// The log of a share and the states of its accounts, as a member showed them, each signature verified.
+public struct JoinedShare: Sendable {
+  public let zone: ZoneID
+  /// Parents before children.
+  public private(set) var records: [ControlRecord] = []
+  public private(set) var accounts: Accounts
+  private var ids: Set<ControlID> = []
+  private var people: ZonePeople
+
+  init(_ zone: ZoneID, _ account: AccountState) {
+    self.zone = zone
+    accounts = Accounts([account])
+    people = ZonePeople(zone)
+  }
+
+  func has(_ id: ControlID) -> Bool { ids.contains(id) }
+
+  func state(_ cryptography: any Cryptography) -> ZoneState {
+    ZoneState(zone, records: records, accounts: accounts, cryptography)
+  }
+
+  /// False where it breaks a rule.
+  mutating func learn(account bytes: [UInt8], _ cryptography: any Cryptography) -> Bool {
+    var reader = ByteReader(bytes)
+    guard accounts.states.count <= Limits.participants, let state = try? AccountState(from: &reader, cryptography)
+    else {
+      return false
+    }
+    if accounts[state.id] == nil { accounts.set(state) }
+    return true
+  }
+
+  mutating func learn(_ encoded: [[UInt8]], _ cryptography: any Cryptography) -> Bool {
+    for bytes in encoded {
+      guard let record = try? ControlRecord(bytes, cryptography), record.zone == zone else { return false }
+      guard !ids.contains(record.id) else { continue }
+      let before = record.parents + (record.previous.map { [$0] } ?? [])
+      people.meet(record.act, cryptography)
+      guard before.allSatisfy(ids.contains), record.isSound(people, accounts, cryptography) else { return false }
+      records.append(record)
+      ids.insert(record.id)
+    }
+    return true
+  }
+}

@@ -1,0 +1,168 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// What a participant, or who was one, might try. Node 0 is the owner's; 1 writes, 2 only reads.
+@Suite struct HostileShareTests {
+  private let mesh: TestMesh
+  private let zone: ZoneID
+
+  init() throws {
+    mesh = try TestMesh([1, 1, 1, 1])
+    zone = try mesh.share()
+    for (node, permission) in [(1, Permission.readWrite), (2, .readOnly)] {
+      try mesh.join(node, mesh.invite(zone, permission), at: 0)
+      try mesh.meet(node, 0)
+    }
+    try mesh.meet(1, 0)
+  }
+
+  private func heads() throws -> [ControlID] { try #require(mesh.nodes[0].replica.shareState(zone)?.heads) }
+
+  private func record(_ act: ControlAct, by account: Int) throws -> ControlRecord {
+    try ControlRecord(
+      zone: zone, parents: heads(), number: 1, previous: nil, act: act, secrets: mesh.accounts[account].devices[0],
+      mesh.cryptography)
+  }
+
+  private func changeSet(by account: Int, citing citation: ControlID?, title: String) throws -> ChangeSet {
+    let keys = mesh.accounts[account].devices[0]
+    let author = Author(device: try mesh.accounts[account].device(0), instance: InstanceID(77))
+    let epoch = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
+    let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
+    let time = HybridTime(milliseconds: mesh.now.wall)
+    let row = RowChange(
+      key: .text("forged"), generation: 1, isLife: true, stamp: Stamp(time: time, author: author),
+      fields: [.init(column: 0, value: .value(.text(Array(title.utf8))))])
+    let body = ChangeSetBody(
+      context: CausalContext(), content: .changes([TableChanges(table: "list", columns: ["title"], rows: [row])]))
+    let header = ChangeSetHeader(
+      zone: zone, author: author, number: 1, previous: nil, citation: citation, time: time, epoch: epoch, part: .only)
+    return try ChangeSet(header, body: body.encoded(author: author), key: key, secrets: keys, with: mesh.cryptography)
+  }
+
+  @Test func `who may only read, or cites another's grant or none, is refused`() throws {
+    let state = try #require(mesh.nodes[0].replica.shareState(zone))
+    let grants = [1, 2].map { state.participants[mesh.accounts[$0].state.id]?.grant }
+    let link = try mesh.admit(0, of: mesh.accounts[2], to: 0)
+    for citation in [nil, grants[0], grants[1]] {
+      try mesh.give(.changeSets(zone, [changeSet(by: 2, citing: citation, title: "lie").bytes]), to: 0, link)
+    }
+    #expect(mesh.title(0, "forged") == nil && mesh.nodes[0].replica.refusals["not-permitted"] == 3)
+    let other = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    try mesh.give(.changeSets(zone, [changeSet(by: 1, citing: grants[0], title: "true").bytes]), to: 0, other)
+    #expect(mesh.title(0, "forged") == .text("true"), "the same by who may")
+  }
+
+  @Test func `a change set comes before the grant that it cites and is taken with it`() throws {
+    // Node 1 is raised at the owner while node 2, which hears of it last, is shown its change set first.
+    let account = mesh.accounts[2].state.id
+    try mesh.nodes[0].replica.setPermission(.readWrite, of: account, in: zone, now: mesh.now)
+    try mesh.pump()
+    let grant = try #require(mesh.nodes[0].replica.shareState(zone)?.participants[account]?.grant)
+    let early = try changeSet(by: 2, citing: grant, title: "early")
+    let link = try mesh.admit(0, of: mesh.accounts[2], to: 1)
+    try mesh.give(.changeSets(zone, [early.bytes]), to: 1, link)
+    #expect(mesh.title(1, "forged") == nil)
+    try mesh.meet(1, 0)
+    let wanted = (mesh.nodes[1].sent[link] ?? []).filter { if case .want = $0 { true } else { false } }
+    #expect(wanted.count > 1, "it asks again")
+    try mesh.give(.changeSets(zone, [early.bytes]), to: 1, link)
+    #expect(mesh.title(1, "forged") == .text("early"))
+  }
+
+  @Test func `nobody grants, invites, stops or names what is not theirs`() throws {
+    let lies: [ControlAct] = [
+      .participant(mesh.accounts[3].state.id, .readWrite, invite: nil, cuts: [:]),
+      .participant(mesh.account.state.id, nil, invite: nil, cuts: [:]), .stop,
+      .title("mine", time: HybridTime(milliseconds: mesh.now.wall)),
+      .invite(
+        InviteTerms(
+          publicHalf: [UInt8](repeating: 1, count: 32), permission: .readWrite, expires: 0, use: .open, account: nil)),
+    ]
+    for act in lies {
+      let before = try heads()
+      let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+      try mesh.give(.controlRecords(zone, [record(act, by: 1).encoded]), to: 0, link)
+      #expect(mesh.goodbye(0, link) == .protocolViolation)
+      #expect(try heads() == before)
+    }
+  }
+
+  @Test func `a claim holds in the session of its own device only`() throws {
+    let share = try mesh.invite(zone, uses: nil)
+    let invited = mesh.accounts[3]
+    let claim = ShareClaim(
+      share.invite, zone: zone, genesis: invited.state.genesis,
+      certificate: try #require(invited.state.certificate(invited.device(0))), seed: share.seed,
+      secrets: invited.devices[0], mesh.cryptography)
+    // Somebody else brings it, with a proof of the invite.
+    let thief = try TestAccount(devices: 1, seed: 900)
+    let (link, info) = try mesh.open(0, peer: thief.devices[0].sessionKey)
+    var hello = mesh.hello(thief.devices[0], try thief.state.certificate(thief.device(0)), info, to: 0)
+    hello.proof = LinkProof(seed: share.seed, handshakeHash: info.handshakeHash, mesh.cryptography)
+    hello.sign(
+      thief.devices[0],
+      SessionBinding(
+        signer: .dialler, handshakeHash: info.handshakeHash, peerStatic: mesh.nodes[0].keys.sessionKey))
+    try mesh.give(.hello(hello), to: 0, link)
+    #expect(mesh.goodbye(0, link) == nil)
+    try mesh.give(.shareClaim(zone, claim), to: 0, link)
+    #expect(mesh.goodbye(0, link) == .protocolViolation)
+    #expect(mesh.permission(0, zone, of: 3) == nil)
+  }
+
+  @Test func `a proof that was made for another session is refused`() throws {
+    let share = try mesh.invite(zone, uses: nil)
+    let keys = mesh.accounts[3].devices[0]
+    let (link, info) = try mesh.open(0, peer: keys.sessionKey)
+    var hello = mesh.hello(keys, try mesh.accounts[3].state.certificate(mesh.accounts[3].device(0)), info, to: 0)
+    hello.proof = LinkProof(
+      seed: share.seed, handshakeHash: [UInt8](repeating: 1, count: 64), mesh.cryptography)
+    hello.sign(
+      keys,
+      SessionBinding(
+        signer: .dialler, handshakeHash: info.handshakeHash, peerStatic: mesh.nodes[0].keys.sessionKey))
+    try mesh.give(.hello(hello), to: 0, link)
+    #expect(mesh.goodbye(0, link) == .notAdmitted)
+    #expect(mesh.nodes[0].sent[link]?.count == 1, "nothing but the goodbye")
+  }
+
+  @Test func `strangers get neither the log nor keys, whatever they know`() throws {
+    let private0 = try mesh.zone
+    let epoch = try #require(mesh.nodes[0].replica.zoneView(private0)?.epoch)
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    let before = mesh.nodes[0].sent[link]?.count
+    try mesh.give(.controlHeads(private0, []), to: 0, link)
+    try mesh.give(.keyRequest(private0, [epoch]), to: 0, link)
+    try mesh.give(.want(private0, VersionVector()), to: 0, link)
+    try mesh.give(.digestRequest(private0), to: 0, link)
+    #expect(mesh.nodes[0].sent[link]?.count == before && mesh.isOpen(0, link))
+  }
+
+  @Test func `who was removed gets no keys, and its epochs encrypt nothing`() throws {
+    let removed = mesh.accounts[1].state.id
+    try mesh.nodes[0].replica.remove(removed, from: zone, now: mesh.now)
+    try mesh.pump()
+    let current = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
+    let own = try record(.epoch(commitment: [UInt8](repeating: 5, count: 32)), by: 1)
+    // A friend who is still in passes the epoch on, and would pass on the key.
+    let friend = try mesh.admit(0, of: mesh.accounts[2], to: 0)
+    try mesh.give(.controlRecords(zone, [own.encoded]), to: 0, friend)
+    #expect(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id == current)
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    #expect(mesh.goodbye(0, link) == .noMember)
+    let keys = (mesh.nodes[0].sent[link] ?? []).filter { if case .keys = $0 { true } else { false } }
+    #expect(keys.isEmpty)
+  }
+
+  @Test func `an invite's last use is not spent twice at two sides of a partition`() throws {
+    let share = try mesh.invite(zone)
+    try mesh.meet(1, 0)
+    #expect(try mesh.join(3, share, at: 1) == .wait)
+    #expect(try mesh.join(3, share, at: 0) == .done)
+    #expect(mesh.nodes[0].replica.shareState(zone)?.invites[share.invite]?.usesLeft == 0)
+  }
+}

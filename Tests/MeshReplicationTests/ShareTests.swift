@@ -1,0 +1,259 @@
+import MeshCore
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// Shares among accounts: node 0 is the owner's, node 1 and 2 those of two others.
+@Suite struct ShareTests {
+  private func mesh() throws -> (TestMesh, ZoneID) {
+    let mesh = try TestMesh([1, 1, 1])
+    return (mesh, try mesh.share())
+  }
+
+  /// All three are members, and connected to the owner.
+  private func joined(_ permissions: [Permission] = [.readWrite, .readWrite]) throws -> (TestMesh, ZoneID) {
+    let (mesh, zone) = try mesh()
+    for (index, permission) in permissions.enumerated() {
+      #expect(try mesh.join(index + 1, mesh.invite(zone, permission), at: 0) == .done)
+      try mesh.connect(index + 1, 0)
+    }
+    try mesh.pump()
+    return (mesh, zone)
+  }
+
+  @Test func `who joins sees the offer, and nothing is used before it is claimed`() throws {
+    let (mesh, zone) = try mesh()
+    let link = try mesh.invite(zone, .readOnly)
+    let offer = ShareJoining.Offer(
+      title: "list", owner: mesh.account.state.id, permission: .readOnly, root: TestMesh.root)
+    #expect(try mesh.join(1, link, at: 0, claims: false) == .offered(offer))
+    #expect(mesh.nodes[1].replica.shareState(zone) == nil && mesh.permission(0, zone, of: 1) == nil)
+    #expect(try mesh.join(1, link, at: 0) == .done)
+    #expect(mesh.permission(0, zone, of: 1) == .readOnly && mesh.permission(1, zone, of: 1) == .readOnly)
+  }
+
+  @Test func `members exchange the share, and nothing else`() throws {
+    let (mesh, zone) = try joined()
+    try mesh.write(0, "a", "owner's", in: zone)
+    try mesh.write(1, "b", "first's", in: zone)
+    try mesh.write(0, "private", "mine")
+    for node in 0...2 {
+      #expect(mesh.title(node, "a") == .text("owner's") && mesh.title(node, "b") == .text("first's"))
+    }
+    try mesh.write(2, "a", "second's", in: zone)
+    #expect(mesh.title(0, "a") == .text("second's") && mesh.title(1, "a") == .text("second's"))
+    #expect(mesh.title(1, "private") == nil)
+    #expect(mesh.nodes[1].store.zones().count == 2)
+    try mesh.expectEqual([0, 1, 2], zone)
+  }
+
+  @Test func `a single-use invite lets in one account, and that again`() throws {
+    let (mesh, zone) = try mesh()
+    let link = try mesh.invite(zone)
+    #expect(try mesh.join(1, link, at: 0) == .done)
+    guard case .refused(let reason) = try mesh.join(2, link, at: 0) else {
+      Issue.record("it was used twice")
+      return
+    }
+    #expect(reason.contains("used already"))
+    #expect(try mesh.join(1, link, at: 0) == .done)
+    #expect(mesh.nodes[0].replica.shareState(zone)?.participants.count == 1)
+  }
+
+  @Test func `only the device that made a limited invite lets in by it`() throws {
+    let mesh = try TestMesh([2, 1, 1])
+    try mesh.meet(1, 0)
+    let zone = try mesh.share()
+    let link = try mesh.invite(zone)
+    #expect(try mesh.join(2, mesh.invite(zone), at: 0) == .done)
+    try mesh.meet(1, 0)
+    try mesh.meet(2, 0)
+    #expect(try mesh.join(3, link, at: 1) == .wait)
+    #expect(try mesh.join(3, link, at: 2) == .wait)
+    #expect(try mesh.join(3, link, at: 0) == .done)
+  }
+
+  @Test func `any member lets in by an open invite, and the owner hears of it`() throws {
+    let (mesh, zone) = try mesh()
+    let link = try mesh.invite(zone, .readWrite, uses: nil)
+    #expect(try mesh.join(1, link, at: 0) == .done)
+    try mesh.meet(1, 0)
+    try mesh.write(0, "a", "before", in: zone)
+    try mesh.meet(1, 0)
+    #expect(try mesh.join(2, link, at: 1) == .done)
+    try mesh.connect(2, 1)
+    try mesh.pump()
+    #expect(mesh.title(2, "a") == .text("before"))
+    try mesh.write(2, "b", "joiner's", in: zone)
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    #expect(mesh.title(0, "b") == .text("joiner's"))
+    let participant = mesh.nodes[0].replica.shareState(zone)?.participants[mesh.accounts[2].state.id]
+    #expect(participant?.admittedBy == mesh.accounts[1].state.id)
+    try mesh.expectEqual([0, 1, 2], zone)
+  }
+
+  @Test func `invites that are over, revoked, for others or unknown are refused with the reason`() throws {
+    let (mesh, zone) = try mesh()
+    let expired = try mesh.invite(zone, expires: mesh.now.wall + 1_000)
+    let bound = try mesh.invite(zone, for: mesh.accounts[2].state.id)
+    let revoked = try mesh.invite(zone, uses: nil)
+    try mesh.nodes[0].replica.revokeInvite(revoked.invite, of: zone, now: mesh.now)
+    try mesh.wait(1_000)
+    let unknown = ShareLink(
+      seed: [UInt8](repeating: 3, count: 32), zone: zone, owner: bound.owner, invite: bound.invite, addresses: [])
+    for (link, word) in [
+      (expired, "expired"), (bound, "another account"), (revoked, "revoked"), (unknown, "not known"),
+    ] {
+      guard case .refused(let reason) = try mesh.join(1, link, at: 0) else {
+        Issue.record("\(word) was let in")
+        continue
+      }
+      #expect(reason.contains(word), "\(reason)")
+    }
+    #expect(mesh.permission(0, zone, of: 1) == nil)
+    #expect(try mesh.join(2, bound, at: 0) == .done)
+  }
+
+  @Test func `an account's other devices have the share as well`() throws {
+    let mesh = try TestMesh([1, 2])
+    let zone = try mesh.share()
+    try mesh.write(0, "a", "owner's", in: zone)
+    try mesh.connect(2, 1)
+    try mesh.pump()
+    #expect(try mesh.join(1, mesh.invite(zone), at: 0) == .done)
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    #expect(mesh.title(2, "a") == .text("owner's"))
+    try mesh.write(2, "a", "mine", in: zone)
+    #expect(mesh.title(0, "a") == .text("mine"))
+    try mesh.expectEqual([0, 1, 2], zone)
+  }
+
+  // MARK: Taking back
+
+  @Test func `what a lowered member wrote meanwhile is refused everywhere and kept for it`() throws {
+    let (mesh, zone) = try joined()
+    try mesh.write(1, "a", "accepted", in: zone)
+    let member = mesh.accounts[1].state.id
+    let (away, _) = try mesh.connect(1, 2)
+    try mesh.pump()
+    mesh.part(1, 0)
+    mesh.part(2, 0)
+    try mesh.write(1, "a", "refused", in: zone)
+    #expect(mesh.title(2, "a") == .text("refused"), "another member has merged it")
+    mesh.disconnect(away)
+    try mesh.nodes[0].replica.setPermission(.readOnly, of: member, in: zone, now: mesh.now)
+    try mesh.connect(2, 0)
+    try mesh.pump()
+    #expect(mesh.title(2, "a") == .text("accepted"))
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    for node in 0...2 { #expect(mesh.title(node, "a") == .text("accepted")) }
+    try mesh.expectEqual([0, 1, 2], zone)
+    try mesh.nodes[0].replica.setPermission(.readWrite, of: member, in: zone, now: mesh.now)
+    try mesh.pump()
+    try mesh.write(1, "a", "again", in: zone)
+    for node in 0...2 { #expect(mesh.title(node, "a") == .text("again")) }
+    #expect(mesh.nodes[1].store.storedVector(zone).authors.filter { $0.device == mesh.nodes[1].device }.count == 2)
+    try mesh.expectEqual([0, 1, 2], zone)
+  }
+
+  @Test func `who may only read writes nothing`() throws {
+    let (mesh, zone) = try joined([.readWrite, .readOnly])
+    try mesh.write(0, "a", "owner's", in: zone)
+    try mesh.write(2, "a", "mine", in: zone)
+    for node in 0...2 { #expect(mesh.title(node, "a") == .text("owner's")) }
+    #expect(mesh.nodes[2].store.receipts(zone).count == 1)
+  }
+
+  @Test func `who is removed is told, loses its copy, and gets no key any more`() throws {
+    let (mesh, zone) = try joined()
+    try mesh.write(0, "a", "before", in: zone)
+    #expect(mesh.title(2, "a") == .text("before"))
+    let before = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
+    try mesh.nodes[0].replica.remove(mesh.accounts[2].state.id, from: zone, now: mesh.now)
+    try mesh.pump()
+    #expect(mesh.nodes[2].closed.contains { $0.contains("removed the account") })
+    #expect(mesh.permission(2, zone, of: 2) == nil && mesh.title(2, "a") == nil)
+    try mesh.write(0, "a", "after", in: zone)
+    #expect(mesh.title(1, "a") == .text("after"))
+    let epoch = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
+    #expect(epoch != before && mesh.nodes[2].vault.epochKeys(zone)[epoch] == nil)
+    try mesh.connect(2, 0)
+    try mesh.pump()
+    #expect(mesh.nodes[2].vault.epochKeys(zone)[epoch] == nil && mesh.nodes[2].replica.peerViews.isEmpty)
+    try mesh.expectEqual([0, 1], zone)
+  }
+
+  @Test func `who was removed comes back by an invite for it alone`() throws {
+    let (mesh, zone) = try joined()
+    let open = try mesh.invite(zone, uses: nil)
+    let account = mesh.accounts[2].state.id
+    try mesh.nodes[0].replica.remove(account, from: zone, now: mesh.now)
+    try mesh.pump()
+    guard case .refused = try mesh.join(2, open, at: 1) else {
+      Issue.record("it came back")
+      return
+    }
+    #expect(try mesh.join(2, mesh.invite(zone, for: account), at: 0) == .done)
+    try mesh.connect(2, 0)
+    try mesh.pump()
+    try mesh.write(2, "a", "back", in: zone)
+    #expect(mesh.title(0, "a") == .text("back"))
+    try mesh.expectEqual([0, 1, 2], zone)
+  }
+
+  @Test func `who leaves is out everywhere, and nothing it wrote before goes`() throws {
+    let (mesh, zone) = try joined()
+    try mesh.write(2, "a", "stays", in: zone)
+    try mesh.nodes[2].replica.leave(zone, now: mesh.now)
+    try mesh.pump()
+    #expect(mesh.title(0, "a") == .text("stays") && mesh.title(1, "a") == .text("stays") && mesh.title(2, "a") == nil)
+    #expect(mesh.permission(0, zone, of: 2) == nil)
+    let epoch = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
+    #expect(mesh.nodes[2].vault.epochKeys(zone)[epoch] == nil)
+    try mesh.expectEqual([0, 1], zone)
+  }
+
+  @Test func `when the owner stops the share nobody else is in it`() throws {
+    let (mesh, zone) = try joined()
+    try mesh.write(1, "a", "shared", in: zone)
+    try mesh.nodes[0].replica.stopSharing(zone, now: mesh.now)
+    try mesh.pump()
+    #expect(mesh.title(1, "a") == nil && mesh.title(2, "a") == nil && mesh.title(0, "a") == .text("shared"))
+    #expect(mesh.nodes[1].closed.contains { $0.contains("stopped sharing") })
+  }
+
+  @Test func `a participant's revoked device is cut in the shares of others`() throws {
+    let mesh = try TestMesh([1, 2])
+    let zone = try mesh.share()
+    try mesh.connect(2, 1)
+    #expect(try mesh.join(1, mesh.invite(zone), at: 0) == .done)
+    try mesh.connect(1, 0)
+    try mesh.connect(2, 0)
+    try mesh.pump()
+    try mesh.write(2, "a", "before", in: zone)
+    let epoch = mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id
+    try mesh.nodes[1].replica.revoke(mesh.nodes[2].device, now: mesh.now)
+    try mesh.pump()
+    let state = try #require(mesh.nodes[0].replica.shareState(zone))
+    #expect(state.cuts.keys.sorted() == [mesh.nodes[2].device])
+    #expect(state.currentEpoch != nil && state.currentEpoch?.id != epoch)
+    #expect(mesh.title(0, "a") == .text("before"))
+    #expect(!mesh.nodes[0].replica.peerViews.contains { $0.device == mesh.nodes[2].device })
+    try mesh.expectEqual([0, 1], zone)
+  }
+
+  @Test func `a node that starts again knows its shares`() throws {
+    let (mesh, zone) = try joined()
+    try mesh.write(1, "a", "kept", in: zone)
+    for node in 0...2 { try mesh.restart(node) }
+    try mesh.connect(1, 0)
+    try mesh.connect(2, 1)
+    try mesh.pump()
+    try mesh.write(2, "a", "on", in: zone)
+    for node in 0...2 { #expect(mesh.title(node, "a") == .text("on")) }
+    try mesh.expectEqual([0, 1, 2], zone)
+  }
+}

@@ -1,0 +1,94 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// Shares among the accounts of a test mesh.
+extension TestMesh {
+  static let root = RecordName(table: "list", key: .text("root"))
+
+  /// Account 0 shares a record of its first node.
+  func share() throws -> ZoneID {
+    nodes[0].store.write(Self.root, ["title": .text("root")])
+    nodes[0].replica.databaseChanged()
+    try pump()
+    let zone = try nodes[0].replica.createShare(of: Self.root, title: "list", now: now)
+    try pump()
+    return zone
+  }
+
+  func invite(
+    _ zone: ZoneID, _ permission: Permission = .readWrite, by node: Int = 0, uses: UInt64? = 1, expires: Int64 = 0,
+    for account: AccountID? = nil
+  ) throws -> ShareLink {
+    let link = try nodes[node].replica.invite(
+      to: zone, permission, uses: uses, expires: expires, account: account, addresses: ["test"], now: now)
+    try pump()
+    return link
+  }
+
+  /// How joining ended.
+  enum Joined: Equatable {
+    case done
+    case offered(ShareJoining.Offer)
+    case wait
+    case refused(String)
+  }
+
+  /// A node dials another with a link to a share.
+  @discardableResult
+  func join(_ joiner: Int, _ link: ShareLink, at member: Int, claims: Bool = true) throws -> Joined {
+    let keys = nodes[joiner].keys
+    let (session, info) = try open(member, peer: keys.sessionKey)
+    let dialler = LinkInfo(
+      role: .dialler, handshakeHash: info.handshakeHash, remoteStatic: nodes[member].keys.sessionKey, address: "test")
+    var joining = ShareJoining(
+      link: link, account: nodes[joiner].replica.account, device: nodes[joiner].device, info: dialler, claims: claims,
+      secrets: keys, cryptography: cryptography)
+    var outputs = joining.start()
+    var result: Joined?
+    var heard = 0
+    while result == nil || !outputs.isEmpty {
+      for output in outputs {
+        switch output {
+        case .send(let message): try give(message, to: member, session)
+        case .offered(let offer): if !claims { result = .offered(offer) }
+        case .done(let joined):
+          try nodes[joiner].replica.adopt(joined, now: now)
+          result = .done
+        case .wait: result = .wait
+        case .refused(let reason): result = .refused(reason)
+        }
+      }
+      outputs = []
+      let messages = nodes[member].sent[session] ?? []
+      guard heard < messages.count else { break }
+      while heard < messages.count, outputs.isEmpty {
+        outputs = joining.receive(messages[heard])
+        heard += 1
+      }
+    }
+    nodes[member].replica.linkClosed(session, now: now)
+    try pump()
+    return try #require(result)
+  }
+
+  func write(_ node: Int, _ key: String, _ title: String, in zone: ZoneID) throws {
+    nodes[node].store.write(RecordName(table: "list", key: .text(key)), ["title": .text(title)], zone: zone)
+    nodes[node].replica.databaseChanged()
+    try pump()
+  }
+
+  func permission(_ node: Int, _ zone: ZoneID, of account: Int) -> Permission? {
+    nodes[node].replica.shareState(zone)?.permission(accounts[account].state.id)
+  }
+
+  /// Nodes that hold equal states of a zone.
+  func expectEqual(_ members: [Int], _ zone: ZoneID) throws {
+    let digests = members.map { nodes[$0].store.digest(zone) }
+    let states = members.map { nodes[$0].replica.shareState(zone) }
+    #expect(Set(digests).count == 1, "digests of \(members)")
+    #expect(states.allSatisfy { $0 == states[0] }, "logs of \(members)")
+  }
+}

@@ -171,7 +171,10 @@ extension Replica {
       databaseChanged()
       isApplyDue = false
       // Without a key nothing can be flushed, and then nothing can be merged: both wait for the key.
-      if writers.isEmpty { zones[id]?.needsApply = false }
+      if writers.isEmpty {
+        zones[id]?.needsApply = false
+        awaitsWriters = true
+      }
     case .merged(_, let unitEnded, let flushed):
       for (zone, head) in flushed.sorted(by: { $0.key < $1.key }) {
         if let writer = writers[zone] { try keepHighWaterMark(head, writer) }

@@ -18,7 +18,10 @@ extension Replica {
       authors.formUnion(points.keys.map { Author(device: device, instance: $0) })
     }
     var limits: [Author: UInt64] = [:]
-    for author in authors { limits[author] = limit(author, id, citations) }
+    // Whose certificate is lost is no reason to take back what it wrote while it was here.
+    for author in authors where state.account(of: author.device) != nil {
+      limits[author] = limit(author, id, citations)
+    }
     return limits
   }
 

@@ -56,7 +56,7 @@ extension Replica {
     grown.insert(certificate, cryptography)
     try replace(grown)
     send(link, .admitted(certificate))
-    gossip(account.id, besides: nil)
+    try accountChanged(account.id, besides: nil, now: now)
     actions.append(.log(.info, "linked \(printable(claim.request.name)) (\(certificate.device))"))
   }
 

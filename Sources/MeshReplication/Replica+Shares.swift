@@ -108,6 +108,13 @@ extension Replica {
     return state
   }
 
+  /// The dialler's side of joining by a link.
+  public func joining(_ link: ShareLink, _ info: LinkInfo, claims: Bool) -> ShareJoining {
+    ShareJoining(
+      link: link, account: account, device: device, info: info, claims: claims, secrets: secrets,
+      cryptography: cryptography)
+  }
+
   public func shareState(_ zone: ZoneID) -> ZoneState? {
     zones[zone].flatMap { $0.state.root == nil ? nil : $0.state }
   }

@@ -27,7 +27,8 @@ struct Mesh: AsyncParsableCommand {
       """,
     version: version,
     subcommands: [
-      Init.self, Track.self, Untrack.self, Rescan.self, Schema.self, Serve.self, Device.self, Account.self, Status.self,
+      Init.self, Track.self, Untrack.self, Rescan.self, Schema.self, Serve.self, Device.self, Account.self, Share.self,
+      Status.self,
       Peers.self,
       Zones.self, Conflicts.self, Verify.self, Wait.self, Doctor.self,
     ])

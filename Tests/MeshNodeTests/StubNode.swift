@@ -71,6 +71,26 @@ struct StubNode: NodeControl {
     RestampReport(zones: [.init(zone: "zone-1", name: "private", changeSets: 3)])
   }
 
+  static let share = ShareReport(
+    id: "zone-2", title: "list", table: "lists", key: .text("a"), owner: "account-1", role: .owner, stopped: false,
+    records: 3, epoch: nil, participants: [], invites: [])
+
+  func shares() async throws -> SharesReport { SharesReport(shares: [Self.share]) }
+  func shareCreate(_ request: ShareCreateRequest) async throws -> ShareReport { Self.share }
+
+  func shareInvite(_ request: ShareInviteRequest) async throws -> ShareInviteReport {
+    ShareInviteReport(share: request.share, invite: "control-1", link: "mesh-share-x", addresses: ["a:1"])
+  }
+
+  func shareJoin(_ request: ShareJoinRequest) async throws -> ShareJoinReport {
+    ShareJoinReport(
+      state: request.claims ? .joined : .offered, share: "zone-2", title: "list", owner: "account-1",
+      permission: "read-only")
+  }
+
+  func shareChange(_ request: ShareChangeRequest) async throws -> ShareReport { Self.share }
+  func shareReceipt(_ share: String) async throws -> ShareReceiptReport { ShareReceiptReport(receipts: []) }
+
   func accountShow() async throws -> AccountReport {
     struct Surprise: Error { let secret = "row value" }
     throw Surprise()

@@ -89,5 +89,27 @@ extension ControlClient {
     try await post("/v1/devices/revoke", RevokeRequest(device: device))
   }
 
+  public func shares() async throws -> SharesReport { try await get("/v1/shares") }
+
+  public func shareCreate(_ request: ShareCreateRequest) async throws -> ShareReport {
+    try await post("/v1/shares", request)
+  }
+
+  public func shareInvite(_ request: ShareInviteRequest) async throws -> ShareInviteReport {
+    try await post("/v1/shares/invite", request)
+  }
+
+  public func shareJoin(_ request: ShareJoinRequest) async throws -> ShareJoinReport {
+    try await post("/v1/shares/join", request)
+  }
+
+  public func shareChange(_ request: ShareChangeRequest) async throws -> ShareReport {
+    try await post("/v1/shares/change", request)
+  }
+
+  public func shareReceipt(_ share: String) async throws -> ShareReceiptReport {
+    try await post("/v1/shares/receipt", ShareRequest(share: share))
+  }
+
   public func accountShow() async throws -> AccountReport { try await get("/v1/account") }
 }

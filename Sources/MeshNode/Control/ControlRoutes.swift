@@ -14,6 +14,7 @@ struct ControlRoutes {
     addWaiting(to: router)
     addTables(to: router)
     addDevices(to: router)
+    addShares(to: router)
     return router
   }
 
@@ -62,6 +63,25 @@ struct ControlRoutes {
       try Response.json(await node.deviceRevoke(await body(RevokeRequest.self, of: request).device))
     }
     router.post("v1/devices/restamp") { _, _ in try Response.json(await node.deviceRestamp()) }
+  }
+
+  private func addShares(to router: Router<ControlContext>) {
+    router.get("v1/shares") { _, _ in try Response.json(await node.shares()) }
+    router.post("v1/shares") { request, _ in
+      try Response.json(await node.shareCreate(await body(ShareCreateRequest.self, of: request)))
+    }
+    router.post("v1/shares/invite") { request, _ in
+      try Response.json(await node.shareInvite(await body(ShareInviteRequest.self, of: request)))
+    }
+    router.post("v1/shares/join") { request, _ in
+      try Response.json(await node.shareJoin(await body(ShareJoinRequest.self, of: request)))
+    }
+    router.post("v1/shares/change") { request, _ in
+      try Response.json(await node.shareChange(await body(ShareChangeRequest.self, of: request)))
+    }
+    router.post("v1/shares/receipt") { request, _ in
+      try Response.json(await node.shareReceipt(await body(ShareRequest.self, of: request).share))
+    }
   }
 
   private func body<Value: Decodable>(_ type: Value.Type, of request: Request) async throws -> Value {

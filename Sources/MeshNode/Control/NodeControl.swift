@@ -38,6 +38,17 @@ public protocol NodeControl: Sendable {
   /// - Throws: a refusal where it signed nothing such, or its clock is still wrong.
   func deviceRestamp() async throws -> RestampReport
   func accountShow() async throws -> AccountReport
+
+  func shares() async throws -> SharesReport
+  /// Makes a share of a root record and what reaches it.
+  func shareCreate(_ request: ShareCreateRequest) async throws -> ShareReport
+  /// A link with which other accounts join; it names the addresses of this running node.
+  func shareInvite(_ request: ShareInviteRequest) async throws -> ShareInviteReport
+  /// Asks the members that a link names, and joins where it `claims`. It may have to wait for one of them.
+  func shareJoin(_ request: ShareJoinRequest) async throws -> ShareJoinReport
+  func shareChange(_ request: ShareChangeRequest) async throws -> ShareReport
+  /// What was written here to a share and not taken.
+  func shareReceipt(_ share: String) async throws -> ShareReceiptReport
 }
 
 extension NodeControl {

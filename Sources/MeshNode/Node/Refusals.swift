@@ -22,6 +22,21 @@ extension LinkFault: Refusing {
   public var refusal: Refusal { Refusal(code: "link.invalid", message: description) }
 }
 
+extension ShareError: Refusing {
+  public var refusal: Refusal {
+    let code =
+      switch self {
+      case .notShareable: "share.refused"
+      case .unknownShare: "share.unknown"
+      case .notOwner: "share.notOwner"
+      case .ownerCannotLeave: "share.owner"
+      case .unknownInvite: "invite.unknown"
+      case .noParticipant: "account.unknown"
+      }
+    return Refusal(code: code, message: description)
+  }
+}
+
 extension ReplicaError: Refusing {
   public var refusal: Refusal {
     let code =

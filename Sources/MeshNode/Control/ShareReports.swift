@@ -1,0 +1,218 @@
+public import FoundationEssentials
+public import MeshCore
+
+// What is asked of a node about shares, and what it says.
+
+/// `GET /v1/shares`.
+public struct SharesReport: Codable, Hashable, Sendable {
+  public var shares: [ShareReport]
+  public init(shares: [ShareReport]) { self.shares = shares }
+}
+
+/// One share, as this node knows it.
+public struct ShareReport: Codable, Hashable, Sendable {
+  public enum Role: String, Codable, Sendable { case owner, readWrite, readOnly, ended }
+
+  public var id: String
+  public var title: String
+  public var table: String
+  public var key: ReportedValue
+  public var owner: String
+  public var role: Role
+  public var stopped: Bool
+  public var records: Int
+  @OrNull public var epoch: String?
+  public var participants: [Participant]
+  public var invites: [Invite]
+
+  public struct Participant: Codable, Hashable, Sendable {
+    public var account: String
+    /// `accepted`, `removed` or `left`.
+    public var status: String
+    /// `read-only` or `read-write`; null of who is no member.
+    @OrNull public var permission: String?
+    public var devices: [String]
+
+    public init(account: String, status: String, permission: String?, devices: [String]) {
+      self.account = account
+      self.status = status
+      self.permission = permission
+      self.devices = devices
+    }
+  }
+
+  public struct Invite: Codable, Hashable, Sendable {
+    public var id: String
+    public var permission: String
+    /// `open`, `used`, `expired` or `revoked`.
+    public var state: String
+    /// Null for any number.
+    @OrNull public var usesLeft: Int?
+    /// Null for never.
+    @OrNull public var expires: Date?
+    /// The only account that it lets in; null for any.
+    @OrNull public var account: String?
+
+    public init(id: String, permission: String, state: String, usesLeft: Int?, expires: Date?, account: String?) {
+      self.id = id
+      self.permission = permission
+      self.state = state
+      self.usesLeft = usesLeft
+      self.expires = expires
+      self.account = account
+    }
+  }
+
+  public init(
+    id: String, title: String, table: String, key: ReportedValue, owner: String, role: Role, stopped: Bool,
+    records: Int, epoch: String?, participants: [Participant], invites: [Invite]
+  ) {
+    self.id = id
+    self.title = title
+    self.table = table
+    self.key = key
+    self.owner = owner
+    self.role = role
+    self.stopped = stopped
+    self.records = records
+    self.epoch = epoch
+    self.participants = participants
+    self.invites = invites
+  }
+}
+
+/// `POST /v1/shares`.
+public struct ShareCreateRequest: Codable, Hashable, Sendable {
+  public var table: String
+  public var key: String
+  public var title: String?
+
+  public init(table: String, key: String, title: String?) {
+    self.table = table
+    self.key = key
+    self.title = title
+  }
+}
+
+/// `POST /v1/shares/invite`.
+public struct ShareInviteRequest: Codable, Hashable, Sendable {
+  public var share: String
+  public var permission: Permission
+  /// Null for never.
+  public var expiresSeconds: Double?
+  /// Null for any number, let in by any member.
+  public var uses: UInt64?
+  public var account: String?
+
+  public init(share: String, permission: Permission, expires: Duration?, uses: UInt64?, account: String?) {
+    self.share = share
+    self.permission = permission
+    self.expiresSeconds = expires?.inSeconds
+    self.uses = uses
+    self.account = account
+  }
+}
+
+public struct ShareInviteReport: Codable, Hashable, Sendable {
+  public var share: String
+  public var invite: String
+  public var link: String
+  public var addresses: [String]
+
+  public init(share: String, invite: String, link: String, addresses: [String]) {
+    self.share = share
+    self.invite = invite
+    self.link = link
+    self.addresses = addresses
+  }
+}
+
+/// `POST /v1/shares/join`.
+public struct ShareJoinRequest: Codable, Hashable, Sendable {
+  public var link: String
+  /// False to be told what is offered, and no more.
+  public var claims: Bool
+
+  public init(link: String, claims: Bool) {
+    self.link = link
+    self.claims = claims
+  }
+}
+
+public struct ShareJoinReport: Codable, Hashable, Sendable {
+  public enum State: String, Codable, Sendable { case offered, joined, waiting }
+
+  public var state: State
+  public var share: String
+  public var title: String
+  public var owner: String
+  @OrNull public var permission: String?
+  /// Why it has to wait.
+  @OrNull public var reason: String?
+
+  public init(
+    state: State, share: String, title: String, owner: String, permission: String?, reason: String? = nil
+  ) {
+    self.state = state
+    self.share = share
+    self.title = title
+    self.owner = owner
+    self.permission = permission
+    self.reason = reason
+  }
+}
+
+/// `POST /v1/shares/change`.
+public struct ShareChangeRequest: Codable, Hashable, Sendable {
+  public enum Act: String, Codable, Sendable { case uninvite, setPermission, remove, leave, stop }
+
+  public var share: String
+  public var act: Act
+  public var account: String?
+  public var permission: Permission?
+  public var invite: String?
+  /// Of `leave`: the rows stay, as records of this account's own.
+  public var keepCopy: Bool?
+
+  public init(
+    _ act: Act, share: String, account: String? = nil, permission: Permission? = nil, invite: String? = nil,
+    keepCopy: Bool? = nil
+  ) {
+    self.act = act
+    self.share = share
+    self.account = account
+    self.permission = permission
+    self.invite = invite
+    self.keepCopy = keepCopy
+  }
+}
+
+/// `POST /v1/shares/receipt`: what was written here to a share and not taken, the newest first.
+public struct ShareReceiptReport: Codable, Hashable, Sendable {
+  public var receipts: [Receipt]
+
+  public struct Receipt: Codable, Hashable, Sendable {
+    public var table: String
+    public var key: ReportedValue
+    /// Null where the record was deleted.
+    @OrNull public var values: [String: ReportedValue]?
+    /// `notPermitted` or `cut`.
+    public var reason: String
+    public var noted: Date
+
+    public init(table: String, key: ReportedValue, values: [String: ReportedValue]?, reason: String, noted: Date) {
+      self.table = table
+      self.key = key
+      self.values = values
+      self.reason = reason
+      self.noted = noted
+    }
+  }
+
+  public init(receipts: [Receipt]) { self.receipts = receipts }
+}
+
+/// The share that a question is about.
+struct ShareRequest: Codable {
+  let share: String
+}

@@ -1,0 +1,225 @@
+import MeshCore
+import MeshReplication
+import MeshStore
+import MeshTransport
+
+/// What the verbs ask about shares.
+extension Node {
+  func shares() throws -> SharesReport {
+    SharesReport(shares: try replica.zoneIDs.compactMap { try shareReport($0) })
+  }
+
+  private func shareReport(_ zone: ZoneID) throws -> ShareReport? {
+    guard let state = replica.shareState(zone), let root = state.root, let owner = state.owner else { return nil }
+    let me = replica.account.id
+    let role: ShareReport.Role =
+      owner == me
+      ? .owner : state.permission(me).map { $0 == .readWrite ? .readWrite : .readOnly } ?? .ended
+    return ShareReport(
+      id: zone.description, title: printable(state.title), table: root.table, key: ReportedValue(root.key),
+      owner: owner.description, role: role, stopped: state.isStopped, records: Int(try store.digest(zone).records),
+      epoch: state.currentEpoch?.id.description,
+      participants: state.participants.sorted { $0.key < $1.key }.map(participantReport),
+      invites: state.invites.values.sorted { $0.id < $1.id }.map(inviteReport))
+  }
+
+  private func participantReport(_ account: AccountID, _ participant: Participant) -> ShareReport.Participant {
+    let status =
+      switch participant.status {
+      case .member: "accepted"
+      case .removed: "removed"
+      case .left: "left"
+      }
+    let devices = replica.accountState(account)?.liveDevices.map(\.description) ?? []
+    return ShareReport.Participant(
+      account: account.description, status: status, permission: participant.permission?.name, devices: devices)
+  }
+
+  private func inviteReport(_ invite: Invite) -> ShareReport.Invite {
+    let terms = invite.terms
+    let state =
+      invite.isRevoked
+      ? "revoked" : terms.isOver(at: time.milliseconds()) ? "expired" : invite.usesLeft == 0 ? "used" : "open"
+    return ShareReport.Invite(
+      id: invite.id.description, permission: terms.permission.name, state: state,
+      usesLeft: invite.usesLeft.map { Int(clamping: $0) }, expires: terms.expires == 0 ? nil : Self.date(terms.expires),
+      account: terms.account?.description)
+  }
+
+  // MARK: The owner
+
+  func shareCreate(_ request: ShareCreateRequest) throws -> ShareReport {
+    let text = RecordName(table: request.table, key: .text(Array(request.key.utf8)))
+    var root = text
+    // A key that is written as a number may be either.
+    if case .noRecord = try store.obstacle(toSharing: text), let number = Int64(request.key) {
+      root = RecordName(table: request.table, key: .integer(number))
+    }
+    let title = request.title ?? "\(request.table) \(request.key)"
+    guard title == printable(title), title.utf8.count <= Limits.deviceName else {
+      throw Refusal(
+        code: "share.title",
+        message:
+          "A share's title has at most \(Limits.deviceName) bytes and no control characters: give one with --title.")
+    }
+    let zone = try replica.createShare(of: root, title: title, now: time.now)
+    perform()
+    return try report(zone)
+  }
+
+  func shareInvite(_ request: ShareInviteRequest) throws -> ShareInviteReport {
+    guard let listening else {
+      throw Refusal(
+        code: "daemon.needed", message: "A link needs a running daemon to answer it: start one with mesh serve.",
+        exit: .daemonNeeded)
+    }
+    let zone = try share(named: request.share)
+    let addresses = LocalAddresses.toAdvertise(listening, configured: configuration.advertise)
+    let now = time.now
+    let link = try replica.invite(
+      to: zone, request.permission, uses: request.uses,
+      expires: request.expiresSeconds.map { now.wall + Int64($0 * 1_000) } ?? 0,
+      account: try request.account.map { try account(named: $0, zone) }, addresses: addresses, now: now)
+    perform()
+    return ShareInviteReport(
+      share: zone.description, invite: link.invite.description, link: link.text, addresses: link.addresses)
+  }
+
+  func shareChange(_ request: ShareChangeRequest) throws -> ShareReport {
+    let zone = try share(named: request.share)
+    func subject() throws -> AccountID { try account(named: request.account ?? "", zone) }
+    switch request.act {
+    case .uninvite: try replica.revokeInvite(try invite(named: request.invite ?? "", zone), of: zone, now: time.now)
+    case .setPermission:
+      try replica.setPermission(request.permission ?? .readOnly, of: try subject(), in: zone, now: time.now)
+    case .remove: try replica.remove(try subject(), from: zone, now: time.now)
+    case .leave:
+      replica.keepsCopies = request.keepCopy ?? false
+      try replica.leave(zone, now: time.now)
+    case .stop: try replica.stopSharing(zone, now: time.now)
+    }
+    perform()
+    return try report(zone)
+  }
+
+  func shareReceipt(_ share: String) throws -> ShareReceiptReport {
+    let receipts = try store.receipts(try self.share(named: share))
+    return ShareReceiptReport(
+      receipts: receipts.map { receipt in
+        ShareReceiptReport.Receipt(
+          table: receipt.record.table, key: ReportedValue(receipt.record.key),
+          values: receipt.values?.mapValues { ReportedValue($0) }, reason: "\(receipt.reason)",
+          noted: Self.date(receipt.noted))
+      })
+  }
+
+  private func report(_ zone: ZoneID) throws -> ShareReport {
+    guard let report = try shareReport(zone) else { throw ShareError.unknownShare(zone) }
+    return report
+  }
+
+  // MARK: Joining
+
+  /// Dials the link's addresses in turn until one shows the share; a member already is one at once.
+  func shareJoin(_ request: ShareJoinRequest) async throws -> ShareJoinReport {
+    let link = try ShareLink(text: request.link)
+    if let state = replica.shareState(link.zone), let permission = state.permission(replica.account.id) {
+      return joinReport(.joined, link, state.title, permission)
+    }
+    var reasons: [String] = []
+    for address in link.addresses.compactMap({ HostPort($0) }) {
+      do {
+        let report = try await join(link, at: address, claims: request.claims)
+        if report.state == .joined { try remember(link.addresses) }
+        return report
+      } catch let error as TransportError {
+        reasons.append("\(address): \(error.message)")
+      }
+    }
+    throw Refusal(
+      code: "link.unreachable",
+      message: "No address of the link could be reached:\n  " + reasons.joined(separator: "\n  ")
+        + "\nCheck that a member's daemon runs there and that the network lets this machine through.")
+  }
+
+  private func join(_ link: ShareLink, at address: HostPort, claims: Bool) async throws -> ShareJoinReport {
+    let connection = try await transport.dial(host: address.host, port: Int(address.port))
+    defer { connection.close() }
+    let info = LinkInfo(
+      role: .dialler, handshakeHash: connection.handshakeHash, remoteStatic: connection.remoteStatic,
+      address: address.description)
+    var joining = replica.joining(link, info, claims: claims)
+    var outputs = joining.start()
+    var messages = connection.messages.makeAsyncIterator()
+    var offer: ShareJoining.Offer?
+    while true {
+      for output in outputs {
+        switch output {
+        case .send(let message): connection.send(message.encoded)
+        case .offered(let offered):
+          offer = offered
+          if !claims { return joinReport(.offered, link, offered.title, offered.permission) }
+        case .done(let joined):
+          try replica.adopt(joined, now: time.now)
+          perform()
+          let state = replica.shareState(link.zone)
+          return joinReport(.joined, link, state?.title ?? "", state?.permission(replica.account.id))
+        case .wait(let reason):
+          return joinReport(.waiting, link, offer?.title ?? "", offer?.permission, reason)
+        case .refused(let reason): throw Refusal(code: "link.refused", message: "Joining was refused: \(reason).")
+        }
+      }
+      guard let bytes = await messages.next() else {
+        throw TransportError(.peerClosed, connection.closeReason?.message ?? "the peer closed the connection")
+      }
+      outputs = try Message.decode(bytes).map { joining.receive($0) } ?? []
+    }
+  }
+
+  private func joinReport(
+    _ state: ShareJoinReport.State, _ link: ShareLink, _ title: String, _ permission: Permission?,
+    _ reason: String? = nil
+  ) -> ShareJoinReport {
+    ShareJoinReport(
+      state: state, share: link.zone.description, title: printable(title), owner: link.owner.description,
+      permission: permission?.name, reason: reason)
+  }
+
+  /// The members are dialled from now on.
+  private func remember(_ addresses: [String]) throws {
+    let new = addresses.compactMap { HostPort($0) }.filter { !configuration.peers.contains($0) }
+    guard !new.isEmpty else { return }
+    configuration.peers += new
+    try home.write(configuration)
+  }
+
+  // MARK: Names
+
+  /// By its displayed id, or by its title where exactly one share has it.
+  private func share(named text: String) throws -> ZoneID {
+    let all = replica.zoneIDs.compactMap { replica.shareState($0) }
+    let id = ZoneID.canonical(text)
+    if let state = all.first(where: { $0.zone.description == id }) { return state.zone }
+    let titled = all.filter { $0.title == text }
+    if let only = titled.first, titled.count == 1 { return only.zone }
+    let why =
+      titled.isEmpty ? "there is no share with that id or title" : "\(titled.count) shares have that title: give the id"
+    throw Refusal(code: "share.unknown", message: "\(printable(text)): \(why). See mesh share list.")
+  }
+
+  /// By its displayed id: of a participant, or any account's in full where an invite is for it.
+  private func account(named text: String, _ zone: ZoneID) throws -> AccountID {
+    let id = AccountID.canonical(text)
+    let known = replica.shareState(zone)?.accounts ?? []
+    if let account = known.first(where: { $0.description == id }) { return account }
+    throw Refusal(
+      code: "account.unknown", message: "\(printable(text)) is no account of the share. See mesh share show.")
+  }
+
+  private func invite(named text: String, _ zone: ZoneID) throws -> ControlID {
+    let id = ControlID.canonical(text)
+    if let invite = replica.shareState(zone)?.invites.keys.first(where: { $0.description == id }) { return invite }
+    throw Refusal(
+      code: "invite.unknown", message: "\(printable(text)) is no invite of the share. See mesh share invites.")
+  }
+}

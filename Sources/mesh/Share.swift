@@ -1,0 +1,326 @@
+import ArgumentParser
+import FoundationEssentials
+import MeshCore
+import MeshNode
+
+struct Share: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Share a record, and all that belongs to it, with other accounts.",
+    discussion: """
+      Examples:
+        mesh share create lists groceries --title Groceries
+        mesh share invite Groceries --permission read-write
+        mesh share join mesh-share-…
+        mesh share list
+      """,
+    subcommands: [
+      Create.self, Invite.self, Join.self, Invites.self, Uninvite.self, SetPermission.self, Remove.self, Leave.self,
+      Stop.self, List.self, Show.self, Receipt.self,
+    ])
+
+  static let need = NodeAccess.Need.daemon(because: "Only a running daemon can tell the other members.")
+
+  static func printed(_ share: ShareReport) {
+    Output.facts([
+      ("share", Output.named(share.id, share.title)), ("root", "\(share.table) \(share.key)"),
+      ("owner", share.owner), ("role", share.stopped ? "\(share.role.rawValue), stopped" : share.role.rawValue),
+      ("records", "\(share.records)"), ("epoch", share.epoch ?? "none"),
+    ])
+    var people = TextTable("ACCOUNT", "STATUS", "PERMISSION", "DEVICES")
+    for one in share.participants {
+      people.add(one.account, one.status, one.permission ?? "none", "\(one.devices.count)")
+    }
+    if !share.participants.isEmpty { Output.print(people.text) }
+  }
+}
+
+extension Share {
+  struct Create: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Make a share of a record.",
+      discussion: """
+        The record's table refers to no other; what refers to it by a table's only foreign key belongs to the share as \
+        well, now and later.
+
+        Example:
+          mesh share create lists groceries --title Groceries
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The table of the root record.") var table: String
+    @Argument(help: "Its primary key.") var key: String
+    @Option(help: "What the share is called; otherwise table and key.") var title: String?
+
+    func run() async throws {
+      let request = ShareCreateRequest(table: table, key: key, title: title)
+      let report = try await home.access().withNode(Share.need) { try await $0.shareCreate(request) }
+      if json.isOn { return try Output.json(report) }
+      Share.printed(report)
+    }
+  }
+
+  struct Invite: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Print a link with which another account can join.",
+      discussion: """
+        The last line printed is the link. It works once, and this daemon lets in whoever brings it; with --open any \
+        number of accounts may come, and any member's daemon lets them in. Keep it secret.
+
+        Examples:
+          mesh share invite Groceries --permission read-write
+          mesh share invite Groceries --permission read-only --open --expires 7d
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The share's id, or its title where only one has it.") var share: String
+    @Option(help: "read-only or read-write.") var permission: Permission
+    @Option(help: "How long the link works: 2h, 7d. (default: until it is revoked)", transform: Duration.init(text:))
+    var expires: Duration?
+    @Option(help: "How many accounts it lets in.") var uses: UInt64 = 1
+    @Flag(help: "Any number of accounts, let in by any member.") var open = false
+    @Option(name: .customLong("for"), help: "The only account that it lets in, one that the share has had.")
+    var account: String?
+
+    func run() async throws {
+      let request = ShareInviteRequest(
+        share: share, permission: permission, expires: expires, uses: open ? nil : uses, account: account)
+      let report = try await home.access().withNode(Share.need) { try await $0.shareInvite(request) }
+      if json.isOn { return try Output.json(report) }
+      Output.facts([("invite", report.invite), ("dials", report.addresses.joined(separator: ", "))])
+      Output.print("On the other machine run: mesh share join -, and paste this line:")
+      Output.print(report.link)
+    }
+  }
+
+  struct Join: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Join a share by its link.",
+      discussion: """
+        It shows what is offered, asks, and returns once this account is a member. Where only one device can let in, and \
+        it is not there, it waits for it.
+
+        Examples:
+          mesh share join mesh-share-…
+          mesh share join - --yes
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The link; - reads it from standard input.") var link: String
+    @Flag(help: "Do not ask.") var yes = false
+
+    /// Between two tries while the device that lets in is away.
+    private static let pause = Duration.seconds(2)
+
+    func run() async throws {
+      let link = try text()
+      let access = try home.access()
+      if !yes, !json.isOn {
+        let offer = try await access.withNode(Share.need) {
+          try await $0.shareJoin(ShareJoinRequest(link: link, claims: false))
+        }
+        if offer.state == .offered, !isWanted(offer) { throw ExitCode(ExitStatus.no.rawValue) }
+      }
+      var told = false
+      while true {
+        let report = try await access.withNode(Share.need) {
+          try await $0.shareJoin(ShareJoinRequest(link: link, claims: true))
+        }
+        guard report.state == .waiting else {
+          if json.isOn { return try Output.json(report) }
+          return Output.facts([
+            ("joined", Output.named(report.share, report.title)), ("owner", report.owner),
+            ("permission", report.permission ?? ""),
+          ])
+        }
+        if !told { Output.note("waiting: \(printable(report.reason ?? ""))") }
+        told = true
+        try await Task.sleep(for: Self.pause)
+      }
+    }
+
+    /// Arguments are visible to other users of the machine; standard input is not.
+    private func text() throws -> String {
+      guard link == "-" else { return link }
+      guard let line = readLine(), !line.isEmpty else { throw ValidationError("No link came on standard input.") }
+      return line
+    }
+
+    private func isWanted(_ offer: ShareJoinReport) -> Bool {
+      Output.facts([
+        ("share", Output.named(offer.share, offer.title)), ("owner", offer.owner),
+        ("permission", offer.permission ?? ""),
+      ])
+      Output.note("Join? [y/N]")
+      return ["y", "yes"].contains(readLine()?.lowercased())
+    }
+  }
+
+  struct Invites: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show a share's invites.")
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The share's id or title.") var share: String
+
+    func run() async throws {
+      let report = try await Show.find(share, home)
+      if json.isOn { return try Output.json(["invites": report.invites]) }
+      var table = TextTable("INVITE", "PERMISSION", "STATE", "USES LEFT", "EXPIRES")
+      for invite in report.invites {
+        table.add(
+          invite.id, invite.permission, invite.state, invite.usesLeft.map { "\($0)" } ?? "any",
+          invite.expires?.ISO8601Format() ?? "never")
+      }
+      Output.print(table.text)
+    }
+  }
+
+  struct Uninvite: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Revoke an invite for ever; whom it let in stays.")
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The share's id or title.") var share: String
+    @Argument(help: "The invite's id.") var invite: String
+
+    func run() async throws {
+      try await Share.change(ShareChangeRequest(.uninvite, share: share, invite: invite), home, json)
+    }
+  }
+
+  struct SetPermission: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Change what a participant may do.",
+      discussion: """
+        Made read-only, what the account wrote and this node has not merged is refused everywhere.
+
+        Example:
+          mesh share set-permission Groceries account-… read-only
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The share's id or title.") var share: String
+    @Argument(help: "The account's id.") var account: String
+    @Argument(help: "read-only or read-write.") var permission: Permission
+
+    func run() async throws {
+      let request = ShareChangeRequest(.setPermission, share: share, account: account, permission: permission)
+      try await Share.change(request, home, json)
+    }
+  }
+
+  struct Remove: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Put an account out of a share, and revoke the invite that let it in.")
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The share's id or title.") var share: String
+    @Argument(help: "The account's id.") var account: String
+
+    func run() async throws {
+      try await Share.change(ShareChangeRequest(.remove, share: share, account: account), home, json)
+    }
+  }
+
+  struct Leave: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Leave a share: its rows go from this account's devices.")
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The share's id or title.") var share: String
+    @Flag(help: "Keep the rows, as private records.") var keepCopy = false
+
+    func run() async throws {
+      try await Share.change(ShareChangeRequest(.leave, share: share, keepCopy: keepCopy), home, json)
+    }
+  }
+
+  struct Stop: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "End a share for everybody else: its records are private again.")
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The share's id or title.") var share: String
+
+    func run() async throws { try await Share.change(ShareChangeRequest(.stop, share: share), home, json) }
+  }
+
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show the shares that this account owns or has joined.")
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+
+    func run() async throws {
+      let report = try await home.access().withNode(.home) { try await $0.shares() }
+      if json.isOn { return try Output.json(report) }
+      var table = TextTable("SHARE", "TITLE", "ROLE", "RECORDS", "PARTICIPANTS")
+      for share in report.shares {
+        let members = share.participants.filter { $0.permission != nil }.count
+        table.add(
+          share.id, share.title, share.stopped ? "\(share.role.rawValue), stopped" : share.role.rawValue,
+          "\(share.records)", "\(members)")
+      }
+      Output.print(table.text)
+    }
+  }
+
+  struct Show: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show a share with its participants.")
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The share's id or title.") var share: String
+
+    func run() async throws {
+      let report = try await Self.find(share, home)
+      if json.isOn { return try Output.json(report) }
+      Share.printed(report)
+    }
+
+    static func find(_ text: String, _ home: HomeOption) async throws -> ShareReport {
+      let all = try await home.access().withNode(.home) { try await $0.shares() }.shares
+      let named = all.filter { $0.id == text.lowercased() || $0.title == text }
+      guard let only = named.first, named.count == 1 else {
+        throw Refusal(
+          code: "share.unknown",
+          message: "\(printable(text)): no share, or several, have that id or title. See mesh share list.")
+      }
+      return only
+    }
+  }
+
+  struct Receipt: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Show what was written here to a share and was not taken.")
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The share's id or title.") var share: String
+
+    func run() async throws {
+      let share = share
+      let report = try await home.access().withNode(.home) { try await $0.shareReceipt(share) }
+      if json.isOn { return try Output.json(report) }
+      var table = TextTable("NOTED", "TABLE", "KEY", "REASON", "COLUMNS")
+      for one in report.receipts {
+        let columns = one.values?.keys.sorted().joined(separator: ", ") ?? "deleted"
+        table.add(one.noted.ISO8601Format(), one.table, "\(one.key)", one.reason, columns)
+      }
+      Output.print(table.text)
+    }
+  }
+
+  fileprivate static func change(_ request: ShareChangeRequest, _ home: HomeOption, _ json: JSONFlag) async throws {
+    let report = try await home.access().withNode(need) { try await $0.shareChange(request) }
+    if json.isOn { return try Output.json(report) }
+    printed(report)
+  }
+}

@@ -128,10 +128,12 @@ struct Conflicts: AsyncParsableCommand {
     for conflict in report.conflicts {
       let (winner, loser) = (conflict.winner, conflict.loser)
       table.add(
-        conflict.table, "\(conflict.key)", conflict.column, "kept", "\(winner.value)",
-        winner.deviceName ?? winner.device, ControlJSON.text(winner.written))
+        conflict.table, "\(conflict.key)", conflict.column ?? "", "kept",
+        conflict.column == nil ? "the record" : "\(winner.value)", winner.deviceName ?? winner.device,
+        ControlJSON.text(winner.written))
       table.add(
-        "", "", "", "lost", "\(loser.value)", loser.deviceName ?? loser.device, ControlJSON.text(loser.written))
+        "", "", "", "lost", conflict.column == nil ? "its delete" : "\(loser.value)", loser.deviceName ?? loser.device,
+        ControlJSON.text(loser.written))
     }
     Output.print(table.text)
   }

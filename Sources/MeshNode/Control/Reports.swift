@@ -138,7 +138,8 @@ public struct ConflictReport: Codable, Hashable, Sendable {
   public var zone: String
   public var table: String
   public var key: ReportedValue
-  public var column: String
+  /// Null where what lost is the delete of the record.
+  @OrNull public var column: String?
   /// What is in the table now, or was when the conflict was found.
   public var winner: Side
   public var loser: Side
@@ -161,7 +162,7 @@ public struct ConflictReport: Codable, Hashable, Sendable {
   }
 
   public init(
-    zone: String, table: String, key: ReportedValue, column: String, winner: Side, loser: Side, found: Date
+    zone: String, table: String, key: ReportedValue, column: String?, winner: Side, loser: Side, found: Date
   ) {
     self.zone = zone
     self.table = table

@@ -94,6 +94,9 @@ final class Merger {
 }
 
 extension ZoneRecords {
+  /// `mesh_conflict.col` of a delete.
+  static let wholeRecord: Int64 = 0
+
   func noteConflict(_ ref: RecordRef, _ loss: State.Loss, now: Int64) throws {
     let loser = try local(loss.loser.stamp)
     let winner = try loss.winner.map(local)

@@ -35,6 +35,11 @@ struct TakenBackValues {
       try records.session.noteReceipt(
         ref, isDelete ? nil : receipt.mapValues(\.value), zone: records.zone.id, .cut, now: now)
     }
+    if let life = before.life, !before.isAlive, after.isAlive, aftermath[life.author] == .kept {
+      let delete = State.Cell(stamp: life, value: .null)
+      try records.noteConflict(
+        ref, State.Loss(column: ZoneRecords.wholeRecord, loser: delete, winner: after.life, wasLocal: true), now: now)
+    }
     for (column, cell) in cells.sorted(by: { $0.key < $1.key })
     where aftermath[cell.stamp.author] == .kept && after.cells[column]?.value != cell.value {
       let winner = after.cells[column]?.stamp ?? after.life

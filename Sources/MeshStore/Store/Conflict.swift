@@ -5,7 +5,8 @@ public struct Conflict: Hashable, Sendable {
   public var zone: ZoneID
   public var table: String
   public var key: Value
-  public var column: String
+  /// Nil where what lost is the delete of the record.
+  public var column: String?
   public var loserValue: Value
   public var loser: Stamp
   /// What the column has now; NULL where the record is deleted.
@@ -24,10 +25,17 @@ extension Session {
     guard let zone = ZoneID(row.bytes(0)) else { return nil }
     let loser = Stamp(time: HybridTime(row.bits(6)), author: try catalog.author(row.integer(5)))
     let winner = try row.optional(7).map { Stamp(time: HybridTime(row.bits(8)), author: try catalog.author($0)) }
+    let column = row.integer(3)
     return Conflict(
       zone: zone, table: try catalog.tableName(row.integer(1)), key: row.value(2),
-      column: try catalog.column(row.integer(3)).name, loserValue: try ExtraValues.decodeValue(row.bytes(4)),
+      column: column == ZoneRecords.wholeRecord ? nil : try catalog.column(column).name,
+      loserValue: try ExtraValues.decodeValue(row.bytes(4)),
       loser: loser, winnerValue: .null, winner: winner ?? loser, wasLocal: row.integer(9) == 1, found: row.integer(10))
+  }
+
+  func isAlive(_ ref: RecordRef, _ zone: ZoneID) throws -> Bool {
+    guard let row = try ZoneRow.read(zone, sql) else { return false }
+    return try ZoneRecords(self, zone: row).load(ref)?.isAlive ?? false
   }
 
   /// A column's merged value.

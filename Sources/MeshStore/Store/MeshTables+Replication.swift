@@ -109,7 +109,7 @@ extension MeshTables {
       zone INTEGER NOT NULL,                      -- mesh_zone.id
       tbl INTEGER NOT NULL,                       -- mesh_table.id
       key NOT NULL,
-      col INTEGER NOT NULL,                       -- mesh_column.id
+      col INTEGER NOT NULL,                       -- mesh_column.id; 0: a delete lost
       value BLOB NOT NULL,                        -- the losing value, encoded
       loser_author INTEGER NOT NULL, loser_time INTEGER NOT NULL,
       winner_author INTEGER, winner_time INTEGER, -- of the winning value, birth or delete

@@ -73,6 +73,8 @@ extension Store {
       }
       return try found.compactMap { entry in
         guard let (lost, ref, column) = entry else { return nil }
+        // The record that a delete would have taken is gone after all.
+        if column == ZoneRecords.wholeRecord { return try session.isAlive(ref, lost.zone) ? lost : nil }
         var conflict = lost
         conflict.winnerValue = try session.value(ref, column, conflict.zone)
         // The value came back: its device wrote it again, or somebody wrote the same.

@@ -257,15 +257,19 @@ final class SQLiteDatabase: SimulatedDatabase {
   func conflicts() throws -> Set<LostValue>? {
     guard let found = try store?.conflicts(limit: Self.conflictBound) else { return nil }
     return Set(
-      found.map {
-        LostValue(record: RecordName(table: $0.table, key: $0.key), column: $0.column, stamp: $0.loser)
+      found.compactMap { conflict in
+        conflict.column.map {
+          LostValue(record: RecordName(table: conflict.table, key: conflict.key), column: $0, stamp: conflict.loser)
+        }
       })
   }
 
   func kept() throws -> Set<Ledger.Fact> {
     Set(
-      try store?.conflicts(limit: Self.conflictBound).map {
-        .value(Ledger.Cell(record: RecordName(table: $0.table, key: $0.key), column: $0.column), $0.loserValue)
+      try store?.conflicts(limit: Self.conflictBound).map { conflict in
+        let record = RecordName(table: conflict.table, key: conflict.key)
+        return conflict.column.map { .value(Ledger.Cell(record: record, column: $0), conflict.loserValue) }
+          ?? .delete(record)
       } ?? [])
   }
 

@@ -57,6 +57,23 @@ private let schema = """
     }
   }
 
+  @Test func aDeleteThatIsCutIsKeptWhileTheRecordIsThere() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO list VALUES ('a', 'first', NULL)")
+    try b.pull(from: a)
+    try b.run("DELETE FROM list WHERE id = 'a'")
+    try a.pull(from: b)
+    #expect(try a.rows(Self.rows).isEmpty && a.store.conflicts(limit: 10).allSatisfy { $0.column != nil })
+    a.cuts = [b.author: 0]
+    try a.store.cut(a.cuts, aftermath: [b.author: .kept], zone: Peer.zone, a.reader, now: a.now)
+    #expect(try a.rows(Self.rows).count == 1)
+    let lost = try a.store.conflicts(limit: 10).filter { $0.column == nil }
+    #expect(lost.map(\.key) == [.text("a")] && lost.map(\.loser.author) == [b.author])
+    try a.run("DELETE FROM list WHERE id = 'a'")
+    try a.flush()
+    #expect(try a.store.conflicts(limit: 10).allSatisfy { $0.column != nil })
+  }
+
   @Test(arguments: 1...24)
   func branchesAreTakenBackAndWrittenAgainInAnyOrder(seed: UInt64) throws {
     var generator = SplitMix64(seed: seed)

@@ -2,30 +2,38 @@ import MeshCore
 
 /// Change sets: made of local writes, learnt from peers, merged, acknowledged.
 extension Replica {
-  /// True where a step was made, and another comes before anything else.
-  func upkeep(now: Moment) throws -> Bool {
+  enum UpkeepStep {
+    /// Another comes before anything else.
+    case made
+    /// Rows may be flushed and change sets merged.
+    case notNeeded
+    /// A key has to come first: nothing can be flushed or merged.
+    case blocked
+  }
+
+  func upkeep(now: Moment) throws -> UpkeepStep {
     let progress: UpkeepProgress
     do {
       progress = try store.upkeep(reader, now: now.wall)
-    } catch  where lacksKeys {
-      // A file that came from another home: what is merged in it can be read again once the keys are here.
-      return false
+    } catch is MissingKey {
+      // A file that came from another home: what is merged in it can be read again once its keys are here.
+      return .blocked
     }
     switch progress {
     case .done:
       needsUpkeep = false
-      return false
+      return .notNeeded
     case .flushFirst:
       needsFlush = true
-      return false
+      return .notNeeded
     case .worked(let rows, let differences):
       compared.rows += rows
       compared.differences += differences
-      return true
+      return .made
     case .schemaChanged(let notices):
       for notice in notices { actions.append(.log(.warning, notice)) }
       try schemaChanged()
-      return true
+      return .made
     }
   }
 
@@ -166,7 +174,16 @@ extension Replica {
 
   func apply(_ id: ZoneID, now: Moment) throws {
     let writers = try writers()
-    switch try store.apply(id, try reader(id), flushing: writers, now: now.wall) {
+    let progress: ApplyProgress
+    do {
+      progress = try store.apply(id, try reader(id), flushing: writers, now: now.wall)
+    } catch is MissingKey {
+      // As in `upkeep`: it goes on when a key comes.
+      isApplyDue = false
+      zones[id]?.needsApply = false
+      return
+    }
+    switch progress {
     case .flushFirst:
       databaseChanged()
       isApplyDue = false

@@ -33,8 +33,8 @@ extension Replica {
     else { return }
     do {
       try store.cut(zone.limits, aftermath: try aftermath(id), zone: id, try reader(id), now: now.wall)
-    } catch  where lacksKeys {
-      // A file that came from another home: what is merged in it can be read again once the keys are here.
+    } catch is MissingKey {
+      // As in `upkeep`: the cut is carried out once the key is here.
       return
     }
     zones[id]?.carriedOut = zone.limits

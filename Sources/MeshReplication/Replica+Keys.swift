@@ -38,9 +38,6 @@ extension Replica {
   /// How long the key of the current epoch may be missing, in milliseconds: several requests to everybody connected.
   private static let keyPatience: Int64 = 30_000
 
-  /// Of some epoch that a zone has had.
-  var lacksKeys: Bool { zones.values.contains { zone in zone.state.epochs.keys.contains { zone.keys[$0] == nil } } }
-
   func requestKeys(_ link: LinkID) {
     guard let session = sessions[link], session.conversation.isOpen else { return }
     for id in session.conversation.commonZones {

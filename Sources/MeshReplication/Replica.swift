@@ -236,7 +236,13 @@ public final class Replica {
   /// Does one bounded piece of work (a flush part, an apply slice); true where more is to do.
   public func work(now: Moment) throws -> Bool {
     watchClock(now)
-    if needsUpkeep, try upkeep(now: now) { return true }
+    if needsUpkeep {
+      switch try upkeep(now: now) {
+      case .made: return true
+      case .blocked: return false
+      case .notNeeded: break
+      }
+    }
     let comesApply = isApplyDue && zones.values.contains { $0.needsApply }
     if needsFlush, !comesApply {
       let writers = try writers()

@@ -33,8 +33,6 @@ public struct StoreError: Error, CustomStringConvertible {
     case formatTooNew
     /// Local writes wait to be flushed. Flush, and call again.
     case pendingWrites
-    /// The key of an epoch is not here that the merged log needs.
-    case keyMissing
     /// A statement of ours failed in SQLite: a defect, or a schema that changed under it.
     case statementFailed
   }

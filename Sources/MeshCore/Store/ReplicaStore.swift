@@ -40,7 +40,8 @@ public protocol ReplicaStore: AnyObject {
 
   /// One bounded step of keeping capture and records in step with a schema that others change. Cheap where nothing is to do.
   /// To be called until it is `.done`, when the file has changed, at the start, and whenever `flush` or `apply` says `flushFirst`
-  /// or writes nothing though it has more.
+  /// or writes nothing though it has more. Throws `MissingKey` where the log has to be read again without a key: until it is
+  /// here nothing is flushed or merged.
   func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress
 
   // MARK: Local writes
@@ -74,12 +75,13 @@ public protocol ReplicaStore: AnyObject {
   /// Local edits get their own stamps before remote ones are merged: rows that are pending are flushed by `writers` in the same
   /// transaction, so that a program which writes without a pause can't keep others' changes out; where more is pending than
   /// one part holds, those of the slice's records. Without writers, or inside a local unit, it refuses to run
-  /// (`.flushFirst`).
+  /// (`.flushFirst`). Throws `MissingKey` as `cut` does, where a unit that breaks a rule has to be taken back in part.
   func apply(
     _ zone: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) throws -> ApplyProgress
   /// Takes back everything by these authors above these numbers, as if it had never been merged, and refuses it from now on.
   /// An author of a cut device that is not listed is given with 0. May take several transactions; resumable by calling it again.
+  /// Throws `MissingKey`, and takes nothing back, where what is taken back can't be read.
   /// - Parameter aftermath: What becomes of the values that were merged and are taken back; of authors that are not listed,
   ///   nothing.
   func cut(

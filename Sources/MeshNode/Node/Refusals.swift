@@ -10,6 +10,10 @@ extension StoreError: Refusing {
   public var refusal: Refusal { Refusal(code: "database.\(code)", message: message) }
 }
 
+extension MissingKey: Refusing {
+  public var refusal: Refusal { Refusal(code: "database.keyMissing", message: description) }
+}
+
 extension TransportError: Refusing {
   public var refusal: Refusal { Refusal(code: "network.\(code.rawValue)", message: message) }
 }

@@ -8,13 +8,13 @@ struct LogReader {
   let reader: ChangeSetReader
 
   /// Nil where the log has no such number, or its body cannot be decrypted with its epoch's key: then nobody merged it.
+  ///
+  /// - Throws: `MissingKey` where the epoch's key is not here.
   func body(_ author: Int64, _ number: UInt64) throws -> ChangeSetBody? {
     guard let bytes = try LogRow.bytes(session.sql, zone: zone, author: author, number: number) else { return nil }
     let changeSet = try ChangeSet(bytes, with: reader.cryptography)
-    guard let key = reader.keys[changeSet.header.epoch] else {
-      throw StoreError(
-        .keyMissing, "the key of an epoch is missing that merged change sets need; restore the home's zones")
-    }
+    let epoch = changeSet.header.epoch
+    guard let key = reader.keys[epoch] else { throw MissingKey(epoch: epoch) }
     guard let plain = changeSet.body(key: key, with: reader.cryptography) else { return nil }
     return try ChangeSetBody(plain, author: changeSet.header.author)
   }

@@ -181,8 +181,11 @@ extension ModelStore {
   /// Merges what stands again from nothing: slow, and plainly right.
   public func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone id: ZoneID, _ reader: ChangeSetReader, now: Int64
-  ) {
+  ) throws {
     guard var zone = zoneData[id] else { return }
+    for changeSet in zone.log where reader.keys[changeSet.header.epoch] == nil {
+      throw MissingKey(epoch: changeSet.header.epoch)
+    }
     let before = zone.records
     zone.cuts = limits
     let log = zone.log.filter { $0.header.number <= zone.unitEnd($0.header.author, limits[$0.header.author]) }

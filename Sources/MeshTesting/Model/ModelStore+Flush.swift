@@ -2,11 +2,23 @@ public import MeshCore
 
 extension ModelStore {
   /// A model has no schema.
-  public func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress { .done }
+  public func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress {
+    if let upkeepFault { throw upkeepFault }
+    guard needsRecall else { return .done }
+    for (id, zone) in zoneData {
+      let keys = try reader(id).keys
+      for changeSet in zone.log where keys[changeSet.header.epoch] == nil {
+        throw MissingKey(epoch: changeSet.header.epoch)
+      }
+    }
+    needsRecall = false
+    return .worked()
+  }
 
   public func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
     takeBackForbidden(now: now)
     guard let first = pending.first else { return FlushProgress(head: nil, records: 0, hasMore: false) }
+    if needsRecall { return FlushProgress(head: nil, records: 0, hasMore: true) }
     let place = first.zone ?? standings.first { $0.role == .privateZone }?.zone ?? writers.keys.min()
     let isServed = standings.allSatisfy { !$0.mayWrite || writers[$0.zone] != nil }
     guard isServed, let writer = place.flatMap({ writers[$0] }), var zone = zoneData[writer.zone] else {

@@ -8,6 +8,10 @@ public final class ModelStore: ReplicaStore {
   /// The rows as an app sees them, what is not flushed included.
   public internal(set) var rows: Contents = [:]
   var pending: [PendingChange] = []
+  /// The log is to be read again before anything is flushed or merged, as after a column was taken from a table.
+  public var needsRecall = false
+  /// What upkeep throws, if anything, as a disk that fails.
+  public var upkeepFault: (any Error)?
   /// Counts what the app wrote.
   private(set) var writes = 0
   var zoneOrder: [ZoneID] = []

@@ -95,6 +95,21 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.digest() == c.digest())
   }
 
+  @Test func whatCantBeReadAgainForLackOfAKeyIsNotCut() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try b.run("INSERT INTO t VALUES (1, 'b', NULL)")
+    try a.pull(from: b)
+    let before = try a.digest()
+    let blind = ChangeSetReader(keys: [:], cuts: [:], cryptography: a.cryptography)
+    #expect(throws: MissingKey(epoch: Peer.epoch)) {
+      try a.store.cut([b.author: 0], zone: Peer.zone, blind, now: a.now)
+    }
+    #expect(try a.digest() == before && a.rows("SELECT id FROM t") == ["1"])
+    #expect(try a.store.mergedVector(Peer.zone)[b.author] == 1)
+    try a.store.cut([b.author: 0], zone: Peer.zone, a.reader, now: a.now)
+    #expect(try a.rows("SELECT id FROM t").isEmpty)
+  }
+
   @Test func whatDependedOnACutChangeSetIsStillMerged() throws {
     let (a, b, c) = (try peer(1), try peer(2), try peer(3))
     try b.run("INSERT INTO t VALUES (1, 'b', NULL)")

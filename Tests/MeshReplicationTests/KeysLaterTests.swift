@@ -1,0 +1,69 @@
+import MeshCore
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// A file that came from another home: what is merged in it can't be read again before the keys of its epochs have come.
+@Suite struct KeysLaterTests {
+  /// Device 2 starts on a copy of device 1's file with a home that has no keys; `a` is a row that device 3 wrote and that a cut
+  /// takes back, `b` one that stays. Device 0 holds the account's key, and knows nothing of `a`.
+  private func world() throws -> TestMesh {
+    let mesh = try TestMesh(4)
+    try mesh.meet(1, 0)
+    try mesh.meet(3, 0)
+    try mesh.write(3, "b", "kept")
+    try mesh.meet(3, 0)
+    try mesh.meet(1, 3)
+    try mesh.write(3, "a", "cut")
+    try mesh.meet(1, 3)
+    #expect(mesh.title(1, "a") == .text("cut") && mesh.title(1, "b") == .text("kept"))
+    return mesh
+  }
+
+  @Test func `a cut is carried out once they are here, and until then all stays as it is`() throws {
+    let mesh = try world()
+    try mesh.nodes[0].replica.revoke(try mesh.account.device(3), now: mesh.now)
+    try mesh.pump()
+    let file = mesh.nodes[1].store.copy()
+    try mesh.meet(1, 0)
+    #expect(mesh.title(1, "a") == nil)
+    // The records alone, as a file has them that was copied in between.
+    for bytes in mesh.nodes[0].store.controlRecords(try mesh.zone) {
+      let record = try ControlRecord(bytes, mesh.cryptography)
+      file.insertControlRecord(bytes, id: record.id, zone: record.zone)
+    }
+    let (digest, merged) = (file.digest(try mesh.zone), file.mergedVector(try mesh.zone))
+    try mesh.restart(2, store: file, vault: MemoryVault())
+    try mesh.pump()
+    #expect(mesh.title(2, "a") == .text("cut"))
+    #expect(try mesh.nodes[2].store.digest(mesh.zone) == digest)
+    #expect(try mesh.nodes[2].store.mergedVector(mesh.zone) == merged)
+    try mesh.meet(2, 0)
+    #expect(mesh.title(2, "a") == nil && mesh.title(2, "b") == .text("kept"))
+    #expect(try mesh.nodes[2].store.digest(mesh.zone) == mesh.nodes[0].store.digest(mesh.zone))
+  }
+
+  @Test func `nothing is flushed or merged before the log is read again, and the work rests meanwhile`() throws {
+    let mesh = try world()
+    let file = mesh.nodes[1].store.copy()
+    file.needsRecall = true
+    try mesh.restart(2, store: file, vault: MemoryVault())
+    try mesh.write(2, "c", "pending")
+    #expect(file.needsRecall && mesh.nodes[2].store.pendingCount() == 1)
+    try mesh.meet(2, 0)
+    #expect(!file.needsRecall && mesh.nodes[2].store.pendingCount() == 0)
+    #expect(mesh.title(0, "c") == .text("pending"))
+  }
+
+  @Test func `another fault of the store is nobody's to swallow, whatever keys are lacking`() throws {
+    let mesh = try world()
+    let file = mesh.nodes[1].store.copy()
+    file.upkeepFault = DiskFailure()
+    #expect(throws: DiskFailure.self) {
+      try mesh.restart(2, store: file, vault: MemoryVault())
+      try mesh.pump()
+    }
+  }
+
+  private struct DiskFailure: Error {}
+}

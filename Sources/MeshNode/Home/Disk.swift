@@ -41,8 +41,13 @@ enum Disk {
     return try bytes(descriptor, path)
   }
 
-  /// Writes beside `path`, then renames into place: a reader sees the old bytes or the new, also after a crash.
-  static func replace(_ path: String, with bytes: [UInt8], mode: UInt32) throws(HomeError) {
+  /// Writes beside `path`, then renames into place: a reader sees the old bytes or the new, also after a crash, and once it returns
+  /// the new.
+  ///
+  /// - Parameter synchronize: `fsync`, of the new file before it has its name and of the directory afterwards.
+  static func replace(
+    _ path: String, with bytes: [UInt8], mode: UInt32, synchronize: (Int32) -> Int32 = fsync
+  ) throws(HomeError) {
     if let old = try entry(path), old.kind == .symbolicLink { throw symlink(path) }
     let new = path + newSuffix
     // Left by a write that a crash cut short; nobody reads it.
@@ -52,13 +57,13 @@ enum Disk {
     do throws(HomeError) {
       defer { close(descriptor) }
       try write(bytes, to: descriptor, new)
-      guard fchmod(descriptor, mode_t(mode)) == 0, fsync(descriptor) == 0 else { throw failure("store", new) }
+      guard fchmod(descriptor, mode_t(mode)) == 0, synchronize(descriptor) == 0 else { throw failure("store", new) }
     } catch {
       unlink(new)
       throw error
     }
     guard rename(new, path) == 0 else { throw failure("replace", path) }
-    try synchronizeDirectory(of: path)
+    try synchronizeDirectory(of: path, synchronize)
   }
 
   static func remove(_ path: String) throws(HomeError) {
@@ -169,11 +174,13 @@ extension Disk {
   }
 
   /// A rename or removal is durable only once the directory is.
-  private static func synchronizeDirectory(of path: String) throws(HomeError) {
+  private static func synchronizeDirectory(
+    of path: String, _ synchronize: (Int32) -> Int32 = fsync
+  ) throws(HomeError) {
     let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("open", directory) }
     defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw failure("store", directory) }
+    guard synchronize(descriptor) == 0 else { throw failure("store", directory) }
   }
 }

@@ -10,7 +10,7 @@ extension Node: NodeControl {
     return StatusReport(
       running: listening != nil, account: replica.account.id.description, accountName: zone?.title ?? "",
       device: replica.device.description, deviceName: deviceName(replica.device) ?? "",
-      instance: zone?.author.map { String($0.instance.value, radix: 16) }, database: store.path,
+      instance: zone?.author?.instance.description, database: store.path,
       listen: listening?.description,
       tables: try store.tables().map(\.name), pending: try store.pendingCount(), held: try held(), alarms: try alarms(),
       zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())

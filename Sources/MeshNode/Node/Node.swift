@@ -26,11 +26,7 @@ actor Node {
   private let waker: AsyncStream<Void>.Continuation
   private var dataVersion: Int?
   private var savedAccount: AccountState?
-  /// The last fault of this node's own work (disk full, database locked …); nil once work goes on.
-  private var workFault: String?
-  /// The last for which a session was ended. It is shown for a while: other work succeeds meanwhile, and says nothing of it.
-  private var linkFault: (text: String, at: ContinuousClock.Instant)?
-  private static let linkFaultShown = Duration.seconds(60)
+  private var faults = Faults()
   /// When each device was last found to have merged what this node has, in milliseconds since 1970.
   var converged: [ZoneID: [DeviceID: Int64]] = [:]
   /// Pairs with equal vectors and unequal digests, in the last look and lastingly.
@@ -149,7 +145,7 @@ actor Node {
     } catch {
       let text = Self.text(error)
       if fault != text { logger.error("\(text)") }
-      linkFault = (text, .now)
+      faults.linkFailed(text, at: .now, commits: store.commits)
       links[id]?.link.close(TransportError(.closed, "this node has a fault: \(Self.text(error))"))
     }
     perform()
@@ -188,36 +184,16 @@ actor Node {
 
   /// Flushes and merges whenever there is something to do. A fault is reported and tried again later, longer each time.
   nonisolated func runWork() async {
-    var failures = 0
-    for await _ in wakeups {
-      while !Task.isCancelled {
-        switch await workOnce() {
-        case .done:
-          failures = 0
-        case .more:
-          failures = 0
-          await Task.yield()
-          continue
-        case .failed:
-          failures += 1
-          try? await Task.sleep(for: Backoff.work.delay(after: failures))
-          continue
-        }
-        break
-      }
-      if Task.isCancelled { return }
-    }
+    await WorkLoop(backoff: .work).run(wakeups) { await workOnce() }
   }
 
   private static let lastWork = Duration.seconds(3)
 
-  private enum WorkResult { case done, more, failed }
-
-  private func workOnce() -> WorkResult {
+  private func workOnce() -> WorkLoop.Step {
     do {
       let hasMore = try replica.work(now: time.now)
       try saveAccount()
-      workFault = nil
+      faults.workSucceeded()
       if hasMore || !replica.hasNoActions { perform() }
       return hasMore ? .more : .done
     } catch {
@@ -281,15 +257,11 @@ actor Node {
   func report(_ error: any Error) {
     let text = Self.text(error)
     if fault != text { logger.error("\(text)") }
-    workFault = text
+    faults.workFailed(text)
   }
 
   /// What to tell who looks after this node; nil where nothing is wrong.
-  var fault: String? {
-    if let workFault { return workFault }
-    guard let linkFault, ContinuousClock.now - linkFault.at < Self.linkFaultShown else { return nil }
-    return linkFault.text
-  }
+  var fault: String? { faults.shown(at: .now, commits: store.commits) }
 
   static func text(_ error: any Error) -> String { (error as? any Refusing)?.refusal.message ?? "\(error)" }
 }

@@ -4,7 +4,8 @@ public import MeshCore
 /// The replica in one SQLite file: the app's tables, and ours beside them.
 ///
 /// Calls are synchronous and made by one caller at a time. Every throwing call throws `StoreError`: `locked`, `diskFull` and
-/// `inputOutput` may be tried again, nothing is lost; the others need a person.
+/// `inputOutput` may be tried again, nothing is lost; the others need a person. Those that read the log again with the keys that
+/// they are given throw `MissingKey` where one is not among them.
 public final class Store: ReplicaStore {
   /// Where the database is.
   public var path: String { file.path }
@@ -19,6 +20,8 @@ public final class Store: ReplicaStore {
   var partInHand: (id: ChangeSetID, body: ChangeSetBody)?
   /// What was found and put right since the store was opened.
   public internal(set) var repairs = Repairs()
+  /// Write transactions since the store was opened.
+  public private(set) var commits = 0
   /// Nil until `startGuard`.
   var walGuard: WALGuard?
 
@@ -99,6 +102,7 @@ public final class Store: ReplicaStore {
           catalog.isWritable = true
           return try body(session(db))
         }
+        commits += 1
         // Long work must not wait for the next look to keep the log short. What fails here, that look reports.
         try? walGuard?.emptyBeyondBound()
         return result

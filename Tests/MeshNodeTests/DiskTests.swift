@@ -1,0 +1,35 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import MeshNode
+
+/// What a file of a home says once it was written is there after a power cut, too.
+@Suite struct DiskTests {
+  @Test func `a file is synced before it has its name, and its directory afterwards`() async throws {
+    try await withTemporaryDirectory { root in
+      let path = "\(root)/highwater"
+      try Disk.replace(path, with: [1], mode: 0o600)
+      var synced: [(isDirectory: Bool, seen: [UInt8])] = []
+      try Disk.replace(path, with: [2], mode: 0o600) { descriptor in
+        var status = stat()
+        fstat(descriptor, &status)
+        let seen = try? Disk.read(path, secret: true)
+        synced.append((status.st_mode & S_IFMT == S_IFDIR, seen ?? []))
+        return fsync(descriptor)
+      }
+      #expect(synced.map(\.isDirectory) == [false, true])
+      #expect(synced.map(\.seen) == [[1], [2]])
+    }
+  }
+
+  @Test func `what can't be synced is not put in the old one's place`() async throws {
+    try await withTemporaryDirectory { root in
+      let path = "\(root)/highwater"
+      try Disk.replace(path, with: [1], mode: 0o600)
+      #expect(throws: HomeError.self) { try Disk.replace(path, with: [2], mode: 0o600) { _ in -1 } }
+      #expect(try Disk.read(path, secret: true) == [1])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: root) == ["highwater"])
+    }
+  }
+}

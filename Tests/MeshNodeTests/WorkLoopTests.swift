@@ -1,0 +1,51 @@
+import Testing
+
+@testable import MeshNode
+
+/// What failed is tried again though nobody says that it would go now.
+@Suite struct WorkLoopTests {
+  private actor Script {
+    private var steps: [WorkLoop.Step]
+    private(set) var waits: [Duration] = []
+
+    init(_ steps: [WorkLoop.Step]) { self.steps = steps }
+
+    var isOver: Bool { steps.isEmpty }
+    func next() -> WorkLoop.Step { steps.isEmpty ? .done : steps.removeFirst() }
+    func wait(_ duration: Duration) { waits.append(duration) }
+  }
+
+  /// One wake-up, and no more.
+  private func run(_ steps: [WorkLoop.Step]) async -> Script {
+    let script = Script(steps)
+    let (wakeups, waker) = AsyncStream.makeStream(of: Void.self)
+    waker.yield()
+    waker.finish()
+    await WorkLoop(backoff: .work).run(wakeups, sleep: { await script.wait($0) }, step: { await script.next() })
+    return script
+  }
+
+  @Test func `work goes on while there is more, at once`() async {
+    let script = await run([.more, .more, .done])
+    let waits = await script.waits
+    #expect(await script.isOver)
+    #expect(waits.isEmpty)
+  }
+
+  @Test func `after failures it is tried again, later each time, until it goes`() async {
+    let script = await run([.failed, .failed, .failed, .failed, .more, .done])
+    let waits = await script.waits
+    #expect(await script.isOver)
+    #expect(waits.count == 4)
+    for (failures, wait) in waits.enumerated() {
+      let expected = Backoff.work.first * (1 << failures)
+      #expect(wait >= expected * 0.5 && wait <= expected * 1.5)
+    }
+  }
+
+  @Test func `a success in between makes the next wait short`() async {
+    let script = await run([.failed, .failed, .failed, .more, .failed, .done])
+    let waits = await script.waits
+    #expect(waits.count == 4 && (waits.last ?? .seconds(9)) <= Backoff.work.first * 1.5)
+  }
+}

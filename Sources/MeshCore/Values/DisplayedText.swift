@@ -103,6 +103,11 @@ func trimmed(_ text: String) -> String {
 }
 
 extension Author: CustomStringConvertible {
-  /// The device's text, a slash, the instance in hexadecimal.
-  public var description: String { "\(device)/\(String(instance.value, radix: 16))" }
+  /// The device's text, a slash, the instance.
+  public var description: String { "\(device)/\(instance)" }
+}
+
+extension InstanceID: CustomStringConvertible {
+  /// In lower-case hexadecimal, without leading zeros.
+  public var description: String { String(value, radix: 16) }
 }

@@ -86,4 +86,11 @@ import Testing
   @Test func theChecksumIsCRC32() {
     #expect(checksum(Array("123456789".utf8)) == 0xcbf4_3926)
   }
+
+  @Test(arguments: [(0, "0"), (0xab, "ab"), (.max, "ffffffffffffffff")] as [(UInt64, String)])
+  func anInstanceIsShownInHexadecimalWhereverItIsShown(value: UInt64, text: String) throws {
+    #expect("\(InstanceID(value))" == text)
+    let device = try #require(DeviceID([UInt8](repeating: 1, count: 32)))
+    #expect("\(Author(device: device, instance: InstanceID(value)))" == "\(device)/\(text)")
+  }
 }

@@ -31,7 +31,7 @@ import Testing
 
     func changeSet(
       author: Author, number: UInt64 = 1, previous: ChangeSetID? = nil, time: Int64 = VirtualClock.epoch,
-      zone: ZoneID? = nil, signer: Int = 2, title: String = "forged"
+      zone: ZoneID? = nil, signer: DeviceKeys? = nil, title: String = "forged"
     ) throws -> ChangeSet {
       let stamp = Stamp(time: HybridTime(milliseconds: time), author: author)
       let row = RowChange(
@@ -43,7 +43,7 @@ import Testing
         zone: zone ?? self.zone, author: author, number: number, previous: previous, time: stamp.time, epoch: epoch,
         part: .only)
       return try ChangeSet(
-        header, body: body.encoded(author: author), key: key, secrets: mesh.account.devices[signer],
+        header, body: body.encoded(author: author), key: key, secrets: signer ?? mesh.account.devices[2],
         with: mesh.cryptography)
     }
 
@@ -71,7 +71,7 @@ import Testing
 
   @Test func `a signature by another device ends the session`() throws {
     let world = try World()
-    try world.give(world.changeSet(author: world.author(1), signer: 2).bytes)
+    try world.give(world.changeSet(author: world.author(1)).bytes)
     try world.expectUnharmed(closed: true)
   }
 
@@ -138,8 +138,8 @@ import Testing
     let world = try World()
     let stranger = try TestAccount(devices: 1, seed: 99)
     let author = Author(device: try stranger.device(0), instance: InstanceID(1))
-    try world.give(world.changeSet(author: author).bytes)
-    #expect(world.mesh.nodes[0].replica.refusals.values.reduce(0, +) == 1)
+    try world.give(world.changeSet(author: author, signer: stranger.devices[0]).bytes)
+    #expect(world.mesh.nodes[0].replica.refusals == ["author-not-certified": 1])
     #expect(world.mesh.nodes[0].store.storedVector(world.zone)[author] == 0)
     try world.expectUnharmed(closed: false)
   }
@@ -150,6 +150,14 @@ import Testing
     try world.give(world.changeSet(author: world.author(2), time: time, title: "early").bytes)
     #expect(world.mesh.title(0, "b") == nil)
     #expect(try world.mesh.nodes[0].replica.zoneView(world.zone)?.waiting[.futureTime] == 1)
+    // It is here, and nobody is told that it is merged.
+    let author = try world.author(2)
+    #expect(world.mesh.nodes[0].store.storedVector(world.zone)[author] == 1)
+    try world.mesh.write(0, "c", "told")
+    let told = world.mesh.nodes[0].sent.values.joined().compactMap { message -> VersionVector? in
+      if case .acknowledgement(let word) = message { word.merged } else { nil }
+    }
+    #expect(told.contains { !$0.authors.isEmpty } && told.allSatisfy { $0[author] == 0 })
     for _ in 0..<13 { try world.mesh.wait(5_001) }
     #expect(world.mesh.title(0, "b") == .text("early"))
   }

@@ -96,6 +96,23 @@ import Testing
     try expectAllWrite(mesh)
   }
 
+  @Test func `a record that its author did not sign ends the session, and nothing of it is kept`() throws {
+    let mesh = try world()
+    let zone = try mesh.zone
+    let before = mesh.nodes[0].store.controlRecords(zone)
+    let link = try mesh.admit(3, to: 0)
+    let own = try record(
+      mesh, .title("stolen", time: HybridTime(milliseconds: mesh.now.wall)), by: 3, number: 1, previous: nil,
+      parents: heads(mesh))
+    var altered = own.encoded
+    altered[altered.count - 1] ^= 1
+    try mesh.give(.controlRecords(zone, [altered]), to: 0, link)
+    #expect(!mesh.isOpen(0, link))
+    #expect(mesh.nodes[0].store.controlRecords(zone) == before)
+    #expect(mesh.nodes[1].store.controlRecords(zone) == before)
+    try expectAllWrite(mesh)
+  }
+
   @Test func `a device that fills the control log is refused, and nobody else`() throws {
     let mesh = try world()
     let zone = try mesh.zone

@@ -1,0 +1,84 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// What no body may say, each rule at its bound and one beyond.
+@Suite struct ChangeRulesTests {
+  private let own: Author
+  private let other: Author
+  private let time = HybridTime(milliseconds: 1_800_000_000_000)
+
+  init() throws {
+    own = try Forger(1).author
+    other = try Forger(2).author
+  }
+
+  private func row(
+    generation: UInt64 = 1, isLife: Bool = true, stamp: Stamp? = nil, fields: [RowChange.Field] = []
+  ) -> RowChange {
+    RowChange(
+      key: .integer(1), generation: generation, isLife: isLife, stamp: stamp ?? Stamp(time: time, author: own),
+      fields: fields)
+  }
+
+  private func isRefused(
+    _ rows: [RowChange], table: String = "t", columns: [String] = ["v"], number: UInt64 = 1, seen: UInt64 = 0
+  ) -> Bool {
+    let header = ChangeSetHeader(
+      zone: Peer.zone, author: own, number: number, previous: nil, time: time, epoch: Peer.epoch, part: .only)
+    var context = CausalContext()
+    if seen > 0 { context[other] = .init(number: seen, time: time) }
+    let body = ChangeSetBody(
+      context: context, content: .changes([TableChanges(table: table, columns: columns, rows: rows)]))
+    do {
+      try ChangeRules.check(body, header, context)
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  @Test func `names are those of tables and columns that an app can have`() {
+    #expect(!isRefused([row()]))
+    for name in ["", "mesh_log", "MESH_x", "sqlite_master"] { #expect(isRefused([row()], table: name), "\(name)") }
+    for columns in [[""], ["v", "v"], ["v", "w", "V"]] { #expect(isRefused([row()], columns: columns), "\(columns)") }
+    #expect(!isRefused([row()], columns: ["v", "w", "ä", "Ä"]), "SQLite folds ASCII alone")
+  }
+
+  @Test func `no stamp is later than its change set`() {
+    let late = Stamp(time: time.next, author: own)
+    #expect(isRefused([row(stamp: late)]))
+    #expect(isRefused([row(fields: [.init(column: 0, stamp: late, value: .value(.null))])]))
+    let earlier = Stamp(time: HybridTime(time.value - 1), author: own)
+    #expect(!isRefused([row(stamp: earlier)]))
+    #expect(!isRefused([row(fields: [.init(column: 0, stamp: earlier, value: .value(.null))])]))
+  }
+
+  @Test func `another's stamps come with a birth alone`() {
+    let foreign = Stamp(time: time, author: other)
+    let field = RowChange.Field(column: 0, stamp: foreign, value: .value(.null))
+    #expect(!isRefused([row(stamp: foreign, fields: [field])]), "a record that moved")
+    #expect(isRefused([row(isLife: false, stamp: foreign)]), "an edit")
+    #expect(isRefused([row(isLife: false, fields: [field])]), "an edit of one column")
+    #expect(isRefused([row(generation: 2, stamp: foreign)]), "a delete")
+  }
+
+  @Test(arguments: [(1, 0), (3, 0), (2, 5)] as [(UInt64, UInt64)])
+  func `a generation is at most twice what its author had seen and written`(number: UInt64, seen: UInt64) {
+    let bound = 2 * (number + seen)
+    #expect(!isRefused([row(generation: bound)], number: number, seen: seen))
+    #expect(isRefused([row(generation: bound + 1)], number: number, seen: seen))
+    #expect(isRefused([row(generation: .max)], number: number, seen: seen))
+  }
+
+  @Test func `the long values of a part are bounded together`() {
+    func fields(_ sizes: Int...) -> [RowChange.Field] {
+      sizes.enumerated().map { .init(column: $0, value: .long(ordinal: UInt64($0), size: $1, isText: false)) }
+    }
+    let columns = ["v", "w"]
+    #expect(!isRefused([row(fields: fields(Limits.longValue - 1, 1))], columns: columns))
+    #expect(isRefused([row(fields: fields(Limits.longValue, 1))], columns: columns))
+    #expect(isRefused([row(fields: fields(Limits.longValue)), row(fields: fields(1))], columns: columns))
+  }
+}

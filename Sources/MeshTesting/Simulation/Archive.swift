@@ -13,6 +13,8 @@ struct Archive {
     let generation: UInt64
     let stamp: Stamp
     let changeSet: ChangeSetID
+    /// A birth that does not name the column: it has no stamp there, and any value that has one beats it.
+    var isImplied = false
   }
 
   /// Takes what a device has signed since the last look.
@@ -103,7 +105,7 @@ struct Archive {
       writes.append(
         Write(
           fact: .value(Ledger.Cell(record: name, column: column.name), column.unsent(name)),
-          generation: row.generation, stamp: row.stamp, changeSet: id))
+          generation: row.generation, stamp: row.stamp, changeSet: id, isImplied: true))
     }
     return writes
   }
@@ -134,7 +136,8 @@ extension Oracle {
         let column = AppSchema.table(cell.record.table)?.columns.first { $0.name == cell.column }
         return value == .null || value == column?.unsent(cell.record) || state.generation > write.generation
       }
-      return state.generation > write.generation || state.generation == write.generation && merged.stamp > write.stamp
+      return state.generation > write.generation
+        || state.generation == write.generation && (write.isImplied || merged.stamp > write.stamp)
     case .delete(let name): return states[name]?.generation ?? 0 >= write.generation
     }
   }

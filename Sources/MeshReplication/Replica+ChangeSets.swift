@@ -47,14 +47,14 @@ extension Replica {
       return
     }
     guard progress.isSendable else { return }
-    try keepHighWaterMark(head, writer)
-    try pushNews(writer.zone, now: now)
+    try announce(head, writer, now: now)
   }
 
-  /// Outside the database, before the change set is sent.
-  func keepHighWaterMark(_ head: ChangeSetHead, _ writer: ChangeSetWriter) throws {
+  /// What was signed is sent, once the home has kept its number outside the database.
+  func announce(_ head: ChangeSetHead, _ writer: ChangeSetWriter, now: Moment) throws {
     try vault.saveHighWaterMark(
       HighWaterMark(instance: writer.author.instance, number: head.number, id: head.id), zone: writer.zone)
+    try pushNews(writer.zone, now: now)
   }
 
   /// Everything merged and not yet sent goes to the peers that want it.
@@ -194,8 +194,7 @@ extension Replica {
       }
     case .merged(_, let unitEnded, let flushed):
       for (zone, head) in flushed.sorted(by: { $0.key < $1.key }) {
-        if let writer = writers[zone] { try keepHighWaterMark(head, writer) }
-        try pushNews(zone, now: now)
+        if let writer = writers[zone] { try announce(head, writer, now: now) }
       }
       if unitEnded, flushed[id] == nil { try pushNews(id, now: now) }
       if unitEnded, isApplyDue {

@@ -111,8 +111,7 @@ extension Replica {
     let head = try store.writeAgain(writer, now: now.wall)
     zones[id]?.mayWriteAgain = head != nil
     guard let head else { return false }
-    try keepHighWaterMark(head, writer)
-    try pushNews(id, now: now)
+    try announce(head, writer, now: now)
     return true
   }
 }

@@ -100,6 +100,30 @@ import Testing
     #expect(mesh.title(0, "a") == .text("before"))
   }
 
+  @Test func `what a revoked device signs is not taken in while its cut is not known`() throws {
+    let mesh = try TestMesh(3)
+    try mesh.meet(1, 0)
+    try mesh.meet(2, 0)
+    try mesh.write(2, "a", "before")
+    try mesh.meet(2, 0)
+    try mesh.meet(1, 0)
+    let (zone, revoked) = (try mesh.zone, try mesh.account.device(2))
+    let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+    let author = try #require(try mesh.nodes[2].replica.zoneView(zone)?.author)
+    var account = mesh.nodes[1].replica.account
+    let certificate = try #require(account.certificates[revoked])
+    account.insert(
+      Revocation(certificate, keyGeneration: 0, issued: mesh.now.wall, sign: mesh.account.key.sign), mesh.cryptography)
+    let carrier = try mesh.admit(0, to: 1)
+    try mesh.give(.account(account.encoded), to: 1, carrier)
+    let later = try changeSet(mesh, zone, epoch, author, number: 2)
+    try mesh.give(.changeSets(zone, [later.bytes]), to: 1, carrier)
+    #expect(try mesh.nodes[1].replica.zoneView(zone)?.cuts == [])
+    #expect(mesh.nodes[1].replica.refusals == ["author-revoked": 1])
+    #expect(mesh.nodes[1].store.storedVector(zone)[author] == 1)
+    #expect(mesh.title(1, "a") == .text("before"))
+  }
+
   /// By a device that was revoked and signs on.
   private func changeSet(
     _ mesh: TestMesh, _ zone: ZoneID, _ epoch: EpochID, _ author: Author, number: UInt64

@@ -182,6 +182,7 @@ extension ModelStore {
   public func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone id: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws {
+    if let cutFault { throw cutFault }
     guard var zone = zoneData[id] else { return }
     for changeSet in zone.log where reader.keys[changeSet.header.epoch] == nil {
       throw MissingKey(epoch: changeSet.header.epoch)

@@ -10,8 +10,9 @@ public final class ModelStore: ReplicaStore {
   var pending: [PendingChange] = []
   /// The log is to be read again before anything is flushed or merged, as after a column was taken from a table.
   public var needsRecall = false
-  /// What upkeep throws, if anything, as a disk that fails.
+  /// What upkeep or a cut throws, if anything, as a disk that fails.
   public var upkeepFault: (any Error)?
+  public var cutFault: (any Error)?
   /// Counts what the app wrote.
   private(set) var writes = 0
   var zoneOrder: [ZoneID] = []

@@ -102,7 +102,7 @@ extension Store {
   ) throws -> ApplyProgress {
     let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
     let materialiser = try Materialiser(
-      records, try session.hasPending() ? .flushedPart : .clean, refused: refused)
+      records, try session.hasPending() ? .besidePending : .clean, refused: refused)
     let merger = Merger(records, materialiser, now: now)
     var head = slice.head
     for part in slice.parts {

@@ -54,6 +54,8 @@ struct FlushPlan {
   var cascades: [Cascade] = []
   /// Records whose row has to be made what is merged again.
   var reshown: [RecordRef] = []
+  /// Records that turned out to be as merged, whose references may have gone meanwhile.
+  var rechecked: [RecordRef] = []
   /// Records whose value is too long to be sent.
   var tooLong: [RecordRef] = []
   /// Where its rows were read.

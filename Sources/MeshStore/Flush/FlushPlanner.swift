@@ -120,6 +120,7 @@ struct FlushPlanner {
     if different.isEmpty {
       // A reference may have been written again whose parent is still gone.
       if !old.extra.isEmpty { plan.reshown.append(entry.ref) }
+      if !entry.table.references.isEmpty { plan.rechecked.append(entry.ref) }
       return true
     }
     let table = entry.table

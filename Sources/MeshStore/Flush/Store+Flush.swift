@@ -214,6 +214,7 @@ private struct Flusher {
     try session.applying {
       for change in plan.changes { try present(change, materialiser) }
       for arrival in plan.arrivals { try materialiser.arrive(arrival.ref, arrival.state, from: arrival.zone) }
+      for ref in plan.rechecked { materialiser.check(ref) }
       for ref in plan.reshown { try materialiser.show(ref, overwriting: true) }
       try materialiser.settle()
     }

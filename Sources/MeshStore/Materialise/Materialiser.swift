@@ -32,7 +32,12 @@ final class Materialiser {
     /// A flush that leaves rows in the log, and what is merged then: a row that is gone while its record lives has its delete there, a row that
     /// is there while its record is held has its insert there.
     case flushedPart
+    /// Others' changes or a new schema, beside rows that wait for their flush: what programs wrote to them is in the rows alone.
+    case besidePending
   }
+
+  /// Rows in the log say that records and tables differ.
+  private var isPartial: Bool { progress == .flushedPart || progress == .besidePending }
 
   var session: Session { records.session }
   private var sql: Connection { records.session.sql }
@@ -110,7 +115,9 @@ final class Materialiser {
   /// - Parameter overwriting: Even where the row says otherwise.
   func show(_ ref: RecordRef, overwriting: Bool = false) throws {
     guard shown.insert(ref).inserted, let record = try records.load(ref), record.isAlive else { return }
-    if progress == .flushedPart, !overwriting, let table = session.catalog.table(ref.table),
+    // Its flush shows it.
+    if progress == .besidePending, !overwriting, try isPending(ref) { return }
+    if isPartial, !overwriting, let table = session.catalog.table(ref.table),
       try records.hasRow(table, ref.key) && !isOthers(ref) != record.isShown
     {
       return
@@ -187,21 +194,33 @@ final class Materialiser {
     if let lost = missing.first(where: { !$0.reference.isReset }) {
       return try withdraw(ref, table, record, row, reason(lost.parent))
     }
+    // The reference in the row may be one that nobody has sent yet.
+    if progress == .besidePending, try isPending(ref) { return }
     try reset(ref, table, record, row, missing.map { ($0.reference, $0.value) }, restored)
+  }
+
+  private func isPending(_ ref: RecordRef) throws -> Bool { try pending.get().contains(ref) }
+
+  /// Records that have rows in the log; found where one is asked for.
+  private lazy var pending = Result {
+    Set(
+      try sql.all("SELECT DISTINCT tbl, key FROM mesh_pending WHERE key IS NOT NULL") { row in
+        session.catalog.table(row.integer(0)).map { RecordRef(table: $0.id, key: $0.form.canonical(row.value(1))) }
+      }.compactMap { $0 })
   }
 
   /// - Parameter inZone: The row has to be this very zone's: what happens to another's would happen to the child.
   private func isPresent(_ ref: RecordRef, _ table: TableForm, _ value: Value, inZone: Bool) throws -> Bool {
     let hasRow = try records.hasRow(table, value)
     guard inZone else {
-      if hasRow || progress != .flushedPart { return hasRow }
+      if hasRow || !isPartial { return hasRow }
       return try records.load(ref)?.isShown ?? false
     }
     if let record = try records.load(ref), record.isAlive {
-      return record.held == nil && (hasRow || progress == .flushedPart)
+      return record.held == nil && (hasRow || isPartial)
     }
     // A row that is not flushed yet is of no zone.
-    return try hasRow && progress == .flushedPart && session.occupant(ref) == nil
+    return try hasRow && isPartial && session.occupant(ref) == nil
   }
 
   private func reason(_ parent: RecordRef) throws -> HeldReason {

@@ -10,7 +10,10 @@ extension Store {
     while true {
       do {
         return try write { session in
-          guard try session.isInStep(), try besidePending || !session.hasPending() else { return .flushFirst }
+          // The rows of a run stay in the log until it is done.
+          guard try session.isInStep(), try besidePending && !session.hasRun() || !session.hasPending() else {
+            return .flushFirst
+          }
           return try session.applying { try session.showSlice(zone, refused) }
         }
       } catch let taken as TakenBack where refused[taken.ref] == nil {
@@ -38,7 +41,7 @@ extension Session {
       """, [.integer(records.zone.id), .integer(last.table), last.key]
     ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
     // What is pending has its own turn: a flush shows what it is about.
-    let materialiser = try Materialiser(records, try hasPending() ? .flushedPart : .clean, refused: refused)
+    let materialiser = try Materialiser(records, try hasPending() ? .besidePending : .clean, refused: refused)
     for ref in refs { try materialiser.show(ref) }
     try materialiser.settle()
     if let next = refs.last, refs.count == Choices.slice {

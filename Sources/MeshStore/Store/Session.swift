@@ -12,6 +12,8 @@ struct Session {
   /// Rows in the pending log?
   func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }
 
+  func hasRun() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_zone WHERE run_last > 0") }
+
   /// Rows of the zone?
   ///
   /// - Parameter filter: As `pendingFilter` has it.

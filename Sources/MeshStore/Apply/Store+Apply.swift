@@ -101,8 +101,7 @@ extension Store {
     _ refused: [RecordRef: String]
   ) throws -> ApplyProgress {
     let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
-    let materialiser = try Materialiser(
-      records, try session.hasPending() ? .besidePending : .clean, refused: refused)
+    let materialiser = try Materialiser(records, session.progress(), refused: refused)
     let merger = Merger(records, materialiser, now: now)
     var head = slice.head
     for part in slice.parts {

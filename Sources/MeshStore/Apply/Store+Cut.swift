@@ -56,17 +56,10 @@ extension Store {
     _ refs: [RecordRef], _ zone: ZoneID, _ reader: ChangeSetReader, _ limits: [Author: UInt64],
     _ aftermath: [Author: Aftermath], now: Int64
   ) throws {
-    var refused: [RecordRef: String] = [:]
-    while true {
-      do {
-        return try write { session in
-          try requireNothingPending(session)
-          let cutter = try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits)
-          try session.applying { try cutter.restate(refs, refused, aftermath, now: now) }
-        }
-      } catch let taken as TakenBack where refused[taken.ref] == nil {
-        refused[taken.ref] = taken.message
-      }
+    try writeRefusing { session, refused in
+      try requireNothingPending(session)
+      let cutter = try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits)
+      try session.applying { try cutter.restate(refs, refused, aftermath, now: now) }
     }
   }
 }
@@ -154,7 +147,7 @@ struct Cutter {
       }
     }
     let records = ZoneRecords(session, zone: zone)
-    let materialiser = try Materialiser(records, refused: refused)
+    let materialiser = try Materialiser(records, session.progress(), refused: refused)
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
       if !aftermath.isEmpty {

@@ -5,15 +5,8 @@ import MeshCore
 extension Store {
   /// Makes a slice of them what is merged, and keeps what was written as receipts.
   func rollBack(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws {
-    var refused: [RecordRef: String] = [:]
-    while true {
-      do {
-        return try write { session in
-          try session.applying { try session.rollBackSlice(reader, refused, now: now) }
-        }
-      } catch let taken as TakenBack where refused[taken.ref] == nil {
-        refused[taken.ref] = taken.message
-      }
+    try writeRefusing { session, refused in
+      try session.applying { try session.rollBackSlice(reader, refused, now: now) }
     }
   }
 }
@@ -52,7 +45,7 @@ extension Session {
   /// A row that nobody has merged.
   private func remove(_ ref: RecordRef, _ table: TableForm) throws {
     guard let zone = try catalog.zones().privateZone.flatMap({ try ZoneRow.read(id: $0, sql) }) else { return }
-    let materialiser = try Materialiser(ZoneRecords(self, zone: zone), .flushedPart)
+    let materialiser = try Materialiser(ZoneRecords(self, zone: zone), progress())
     try materialiser.deleteRow(table, ref.key)
     try materialiser.leave(ref, table)
     try materialiser.settle()

@@ -53,7 +53,7 @@ struct PermissionTriggers {
   private static func isReadOnly(_ table: Int64, _ key: String, _ form: KeyForm) -> String {
     """
     EXISTS (SELECT 1 FROM mesh_record WHERE tbl = \(table) AND "key" = \(canonical(key, form)) AND held IS NULL AND generation & 1
-        AND zone IN (SELECT id FROM mesh_zone WHERE role IN (\(ZoneStanding.Role.readOnly.rawValue), \(ZoneStanding.Role.ended.rawValue))))
+        AND zone IN (\(ZoneBook.unwritable)))
     """
   }
 

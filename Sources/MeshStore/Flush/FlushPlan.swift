@@ -21,6 +21,15 @@ struct FlushPlan {
       /// Of a record that another zone has by now: the row may stay.
       case departure
     }
+
+    /// A merged value is kept beside the row though the table has its column, and not for want of a parent.
+    var hidesColumns: Bool {
+      kind == .edit && record.held == nil
+        && record.extra.keys.contains { column in
+          table.indexes[column].map { index in !table.references.contains { $0.isReset && $0.column == index } }
+            ?? false
+        }
+    }
   }
 
   /// A value that goes before the part, in pieces.

@@ -227,8 +227,7 @@ extension Session {
   }
 
   static let forbidden = """
-    SELECT id, tbl, key, zone FROM mesh_pending WHERE zone IN (
-      SELECT id FROM mesh_zone WHERE role IN (\(ZoneStanding.Role.readOnly.rawValue), \(ZoneStanding.Role.ended.rawValue)))
+    SELECT id, tbl, key, zone FROM mesh_pending WHERE zone IN (\(ZoneBook.unwritable))
     """
 }
 

@@ -254,6 +254,8 @@ private struct Flusher {
       if change.record.held != nil { return try materialiser.show(change.ref) }
       if !change.table.references.isEmpty { materialiser.check(change.ref) }
       if change.old?.isShown != true { try materialiser.appear(change.ref) }
+      // A column that came while the edit waited was left alone till now.
+      if materialiser.progress == .flushedAll, change.hidesColumns { try materialiser.show(change.ref) }
     }
   }
 }

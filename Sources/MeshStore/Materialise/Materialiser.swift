@@ -313,12 +313,6 @@ final class Materialiser {
   }
 }
 
-/// An app's trigger took the whole transaction back because of one record: it is started again without that record's row.
-struct TakenBack: Error {
-  let ref: RecordRef
-  let message: String
-}
-
 // MARK: - Rows
 
 extension Materialiser {

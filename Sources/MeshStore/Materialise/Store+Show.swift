@@ -6,19 +6,12 @@ extension Store {
   /// - Parameter besidePending: Though rows are pending; else it asks for a flush first.
   func showAgain(_ zone: ZoneID, besidePending: Bool) throws -> ApplyProgress? {
     guard try read({ try $0.showCursor(zone) }) != nil else { return nil }
-    var refused: [RecordRef: String] = [:]
-    while true {
-      do {
-        return try write { session in
-          // The rows of a run stay in the log until it is done.
-          guard try session.isInStep(), try besidePending && !session.hasRun() || !session.hasPending() else {
-            return .flushFirst
-          }
-          return try session.applying { try session.showSlice(zone, refused) }
-        }
-      } catch let taken as TakenBack where refused[taken.ref] == nil {
-        refused[taken.ref] = taken.message
+    return try writeRefusing { session, refused in
+      // The rows of a run stay in the log until it is done.
+      guard try session.isInStep(), try besidePending && !session.hasRun() || !session.hasPending() else {
+        return .flushFirst
       }
+      return try session.applying { try session.showSlice(zone, refused) }
     }
   }
 }
@@ -41,7 +34,7 @@ extension Session {
       """, [.integer(records.zone.id), .integer(last.table), last.key]
     ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
     // What is pending has its own turn: a flush shows what it is about.
-    let materialiser = try Materialiser(records, try hasPending() ? .besidePending : .clean, refused: refused)
+    let materialiser = try Materialiser(records, progress(), refused: refused)
     for ref in refs { try materialiser.show(ref) }
     try materialiser.settle()
     if let next = refs.last, refs.count == Choices.slice {

@@ -5,15 +5,16 @@ struct ZoneBook {
   struct Entry {
     /// `mesh_zone.id`.
     let id: Int64
-    let zone: ZoneID
-    let role: ZoneStanding.Role
-    let root: RecordName?
+    let standing: ZoneStanding
     /// The root was deleted here, and nobody has been told yet.
     let isRootGone: Bool
 
     /// Records may belong to it. A share that its owner ended gives its records back.
     var isOpen: Bool { role != .ended && (role != .owned || root != nil) }
-    var mayWrite: Bool { role == .privateZone || role == .owned || role == .readWrite }
+    var zone: ZoneID { standing.zone }
+    var role: ZoneStanding.Role { standing.role }
+    var root: RecordName? { standing.root }
+    var mayWrite: Bool { standing.mayWrite }
     /// Nothing that happens to its records concerns anybody else any more.
     var isLeft: Bool { isRootGone && role == .readWrite }
   }
@@ -35,14 +36,18 @@ struct ZoneBook {
         row in
         ZoneID(row.bytes(1)).flatMap { zone in
           ZoneStanding.Role(rawValue: row.integer(2)).map { role in
-            Entry(
-              id: row.integer(0), zone: zone, role: role,
-              root: row.isNull(3) ? nil : RecordName(table: row.text(3), key: row.value(4)),
+            let root = row.isNull(3) ? nil : RecordName(table: row.text(3), key: row.value(4))
+            return Entry(
+              id: row.integer(0), standing: ZoneStanding(zone: zone, role: role, root: root),
               isRootGone: row.integer(5) == 1)
           }
         }
       }.compactMap { $0 })
   }
+
+  /// `mesh_zone.id` of those that take no writes, as a query.
+  static let unwritable =
+    "SELECT id FROM mesh_zone WHERE role IN (\(ZoneStanding.Role.readOnly.rawValue), \(ZoneStanding.Role.ended.rawValue))"
 
   /// Records of several zones are in this file: whose a row is has to be found out.
   var isRouted: Bool { entries.count > 1 }

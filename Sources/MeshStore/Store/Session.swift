@@ -12,6 +12,9 @@ struct Session {
   /// Rows in the pending log?
   func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }
 
+  /// Of whatever is shown outside of a flush.
+  func progress() throws -> Materialiser.Progress { try hasPending() ? .besidePending : .clean }
+
   func hasRun() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_zone WHERE run_last > 0") }
 
   /// Rows of the zone?

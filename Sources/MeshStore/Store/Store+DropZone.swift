@@ -4,28 +4,19 @@ public import MeshCore
 
 extension Store {
   public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
-    var refused: [RecordRef: String] = [:]
-    while true {
-      do {
-        return try write { session in
-          guard var row = try ZoneRow.read(zone, session.sql) else { return false }
-          if try session.dropPending(row.id, keepingCopy: keepingCopy) { return true }
-          if try session.applying({ try session.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }) {
-            return true
-          }
-          return try session.dropLog(&row)
-        }
-      } catch let taken as TakenBack where refused[taken.ref] == nil {
-        refused[taken.ref] = taken.message
-      }
+    try writeRefusing { session, refused in
+      guard var row = try ZoneRow.read(zone, session.sql) else { return false }
+      try session.dropPending(row.id, keepingCopy: keepingCopy)
+      return try session.applying { try session.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
+        || session.dropLog(&row)
     }
   }
 }
 
 extension Session {
   /// What was written since concerns nobody; of a copy it is part.
-  fileprivate func dropPending(_ zone: Int64, keepingCopy: Bool) throws -> Bool {
-    guard try sql.exists("SELECT 1 FROM mesh_pending WHERE abs(zone) = ?", [.integer(zone)]) else { return false }
+  fileprivate func dropPending(_ zone: Int64, keepingCopy: Bool) throws {
+    guard try sql.exists("SELECT 1 FROM mesh_pending WHERE abs(zone) = ?", [.integer(zone)]) else { return }
     if keepingCopy {
       // They are the private zone's once the records are gone.
       try sql.run(
@@ -36,7 +27,6 @@ extension Session {
       try sql.run("DELETE FROM mesh_pending WHERE abs(zone) = ?", [.integer(zone)])
     }
     try run.endAll()
-    return false
   }
 
   /// A slice of the zone's records; false where there are none.
@@ -48,7 +38,7 @@ extension Session {
     ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
     guard !refs.isEmpty else { return false }
     let records = ZoneRecords(self, zone: row)
-    let materialiser = try Materialiser(records, try hasPending() ? .flushedPart : .clean, refused: refused)
+    let materialiser = try Materialiser(records, progress(), refused: refused)
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
       try materialiser.stopWaiting(ref)

@@ -86,7 +86,7 @@ extension Store {
 
 extension Session {
   fileprivate func standings() throws -> Set<ZoneStanding> {
-    Set(try catalog.zones().entries.values.map { ZoneStanding(zone: $0.zone, role: $0.role, root: $0.root) })
+    Set(try catalog.zones().entries.values.map(\.standing))
   }
 
   /// The zone whose record the row shows.

@@ -209,4 +209,20 @@ import Testing
     for peer in [a, b] { #expect(try rows(peer) == Self.merged) }
     #expect(try a.digest() == b.digest())
   }
+
+  @Test func aColumnThatComesTogetherWithAnEditShowsWhatIsMerged() throws {
+    let a = try Peer(1, schema: "CREATE TABLE part (id TEXT PRIMARY KEY NOT NULL, name TEXT)", track: ["part"])
+    let b = try Peer(
+      2, schema: "CREATE TABLE part (id TEXT PRIMARY KEY NOT NULL, name TEXT, size TEXT)", track: ["part"])
+    try b.run("INSERT INTO part VALUES ('p', 'bolt', 'M8')")
+    try a.pull(from: b)
+    try a.run("ALTER TABLE part ADD COLUMN size TEXT; UPDATE part SET name = 'nut' WHERE id = 'p'")
+    try a.upkeep()
+    for _ in 0..<10 { _ = try a.store.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) }
+    try a.flush()
+    #expect(try a.rows("SELECT name, size FROM part") == ["\"nut\"|\"M8\""])
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT name, size FROM part") == ["\"nut\"|\"M8\""])
+    #expect(try a.digest() == b.digest())
+  }
 }

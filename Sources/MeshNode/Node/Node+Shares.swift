@@ -207,13 +207,14 @@ extension Node {
     throw Refusal(code: "share.unknown", message: "\(printable(text)): \(why). See mesh share list.")
   }
 
-  /// By its displayed id: of a participant, or any account's in full where an invite is for it.
+  /// By its displayed id, which is shortened: of an account that the share has, or has had.
   private func account(named text: String, _ zone: ZoneID) throws -> AccountID {
     let id = AccountID.canonical(text)
     let known = replica.shareState(zone)?.accounts ?? []
     if let account = known.first(where: { $0.description == id }) { return account }
     throw Refusal(
-      code: "account.unknown", message: "\(printable(text)) is no account of the share. See mesh share show.")
+      code: "account.unknown",
+      message: "\(printable(text)) is no account that the share has or had. See mesh share show.")
   }
 
   private func invite(named text: String, _ zone: ZoneID) throws -> ControlID {

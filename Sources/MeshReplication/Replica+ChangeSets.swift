@@ -63,6 +63,12 @@ extension Replica {
     for link in links(sharing: id) { try handle(link, .advanced(id, merged: merged), now: now) }
   }
 
+  /// What is written here to the zone can be flushed, or it takes no writes.
+  func isReady(_ id: ZoneID, _ writers: [ZoneID: ChangeSetWriter]) -> Bool {
+    guard let zone = zones[id], !writers.isEmpty else { return false }
+    return writers[id] != nil || !mayWrite(zone)
+  }
+
   /// Checks what can be checked without merging, cheapest first, and stores what stands.
   func learn(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard isCommon(id, link), let state = zones[id]?.state else { return }
@@ -188,9 +194,9 @@ extension Replica {
       databaseChanged()
       isApplyDue = false
       // Without a key nothing can be flushed, and then nothing can be merged: both wait for the key.
-      if writers.isEmpty {
+      if !isReady(id, writers) {
         zones[id]?.needsApply = false
-        awaitsWriters = true
+        zones[id]?.awaitsWriter = true
       }
     case .merged(_, let unitEnded, let flushed):
       for (zone, head) in flushed.sorted(by: { $0.key < $1.key }) {

@@ -77,7 +77,6 @@ extension Replica {
           heads: Dictionary(points, uniquingKeysWith: { first, _ in first }), zone: zone, sign: accountSigner)
         try append(.cut(cut), zone)
       }
-      if let zone = zones[zone], mayWrite(zone), zone.lacksKey { try mintEpoch(zone.state.zone, now: now) }
       if !uncut.isEmpty { try controlChanged(zone, now: now) }
     }
   }

@@ -19,13 +19,10 @@ extension Replica {
       cryptography: cryptography)
   }
 
-  /// Of all zones that this device may write; none where one of them can't be written now.
+  /// Of the zones that this device may write and whose key it has.
   func writers() throws -> [ZoneID: ChangeSetWriter] {
     var writers: [ZoneID: ChangeSetWriter] = [:]
-    for standing in standings where standing.mayWrite {
-      guard let writer = try writer(standing.zone) else { return [:] }
-      writers[standing.zone] = writer
-    }
+    for standing in standings where standing.mayWrite { writers[standing.zone] = try writer(standing.zone) }
     return writers
   }
 
@@ -55,6 +52,7 @@ extension Replica {
   func renewInstance(_ id: ZoneID, because reason: String) throws {
     let isBegun = try beginInstance(id) != nil
     zones[id]?.isBarred = !isBegun
+    try updateStandings()
     notify(isBegun ? "\(reason): this device writes on as a new instance" : reason)
   }
 

@@ -84,11 +84,11 @@ extension Replica {
   private func refusal(_ invite: Invite, _ account: AccountID, _ state: ZoneState, now: Moment) -> String? {
     if state.isStopped { return "the owner has stopped sharing “\(printable(state.title))”" }
     if state.permission(account) != nil { return nil }
-    if let bound = invite.terms.account, bound != account { return "the invite is for another account, \(bound)" }
+    if let bound = invite.terms.account, !bound.names(account) { return "the invite is for another account, \(bound)" }
     if invite.isRevoked { return "the invite was revoked: ask the owner for a new one" }
     if invite.terms.isOver(at: now.wall) { return "the invite has expired: ask the owner for a new one" }
     if invite.usesLeft == 0 { return "the invite was used already: ask the owner for a new one" }
-    if state.participants[account]?.status == .removed, invite.terms.account != account {
+    if state.participants[account]?.status == .removed, invite.terms.account?.names(account) != true {
       return "the owner removed this account from the share: it takes an invite for this account to come back"
     }
     guard state.accounts.count <= Limits.participants else { return "the share has as many accounts as it can have" }

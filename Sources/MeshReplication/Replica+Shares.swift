@@ -19,8 +19,8 @@ extension Replica {
   /// - Parameter uses: How many accounts it lets in, by this device; nil for any number, by any member.
   /// - Parameter expires: Milliseconds since 1970; 0 for never.
   public func invite(
-    to zone: ZoneID, _ permission: Permission, uses: UInt64?, expires: Int64, account: AccountID?, addresses: [String],
-    now: Moment
+    to zone: ZoneID, _ permission: Permission, uses: UInt64?, expires: Int64, account: DisplayedID<AccountKind>?,
+    addresses: [String], now: Moment
   ) throws -> ShareLink {
     let state = try owned(zone)
     guard expires == 0 || expires > now.wall else {

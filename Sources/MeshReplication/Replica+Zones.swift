@@ -105,7 +105,8 @@ extension Replica {
     }
     if owner == account.id { return standing(state.root == nil ? .privateZone : .owned) }
     return switch state.permission(account.id) {
-    case .readWrite: standing(.readWrite)
+    // Where this device can't write any more, programs are told so at once.
+    case .readWrite: standing(zones[state.zone]?.isBarred == true ? .readOnly : .readWrite)
     case .readOnly: standing(.readOnly)
     case nil: standing(.ended)
     }

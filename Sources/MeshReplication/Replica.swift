@@ -45,8 +45,6 @@ public final class Replica {
   /// A unit of local writes has ended and more are waiting: before the next, others' changes have their turn, or a program
   /// that writes faster than its rows are flushed would keep them out.
   var isApplyDue = false
-  /// Something could not be merged, since local rows came first and could not be signed.
-  var awaitsWriters = false
   /// Of acknowledgements: each is later than the one before.
   var clock = HybridClock()
   /// A member has told us its tables since the start.
@@ -79,6 +77,8 @@ public final class Replica {
     var keys: [EpochID: EpochKey] = [:]
     var needsApply = true
     var waiting: [WaitingReason: Int] = [:]
+    /// Something could not be merged, since local rows came first and could not be signed.
+    var awaitsWriter = false
     var acknowledged: VersionVector?
     /// Since when no current epoch's key is here, on the steady clock.
     var keyMissingSince: Int64?
@@ -247,8 +247,10 @@ public final class Replica {
     if needsFlush, !comesApply {
       let writers = try writers()
       if !writers.isEmpty {
-        if awaitsWriters { for zone in zones.keys { zones[zone]?.needsApply = true } }
-        awaitsWriters = false
+        for (id, zone) in zones where zone.awaitsWriter && isReady(id, writers) {
+          zones[id]?.awaitsWriter = false
+          zones[id]?.needsApply = true
+        }
         try flush(writers, now: now)
         return true
       }

@@ -80,7 +80,7 @@ extension Share {
     var expires: Duration?
     @Option(help: "How many accounts it lets in.") var uses: UInt64 = 1
     @Flag(help: "Any number of accounts, let in by any member.") var open = false
-    @Option(name: .customLong("for"), help: "The only account that it lets in, one that the share has had.")
+    @Option(name: .customLong("for"), help: "The only account that it lets in; there, mesh account show prints its id.")
     var account: String?
 
     func run() async throws {

@@ -91,6 +91,43 @@ import Testing
     }
   }
 
+  @Test func `who keeps a share's key to itself keeps nobody from writing elsewhere`() throws {
+    let leave = try record(.leave(cuts: [:]), by: 2)
+    let epoch = try ControlRecord(
+      zone: zone, parents: [leave.id], number: 1, previous: nil,
+      act: .epoch(commitment: [UInt8](repeating: 1, count: 32)), secrets: mesh.accounts[1].devices[0], mesh.cryptography
+    )
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    try mesh.give(.controlRecords(zone, [leave.encoded, epoch.encoded]), to: 0, link)
+    #expect(try mesh.nodes[0].replica.zoneView(zone)?.cannotWrite != nil)
+    let own = try mesh.zone
+    let before = try mesh.nodes[0].store.mergedVector(own)
+    try mesh.write(0, "s", "shared", in: zone)
+    try mesh.write(0, "p", "private")
+    #expect(try mesh.nodes[0].store.mergedVector(own).count(beyond: before) == 1)
+    #expect(try mesh.nodes[0].store.pendingCount() == 1)
+    for _ in 0..<8 { try mesh.wait(5_001) }
+    #expect(try mesh.nodes[0].store.pendingCount() == 0)
+  }
+
+  @Test func `a device that was lowered too often may only read, and writes on elsewhere`() throws {
+    try mesh.connect(1, 0)
+    for round in 0...Limits.instances {
+      try mesh.nodes[0].replica.setPermission(.readWrite, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+      try mesh.pump()
+      try mesh.write(1, "s", "round \(round)", in: zone)
+      try mesh.nodes[0].replica.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+      try mesh.pump()
+    }
+    try mesh.nodes[0].replica.setPermission(.readWrite, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    try mesh.pump()
+    try mesh.write(1, "s", "once too often", in: zone)
+    try mesh.write(1, "p", "private")
+    #expect(try mesh.nodes[1].store.pendingCount() == 0)
+    #expect(mesh.title(1, "p") == .text("private") && mesh.title(1, "s") == mesh.title(0, "s"))
+    #expect(try mesh.nodes[1].store.receipts(zone).contains { $0.values?["title"] == .text("once too often") })
+  }
+
   @Test func `a claim holds in the session of its own device only`() throws {
     let share = try mesh.invite(zone, uses: nil)
     let invited = mesh.accounts[3]

@@ -23,7 +23,8 @@ extension TestMesh {
     for account: AccountID? = nil
   ) throws -> ShareLink {
     let link = try nodes[node].replica.invite(
-      to: zone, permission, uses: uses, expires: expires, account: account, addresses: ["test"], now: now)
+      to: zone, permission, uses: uses, expires: expires, account: account.map { DisplayedID($0) },
+      addresses: ["test"], now: now)
     try pump()
     return link
   }

@@ -59,12 +59,7 @@ import Testing
 
   @Test(arguments: 1...(isFast ? 3 : 15))
   func `apps that alter, drop and rename come to the same rows`(seed: UInt64) throws {
-    // A column is dropped, the node dies in the middle of recalling its values, and the table is dropped as well: another digest.
-    try withKnownIssue(isIntermittent: true) {
-      try run(seed: seed, nodes: 4, steps: 100, profile: "schemas")
-    } when: {
-      seed == 3
-    }
+    try run(seed: seed, nodes: 4, steps: 100, profile: "schemas")
   }
 
   @Test(arguments: 1...(isFast ? 10 : 60))

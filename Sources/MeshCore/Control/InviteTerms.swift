@@ -6,8 +6,8 @@ public struct InviteTerms: Hashable, Sendable {
   /// Milliseconds since 1970, by the clock of whoever lets in; 0 for never.
   public let expires: Int64
   public let use: Use
-  /// The only account that it lets in; nil for any.
-  public let account: AccountID?
+  /// The only account that it lets in, as people tell it to each other; nil for any.
+  public let account: DisplayedID<AccountKind>?
 
   public enum Use: Hashable, Sendable {
     /// Any number of accounts, let in by any member.
@@ -16,13 +16,18 @@ public struct InviteTerms: Hashable, Sendable {
     case limited(UInt64, by: DeviceID)
   }
 
-  public init(publicHalf: [UInt8], permission: Permission, expires: Int64, use: Use, account: AccountID?) {
+  public init(
+    publicHalf: [UInt8], permission: Permission, expires: Int64, use: Use, account: DisplayedID<AccountKind>?
+  ) {
     self.publicHalf = publicHalf
     self.permission = permission
     self.expires = expires
     self.use = use
     self.account = account
   }
+
+  /// Whether it is for this account, and not for another.
+  public func isFor(_ id: AccountID) -> Bool { account?.names(id) ?? true }
 
   public func isOver(at now: Int64) -> Bool { expires > 0 && expires <= now }
 
@@ -48,6 +53,6 @@ public struct InviteTerms: Hashable, Sendable {
     guard expires >= 0 else { throw .invalid("an invite expires after 1970") }
     let uses = try reader.varint()
     use = uses == 0 ? .open : .limited(uses, by: try DeviceID(from: &reader))
-    account = try reader.flag() ? try AccountID(from: &reader) : nil
+    account = try reader.flag() ? try DisplayedID(from: &reader) : nil
   }
 }

@@ -48,7 +48,7 @@ public struct Invite: Sendable, Equatable {
 
   /// Whether an admission by the claim stands, as far as the invite goes.
   func lets(in claim: ShareClaim) -> Bool {
-    terms.use == .open && terms.publicHalf == claim.publicHalf && terms.account ?? claim.account == claim.account
+    terms.use == .open && terms.publicHalf == claim.publicHalf && terms.isFor(claim.account)
       && (!isRevoked || standing.contains(claim.account))
   }
 

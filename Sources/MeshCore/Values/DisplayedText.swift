@@ -53,14 +53,38 @@ public func checksum(_ bytes: [UInt8]) -> UInt32 {
   return ~crc
 }
 
-extension Identifier: CustomStringConvertible {
-  /// `device-` and 24 characters: the id's first 104 bits and a checksum of 16.
+/// What people tell each other of an id: its first 104 bits. Nobody can make another that begins with them.
+public struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStringConvertible {
+  static var size: Int { 13 }
+
+  private let head: [UInt8]
+
+  public init(_ id: Identifier<Kind>) { head = Array(id.bytes.prefix(Self.size)) }
+
+  /// Nil where the text has a fault.
+  public init?(_ text: String) {
+    guard Identifier<Kind>.fault(inDisplayed: text) == nil,
+      let bytes = Base32.decode(Identifier<Kind>.canonical(text).dropFirst(Kind.prefix.count + 1))
+    else { return nil }
+    head = Array(bytes.prefix(Self.size))
+  }
+
+  public func names(_ id: Identifier<Kind>) -> Bool { self == DisplayedID(id) }
+
+  /// `device-` and 24 characters: these bits and a checksum of 16.
   public var description: String {
-    let head = Array(bytes.prefix(13))
     let check = checksum(Array(Kind.prefix.utf8) + head)
     return Kind.prefix + "-"
       + Base32.encode(head + [UInt8(truncatingIfNeeded: check >> 8), UInt8(truncatingIfNeeded: check)])
   }
+
+  func write(to writer: inout ByteWriter) { writer.raw(head) }
+
+  init(from reader: inout ByteReader) throws(DecodingError) { head = try reader.raw(Self.size) }
+}
+
+extension Identifier: CustomStringConvertible {
+  public var description: String { DisplayedID(self).description }
 
   /// A displayed id as it is compared with others: what people paste may have blanks around it, or be in upper case.
   public static func canonical(_ text: String) -> String { trimmed(text).asciiLowercased }
@@ -76,7 +100,7 @@ extension Identifier: CustomStringConvertible {
     guard let decoded = Base32.decode(text.dropFirst(Kind.prefix.count + 1)), decoded.count == 15 else {
       return "24 letters a–z or digits 2–7 come after “\(Kind.prefix)-”"
     }
-    let head = Array(decoded.prefix(13))
+    let head = Array(decoded.prefix(DisplayedID<Kind>.size))
     let check = checksum(Array(Kind.prefix.utf8) + head)
     guard decoded[13] == UInt8(truncatingIfNeeded: check >> 8), decoded[14] == UInt8(truncatingIfNeeded: check) else {
       return "its checksum does not match: a character was mistyped"

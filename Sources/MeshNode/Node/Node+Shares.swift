@@ -79,7 +79,7 @@ extension Node {
     let link = try replica.invite(
       to: zone, request.permission, uses: request.uses,
       expires: request.expiresSeconds.map { now.wall + Int64($0 * 1_000) } ?? 0,
-      account: try request.account.map { try account(named: $0, zone) }, addresses: addresses, now: now)
+      account: try request.account.map(invited), addresses: addresses, now: now)
     perform()
     return ShareInviteReport(
       share: zone.description, invite: link.invite.description, link: link.text, addresses: link.addresses)
@@ -215,6 +215,15 @@ extension Node {
     throw Refusal(
       code: "account.unknown",
       message: "\(printable(text)) is no account that the share has or had. See mesh share show.")
+  }
+
+  /// Any account, whether this node has met it or not.
+  private func invited(_ text: String) throws -> DisplayedID<AccountKind> {
+    if let id = DisplayedID<AccountKind>(text) { return id }
+    let fault = AccountID.fault(inDisplayed: text) ?? ""
+    throw Refusal(
+      code: "account.unknown",
+      message: "\(printable(text)) is no account's id: \(fault). There, mesh account show prints it.", exit: .usage)
   }
 
   private func invite(named text: String, _ zone: ZoneID) throws -> ControlID {

@@ -61,7 +61,7 @@ extension Store {
           var flushed: [ZoneID: ChangeSetHead] = [:]
           if try session.hasPending() {
             guard isDurable else { throw NeedsDurability() }
-            guard !writers.isEmpty, let heads = try flush(session, writers, now, or: matches) else {
+            guard !writers.isEmpty, let heads = try flush(session, about: zone, writers, now, or: matches) else {
               return .flushFirst
             }
             flushed = heads
@@ -87,10 +87,11 @@ extension Store {
   private struct FlushTakenBack: Error {}
 
   private func flush(
-    _ session: Session, _ writers: [ZoneID: ChangeSetWriter], _ now: Int64, or matches: PendingMatches?
+    _ session: Session, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], _ now: Int64,
+    or matches: PendingMatches?
   ) throws -> [ZoneID: ChangeSetHead]? {
     do {
-      return try flushWithin(session, writers, now: now, or: matches)
+      return try flushWithin(session, about: zone, writers, now: now, or: matches)
     } catch is TakenBack {
       throw FlushTakenBack()
     }

@@ -98,10 +98,8 @@ extension FlushPlanner {
       for (column, stamp) in try records.columns(old.stamps) { stamps[column] = stamp }
       let known = old.stamps.life ?? old.stamps.base
       born = known.author == 0 ? nil : known
-      // What the row shows by derivation stays as it was merged; what is edited now is in the row.
-      for (column, value) in old.extra where table.indexes[column] == nil || old.held == nil {
-        extra[column] = extra[column] ?? value
-      }
+      // What the row shows by derivation, or by a migration, stays as it was merged; what is edited now is in the row.
+      extra.merge(old.extra) { kept, _ in kept }
     }
     for cell in cells {
       let column = table.columns[cell.index].id

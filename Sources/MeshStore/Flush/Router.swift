@@ -207,15 +207,17 @@ extension Session {
       """, [.integer(arrival.ref.table), arrival.ref.key, .integer(-arrival.zone)])
   }
 
-  /// Routes all that is pending, inside a transaction. False where that is too much, or some of it was not permitted.
-  func routeWithin(_ writers: [ZoneID: ChangeSetWriter]) throws -> Bool {
-    let zones = try catalog.zones()
-    guard zones.isRouted else { return true }
-    guard zones.canBeWritten(by: writers) else { return false }
+  /// Routes all that is pending, inside a transaction. False where that is too much, where some of it was not permitted, or
+  /// where rows of the zone have no writer.
+  func routeWithin(_ zone: Int64, hasWriter: Bool) throws -> Bool {
+    guard try catalog.zones().isRouted else { return hasWriter }
     var router = try Router(self)
     try router.routeSlice()
-    return try !hasUnrouted() && !hasForbidden()
+    return try !hasUnrouted() && !hasForbidden() && (hasWriter || !hasPending(zone))
   }
+
+  /// Rows that are to be flushed before moved records leave their old zones.
+  func hasArrivals() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending WHERE zone > 0 LIMIT 1") }
 
   func hasUnrouted() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending WHERE zone IS NULL LIMIT 1") }
 
@@ -231,13 +233,6 @@ extension Session {
     """
 }
 
-extension ZoneBook {
-  /// Every zone that this device may write has a writer.
-  func canBeWritten(by writers: [ZoneID: ChangeSetWriter]) -> Bool {
-    entries.values.allSatisfy { !$0.mayWrite || $0.isLeft || writers[$0.zone] != nil }
-  }
-}
-
 // MARK: - Whose turn it is
 
 extension Store {
@@ -248,20 +243,22 @@ extension Store {
     case writer(ChangeSetWriter)
   }
 
+  /// The rows of a zone that has no writer now wait, and keep nothing else waiting.
   func turn(_ writers: [ZoneID: ChangeSetWriter]) throws -> Turn {
     try read { session in
       let zones = try session.catalog.zones()
       guard zones.isRouted else { return writers.values.first.map(Turn.writer) ?? .nothing }
-      guard zones.canBeWritten(by: writers) else { return .nothing }
       // A unit that was begun is ended first.
       let open = zones.entries.values.sorted { $0.id < $1.id }.map(\.zone).first { zone in
         (try? ZoneRow.read(zone, session.sql))?.map { $0.flushPart > 0 } ?? false
       }
-      if let open, let writer = writers[open] { return .writer(writer) }
+      if let open { return writers[open].map(Turn.writer) ?? .nothing }
       if try session.hasUnrouted() || session.hasForbidden() { return .routing }
-      let next = try session.sql.integer("SELECT zone FROM mesh_pending WHERE zone > 0 ORDER BY id LIMIT 1")
+      let writable = zones.entries.values.filter { writers[$0.zone] != nil }.map { "\($0.id)" }.joined(separator: ", ")
+      let next = try session.sql.integer(
+        "SELECT zone FROM mesh_pending WHERE zone IN (\(writable)) ORDER BY id LIMIT 1")
       if let next, let writer = zones.entries[next].flatMap({ writers[$0.zone] }) { return .writer(writer) }
-      return try session.hasPending() ? .routing : .nothing
+      return try session.hasPending() && !session.hasArrivals() ? .routing : .nothing
     }
   }
 
@@ -271,7 +268,7 @@ extension Store {
       if try session.hasUnrouted() {
         var router = try Router(session)
         try router.routeSlice()
-      } else if try !session.sql.exists("SELECT 1 FROM mesh_pending WHERE zone > 0 LIMIT 1") {
+      } else if try !session.hasArrivals() {
         try session.sql.run("UPDATE mesh_pending SET zone = -zone WHERE zone < 0")
       }
       return FlushProgress(head: nil, records: 0, hasMore: try session.hasPending())

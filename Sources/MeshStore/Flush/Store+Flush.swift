@@ -34,12 +34,16 @@ extension Store {
   /// Flushes all that is pending inside a transaction that goes on with something else. Nil where one part does not hold it,
   /// or rows have to be deleted or taken back first: `flush` does those.
   ///
-  /// - Parameter matches: Of the records that the transaction is about; flushed alone where all that is pending is too much.
-  ///   What one transaction of the source wrote may then be two units.
+  /// - Parameters:
+  ///   - zone: The one that the transaction is about: its rows have to be flushed.
+  ///   - matches: Of the records that the transaction is about; flushed alone where all that is pending is too much. What one
+  ///     transaction of the source wrote may then be two units.
   func flushWithin(
-    _ session: Session, _ writers: [ZoneID: ChangeSetWriter], now: Int64, or matches: PendingMatches?
+    _ session: Session, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], now: Int64,
+    or matches: PendingMatches?
   ) throws -> [ZoneID: ChangeSetHead]? {
-    guard try session.routeWithin(writers) else { return nil }
+    let row = try ZoneRow.obtain(zone, session.sql)
+    guard try session.routeWithin(row.id, hasWriter: writers[zone] != nil) else { return nil }
     var heads: [ZoneID: ChangeSetHead] = [:]
     for writer in writers.values.sorted(by: { $0.zone < $1.zone }) {
       let zone = try ZoneRow.obtain(writer.zone, session.sql)

@@ -66,7 +66,9 @@ extension ModelStore {
   public func apply(
     _ id: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) -> ApplyProgress {
-    guard pending.isEmpty else { return .flushFirst }
+    guard
+      writers.isEmpty ? pending.isEmpty : !pending.contains(where: { $0.zone == id || writer($0.zone, writers) != nil })
+    else { return .flushFirst }
     guard var zone = zoneData[id] else { return .idle(waiting: [:]) }
     var waiting: [WaitingReason: Int] = [:]
     for author in zone.authors.keys.sorted() {

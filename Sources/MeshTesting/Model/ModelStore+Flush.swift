@@ -15,15 +15,18 @@ extension ModelStore {
     return .worked()
   }
 
+  /// Of what was written to a zone; what was written to none is the private zone's.
+  func writer(_ zone: ZoneID?, _ writers: [ZoneID: ChangeSetWriter]) -> ChangeSetWriter? {
+    (zone ?? standings.first { $0.role == .privateZone }?.zone ?? writers.keys.min()).flatMap { writers[$0] }
+  }
+
   public func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress {
     takeBackForbidden(now: now)
-    guard let first = pending.first else { return FlushProgress(head: nil, records: 0, hasMore: false) }
-    if needsRecall { return FlushProgress(head: nil, records: 0, hasMore: true) }
-    let place = first.zone ?? standings.first { $0.role == .privateZone }?.zone ?? writers.keys.min()
-    let isServed = standings.allSatisfy { !$0.mayWrite || writers[$0.zone] != nil }
-    guard isServed, let writer = place.flatMap({ writers[$0] }), var zone = zoneData[writer.zone] else {
-      return FlushProgress(head: nil, records: 0, hasMore: false)
-    }
+    if needsRecall, !pending.isEmpty { return FlushProgress(head: nil, records: 0, hasMore: true) }
+    guard let first = pending.first(where: { writer($0.zone, writers) != nil }),
+      let writer = writer(first.zone, writers),
+      var zone = zoneData[writer.zone]
+    else { return FlushProgress(head: nil, records: 0, hasMore: false) }
     let names = Array(Set(pending.filter { $0.zone == first.zone }.map(\.name))).sorted()
     let slice = names.prefix(partSize)
     let isFinal = slice.count == names.count

@@ -39,13 +39,13 @@ struct AppTransaction: Sendable {
     return losses
   }
 
-  /// Tables that it drops and makes again.
-  var remade: Set<String> {
-    var remade: Set<String> = []
-    for case .alter(let table, let sql, _) in statements where sql.contains(where: { $0.hasPrefix("CREATE") }) {
-      remade.insert(table)
+  /// Tables that it drops: it makes them again, or somebody does later.
+  var dropped: Set<String> {
+    var dropped: Set<String> = []
+    for case .alter(let table, let sql, _) in statements where sql.contains(where: { $0.hasPrefix("DROP TABLE") }) {
+      dropped.insert(table)
     }
-    return remade
+    return dropped
   }
 
   /// All that it can change.

@@ -44,8 +44,8 @@ final class SimulatedNode {
   /// Tables that its app made anew, and that the node may not have looked at since: it finds out what was deleted in between
   /// only where most rows are there.
   private var madeAnew: Set<String> = []
-  /// Columns that its app added since the node last looked.
-  private var newColumns: [String: Set<String>] = [:]
+  /// What its tables had when the node last looked.
+  private var seenColumns: [String: Set<String>] = [:]
   /// Copies of the machine's state that somebody made.
   var copies: [Copy] = []
 
@@ -120,18 +120,18 @@ final class SimulatedNode {
       // A node that is down has flushed nothing since; whether something is pending only its store could say.
       let isFlushed = try store?.pendingCount() == 0
       if isFlushed { ledger.flushed(before, tables: tables) }
-      if isInStep { (madeAnew, newColumns) = ([], [:]) }
-      let columns = database.columns
+      if isInStep { (madeAnew, seenColumns) = ([], database.columns) }
       let isCommitted = try database.run(transaction)
       if transaction.losses.isEmpty {
-        ledger.note(before: before, after: try database.contents(tables), madeAnew: madeAnew, newColumns: newColumns)
+        let columns = database.columns
+        ledger.note(
+          before: before, after: try database.contents(tables),
+          madeAnew: madeAnew.union(columns.keys.filter { seenColumns[$0] == nil }),
+          newColumns: columns.reduce(into: [:]) { $0[$1.key] = $1.value.subtracting(seenColumns[$1.key] ?? []) })
       } else if isCommitted, !(isFlushed && isInStep) {
         ledger.lose(transaction.losses)
       }
-      madeAnew.formUnion(transaction.remade)
-      for (table, after) in database.columns {
-        if let before = columns[table] { newColumns[table, default: []].formUnion(after.subtracting(before)) }
-      }
+      madeAnew.formUnion(transaction.dropped)
       return isCommitted
     } catch {
       ledger.doubt(tables)

@@ -68,8 +68,10 @@ struct Ledger {
       if old == row { continue }
       if old == nil { deletes.remove(name) }
       for (column, value) in row where old?[column] != value {
-        // What a migration fills into a column that it adds loses against every edit: no change set need have it.
-        if let old, old[column] == nil || newColumns[name.table]?.contains(column) == true {
+        // What a migration fills into a column that it adds loses against every edit: no change set need have it. The rows of a
+        // table that was made anew may be copies.
+        let isNew = newColumns[name.table]?.contains(column) == true
+        if old.map({ isNew || $0[column] == nil }) ?? (isNew && madeAnew.contains(name.table)) {
           rows[name]?[column] = nil
           continue
         }

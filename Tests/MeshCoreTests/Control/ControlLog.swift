@@ -129,7 +129,7 @@ struct ControlLog {
   ) throws -> ControlRecord {
     let terms = InviteTerms(
       publicHalf: Self.cryptography.publicKey(seed: fill(7)), permission: permission, expires: 0, use: use,
-      account: account.map { ids[$0] })
+      account: account.map { DisplayedID(ids[$0]) })
     return try append(index, .invite(terms), after: parents)
   }
 

@@ -132,7 +132,8 @@ extension Generator {
   mutating func inviteTerms() -> InviteTerms {
     InviteTerms(
       publicHalf: bytes(32), permission: pick(Permission.allCases), expires: Int64(magnitude() >> 1),
-      use: flag() ? .open : .limited(max(1, magnitude()), by: identifier()), account: flag() ? identifier() : nil)
+      use: flag() ? .open : .limited(max(1, magnitude()), by: identifier()),
+      account: flag() ? DisplayedID(identifier()) : nil)
   }
 
   mutating func shareClaim() -> ShareClaim {

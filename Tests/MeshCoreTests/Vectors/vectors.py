@@ -488,7 +488,7 @@ def control_records():
             invite_rows(
                 2,
                 [(varint(3), "uses"), (desk.id, "the device that redeems")],
-                [(b"\x01", "an account follows"), (fill(0xD1), "the only account that it lets in")],
+                [(b"\x01", "an account follows"), (fill(0xD1)[:13], "the only account that it lets in: the beginning of its id")],
             ),
         ),
         ("revoke invite", 9, [(fill(0xB2), "invite"), (varint(1), "accounts that stay, ascending"), (fill(0xD1), "account")]),

@@ -54,7 +54,7 @@ import Testing
       .invite(
         InviteTerms(
           publicHalf: world.cryptography.publicKey(seed: World.inviteSeed), permission: permission,
-          expires: World.now + 900_000, use: use, account: account))
+          expires: World.now + 900_000, use: use, account: account.map { DisplayedID($0) }))
     }
     return [
       (

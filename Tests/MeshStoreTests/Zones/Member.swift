@@ -32,6 +32,8 @@ final class Member {
   private(set) var standings: [ZoneStanding] = []
   private(set) var deletedRoots: Set<ZoneID> = []
   var cuts: [ZoneID: [Author: UInt64]] = [:]
+  /// Zones whose key is not here.
+  var lacking: Set<ZoneID> = []
 
   init(_ seed: UInt8, _ standings: [ZoneStanding], foreignKeys: Bool = true) throws {
     self.seed = seed
@@ -73,7 +75,7 @@ final class Member {
 
   func writers() throws -> [ZoneID: ChangeSetWriter] {
     var writers: [ZoneID: ChangeSetWriter] = [:]
-    for standing in standings where standing.mayWrite {
+    for standing in standings where standing.mayWrite && !lacking.contains(standing.zone) {
       writers[standing.zone] = ChangeSetWriter(
         zone: standing.zone, author: try author(standing.zone), epoch: Peer.epoch, key: Peer.key, secrets: keys,
         cryptography: cryptography)
@@ -136,7 +138,7 @@ final class Member {
 
   func apply(_ zone: ZoneID) throws {
     for _ in 0..<10_000 {
-      switch try store.apply(zone, reader(zone), now: now) {
+      switch try store.apply(zone, reader(zone), flushing: writers(), now: now) {
       case .idle: return
       case .merged: continue
       case .flushFirst: try settle()
@@ -147,6 +149,11 @@ final class Member {
 
   /// Stores and merges what another has of a zone.
   func pull(_ zone: ZoneID, from source: Member) throws {
+    try store(of: zone, from: source)
+    try apply(zone)
+  }
+
+  func store(of zone: ZoneID, from source: Member) throws {
     var position: Int64 = 0
     while true {
       let batch = try source.store.changeSets(
@@ -157,7 +164,6 @@ final class Member {
       if batch.isComplete { break }
     }
     now = max(now, source.now)
-    try apply(zone)
   }
 
   /// Opens the file again, as after a crash.

@@ -57,6 +57,32 @@ import Testing
     #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
   }
 
+  @Test func whatIsWrittenToAZoneThatCanNotBeWrittenNowKeepsNothingElseWaiting() throws {
+    let alice = try alice()
+    try alice.stand(Self.shared)
+    try alice.settle()
+    let other = try Member(2, [Self.mine, Self.shared])
+    for zone in [Self.home, Self.share] { try other.pull(zone, from: alice) }
+    try other.run("UPDATE lists SET title = 'other' WHERE id = 'M'; UPDATE reminders SET done = 2 WHERE id = 'r1'")
+    try other.settle()
+    alice.lacking = [Self.share]
+    try alice.run("UPDATE reminders SET title = 'bread'; DELETE FROM tags")
+    try alice.settle()
+    #expect(try alice.rows("SELECT tbl, key FROM mesh_pending") == ["2|r1"])
+    try alice.pull(Self.home, from: other)
+    #expect(try alice.rows("SELECT title FROM lists WHERE id = 'M'") == ["other"])
+    try alice.store(of: Self.share, from: other)
+    #expect(
+      try alice.store.apply(Self.share, alice.reader(Self.share), flushing: alice.writers(), now: alice.now)
+        == .flushFirst)
+    alice.lacking = []
+    try alice.settle()
+    try alice.apply(Self.share)
+    for zone in [Self.home, Self.share] { try other.pull(zone, from: alice) }
+    #expect(try alice.contents() == other.contents())
+    #expect(try alice.rows("SELECT title, done FROM reminders WHERE id = 'r1'") == ["bread|2"])
+  }
+
   @Test(arguments: [[home, share], [share, home]])
   func aMoveEndsTheSameInWhateverOrderItsTwoSidesArrive(order: [ZoneID]) throws {
     let desktop = try alice()

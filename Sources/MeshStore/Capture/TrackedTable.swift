@@ -81,6 +81,8 @@ struct CaptureFinding: Hashable, Sendable {
   private var isGone: Bool { !reasons.isDisjoint(with: [.tableMissing, .keyUnfit]) }
   /// Writes may have gone unnoticed, and the table can be compared with the records by values.
   var needsRescan: Bool { !isGone && !reasons.isEmpty }
+  /// It is not there, or was not.
+  var wasGone: Bool { isGone || reasons.contains(.returned) }
   /// The table does not show all that it showed.
   var needsRecall: Bool { isGone || !reasons.isDisjoint(with: [.recreated, .returned, .columnsLost]) }
 

@@ -134,9 +134,12 @@ struct FlushPlanner {
       }
     }
     for (column, wall) in entry.columns {
+      guard let index = table.indexes[column] else { continue }
       // What a migration filled in is older than every edit, as what was there before the table was synchronized.
-      if let index = table.indexes[column] {
-        edited[index] = wall == PendingSlice.migrated ? .zero : time(wall, after: old)
+      if wall != PendingSlice.migrated {
+        edited[index] = time(wall, after: old)
+      } else if try !isStamped(column, old) {
+        edited[index] = .zero
       }
     }
     if entry.isImported, old.held != nil, edited.isEmpty { return try importHeld(entry, old, row) }

@@ -8,19 +8,22 @@ struct Recall {
   let session: Session
   let records: ZoneRecords
   let log: LogReader
+  /// Columns that the rows have shown all the while; nil where the table was not there.
+  let kept: Set<Int64>?
 
   /// The next part of the log, for the next table. False where nothing is left to recall.
   static func slice(_ session: Session, _ reader: (ZoneID) throws -> ChangeSetReader) throws -> Bool {
     let next = try session.sql.first(
       """
-      SELECT mesh_zone.zone, mesh_recall.tbl, mesh_recall.author, mesh_recall.number FROM mesh_recall
+      SELECT mesh_zone.zone, mesh_recall.tbl, mesh_recall.author, mesh_recall.number, mesh_recall.kept FROM mesh_recall
       JOIN mesh_zone ON mesh_zone.id = mesh_recall.zone LIMIT 1
       """
-    ) { (ZoneID($0.bytes(0)), $0.integer(1), $0.integer(2), $0.bits(3)) }
+    ) { (ZoneID($0.bytes(0)), $0.integer(1), $0.integer(2), $0.bits(3), $0.integer(4)) }
     guard let next, let zone = next.0 else { return false }
+    let kept = next.4 == 0 ? nil : Set(try session.catalog.layout(next.4))
     let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
     let log = LogReader(session: session, zone: records.zone.id, reader: try reader(zone))
-    try Recall(session: session, records: records, log: log).walk(next.1, after: next.2, next.3)
+    try Recall(session: session, records: records, log: log, kept: kept).walk(next.1, after: next.2, next.3)
     return true
   }
 
@@ -62,12 +65,12 @@ struct Recall {
       var record = old
       for field in change.fields {
         let column = columns[field.column]
-        guard record.extra[column] == nil, !(isHere && form?.indexes[column] != nil),
+        guard record.extra[column] == nil, !(isHere && kept?.contains(column) == true),
           try stamps[column] == records.local(field.stamp ?? change.stamp)
         else { continue }
         record.extra[column] = try long.value(of: field.value)
       }
-      if !isHere, record.held == nil { record.held = .unknownTable }
+      if !isHere || kept == nil, record.held == nil { record.held = .unknownTable }
       if record.extra != old.extra || record.held != old.held { try records.save(ref, record, replacing: old) }
     }
     return rows

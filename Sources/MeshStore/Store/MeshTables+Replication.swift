@@ -156,6 +156,7 @@ extension MeshTables {
       tbl INTEGER NOT NULL,                       -- mesh_table.id
       author INTEGER NOT NULL,                    -- of the last change set read; 0 before the first
       number INTEGER NOT NULL,                    -- of it
+      kept INTEGER NOT NULL,                      -- mesh_layout.id of what was there all the while; 0: the table was not
       PRIMARY KEY (zone, tbl)
     ) WITHOUT ROWID
     """

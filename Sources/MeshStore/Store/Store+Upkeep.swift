@@ -109,11 +109,7 @@ extension Session {
     let findings = try Capture.update(db)
     for finding in findings {
       if finding.reasons.contains(.recreated) { try forgetLostWrites(finding) }
-      if finding.needsRecall {
-        try sql.run(
-          "INSERT OR REPLACE INTO mesh_recall (zone, tbl, author, number) SELECT id, ?, 0, 0 FROM mesh_zone",
-          [.integer(finding.table)])
-      }
+      if finding.needsRecall { try requestRecall(finding, before: layouts[finding.table] ?? 0) }
       guard finding.needsRescan else { continue }
       try request(
         finding.reasons.contains(.returned)
@@ -123,6 +119,22 @@ extension Session {
     try updatePermissions()
     try requestShow()
     return (wasSilent, findings)
+  }
+
+  /// One that is under way began with the first of several changes: what has returned since is lost all the same.
+  private func requestRecall(_ finding: CaptureFinding, before: Int64) throws {
+    let table = Value.integer(finding.table)
+    let last = try sql.integer("SELECT kept FROM mesh_recall WHERE tbl = ? LIMIT 1", [table])
+    let now = try TrackedTable.read(db, id: finding.table)?.layout ?? 0
+    var kept: Int64 = 0
+    if !finding.wasGone, last != 0 {
+      let all = try [before, now, last ?? before].map { Set(try catalog.layout($0)) }
+      let columns = all[0].intersection(all[1]).intersection(all[2])
+      kept = try catalog.layoutNumber(columns.sorted(), of: finding.table)
+    }
+    try sql.run(
+      "INSERT OR REPLACE INTO mesh_recall (zone, tbl, author, number, kept) SELECT id, ?, 0, 0, ? FROM mesh_zone",
+      [table, .integer(kept)])
   }
 
   /// Rows that were written and not flushed when their table was dropped are gone with it.

@@ -126,8 +126,8 @@ extension TableSlice {
     /// What a trigger would have noted of the row.
     func notes(_ key: Value) throws -> [Note] {
       let ref = RecordRef(table: table.id, key: table.form.canonical(key))
-      guard let row = try zones.first?.row(table, key) else { return [] }
       guard let (records, record) = try live(ref) else { return [Note(key: key, op: PendingSlice.Op.insert)] }
+      guard let row = try records.row(table, key) else { return [] }
       let changed = try records.differences(ref, record, table, row: row)
       // A migration fills new columns on every machine by itself: what it wrote is older than every edit, and what
       // is merged already wins over it.

@@ -27,9 +27,11 @@ final class Peer {
   let other: DatabaseQueue
   var cuts: [Author: UInt64] = [:]
 
-  init(_ seed: UInt8, schema: String = "", track: [String] = [], foreignKeys: Bool = false, integerKeys: Bool = true)
-    throws
-  {
+  /// - Parameter begins: False where no zone is known yet.
+  init(
+    _ seed: UInt8, schema: String = "", track: [String] = [], foreignKeys: Bool = false, integerKeys: Bool = true,
+    begins: Bool = true
+  ) throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     path = directory.appendingPathComponent("a.db").path
@@ -42,7 +44,7 @@ final class Peer {
     configuration.busyMode = .timeout(5)
     other = try DatabaseQueue(path: path, configuration: configuration)
     if !schema.isEmpty { try run(schema) }
-    try store.beginInstance(author.instance, zone: Self.zone)
+    if begins { try store.beginInstance(author.instance, zone: Self.zone) }
     if !track.isEmpty { try store.track(tables: track, integerKeys: integerKeys, now: now) }
   }
 

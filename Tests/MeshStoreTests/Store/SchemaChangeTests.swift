@@ -210,6 +210,31 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
+  @Test func aColumnThatReturnsBeforeItsValuesAreBackHasThemAll() throws {
+    let (a, b) = try peers()
+    try a.run("DROP TRIGGER mesh_capture_1_update; ALTER TABLE t DROP COLUMN b")
+    // Only the schema is looked at.
+    guard case .schemaChanged = try a.store.upkeep({ _ in a.reader }, now: a.now) else {
+      Issue.record("the change is not seen")
+      return
+    }
+    try a.run("ALTER TABLE t ADD COLUMN b TEXT")
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try rows(peer) == Self.merged) }
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func rowsOfATableMadeAnewBeforeThereIsAZoneAreSentWhenThereIsOne() throws {
+    let a = try Peer(1, schema: Self.schema, track: ["t"], begins: false)
+    try a.run("DROP TABLE t; \(Self.schema); INSERT INTO t VALUES ('k', 'a', 'b')")
+    try a.upkeep()
+    try a.renew(a.author.instance)
+    #expect(try a.flush() == 1)
+    let b = try Peer(2, schema: Self.schema, track: ["t"])
+    try b.pull(from: a)
+    #expect(try rows(b) == ["\"k\"|\"a\"|\"b\""])
+  }
+
   @Test func aCrashBetweenTwoStepsLosesNothing() throws {
     let (a, b) = try peers()
     try a.run("DROP TABLE t; \(Self.schema)")

@@ -1,4 +1,4 @@
-import MeshCore
+public import MeshCore
 
 /// Control logs: kept, sent, learnt, added to.
 extension Replica {
@@ -180,7 +180,7 @@ extension Replica {
     }
   }
 
-  func reader(_ id: ZoneID) throws -> ChangeSetReader {
+  public func reader(_ id: ZoneID) throws -> ChangeSetReader {
     ChangeSetReader(keys: zones[id]?.keys ?? [:], cuts: zones[id]?.limits ?? [:], cryptography: cryptography)
   }
 

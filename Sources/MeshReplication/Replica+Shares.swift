@@ -78,10 +78,13 @@ extension Replica {
   }
 
   /// This account takes no further part.
-  public func leave(_ zone: ZoneID, now: Moment) throws {
+  ///
+  /// - Parameter keepingCopy: The rows stay, as records of its own.
+  public func leave(_ zone: ZoneID, keepingCopy: Bool = false, now: Moment) throws {
     guard let state = zones[zone]?.state, state.root != nil else { throw ShareError.unknownShare(zone) }
     guard state.owner != account.id else { throw ShareError.ownerCannotLeave }
     guard state.permission(account.id) != nil else { return }
+    if keepingCopy { try store.keepCopy(of: zone) }
     try append(.leave(cuts: try ends(of: account.id, zone)), zone)
     try controlChanged(zone, now: now)
   }

@@ -60,6 +60,14 @@ extension Replica {
     return nil
   }
 
+  /// What the zone is called; empty where nobody said so.
+  public func title(_ zone: ZoneID) -> String { zones[zone]?.state.title ?? "" }
+
+  /// Of this account's device, or of another's that a zone here lists.
+  public func certificate(of device: DeviceID) -> Certificate? {
+    account.certificates[device] ?? accounts.states.values.lazy.compactMap { $0.certificates[device] }.first
+  }
+
   /// Why this machine's clock is not believed, if so: nothing is signed meanwhile.
   public var clockFault: String? { clockWatch.fault?.text }
 

@@ -36,7 +36,7 @@ public final class Replica {
   var standings: [ZoneStanding] = []
   /// Ended shares whose rows are not in the file any more.
   var dropped: Set<ZoneID> = []
-  /// Of shares that end for this account the rows stay, as records of its own.
+  /// Of all shares that end for this account the rows stay, as records of its own.
   public var keepsCopies = false
   var actions: [Action] = []
   var needsFlush = true
@@ -271,7 +271,7 @@ public final class Replica {
       guard try store.pendingCount() == 0 else { return false }
       if try store.dropZone(standing.zone, keepingCopy: keepsCopies, now: now.wall) { return true }
       dropped.insert(standing.zone)
-      if keepsCopies { needsFlush = true }
+      needsFlush = true
     }
     return false
   }

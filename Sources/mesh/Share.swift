@@ -24,11 +24,13 @@ struct Share: AsyncParsableCommand {
     Output.facts([
       ("share", Output.named(share.id, share.title)), ("root", "\(share.table) \(share.key)"),
       ("owner", share.owner), ("role", share.stopped ? "\(share.role.rawValue), stopped" : share.role.rawValue),
-      ("records", "\(share.records)"), ("epoch", share.epoch ?? "none"),
+      ("records", "\(share.records)"), ("activity", share.lastActivity.map(ControlJSON.text) ?? "none"),
+      ("epoch", share.epoch ?? "none"),
     ])
     var people = TextTable("ACCOUNT", "STATUS", "PERMISSION", "DEVICES")
     for one in share.participants {
-      people.add(one.account, one.status, one.permission ?? "none", "\(one.devices.count)")
+      people.add(
+        one.account, one.status, one.permission ?? "none", one.devices.map(\.name).sorted().joined(separator: ", "))
     }
     if !share.participants.isEmpty { Output.print(people.text) }
   }
@@ -166,7 +168,7 @@ extension Share {
     @Argument(help: "The share's id or title.") var share: String
 
     func run() async throws {
-      let report = try await Show.find(share, home)
+      let report = try await Show.report(share, home)
       if json.isOn { return try Output.json(["invites": report.invites]) }
       var table = TextTable("INVITE", "PERMISSION", "STATE", "USES LEFT", "EXPIRES")
       for invite in report.invites {
@@ -280,35 +282,39 @@ extension Share {
     @Argument(help: "The share's id or title.") var share: String
 
     func run() async throws {
-      let report = try await Self.find(share, home)
+      let report = try await Self.report(share, home)
       if json.isOn { return try Output.json(report) }
       Share.printed(report)
     }
 
-    static func find(_ text: String, _ home: HomeOption) async throws -> ShareReport {
-      let all = try await home.access().withNode(.home) { try await $0.shares() }.shares
-      let named = all.filter { $0.id == text.lowercased() || $0.title == text }
-      guard let only = named.first, named.count == 1 else {
-        throw Refusal(
-          code: "share.unknown",
-          message: "\(printable(text)): no share, or several, have that id or title. See mesh share list.")
-      }
-      return only
+    static func report(_ share: String, _ home: HomeOption) async throws -> ShareReport {
+      try await home.access().withNode(.home) { try await $0.share(share) }
     }
   }
 
   struct Receipt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show what was written here to a share and was not taken.")
+      abstract: "Show what was written here to a share and was not taken.",
+      discussion: """
+        Where permission was lowered while this device was away, what it wrote meanwhile is refused everywhere and kept here. \
+        Once the account may write again, --restore writes it to the tables anew, over what others wrote meanwhile.
+
+        Examples:
+          mesh share receipt Groceries --json
+          mesh share receipt Groceries --restore
+        """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
+    @Flag(help: "Write it again, as edits of now.") var restore = false
 
     func run() async throws {
-      let share = share
-      let report = try await home.access().withNode(.home) { try await $0.shareReceipt(share) }
+      let request = ShareReceiptRequest(share: share, restore: restore)
+      let report = try await home.access().withNode(.home) { try await $0.shareReceipt(request) }
       if json.isOn { return try Output.json(report) }
+      if restore { Output.print("Restored \(Output.count(report.restored, "record", "records")).") }
+      if report.receipts.isEmpty { return Output.print(restore ? "Nothing is left." : "Nothing was refused.") }
       var table = TextTable("NOTED", "TABLE", "KEY", "REASON", "COLUMNS")
       for one in report.receipts {
         let columns = one.values?.keys.sorted().joined(separator: ", ") ?? "deleted"

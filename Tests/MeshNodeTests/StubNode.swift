@@ -73,7 +73,12 @@ struct StubNode: NodeControl {
 
   static let share = ShareReport(
     id: "zone-2", title: "list", table: "lists", key: .text("a"), owner: "account-1", role: .owner, stopped: false,
-    records: 3, epoch: nil, participants: [], invites: [])
+    records: 3, epoch: nil, lastActivity: when,
+    participants: [
+      .init(
+        account: "account-2", status: "accepted", permission: "read-only",
+        devices: [.init(device: "device-3", name: "van")])
+    ], invites: [])
 
   func shares() async throws -> SharesReport { SharesReport(shares: [Self.share]) }
   func shareCreate(_ request: ShareCreateRequest) async throws -> ShareReport { Self.share }
@@ -89,7 +94,24 @@ struct StubNode: NodeControl {
   }
 
   func shareChange(_ request: ShareChangeRequest) async throws -> ShareReport { Self.share }
-  func shareReceipt(_ share: String) async throws -> ShareReceiptReport { ShareReceiptReport(receipts: []) }
+  func share(_ share: String) async throws -> ShareReport { Self.share }
+
+  func shareReceipt(_ request: ShareReceiptRequest) async throws -> ShareReceiptReport {
+    ShareReceiptReport(
+      receipts: [
+        .init(table: "lists", key: .text(request.share), values: ["a": .null], reason: "cut", noted: Self.when)
+      ], restored: request.restore == true ? 1 : 0)
+  }
+
+  func explain(_ request: RecordRequest) async throws -> RecordReport {
+    let by = RecordReport.Writer(device: "device-1", deviceName: nil, account: "account-1", written: nil)
+    return RecordReport(records: [
+      .init(
+        zone: "zone-1", zoneName: "private", table: request.table, key: .text(request.key), generation: 1,
+        deleted: false, held: nil, message: nil, by: by,
+        columns: [.init(name: "a", value: .null, by: by, beat: .init(value: .integer(1), by: by, seen: true))])
+    ])
+  }
 
   func accountShow() async throws -> AccountReport {
     struct Surprise: Error { let secret = "row value" }

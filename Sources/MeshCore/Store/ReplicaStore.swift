@@ -30,8 +30,10 @@ public protocol ReplicaStore: AnyObject {
   func citations(_ zone: ZoneID) throws -> [Author: ControlID]
   /// Nil where the record can be made a share.
   func obstacle(toSharing record: RecordName) throws -> ShareObstacle?
+  /// The zone's rows stay when it is dropped.
+  func keepCopy(of zone: ZoneID) throws
   /// One bounded step of taking a zone's records out of the file; true where more is to do. Its control log stays.
-  /// - Parameter keepingCopy: The rows stay, as new records of the private zone.
+  /// - Parameter keepingCopy: The rows stay, as new records of the private zone; so they do after `keepCopy`.
   func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool
   /// The newest first.
   func receipts(_ zone: ZoneID) throws -> [Receipt]
@@ -52,8 +54,7 @@ public protocol ReplicaStore: AnyObject {
   /// transaction. Called again while `hasMore`. Encoding, encryption and signing happen before the write lock is taken.
   ///
   /// What was written to zones that this device may not write is rolled back, and kept as receipts.
-  /// - Parameter writers: Of every zone that this device may write; while one is missing (its key is not here), nothing is
-  ///   flushed.
+  /// - Parameter writers: Of the zones that can be written now; what was written to another (whose key is not here) waits.
   func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress
 
   // MARK: Change sets

@@ -47,6 +47,10 @@ extension ControlClient {
   public func zones() async throws -> ZonesReport { try await get("/v1/zones") }
   public func conflicts() async throws -> ConflictsReport { try await get("/v1/conflicts") }
 
+  public func explain(_ request: RecordRequest) async throws -> RecordReport {
+    try await post("/v1/explain/record", request)
+  }
+
   public func doctor(deep: Bool) async throws -> DoctorReport {
     deep ? try await get("/v1/doctor/deep", limit: Self.longWork) : try await get("/v1/doctor")
   }
@@ -91,6 +95,10 @@ extension ControlClient {
 
   public func shares() async throws -> SharesReport { try await get("/v1/shares") }
 
+  public func share(_ share: String) async throws -> ShareReport {
+    try await post("/v1/shares/show", ShareRequest(share: share))
+  }
+
   public func shareCreate(_ request: ShareCreateRequest) async throws -> ShareReport {
     try await post("/v1/shares", request)
   }
@@ -107,8 +115,8 @@ extension ControlClient {
     try await post("/v1/shares/change", request)
   }
 
-  public func shareReceipt(_ share: String) async throws -> ShareReceiptReport {
-    try await post("/v1/shares/receipt", ShareRequest(share: share))
+  public func shareReceipt(_ request: ShareReceiptRequest) async throws -> ShareReceiptReport {
+    try await post("/v1/shares/receipt", request)
   }
 
   public func accountShow() async throws -> AccountReport { try await get("/v1/account") }

@@ -23,6 +23,9 @@ struct ControlRoutes {
     router.get("v1/peers") { _, _ in try Response.json(await node.peers()) }
     router.get("v1/zones") { _, _ in try Response.json(await node.zones()) }
     router.get("v1/conflicts") { _, _ in try Response.json(await node.conflicts()) }
+    router.post("v1/explain/record") { request, _ in
+      try Response.json(await node.explain(await body(RecordRequest.self, of: request)))
+    }
     router.get("v1/doctor") { _, _ in try Response.json(await node.doctor(deep: false)) }
     router.get("v1/doctor/deep") { _, _ in try Response.json(await node.doctor(deep: true)) }
     router.get("v1/account") { _, _ in try Response.json(await node.accountShow()) }
@@ -79,8 +82,11 @@ struct ControlRoutes {
     router.post("v1/shares/change") { request, _ in
       try Response.json(await node.shareChange(await body(ShareChangeRequest.self, of: request)))
     }
+    router.post("v1/shares/show") { request, _ in
+      try Response.json(await node.share(await body(ShareRequest.self, of: request).share))
+    }
     router.post("v1/shares/receipt") { request, _ in
-      try Response.json(await node.shareReceipt(await body(ShareRequest.self, of: request).share))
+      try Response.json(await node.shareReceipt(await body(ShareReceiptRequest.self, of: request)))
     }
   }
 

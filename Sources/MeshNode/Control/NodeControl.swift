@@ -10,6 +10,8 @@ public protocol NodeControl: Sendable {
   func doctor(deep: Bool) async throws -> DoctorReport
   /// The newest first.
   func conflicts() async throws -> ConflictsReport
+  /// Why a record has the values that it has, in each zone that has it.
+  func explain(_ request: RecordRequest) async throws -> RecordReport
 
   /// Waits until every connected member has the vectors that this node has, at most `timeout`, then compares digests.
   /// - Throws: `Refusal.noMember` where nobody is connected.
@@ -40,6 +42,7 @@ public protocol NodeControl: Sendable {
   func accountShow() async throws -> AccountReport
 
   func shares() async throws -> SharesReport
+  func share(_ share: String) async throws -> ShareReport
   /// Makes a share of a root record and what reaches it.
   func shareCreate(_ request: ShareCreateRequest) async throws -> ShareReport
   /// A link with which other accounts join; it names the addresses of this running node.
@@ -47,8 +50,8 @@ public protocol NodeControl: Sendable {
   /// Asks the members that a link names, and joins where it `claims`. It may have to wait for one of them.
   func shareJoin(_ request: ShareJoinRequest) async throws -> ShareJoinReport
   func shareChange(_ request: ShareChangeRequest) async throws -> ShareReport
-  /// What was written here to a share and not taken.
-  func shareReceipt(_ share: String) async throws -> ShareReceiptReport
+  /// What was written here to a share and not taken; where it is to be restored, what is left then.
+  func shareReceipt(_ request: ShareReceiptRequest) async throws -> ShareReceiptReport
 }
 
 extension NodeControl {

@@ -1,3 +1,5 @@
+import MeshCore
+
 /// A SQLite value in JSON: `null`, a number, a text, or `{"blob": "<hexadecimal>"}`.
 /// A real with an integral value is read back as an integer: this form is for people.
 public enum ReportedValue: Hashable, Sendable {
@@ -43,6 +45,20 @@ extension ReportedValue: Codable {
     case .text(let text): try container.encode(text)
     case .blob(let bytes): try container.encode(Blob(blob: Self.hexadecimal(bytes)))
     }
+  }
+}
+
+extension Value {
+  /// `x'…'`, as SQL and reports write a BLOB; nil for any other text.
+  init?(blobLiteral text: String) {
+    let digits = Array(text.utf8.dropFirst(2).dropLast())
+    guard text.hasPrefix("x'"), text.hasSuffix("'"), digits.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    for place in stride(from: 0, to: digits.count, by: 2) {
+      guard let byte = UInt8(String(decoding: digits[place..<place + 2], as: UTF8.self), radix: 16) else { return nil }
+      bytes.append(byte)
+    }
+    self = .blob(bytes)
   }
 }
 

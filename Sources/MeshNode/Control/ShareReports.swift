@@ -22,6 +22,8 @@ public struct ShareReport: Codable, Hashable, Sendable {
   public var stopped: Bool
   public var records: Int
   @OrNull public var epoch: String?
+  /// Of the last change set that is merged here, by its writer's clock; null where there is none.
+  @OrNull public var lastActivity: Date?
   public var participants: [Participant]
   public var invites: [Invite]
 
@@ -31,9 +33,19 @@ public struct ShareReport: Codable, Hashable, Sendable {
     public var status: String
     /// `read-only` or `read-write`; null of who is no member.
     @OrNull public var permission: String?
-    public var devices: [String]
+    public var devices: [Device]
 
-    public init(account: String, status: String, permission: String?, devices: [String]) {
+    public struct Device: Codable, Hashable, Sendable {
+      public var device: String
+      public var name: String
+
+      public init(device: String, name: String) {
+        self.device = device
+        self.name = name
+      }
+    }
+
+    public init(account: String, status: String, permission: String?, devices: [Device]) {
       self.account = account
       self.status = status
       self.permission = permission
@@ -65,7 +77,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
 
   public init(
     id: String, title: String, table: String, key: ReportedValue, owner: String, role: Role, stopped: Bool,
-    records: Int, epoch: String?, participants: [Participant], invites: [Invite]
+    records: Int, epoch: String?, lastActivity: Date?, participants: [Participant], invites: [Invite]
   ) {
     self.id = id
     self.title = title
@@ -76,6 +88,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
     self.stopped = stopped
     self.records = records
     self.epoch = epoch
+    self.lastActivity = lastActivity
     self.participants = participants
     self.invites = invites
   }
@@ -187,9 +200,23 @@ public struct ShareChangeRequest: Codable, Hashable, Sendable {
   }
 }
 
-/// `POST /v1/shares/receipt`: what was written here to a share and not taken, the newest first.
+/// `POST /v1/shares/receipt`.
+public struct ShareReceiptRequest: Codable, Hashable, Sendable {
+  public var share: String
+  /// It is written again, now, as far as permission and tables allow.
+  public var restore: Bool?
+
+  public init(share: String, restore: Bool = false) {
+    self.share = share
+    self.restore = restore
+  }
+}
+
+/// What was written here to a share and not taken, the newest first.
 public struct ShareReceiptReport: Codable, Hashable, Sendable {
   public var receipts: [Receipt]
+  /// How many others were written again.
+  public var restored: Int
 
   public struct Receipt: Codable, Hashable, Sendable {
     public var table: String
@@ -209,7 +236,10 @@ public struct ShareReceiptReport: Codable, Hashable, Sendable {
     }
   }
 
-  public init(receipts: [Receipt]) { self.receipts = receipts }
+  public init(receipts: [Receipt], restored: Int) {
+    self.receipts = receipts
+    self.restored = restored
+  }
 }
 
 /// The share that a question is about.

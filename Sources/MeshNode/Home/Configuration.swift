@@ -10,17 +10,21 @@ public struct Configuration: Hashable, Sendable {
   public var advertise: HostPort?
   /// Addresses dialled from the start.
   public var peers: [HostPort]
+  /// Of shares that end for this account the rows stay, as records of its own.
+  public var keepsCopies: Bool
 
   /// All interfaces: a node exists to be reached, and a stranger gets no further than the handshake.
   public static let defaultListen = HostPort(host: "0.0.0.0", port: 7404)
 
   public init(
-    database: String, listen: HostPort = defaultListen, advertise: HostPort? = nil, peers: [HostPort] = []
+    database: String, listen: HostPort = defaultListen, advertise: HostPort? = nil, peers: [HostPort] = [],
+    keepsCopies: Bool = false
   ) {
     self.database = database
     self.listen = listen
     self.advertise = advertise
     self.peers = peers
+    self.keepsCopies = keepsCopies
   }
 
   /// Reads the file's text; `path` is what errors call it.
@@ -36,7 +40,8 @@ public struct Configuration: Hashable, Sendable {
       database: database,
       listen: try source.address("listen") ?? Self.defaultListen,
       advertise: try source.address("advertise"),
-      peers: try source.addresses("peers"))
+      peers: try source.addresses("peers"),
+      keepsCopies: try source.flag("keep-copies") ?? false)
   }
 
   private static func parse(_ toml: String, _ path: String) throws(HomeError) -> TOMLTable {
@@ -70,6 +75,10 @@ public struct Configuration: Hashable, Sendable {
       "# Addresses to dial. Joining adds to them.",
     ]
     lines.append("peers = [\(peers.map { Self.quoted($0.description) }.joined(separator: ", "))]")
+    lines += [
+      "", "# Whether the rows of shares that end for this account stay, as records of its own.",
+      keepsCopies ? "keep-copies = true" : "# keep-copies = true",
+    ]
     return lines.joined(separator: "\n") + "\n"
   }
 

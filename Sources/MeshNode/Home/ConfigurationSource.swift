@@ -7,7 +7,7 @@ struct ConfigurationSource {
   let text: String
   let path: String
 
-  static let keys = ["database", "listen", "advertise", "peers"]
+  static let keys = ["database", "listen", "advertise", "peers", "keep-copies"]
 
   func checkKeys() throws(HomeError) {
     for key in table.keys.sorted(by: { line($0) < line($1) }) where !Self.keys.contains(key) {
@@ -19,6 +19,12 @@ struct ConfigurationSource {
     guard let value = table[key] else { return nil }
     guard let text = value.string else { throw wrong(key, "must be a text in quotes") }
     return text
+  }
+
+  func flag(_ key: String) throws(HomeError) -> Bool? {
+    guard let value = table[key] else { return nil }
+    guard let flag = value.bool else { throw wrong(key, "must be true or false") }
+    return flag
   }
 
   func address(_ key: String) throws(HomeError) -> HostPort? {

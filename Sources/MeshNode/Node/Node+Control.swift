@@ -38,7 +38,9 @@ extension Node: NodeControl {
     let vector = view.merged.numbers.map { ($0.key.description, $0.value) }
     return ZoneReport(
       id: id.description, name: view.title, owner: view.owner?.description ?? "",
-      role: view.owner == replica.account.id ? .owner : .readWrite, records: Int(view.digest.records),
+      role: view.owner == replica.account.id
+        ? .owner : replica.shareState(id)?.permission(replica.account.id) == .readWrite ? .readWrite : .readOnly,
+      records: Int(view.digest.records),
       vector: Dictionary(vector, uniquingKeysWith: max), digest: Self.hexadecimal(view.digest.hash))
   }
 
@@ -317,7 +319,7 @@ extension Node: NodeControl {
   }
 
   func deviceName(_ device: DeviceID) -> String? {
-    replica.account.certificates[device].map { printable($0.request.name) }
+    replica.certificate(of: device).map { printable($0.request.name) }
   }
 
   private func conflictReport(_ conflict: Conflict) -> ConflictReport {

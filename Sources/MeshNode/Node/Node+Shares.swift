@@ -5,6 +5,8 @@ import MeshTransport
 
 /// What the verbs ask about shares.
 extension Node {
+  func share(_ share: String) throws -> ShareReport { try report(try self.share(named: share)) }
+
   func shares() throws -> SharesReport {
     SharesReport(shares: try replica.zoneIDs.compactMap { try shareReport($0) })
   }
@@ -19,6 +21,7 @@ extension Node {
       id: zone.description, title: printable(state.title), table: root.table, key: ReportedValue(root.key),
       owner: owner.description, role: role, stopped: state.isStopped, records: Int(try store.digest(zone).records),
       epoch: state.currentEpoch?.id.description,
+      lastActivity: try store.mergedHeads(zone).values.map(\.time).max().map { Self.date($0.milliseconds) },
       participants: state.participants.sorted { $0.key < $1.key }.map(participantReport),
       invites: state.invites.values.sorted { $0.id < $1.id }.map(inviteReport))
   }
@@ -30,7 +33,9 @@ extension Node {
       case .removed: "removed"
       case .left: "left"
       }
-    let devices = replica.accountState(account)?.liveDevices.map(\.description) ?? []
+    let devices = (replica.accountState(account)?.liveDevices ?? []).map {
+      ShareReport.Participant.Device(device: $0.description, name: deviceName($0) ?? "")
+    }
     return ShareReport.Participant(
       account: account.description, status: status, permission: participant.permission?.name, devices: devices)
   }
@@ -49,11 +54,9 @@ extension Node {
   // MARK: The owner
 
   func shareCreate(_ request: ShareCreateRequest) throws -> ShareReport {
-    let text = RecordName(table: request.table, key: .text(Array(request.key.utf8)))
-    var root = text
-    // A key that is written as a number may be either.
-    if case .noRecord = try store.obstacle(toSharing: text), let number = Int64(request.key) {
-      root = RecordName(table: request.table, key: .integer(number))
+    let names = Self.keys(request.key).map { RecordName(table: request.table, key: $0) }
+    let found = try names.first { name in
+      if case .noRecord = try store.obstacle(toSharing: name) { false } else { true }
     }
     let title = request.title ?? "\(request.table) \(request.key)"
     guard title == printable(title), title.utf8.count <= Limits.deviceName else {
@@ -62,6 +65,7 @@ extension Node {
         message:
           "A share's title has at most \(Limits.deviceName) bytes and no control characters: give one with --title.")
     }
+    let root = found ?? RecordName(table: request.table, key: .text(Array(request.key.utf8)))
     let zone = try replica.createShare(of: root, title: title, now: time.now)
     perform()
     return try report(zone)
@@ -93,24 +97,35 @@ extension Node {
     case .setPermission:
       try replica.setPermission(request.permission ?? .readOnly, of: try subject(), in: zone, now: time.now)
     case .remove: try replica.remove(try subject(), from: zone, now: time.now)
-    case .leave:
-      replica.keepsCopies = request.keepCopy ?? false
-      try replica.leave(zone, now: time.now)
+    case .leave: try replica.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
     case .stop: try replica.stopSharing(zone, now: time.now)
     }
     perform()
     return try report(zone)
   }
 
-  func shareReceipt(_ share: String) throws -> ShareReceiptReport {
-    let receipts = try store.receipts(try self.share(named: share))
+  func shareReceipt(_ request: ShareReceiptRequest) throws -> ShareReceiptReport {
+    let zone = try share(named: request.share)
+    var restored = 0
+    if request.restore ?? false {
+      guard replica.shareState(zone)?.permission(replica.account.id) == .readWrite else {
+        throw Refusal(
+          code: "share.notPermitted",
+          message:
+            "This account may not write to the share now, so nothing can be restored; the owner grants it with mesh share "
+            + "set-permission. The values stay here: mesh share receipt --json shows them.")
+      }
+      restored = try store.restoreReceipts(zone)
+      replica.databaseChanged()
+      perform()
+    }
     return ShareReceiptReport(
-      receipts: receipts.map { receipt in
+      receipts: try store.receipts(zone).map { receipt in
         ShareReceiptReport.Receipt(
           table: receipt.record.table, key: ReportedValue(receipt.record.key),
           values: receipt.values?.mapValues { ReportedValue($0) }, reason: "\(receipt.reason)",
           noted: Self.date(receipt.noted))
-      })
+      }, restored: restored)
   }
 
   private func report(_ zone: ZoneID) throws -> ShareReport {
@@ -190,7 +205,7 @@ extension Node {
     let new = addresses.compactMap { HostPort($0) }.filter { !configuration.peers.contains($0) }
     guard !new.isEmpty else { return }
     configuration.peers += new
-    try home.write(configuration)
+    try home.addPeers(new)
   }
 
   // MARK: Names

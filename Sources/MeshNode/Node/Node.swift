@@ -72,6 +72,7 @@ actor Node {
     replica = try Replica(
       store: store, vault: HomeVault(home: home), account: account, secrets: keys, accountSigner: signer,
       cryptography: cryptography, randomness: cryptography)
+    replica.keepsCopies = configuration.keepsCopies
     transport = Transport(keys: keys, randomness: cryptography, clock: time, logger: logger)
     (wakeups, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     savedAccount = account

@@ -55,5 +55,7 @@ extension Node {
     }
     configuration.peers = new.peers
     configuration.advertise = new.advertise
+    configuration.keepsCopies = new.keepsCopies
+    replica.keepsCopies = new.keepsCopies
   }
 }

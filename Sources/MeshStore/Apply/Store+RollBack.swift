@@ -25,26 +25,37 @@ extension Session {
       written[RecordRef(table: row.table, key: table.form.canonical(row.key))] = row.zone
     }
     try run.endAll()
+    var before: [RecordRef: [Int64: Value]] = [:]
+    for ref in written.keys { before[ref] = try row(ref) }
     var merged: [Int64: [RecordRef]] = [:]
-    for (ref, zone) in written.sorted(by: { ($0.key.table, $0.key.key) < ($1.key.table, $1.key.key) }) {
-      guard let table = catalog.table(ref.table) else { continue }
-      let row = try sql.first(table.select, [ref.key]) { row in table.columns.indices.map { row.value($0) } }
-      let values = row.map { row in
-        Dictionary(zip(table.columns.map(\.id), row), uniquingKeysWith: { first, _ in first })
-      }
-      try noteReceipt(ref, values, zone: zone, .notPermitted, now: now)
-      if let owner = try occupant(ref) { merged[owner, default: []].append(ref) } else { try remove(ref, table) }
+    let refs = written.keys.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
+    for ref in refs {
+      if let owner = try occupant(ref) { merged[owner, default: []].append(ref) } else { try remove(ref) }
     }
     for (zone, refs) in merged.sorted(by: { $0.key < $1.key }) {
       guard let row = try ZoneRow.read(id: zone, sql) else { continue }
       // The rows were the only place of the merged values: they come back from the log.
       try Cutter(self, row, try reader(row.zone), [:]).restate(refs, refused, [:], now: now)
     }
+    for ref in refs {
+      let (was, merged) = (before[ref], try row(ref))
+      guard was != merged, let zone = written[ref] else { continue }
+      try noteReceipt(ref, was?.filter { merged?[$0.key] != $0.value }, zone: zone, .notPermitted, now: now)
+    }
+  }
+
+  /// By column; nil where there is none.
+  private func row(_ ref: RecordRef) throws -> [Int64: Value]? {
+    guard let table = catalog.table(ref.table) else { return nil }
+    let row = try sql.first(table.select, [ref.key]) { row in table.columns.indices.map { row.value($0) } }
+    return row.map { Dictionary(zip(table.columns.map(\.id), $0), uniquingKeysWith: { first, _ in first }) }
   }
 
   /// A row that nobody has merged.
-  private func remove(_ ref: RecordRef, _ table: TableForm) throws {
-    guard let zone = try catalog.zones().privateZone.flatMap({ try ZoneRow.read(id: $0, sql) }) else { return }
+  private func remove(_ ref: RecordRef) throws {
+    guard let table = catalog.table(ref.table),
+      let zone = try catalog.zones().privateZone.flatMap({ try ZoneRow.read(id: $0, sql) })
+    else { return }
     let materialiser = try Materialiser(ZoneRecords(self, zone: zone), progress())
     try materialiser.deleteRow(table, ref.key)
     try materialiser.leave(ref, table)

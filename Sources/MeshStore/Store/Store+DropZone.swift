@@ -3,9 +3,18 @@ public import MeshCore
 // MARK: - Zones that this device has no part in any more
 
 extension Store {
+  public func keepCopy(of zone: ZoneID) throws {
+    try write { session in
+      let row = try ZoneRow.obtain(zone, session.sql)
+      try session.sql.run("UPDATE mesh_zone SET keep_copy = 1 WHERE id = ?", [.integer(row.id)])
+    }
+  }
+
   public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
     try writeRefusing { session, refused in
       guard var row = try ZoneRow.read(zone, session.sql) else { return false }
+      let keepingCopy =
+        try keepingCopy || session.sql.exists("SELECT 1 FROM mesh_zone WHERE id = ? AND keep_copy", [.integer(row.id)])
       try session.dropPending(row.id, keepingCopy: keepingCopy)
       return try session.applying { try session.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
         || session.dropLog(&row)
@@ -74,7 +83,7 @@ extension Session {
     (row.instance, row.clock, row.nextPosition) = (nil, HybridClock(), 1)
     (row.flushPart, row.flushSynced, row.flushValues, row.runLast, row.runRows, row.ahead) = (0, 0, 0, 0, 0, 0)
     try row.save(sql)
-    try sql.run("UPDATE mesh_zone SET root_gone = 0 WHERE id = ?", zone)
+    try sql.run("UPDATE mesh_zone SET root_gone = 0, keep_copy = 0 WHERE id = ?", zone)
     catalog.forgetZones()
     return false
   }

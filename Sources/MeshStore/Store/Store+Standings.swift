@@ -64,24 +64,6 @@ extension Store {
       return .alreadyShared(name, in: entry.zone)
     }
   }
-
-  public func receipts(_ zone: ZoneID) throws -> [Receipt] {
-    try read { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return [] }
-      return try session.sql.all(
-        "SELECT tbl, key, extra, reason, noted FROM mesh_receipt WHERE zone = ? ORDER BY id DESC", [.integer(row.id)]
-      ) { receipt in
-        let values = try receipt.optionalBytes(2).map { try ExtraValues.decode($0) }
-        let named = try values.map { values in
-          Dictionary(try values.map { (try session.catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
-        }
-        return Receipt(
-          zone: zone,
-          record: RecordName(table: try session.catalog.tableName(receipt.integer(0)), key: receipt.value(1)),
-          values: named, reason: Receipt.Reason(rawValue: receipt.integer(3)) ?? .cut, noted: receipt.integer(4))
-      }
-    }
-  }
 }
 
 extension Session {
@@ -115,16 +97,5 @@ extension Session {
       SELECT tbl, 0, key, \(PendingSlice.Op.look), 0, 0, 0 FROM mesh_record
       WHERE zone = ? AND extra IS NOT NULL AND held IS NOT NULL
       """, [.integer(zone)])
-  }
-
-  func noteReceipt(_ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64)
-    throws
-  {
-    try sql.run(
-      "INSERT INTO mesh_receipt (zone, tbl, key, extra, reason, noted) VALUES (?, ?, ?, ?, ?, ?)",
-      [
-        .integer(zone), .integer(ref.table), ref.key, values.map { .blob(ExtraValues.encode($0) ?? [0]) } ?? .null,
-        .integer(reason.rawValue), .integer(now),
-      ])
   }
 }

@@ -23,6 +23,7 @@ public final class ModelStore: ReplicaStore {
   private var accountStates: [AccountID: [UInt8]] = [:]
   public private(set) var standings: [ZoneStanding] = []
   var noted: [Receipt] = []
+  var keptCopies: Set<ZoneID> = []
   /// What members sent of their tables.
   public private(set) var foreignSchemas: [DeviceID: [SchemaDescription]] = [:]
 
@@ -112,7 +113,10 @@ public final class ModelStore: ReplicaStore {
     return rows[record] == nil ? .noRecord(record) : nil
   }
 
+  public func keepCopy(of zone: ZoneID) { keptCopies.insert(zone) }
+
   public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) -> Bool {
+    let keepingCopy = keptCopies.remove(zone) != nil || keepingCopy
     for (name, record) in zoneData[zone]?.records ?? [:] where record.isAlive {
       if keepingCopy {
         pending.append(PendingChange(name: name, zone: nil, columns: Set(rows[name, default: [:]].keys)))

@@ -250,13 +250,25 @@ import Testing
     let receipts = try bob.store.receipts(Self.share)
     #expect(Set(receipts.map { "\($0.record.table) \($0.record.key)" }).count == 3)
     let edit = try #require(receipts.first { $0.record.key == .text("r1") })
-    #expect(edit.values?["title"] == .text("edited") && edit.reason == .notPermitted)
+    #expect(edit.values == ["title": .text("edited")] && edit.reason == .notPermitted)
     #expect(receipts.contains { $0.record.table == "steps" && $0.values == nil })
     #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
     #expect(try bob.records(Self.bobs) == ["lists B"] && bob.store.pendingCount() == 0)
+    // What others wrote meanwhile stays, but for what is restored.
+    try alice.run("UPDATE reminders SET done = 1 WHERE id = 'r1'")
+    try converge([alice, bob])
+    #expect(try bob.store.restoreReceipts(Self.share) == 0, "still not permitted")
+    try bob.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: Self.root))
+    #expect(try bob.store.restoreReceipts(Self.share) == 3)
+    #expect(try bob.store.receipts(Self.share).isEmpty)
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT title, done FROM reminders ORDER BY id") == ["x|0", "edited|1", "secret|0"])
+    #expect(try alice.rows("SELECT id FROM steps") == ["s2"])
+    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
   }
 
-  @Test(arguments: [false, true]) func aZoneThatIsDroppedLeavesNothingOrACopy(keepingCopy: Bool) throws {
+  @Test(arguments: [(false, false), (true, false), (true, true)])
+  func aZoneThatIsDroppedLeavesNothingOrACopy(keepingCopy: Bool, isAskedForBefore: Bool) throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)
     try converge([alice, bob])
@@ -264,7 +276,11 @@ import Testing
     try bob.settle()
     let before = try bob.contents()
     try bob.stand(ZoneStanding(zone: Self.share, role: .ended))
-    try bob.drop(Self.share, keepingCopy: keepingCopy)
+    if isAskedForBefore {
+      try bob.store.keepCopy(of: Self.share)
+      try bob.reopen()
+    }
+    try bob.drop(Self.share, keepingCopy: keepingCopy && !isAskedForBefore)
     try bob.settle()
     #expect(try bob.contents() == (keepingCopy ? before : ["lists|B|bob's"]))
     #expect(try bob.records(Self.share).isEmpty)

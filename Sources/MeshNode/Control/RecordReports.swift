@@ -1,0 +1,98 @@
+public import FoundationEssentials
+public import MeshCore
+
+// Why a record has the values that it has.
+
+/// `POST /v1/explain/record`.
+public struct RecordRequest: Codable, Hashable, Sendable {
+  public var table: String
+  /// As a person writes it: a text, a number, or `x'…'`.
+  public var key: String
+
+  public init(table: String, key: String) {
+    self.table = table
+    self.key = key
+  }
+}
+
+/// What each zone has of the record; the one whose row is shown comes first.
+public struct RecordReport: Codable, Hashable, Sendable {
+  public var records: [Record]
+  public init(records: [Record]) { self.records = records }
+
+  public struct Record: Codable, Hashable, Sendable {
+    public var zone: String
+    public var zoneName: String
+    public var table: String
+    public var key: ReportedValue
+    /// Odd while it lives.
+    public var generation: UInt64
+    public var deleted: Bool
+    /// Why it is not in its table; null where it is, or is deleted.
+    @OrNull public var held: String?
+    /// SQLite's own words about it.
+    @OrNull public var message: String?
+    /// Who made it, or deleted it; null of rows that were taken in.
+    @OrNull public var by: Writer?
+    public var columns: [Column]
+
+    public init(
+      zone: String, zoneName: String, table: String, key: ReportedValue, generation: UInt64, deleted: Bool,
+      held: String?, message: String?, by: Writer?, columns: [Column]
+    ) {
+      self.zone = zone
+      self.zoneName = zoneName
+      self.table = table
+      self.key = key
+      self.generation = generation
+      self.deleted = deleted
+      self.held = held
+      self.message = message
+      self.by = by
+      self.columns = columns
+    }
+  }
+
+  public struct Column: Codable, Hashable, Sendable {
+    public var name: String
+    public var value: ReportedValue
+    public var by: Writer
+    /// What the value overwrote; null where nothing is known of another.
+    @OrNull public var beat: Beaten?
+
+    public init(name: String, value: ReportedValue, by: Writer, beat: Beaten?) {
+      self.name = name
+      self.value = value
+      self.by = by
+      self.beat = beat
+    }
+  }
+
+  public struct Beaten: Codable, Hashable, Sendable {
+    public var value: ReportedValue
+    public var by: Writer
+    /// Whoever overwrote it had seen it: an edit, and no conflict.
+    public var seen: Bool
+
+    public init(value: ReportedValue, by: Writer, seen: Bool) {
+      self.value = value
+      self.by = by
+      self.seen = seen
+    }
+  }
+
+  public struct Writer: Codable, Hashable, Sendable {
+    public var device: String
+    @OrNull public var deviceName: String?
+    @OrNull public var account: String?
+    /// By the writer's clock; null of what was there before, or was filled in by a migration.
+    @OrNull public var written: Date?
+
+    public init(device: String, deviceName: String?, account: String?, written: Date?) {
+      self.device = device
+      self.deviceName = deviceName
+      self.account = account
+      self.written = written
+    }
+  }
+}

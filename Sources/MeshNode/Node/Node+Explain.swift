@@ -1,0 +1,43 @@
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// Why a record has the values that it has.
+extension Node {
+  func explain(_ request: RecordRequest) throws -> RecordReport {
+    for key in Self.keys(request.key) {
+      let records = try store.explain(table: request.table, key: key) { try replica.reader($0) }
+      if !records.isEmpty { return RecordReport(records: records.map(recordReport)) }
+    }
+    throw Refusal(
+      code: "record.unknown",
+      message:
+        "The table \(printable(request.table)) has no record with the key \(printable(request.key)), and had none.")
+  }
+
+  /// What a key may be that is written as a text.
+  static func keys(_ text: String) -> [Value] {
+    [.text(Array(text.utf8)), Int64(text).map { .integer($0) }, Value(blobLiteral: text)].compactMap(\.self)
+  }
+
+  private func recordReport(_ record: RecordExplanation) -> RecordReport.Record {
+    RecordReport.Record(
+      zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,
+      key: ReportedValue(record.key), generation: record.generation, deleted: !record.isAlive,
+      held: record.held?.name, message: record.message, by: record.life.map { writer($0, record.zone) },
+      columns: record.columns.map { column in
+        RecordReport.Column(
+          name: column.name, value: ReportedValue(column.value), by: writer(column.stamp, record.zone),
+          beat: column.beaten.map {
+            RecordReport.Beaten(value: ReportedValue($0.value), by: writer($0.stamp, record.zone), seen: $0.wasSeen)
+          })
+      })
+  }
+
+  private func writer(_ stamp: Stamp, _ zone: ZoneID) -> RecordReport.Writer {
+    RecordReport.Writer(
+      device: stamp.author.device.description, deviceName: deviceName(stamp.author.device),
+      account: replica.certificate(of: stamp.author.device)?.account.description,
+      written: stamp.time == .zero ? nil : Self.date(stamp.time.milliseconds))
+  }
+}

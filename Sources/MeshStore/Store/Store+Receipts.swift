@@ -1,0 +1,82 @@
+import GRDB
+public import MeshCore
+
+// MARK: - Local writes that their zone did not take
+
+extension Store {
+  public func receipts(_ zone: ZoneID) throws -> [Receipt] {
+    try read { session in
+      guard let row = try ZoneRow.read(zone, session.sql) else { return [] }
+      return try session.sql.all(
+        "SELECT tbl, key, extra, reason, noted FROM mesh_receipt WHERE zone = ? ORDER BY id DESC", [.integer(row.id)]
+      ) { receipt in
+        let values = try receipt.optionalBytes(2).map { try ExtraValues.decode($0) }
+        let named = try values.map { values in
+          Dictionary(try values.map { (try session.catalog.column($0.key).name, $0.value) }, uniquingKeysWith: { $1 })
+        }
+        return Receipt(
+          zone: zone,
+          record: RecordName(table: try session.catalog.tableName(receipt.integer(0)), key: receipt.value(1)),
+          values: named, reason: Receipt.Reason(rawValue: receipt.integer(3)) ?? .cut, noted: receipt.integer(4))
+      }
+    }
+  }
+
+  /// Writes to the tables again what a zone's receipts have, the oldest first, as a program would: now. Those that are written are
+  /// forgotten; those that their table refuses, or that have none, stay.
+  ///
+  /// - Returns: How many were written.
+  public func restoreReceipts(_ zone: ZoneID) throws -> Int {
+    try write { session in
+      guard let row = try ZoneRow.read(zone, session.sql) else { return 0 }
+      let receipts = try session.sql.all(
+        "SELECT id, tbl, key, extra FROM mesh_receipt WHERE zone = ? ORDER BY id", [.integer(row.id)]
+      ) { (id: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2)), values: $0.optionalBytes(3)) }
+      var restored = 0
+      for receipt in receipts {
+        let values = try receipt.values.map { try ExtraValues.decode($0) }
+        guard try session.writeAgain(receipt.ref, values) else { continue }
+        try session.sql.run("DELETE FROM mesh_receipt WHERE id = ?", [.integer(receipt.id)])
+        restored += 1
+      }
+      return restored
+    }
+  }
+}
+
+extension Session {
+  func noteReceipt(_ ref: RecordRef, _ values: [Int64: Value]?, zone: Int64, _ reason: Receipt.Reason, now: Int64)
+    throws
+  {
+    try sql.run(
+      "INSERT INTO mesh_receipt (zone, tbl, key, extra, reason, noted) VALUES (?, ?, ?, ?, ?, ?)",
+      [
+        .integer(zone), .integer(ref.table), ref.key, values.map { .blob(ExtraValues.encode($0) ?? [0]) } ?? .null,
+        .integer(reason.rawValue), .integer(now),
+      ])
+  }
+
+  /// With capture on. False where the table refuses it.
+  ///
+  /// - Parameter values: Nil to delete the row.
+  fileprivate func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?) throws -> Bool {
+    guard let table = catalog.table(ref.table) else { return false }
+    do {
+      guard let values else {
+        try sql.run(table.delete, [ref.key])
+        return true
+      }
+      let chosen = table.columns.indices.filter { values[table.columns[$0].id] != nil && $0 != table.keyColumn }
+      let fields = chosen.map { values[table.columns[$0].id] ?? .null }
+      if try sql.exists(table.selectKey, [ref.key]) {
+        if !chosen.isEmpty { try sql.run(table.update(chosen), fields + [ref.key]) }
+      } else {
+        let key = table.keyColumn.flatMap { values[table.columns[$0].id] } ?? ref.key
+        try sql.run(table.upsert(chosen), [key] + fields)
+      }
+      return true
+    } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
+      return false
+    }
+  }
+}

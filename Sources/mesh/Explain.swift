@@ -1,0 +1,65 @@
+import ArgumentParser
+import MeshNode
+
+struct Explain: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Say why something is as it is.", subcommands: [Record.self])
+
+  struct Record: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Show who wrote each value of a record, when, and over what.",
+      discussion: """
+        Also of a record that is deleted, or not shown: then it says why. A value that was overwritten without having been \
+        seen is a conflict. It reads the whole log of the record's zone.
+
+        Examples:
+          mesh explain record notes n1
+          mesh explain record photos "x'0a1b'" --json
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The table.") var table: String
+    @Argument(help: "The primary key: a text, a number, or x'…' for a BLOB.") var key: String
+
+    func run() async throws {
+      let request = RecordRequest(table: table, key: key)
+      let report = try await home.access().withNode(.home) { try await $0.explain(request) }
+      if json.isOn { return try Output.json(report) }
+      for (index, record) in report.records.enumerated() {
+        if index > 0 { Output.print("") }
+        Self.print(record)
+      }
+    }
+
+    private static func print(_ record: RecordReport.Record) {
+      var state = record.deleted ? "deleted" : record.held.map { "held: \($0)" } ?? "shown"
+      if let message = record.message { state += " (\(message))" }
+      Output.facts([
+        ("record", "\(record.table) \(record.key)"), ("zone", Output.named(record.zone, record.zoneName)),
+        ("state", state), ("generation", "\(record.generation)"),
+        (record.deleted ? "deleted by" : "made by", record.by.map(signature) ?? "not known: it was there before"),
+      ])
+      guard !record.columns.isEmpty else { return }
+      var table = TextTable("COLUMN", "VALUE", "BY", "ACCOUNT", "WRITTEN")
+      for column in record.columns {
+        add(column.name, "\(column.value)", column.by, &table)
+        if let beat = column.beat {
+          add(beat.seen ? "  over" : "  over, not seen", "\(beat.value)", beat.by, &table)
+        }
+      }
+      Output.print(table.text)
+    }
+
+    private static func add(_ name: String, _ value: String, _ by: RecordReport.Writer, _ table: inout TextTable) {
+      table.add(
+        name, value, by.deviceName ?? by.device, by.account ?? "",
+        by.written.map(ControlJSON.text) ?? "taken in, or filled by a migration")
+    }
+
+    private static func signature(_ writer: RecordReport.Writer) -> String {
+      [writer.deviceName ?? writer.device, writer.written.map(ControlJSON.text)].compactMap(\.self)
+        .joined(separator: ", ")
+    }
+  }
+}

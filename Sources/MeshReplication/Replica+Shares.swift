@@ -23,6 +23,7 @@ extension Replica {
     addresses: [String], now: Moment
   ) throws -> ShareLink {
     let state = try owned(zone)
+    guard !state.isStopped else { throw ShareError.isStopped(zone) }
     guard expires == 0 || expires > now.wall else {
       throw ReplicaError.notReady("an invite's expiry lies in the future")
     }
@@ -55,6 +56,7 @@ extension Replica {
   /// What a participant may not do any more it may not have done beyond what is merged here.
   public func setPermission(_ permission: Permission, of account: AccountID, in zone: ZoneID, now: Moment) throws {
     let state = try owned(zone)
+    guard !state.isStopped else { throw ShareError.isStopped(zone) }
     guard let participant = state.participants[account], let before = participant.permission else {
       throw ShareError.noParticipant(account)
     }
@@ -131,6 +133,7 @@ public enum ShareError: Error, CustomStringConvertible, Sendable {
   case notShareable(ShareObstacle)
   case unknownShare(ZoneID)
   case notOwner
+  case isStopped(ZoneID)
   case ownerCannotLeave
   case unknownInvite(ControlID)
   case noParticipant(AccountID)
@@ -140,6 +143,7 @@ public enum ShareError: Error, CustomStringConvertible, Sendable {
     case .notShareable(let obstacle): obstacle.sentence
     case .unknownShare(let zone): "there is no share \(zone) here: “mesh share list” shows those there are"
     case .notOwner: "only the share's owner can do this"
+    case .isStopped(let zone): "the share \(zone) was stopped: share its record again with “mesh share create”"
     case .ownerCannotLeave: "the owner of a share can't leave it: “mesh share stop” ends it for everybody"
     case .unknownInvite(let invite): "the share has no invite \(invite): “mesh share invites” shows those it has"
     case .noParticipant(let account): "\(account) is no participant of the share: “mesh share show” shows who is"

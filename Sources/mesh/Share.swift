@@ -106,29 +106,32 @@ extension Share {
         Examples:
           mesh share join mesh-share-…
           mesh share join - --yes
+        mesh share join mesh-share-… --peer second.example:7404
         """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The link; - reads it from standard input.") var link: String
     @Flag(help: "Do not ask.") var yes = false
+    @Option(name: .customLong("peer"), help: "Where another member is, beside those that the link names: HOST:PORT.")
+    var peers: [HostPort] = []
 
     /// Between two tries while the device that lets in is away.
     private static let pause = Duration.seconds(2)
 
     func run() async throws {
-      let link = try text()
+      let (link, peers) = (try text(), peers.map(\.description))
       let access = try home.access()
       if !yes, !json.isOn {
         let offer = try await access.withNode(Share.need) {
-          try await $0.shareJoin(ShareJoinRequest(link: link, claims: false))
+          try await $0.shareJoin(ShareJoinRequest(link: link, claims: false, peers: peers))
         }
         if offer.state == .offered, !isWanted(offer) { throw ExitCode(ExitStatus.no.rawValue) }
       }
       var told = false
       while true {
         let report = try await access.withNode(Share.need) {
-          try await $0.shareJoin(ShareJoinRequest(link: link, claims: true))
+          try await $0.shareJoin(ShareJoinRequest(link: link, claims: true, peers: peers))
         }
         guard report.state == .waiting else {
           if json.isOn { return try Output.json(report) }

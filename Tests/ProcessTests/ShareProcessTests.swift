@@ -69,6 +69,160 @@ extension Daemons {
       }
     }
 
+    /// Ends it without warning, and starts it again at the same address.
+    private func kill(_ daemon: Child, of node: MeshProcess) async throws -> Child {
+      guard let address = try await node.status().listen else { throw Unexpected("the daemon does not listen") }
+      await daemon.kill()
+      return try await node.serve("--listen", address)
+    }
+
+    /// Runs a verb whose daemon is killed meanwhile, and then to its end.
+    private func killed(_ daemon: Child, of node: MeshProcess, in verb: String...) async throws -> Child {
+      let first = try await node.start(verb)
+      try await Task.sleep(for: .milliseconds(Int.random(in: 0...60)))
+      let again = try await kill(daemon, of: node)
+      _ = try await first.finished(within: MeshProcess.deadline)
+      let second = try await node.run(verb)
+      // What was done before the end is not done again.
+      #expect(second.status == 0 || second.stderr.contains("no participant"), "\(verb): \(second.stderr)")
+      return again
+    }
+
+    @Test func nothingOfItIsLostWhenDaemonsAreKilledInTheMiddle() async throws {
+      try await MeshProcess.scope(nodes: 3) { nodes in
+        let (alice, bob, carol) = (nodes[0], nodes[1], nodes[2])
+        var daemons: [Child] = []
+        for (node, name) in zip(nodes, ["alice", "bob", "carol"]) { daemons.append(try await account(node, name)) }
+        try await alice.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1), ('n2', 'mine', 0)")
+        try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
+        daemons[0] = try await kill(daemons[0], of: alice)
+        for (index, permission) in [(1, "read-write"), (2, "read-only")] {
+          let invited = try await alice.done("share", "invite", "Shared", "--permission", permission)
+          let link = String(try #require(invited.stdout.split(separator: "\n").last))
+          daemons[0] = try await kill(daemons[0], of: alice)
+          daemons[index] = try await killed(daemons[index], of: nodes[index], in: "share", "join", link, "--yes")
+        }
+        let text = "SELECT text FROM notes WHERE id = 'n1'"
+        for node in [bob, carol] { try await arrives(node, "the root record", text, "milk") }
+        let people = try await share(alice).participants
+        let bobs = try #require(people.first { $0.permission == "read-write" }?.account)
+        let carols = try #require(people.first { $0.permission == "read-only" }?.account)
+
+        await daemons[1].kill()
+        try await bob.sqlite("UPDATE notes SET text = 'bread'; INSERT INTO tags VALUES ('t1', 'n1', 'fresh')")
+        daemons[0] = try await killed(
+          daemons[0], of: alice, in: "share", "set-permission", "Shared", bobs, "read-only")
+        daemons[1] = try await bob.serve()
+        try await eventually("bob is told") { try await share(bob).role == .readOnly }
+        daemons[1] = try await kill(daemons[1], of: bob)
+        try await arrives(bob, "what alice has", text, "milk")
+        try await eventually("bob has a receipt of both") {
+          try await bob.report(ShareReceiptReport.self, "share", "receipt", "Shared").receipts.count == 2
+        }
+
+        daemons[0] = try await killed(daemons[0], of: alice, in: "share", "remove", "Shared", carols)
+        try await eventually("carol is told") { try await share(carol).role == .ended }
+        daemons[2] = try await kill(daemons[2], of: carol)
+        try await arrives(carol, "her copy goes", "SELECT count(*) FROM notes", "0")
+        try await alice.sqlite("UPDATE notes SET text = 'later' WHERE id = 'n1'")
+        try await arrives(bob, "what alice wrote since", text, "later")
+
+        // Permitted again, what was refused is restored on top.
+        daemons[0] = try await killed(
+          daemons[0], of: alice, in: "share", "set-permission", "Shared", bobs, "read-write")
+        try await eventually("bob may write") { try await share(bob).role == .readWrite }
+        let restored = try await bob.report(ShareReceiptReport.self, "share", "receipt", "Shared", "--restore")
+        #expect(restored.restored == 2 && restored.receipts.isEmpty)
+        try await arrives(alice, "what bob restored", text, "bread")
+        try await arrives(alice, "his tag", "SELECT name FROM tags", "fresh")
+        try await alice.done("verify")
+        let record = try await alice.report(RecordReport.self, "explain", "record", "notes", "n1").records[0]
+        let column = try #require(record.columns.first { $0.name == "text" })
+        #expect(column.by.account == bobs && column.by.deviceName == "bob")
+        #expect(
+          column.beat?.value == .text("later") && column.beat?.seen == true && column.beat?.by.deviceName == "alice")
+      }
+    }
+
+    @Test func invitesLetInWhomTheyAreForAndAsLongAsTheyHold() async throws {
+      try await MeshProcess.scope(nodes: 3) { nodes in
+        let (alice, bob, carol) = (nodes[0], nodes[1], nodes[2])
+        let daemon = try await account(alice, "alice")
+        for (node, name) in [(bob, "bob"), (carol, "carol")] { _ = try await account(node, name) }
+        try await alice.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1)")
+        try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
+        func link(_ options: String...) async throws -> String {
+          let invited = try await alice.run(["share", "invite", "Shared", "--permission", "read-write"] + options)
+          return String(try #require(invited.stdout.split(separator: "\n").last, "\(invited.stderr)"))
+        }
+        func refusal(_ node: MeshProcess, _ link: String) async throws -> String {
+          let refused = try await node.run(["share", "join", "-", "--yes"], input: link + "\n")
+          #expect(refused.status == ExitStatus.refused.rawValue)
+          return refused.stderr
+        }
+        let bobs = try await bob.report(AccountReport.self, "account", "show").account
+        let bound = try await link("--for", bobs)
+        #expect(try await refusal(carol, bound).contains("for another account"))
+        let short = try await link("--expires", "1s")
+        func invites() async throws -> [ShareReport.Invite] {
+          try await alice.report([String: [ShareReport.Invite]].self, "share", "invites", "Shared")["invites"] ?? []
+        }
+        try await eventually("it is over") { try await invites().contains { $0.state == "expired" } }
+        #expect(try await refusal(carol, short).contains("expired"))
+        let open = try await link("--open")
+        let revoked = try await link()
+        #expect(try await invites().map(\.state).sorted() == ["expired", "open", "open", "open"])
+        let last = try #require(
+          try await invites().first { $0.account == nil && $0.usesLeft == 1 && $0.state == "open" })
+        try await alice.done("share", "uninvite", "Shared", last.id)
+        #expect(try await refusal(carol, revoked).contains("revoked"))
+        try await bob.done("share", "join", "-", "--yes", input: bound + "\n")
+
+        // Any member lets in by an open one, also while the owner is away; by the others nobody but the owner.
+        let single = try await link()
+        let bobsAddress = try #require(try await bob.status().listen)
+        try await bob.connected(to: "alice")
+        await daemon.kill()
+        let away = try await carol.run(["share", "join", open, "--yes"])
+        #expect(away.status == ExitStatus.refused.rawValue && away.stderr.contains("could be reached"))
+        let waiting = try await carol.start(["share", "join", single, "--yes", "--peer", bobsAddress])
+        try await eventually("it says for whom it waits") { waiting.log.contains("not this one") }
+        await waiting.kill()
+        try await carol.done("share", "join", open, "--yes", "--peer", bobsAddress)
+        try await arrives(carol, "the root record", "SELECT text FROM notes", "milk")
+      }
+    }
+
+    @Test func whoLeavesKeepsACopyOrNoneAndAStoppedShareIsOver() async throws {
+      try await MeshProcess.scope(nodes: 3) { nodes in
+        let (alice, bob, carol) = (nodes[0], nodes[1], nodes[2])
+        for (node, name) in zip(nodes, ["alice", "bob", "carol"]) { _ = try await account(node, name) }
+        try await alice.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1)")
+        try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
+        for node in [bob, carol] { try await join(node, alice, "read-write") }
+        let count = "SELECT count(*) FROM notes"
+        for node in [bob, carol] { try await arrives(node, "the root record", count, "1") }
+        try await bob.done("share", "leave", "Shared", "--keep-copy")
+        try await eventually("it is bob's own") {
+          try await bob.status().zones.first { $0.role == .owner }?.records == 1
+        }
+        try await bob.sqlite("UPDATE notes SET text = 'bob''s'")
+        try await eventually("alice is told") {
+          try await share(alice).participants.contains { $0.status == "left" }
+        }
+        try await alice.done("share", "stop", "Shared")
+        try await eventually("carol is told") { try await share(carol).role == .ended }
+        try await arrives(carol, "her copy goes", count, "0")
+        try await eventually("the record is private again") {
+          try await alice.status().zones.first { $0.name == "alice" }?.records == 1
+        }
+        #expect(try await alice.sqlite("SELECT text FROM notes") == "milk\n")
+        #expect(try await bob.sqlite("SELECT text FROM notes") == "bob's\n")
+        let stopped = try await alice.run(["share", "invite", "Shared", "--permission", "read-only"])
+        #expect(stopped.status == ExitStatus.refused.rawValue)
+      }
+    }
+
     @Test func aLinkThatWasUsedIsRefusedWithTheReason() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         for (node, name) in zip(nodes, ["alice", "bob", "carol"]) { _ = try await account(node, name) }

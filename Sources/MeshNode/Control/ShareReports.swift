@@ -145,10 +145,13 @@ public struct ShareJoinRequest: Codable, Hashable, Sendable {
   public var link: String
   /// False to be told what is offered, and no more.
   public var claims: Bool
+  /// Where members are beside those that the link names, each HOST:PORT.
+  public var peers: [String]?
 
-  public init(link: String, claims: Bool) {
+  public init(link: String, claims: Bool, peers: [String] = []) {
     self.link = link
     self.claims = claims
+    self.peers = peers
   }
 }
 

@@ -138,14 +138,17 @@ extension Node {
   /// Dials the link's addresses in turn until one shows the share; a member already is one at once.
   func shareJoin(_ request: ShareJoinRequest) async throws -> ShareJoinReport {
     let link = try ShareLink(text: request.link)
+    let addresses = ((request.peers ?? []) + link.addresses).compactMap { HostPort($0) }
     if let state = replica.shareState(link.zone), let permission = state.permission(replica.account.id) {
+      // An earlier try may have been cut short here.
+      try remember(addresses)
       return joinReport(.joined, link, state.title, permission)
     }
     var reasons: [String] = []
-    for address in link.addresses.compactMap({ HostPort($0) }) {
+    for address in addresses {
       do {
         let report = try await join(link, at: address, claims: request.claims)
-        if report.state == .joined { try remember(link.addresses) }
+        if report.state == .joined { try remember(addresses) }
         return report
       } catch let error as TransportError {
         reasons.append("\(address): \(error.message)")
@@ -154,7 +157,8 @@ extension Node {
     throw Refusal(
       code: "link.unreachable",
       message: "No address of the link could be reached:\n  " + reasons.joined(separator: "\n  ")
-        + "\nCheck that a member's daemon runs there and that the network lets this machine through.")
+        + "\nCheck that a member's daemon runs there and that the network lets this machine through, or name another member's "
+        + "address with --peer.")
   }
 
   private func join(_ link: ShareLink, at address: HostPort, claims: Bool) async throws -> ShareJoinReport {
@@ -201,8 +205,8 @@ extension Node {
   }
 
   /// The members are dialled from now on.
-  private func remember(_ addresses: [String]) throws {
-    let new = addresses.compactMap { HostPort($0) }.filter { !configuration.peers.contains($0) }
+  private func remember(_ addresses: [HostPort]) throws {
+    let new = addresses.filter { !configuration.peers.contains($0) }
     guard !new.isEmpty else { return }
     configuration.peers += new
     try home.addPeers(new)

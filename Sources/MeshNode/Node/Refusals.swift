@@ -33,6 +33,7 @@ extension ShareError: Refusing {
       case .notShareable: "share.refused"
       case .unknownShare: "share.unknown"
       case .notOwner: "share.notOwner"
+      case .isStopped: "share.stopped"
       case .ownerCannotLeave: "share.owner"
       case .unknownInvite: "invite.unknown"
       case .noParticipant: "account.unknown"

@@ -7,9 +7,11 @@ enum StoreLimits {
   static let unitParts: UInt64 = 256
   /// Parts of a local unit between two fsyncs: nobody merges them before its end, so they can wait for each other.
   static let partsPerSync: UInt64 = 16
-  /// Rows of the pending log that are sorted by their records and flushed as one unit: they are sorted in memory (some
-  /// 15 MiB), and go from the log in one transaction, within the bound of locks.
-  static let runRows: Int64 = 128_000
+  /// Rows of the pending log that are sorted by their records and flushed as one unit. Others merge a unit once it has ended, so
+  /// that they merge the first of a long log while the next is flushed; more rows would be sorted slower than they are written,
+  /// fewer would spread each part over more pages. They are sorted in memory (some 4 MiB), and go from the log in one
+  /// transaction, within the bound of locks.
+  static let runRows: Int64 = 32_000
   /// Bytes of one device's change sets that are stored and not merged, over its instances: two units of the largest size.
   static let waitingBytes: Int64 = 512 << 20
   /// The same of all devices: four that fill theirs.

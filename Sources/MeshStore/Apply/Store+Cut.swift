@@ -179,9 +179,11 @@ struct Cutter {
   func finish() throws {
     for (author, limit) in limits {
       var head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
-      try session.sql.run(
-        "DELETE FROM mesh_log WHERE zone = ? AND author = ? AND number > ?",
-        [.integer(zone.id), .integer(author), .bits(limit)])
+      for table in ["mesh_log", "mesh_order"] {
+        try session.sql.run(
+          "DELETE FROM \(table) WHERE zone = ? AND author = ? AND number > ?",
+          [.integer(zone.id), .integer(author), .bits(limit)])
+      }
       guard head.stored > limit || head.applied > limit else { continue }
       let id = limit > 0 ? try LogRow.id(session.sql, zone: zone.id, author: author, number: limit) : nil
       let time = try session.sql.integer(

@@ -404,9 +404,9 @@ struct NextPart {
 
   /// Writes the log row and the author's head, and counts the part.
   mutating func record(_ changeSet: ChangeSet, isSynced: Bool, _ session: Session) throws {
-    try LogRow.insert(session.sql, zone: zone.id, author: head.author, changeSet, position: zone.nextPosition)
-    zone.nextPosition += 1
+    try LogRow.insert(session.sql, zone: zone.id, author: head.author, changeSet)
     head.advance(to: changeSet)
+    try LogRow.place(session.sql, &zone, author: head.author, numbers: head.stored...head.stored)
     head.applied = head.stored
     head.context = context
     if changeSet.header.part.isFinal {

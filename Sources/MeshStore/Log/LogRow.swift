@@ -2,18 +2,13 @@ import MeshCore
 
 /// Rows of `mesh_log`.
 enum LogRow {
-  /// - Parameter position: In the order of merging; nil for one that waits.
-  static func insert(
-    _ sql: Connection, zone: Int64, author: Int64, _ changeSet: ChangeSet, position: Int64?
-  ) throws {
+  static func insert(_ sql: Connection, zone: Int64, author: Int64, _ changeSet: ChangeSet) throws {
     try sql.run(
       """
-      INSERT INTO mesh_log (zone, author, number, position, changeset, time, final, size, bytes)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO mesh_log (zone, author, number, changeset, time, final, size, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
-        .integer(zone), .integer(author), .bits(changeSet.header.number), .optional(position),
-        .blob(changeSet.id.bytes),
+        .integer(zone), .integer(author), .bits(changeSet.header.number), .blob(changeSet.id.bytes),
         .bits(changeSet.header.time.value), .integer(changeSet.header.part.isFinal ? 1 : 0),
         .count(changeSet.bytes.count), .blob(changeSet.bytes),
       ])
@@ -41,12 +36,12 @@ enum LogRow {
     ).map { UInt64(bitPattern: $0) }
   }
 
-  /// Gives the change sets of a unit their places in the order of merging.
+  /// Gives change sets their places in the order of merging.
   static func place(_ sql: Connection, _ zone: inout ZoneRow, author: Int64, numbers: ClosedRange<UInt64>) throws {
     for number in numbers {
       try sql.run(
-        "UPDATE mesh_log SET position = ? WHERE zone = ? AND author = ? AND number = ?",
-        [.integer(zone.nextPosition), .integer(zone.id), .integer(author), .bits(number)])
+        "INSERT INTO mesh_order (zone, position, author, number) VALUES (?, ?, ?, ?)",
+        [.integer(zone.id), .integer(zone.nextPosition), .integer(author), .bits(number)])
       zone.nextPosition += 1
     }
   }

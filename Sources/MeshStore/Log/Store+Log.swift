@@ -101,8 +101,8 @@ extension Store {
       guard let row = try ZoneRow.read(zone, session.sql) else { return batch }
       let statement = try session.sql.statement(
         """
-        SELECT position, author, number, size, bytes FROM mesh_log
-        WHERE zone = ? AND position > ? AND position < ? AND position IS NOT NULL ORDER BY position
+        SELECT position, author, number, size, bytes FROM mesh_order CROSS JOIN mesh_log USING (zone, author, number)
+        WHERE zone = ? AND position > ? AND position < ? ORDER BY position
         """)
       defer { statement.reset() }
       // What a power cut may take back is not sent: it would come again as other bytes.
@@ -159,7 +159,7 @@ extension AuthorHead {
     guard header.time > storedTime || stored == 0 else { return .timeNotGreater }
     guard header.part.index == storedPart else { return .partOutOfOrder }
     guard quota.take(Int64(changeSet.bytes.count), header.author.device) else { return .overQuota }
-    try LogRow.insert(sql, zone: zone, author: author, changeSet, position: nil)
+    try LogRow.insert(sql, zone: zone, author: author, changeSet)
     advance(to: changeSet)
     waiting += Int64(changeSet.bytes.count)
     return .stored

@@ -3,7 +3,7 @@ import GRDB
 /// What the merge knows, the change log, and what waits.
 extension MeshTables {
   static let replication = [
-    zone, author, record, recordExtra, log, logPosition, head, conflict, held, wait, waiting, importing, recall,
+    zone, author, record, recordExtra, log, order, head, conflict, held, wait, waiting, importing, recall,
     showing,
     control, account,
     acknowledgement, foreignSchema, rewrite, receipt, walGuard,
@@ -19,7 +19,7 @@ extension MeshTables {
       digest_low INTEGER NOT NULL DEFAULT 0,      -- sums of the halves of the live records' hashes, 64 bits each
       digest_high INTEGER NOT NULL DEFAULT 0,
       live INTEGER NOT NULL DEFAULT 0,            -- live records
-      next_position INTEGER NOT NULL DEFAULT 1,   -- in mesh_log, of the next change set that is merged
+      next_position INTEGER NOT NULL DEFAULT 1,   -- in mesh_order, of the next change set that is merged
       flush_part INTEGER NOT NULL DEFAULT 0,      -- parts of the local unit in progress that are written
       flush_synced INTEGER NOT NULL DEFAULT 0,    -- of them, those that a power cut leaves: the others are not sent yet
       flush_planned INTEGER NOT NULL DEFAULT 0,   -- parts planned when it began
@@ -70,7 +70,6 @@ extension MeshTables {
       zone INTEGER NOT NULL,                      -- mesh_zone.id
       author INTEGER NOT NULL,                    -- mesh_author.id
       number INTEGER NOT NULL,
-      position INTEGER,                           -- in the order of merging; NULL until its unit is merged
       changeset BLOB NOT NULL,                    -- its id
       time INTEGER NOT NULL,                      -- hybrid, 64 bits
       final INTEGER NOT NULL,                     -- 1: the last part of its unit
@@ -80,8 +79,17 @@ extension MeshTables {
     )
     """
 
-  static let logPosition =
-    "CREATE UNIQUE INDEX IF NOT EXISTS mesh_log_position ON mesh_log (zone, position) WHERE position IS NOT NULL"
+  /// The change sets in the order of merging, once their unit is merged. Not in `mesh_log`, whose rows are long: to note it there
+  /// would write them again.
+  static let order = """
+    CREATE TABLE IF NOT EXISTS mesh_order (
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      position INTEGER NOT NULL,                  -- from 1
+      author INTEGER NOT NULL,                    -- mesh_author.id
+      number INTEGER NOT NULL,
+      PRIMARY KEY (zone, position)
+    ) WITHOUT ROWID
+    """
 
   /// How far each author's change sets are here, and merged.
   static let head = """

@@ -75,7 +75,8 @@ extension Session {
       "DELETE FROM mesh_log WHERE id IN (SELECT id FROM mesh_log WHERE zone = ? LIMIT \(Choices.slice))", zone)
     if try sql.exists("SELECT 1 FROM mesh_log WHERE zone = ?", zone) { return true }
     for table in [
-      "mesh_head", "mesh_conflict", "mesh_wait", "mesh_held", "mesh_show", "mesh_recall", "mesh_rewrite", "mesh_ack",
+      "mesh_order", "mesh_head", "mesh_conflict", "mesh_wait", "mesh_held", "mesh_show", "mesh_recall", "mesh_rewrite",
+      "mesh_ack",
     ] {
       try sql.run("DELETE FROM \(table) WHERE zone = ?", zone)
     }

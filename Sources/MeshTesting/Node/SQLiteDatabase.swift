@@ -311,7 +311,8 @@ final class SQLiteDatabase: SimulatedDatabase {
   func mergedIDs() throws -> Set<ChangeSetID> {
     try connection().read { db in
       guard try Self.exists("mesh_log", db) else { return [] }
-      let ids = try Data.fetchAll(db, sql: "SELECT changeset FROM mesh_log WHERE position IS NOT NULL")
+      let ids = try Data.fetchAll(
+        db, sql: "SELECT changeset FROM mesh_order JOIN mesh_log USING (zone, author, number)")
       return Set(ids.compactMap { ChangeSetID(Array($0)) })
     }
   }

@@ -69,13 +69,11 @@ public enum FieldValue: Hashable, Sendable {
   }
 
   init(from reader: inout ByteReader) throws(DecodingError) {
-    var ahead = reader
-    let tag = try ahead.byte()
+    let tag = try reader.byte()
     guard tag == Self.longText || tag == Self.longBlob else {
-      self = .value(try Value(from: &reader))
+      self = .value(try Value(tag: tag, from: &reader))
       return
     }
-    reader = ahead
     self = .long(
       ordinal: try reader.varint(), size: try reader.count(Limits.longValue, "long value"),
       isText: tag == Self.longText)
@@ -137,7 +135,7 @@ extension RowChange {
 
   private func hasShape(of other: RowChange) -> Bool {
     generation == other.generation && fields.count == other.fields.count
-      && zip(fields, other.fields).allSatisfy { $0.column == $1.column }
+      && fields.indices.allSatisfy { fields[$0].column == other.fields[$0].column }
   }
 
   func write(to writer: inout ByteWriter, after before: RowChange?, authors: AuthorTable) {
@@ -180,11 +178,11 @@ extension RowChange {
     key = try Value(from: &reader)
     guard key != .null else { throw .invalid("a key is not NULL") }
     var indexes: [Int] = []
-    if flags & RowFlag.sameShape != 0 {
-      guard let before else { throw .invalid("a first row has its own shape") }
-      generation = before.generation
-      indexes = before.fields.map(\.column)
+    let model = flags & RowFlag.sameShape != 0 ? before : nil
+    if let model {
+      generation = model.generation
     } else {
+      guard flags & RowFlag.sameShape == 0 else { throw .invalid("a first row has its own shape") }
       generation = try reader.varint()
       var next = 0
       for _ in 0..<(try reader.count(columns, "fields")) {
@@ -195,23 +193,25 @@ extension RowChange {
       }
     }
     guard generation > 0 else { throw .invalid("a generation is above zero") }
-    guard generation.isAlive || (indexes.isEmpty && isLife) else { throw .invalid("a delete has no columns") }
+    let count = model?.fields.count ?? indexes.count
+    guard generation.isAlive || (count == 0 && isLife) else { throw .invalid("a delete has no columns") }
     if flags & RowFlag.sameStamp != 0 {
       guard let before else { throw .invalid("a first row has its own stamp") }
       stamp = before.stamp
     } else {
       stamp = try Self.stamp(try reader.varint(), &reader, authors)
     }
-    try room.take(indexes.count)
+    try room.take(count)
     fields = []
-    fields.reserveCapacity(indexes.count)
-    for index in indexes {
+    fields.reserveCapacity(count)
+    for place in 0..<count {
       var own: Stamp?
       if flags & RowFlag.ownStamps != 0 {
         let author = try reader.varint()
         if author > 0 { own = try Self.stamp(author - 1, &reader, authors) }
       }
-      fields.append(Field(column: index, stamp: own, value: try FieldValue(from: &reader)))
+      let column = model?.fields[place].column ?? indexes[place]
+      fields.append(Field(column: column, stamp: own, value: try FieldValue(from: &reader)))
     }
     try checkFlags(flags, before)
   }

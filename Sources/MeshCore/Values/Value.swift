@@ -60,7 +60,12 @@ public enum Value: Hashable, Sendable {
   }
 
   public init(from reader: inout ByteReader) throws(DecodingError) {
-    switch try reader.byte() {
+    try self.init(tag: try reader.byte(), from: &reader)
+  }
+
+  /// Where the tag was read already.
+  init(tag: UInt8, from reader: inout ByteReader) throws(DecodingError) {
+    switch tag {
     case Tag.null: self = .null
     case Tag.integer: self = .integer(try reader.signedVarint())
     case Tag.real:

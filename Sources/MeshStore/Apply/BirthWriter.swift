@@ -1,8 +1,8 @@
 import GRDB
 import MeshCore
 
-/// Births of records that nobody here knew: most of what arrives in bulk. There is nothing to merge with, so the row and
-/// the record are written at once.
+/// Births of records that nobody here knew: most of what arrives in bulk. There is nothing to merge with, so the record and
+/// the row are written at once.
 final class BirthWriter {
   let table: TableForm
   private let records: ZoneRecords
@@ -27,9 +27,15 @@ final class BirthWriter {
     places = columns.map { table.indexes[$0] }
   }
 
-  /// False where the change is not of this simple kind, or SQLite refuses the row: then nothing was written.
+  /// False where the change, a birth or a delete, is not of this simple kind, the record is known here, or SQLite refuses the
+  /// row: then nothing was written.
   func write(_ ref: RecordRef, _ change: RowChange) throws -> Bool {
-    guard change.isLife, change.generation.isAlive, try isSimple(change), let shape else { return false }
+    guard change.generation.isAlive, try isSimple(change), let shape else { return false }
+    let record = shape.birth.record(
+      key: change.key, generation: change.generation, stamp: change.stamp, local: try records.local(change.stamp),
+      records.session.cryptography
+    ) { value(change, $0) }
+    guard try records.insert(ref, record) else { return false }
     let statement = shape.insert
     statement.bind(shape.spelling.map { value(change, $0) } ?? change.key, at: 1)
     var parameter = 2
@@ -41,13 +47,9 @@ final class BirthWriter {
       try records.session.sql.write(statement)
     } catch let error as DatabaseError where error.refusesRow {
       guard records.session.sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+      try records.remove(ref, record)
       return false
     }
-    let record = shape.birth.record(
-      key: change.key, generation: change.generation, stamp: change.stamp, local: try records.local(change.stamp),
-      records.session.cryptography
-    ) { value(change, $0) }
-    try records.save(ref, record, replacing: nil)
     return true
   }
 
@@ -64,7 +66,7 @@ final class BirthWriter {
       else { return false }
     }
     if let shape, shape.fields.count == change.fields.count,
-      zip(shape.fields, change.fields).allSatisfy({ $0 == $1.column })
+      shape.fields.indices.allSatisfy({ shape.fields[$0] == change.fields[$0].column })
     {
       return true
     }

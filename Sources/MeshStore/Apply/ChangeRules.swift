@@ -34,10 +34,13 @@ enum ChangeRules {
   private static func checkStamps(_ row: RowChange, _ header: ChangeSetHeader) throws {
     // Only a birth may bring stamps that others gave: a record that moved from another zone.
     let isMove = row.isLife && row.generation.isAlive
-    for stamp in [row.stamp] + row.fields.compactMap(\.stamp) {
-      guard stamp.time <= header.time else { throw malformed("a stamp is later than the change set") }
-      guard isMove || stamp.author == header.author else { throw malformed("a stamp is another author's") }
-    }
+    try check(row.stamp, header, isMove: isMove)
+    for field in row.fields { if let stamp = field.stamp { try check(stamp, header, isMove: isMove) } }
+  }
+
+  private static func check(_ stamp: Stamp, _ header: ChangeSetHeader, isMove: Bool) throws {
+    guard stamp.time <= header.time else { throw malformed("a stamp is later than the change set") }
+    guard isMove || stamp.author == header.author else { throw malformed("a stamp is another author's") }
   }
 
   private static func malformed(_ reason: String) -> UnitReader.Malformed { UnitReader.Malformed(reason: reason) }

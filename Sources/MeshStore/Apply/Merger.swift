@@ -59,13 +59,13 @@ final class Merger {
 
     func merge(_ change: RowChange) throws {
       let ref = RecordRef(table: tableID, key: change.key)
-      let old = try merger.records.load(ref)
-      if old == nil, merger.materialiser.refused.isEmpty, let birth, try !merger.materialiser.isOthers(ref),
+      if change.isLife, merger.materialiser.refused.isEmpty, let birth, try !merger.materialiser.isOthers(ref),
         try birth.write(ref, change)
       {
         if !birth.table.references.isEmpty { merger.materialiser.check(ref) }
         return try merger.materialiser.appear(ref)
       }
+      let old = try merger.records.load(ref)
       let news = try State(change, columns: columns, long)
       var state = try old.map { try merger.records.state(ref, $0) } ?? State()
       let before = state

@@ -15,18 +15,18 @@ extension FlushPlanner {
     isHeld: Bool = false
   ) throws -> Bool {
     let table = entry.table
-    guard cells.allSatisfy({ row[$0.index].byteCount <= Limits.longValue }) else {
+    let sizes = cells.lazy.map { row[$0.index].byteCount }
+    guard sizes.allSatisfy({ $0 <= Limits.longValue }) else {
       plan.tooLong.append(entry.ref)
       return true
     }
-    let rowTime = life ?? cells.map(\.time).max() ?? .zero
-    let threshold = longThreshold(cells.map { row[$0.index].byteCount })
-    let long = cells.filter { row[$0.index].byteCount > threshold }.map { row[$0.index] }
+    let rowTime = life ?? cells.lazy.map(\.time).max() ?? .zero
+    let threshold = longThreshold(sizes)
     let inline = cells.reduce(0) { $0 + ($1.time == rowTime ? 2 : 12) + min(row[$1.index].encodedBound, threshold + 6) }
     guard
       layout.take(
-        entry.ref.key.encodedBound + 24 + inline, fields: cells.count, long: long.reduce(0) { $0 + $1.byteCount },
-        of: room, for: table)
+        entry.ref.key.encodedBound + 24 + inline, fields: cells.count,
+        long: sizes.reduce(0) { $1 > threshold ? $0 + $1 : $0 }, of: room, for: table)
     else { return false }
     let record =
       if let life, cells.allSatisfy({ $0.time == life }) {
@@ -51,13 +51,13 @@ extension FlushPlanner {
   }
 
   /// Longer values travel in pieces, so that the row's change fits into a part with others.
-  func longThreshold(_ sizes: [Int]) -> Int {
-    for threshold in [StoreLimits.inlineValue, StoreLimits.inlineValue / 16, StoreLimits.inlineValue / 1_024]
-    where sizes.reduce(0, { $0 + min($1, threshold) }) <= room / 2 {
-      return threshold
-    }
-    return 0
+  func longThreshold(_ sizes: some Collection<Int>) -> Int {
+    Self.thresholds.first { threshold in sizes.reduce(0) { $0 + min($1, threshold) } <= room / 2 } ?? 0
   }
+
+  private static let thresholds = [
+    StoreLimits.inlineValue, StoreLimits.inlineValue / 16, StoreLimits.inlineValue / 1_024,
+  ]
 
   mutating func reference(to value: Value) -> FieldValue {
     let ordinal: UInt64
@@ -76,14 +76,19 @@ extension FlushPlanner {
     _ ref: RecordRef, _ table: TableForm, _ generation: UInt64, _ life: HybridTime,
     _ cells: [(index: Int, time: HybridTime)], _ row: [Value]
   ) throws -> StoredRecord {
-    // All columns, or all but the key's spelling: the number tells which.
-    let form = BirthForm(table: table.id, count: cells.count)
-    let shape = try shapes[form] ?? BirthShape(table, cells.map { table.columns[$0.index].id }, session.catalog)
-    shapes[form] = shape
-    return shape.record(
+    try shape(table, cells).record(
       key: ref.key, generation: generation, stamp: global(life), local: LocalStamp(author: author, time: life),
       session.cryptography
     ) { row[cells[$0].index] }
+  }
+
+  private mutating func shape(_ table: TableForm, _ cells: [(index: Int, time: HybridTime)]) throws -> BirthShape {
+    // All columns, or all but the key's spelling: the number tells which.
+    let form = BirthForm(table: table.id, count: cells.count)
+    if let known = shapes[form] { return known }
+    let shape = try BirthShape(table, cells.map { table.columns[$0.index].id }, session.catalog)
+    shapes[form] = shape
+    return shape
   }
 
   /// The row of `mesh_record` after the change.
@@ -117,11 +122,12 @@ extension FlushPlanner {
         name: try session.catalog.column(entry.column).folded, stamp: try stamp(entry.stamp), value: value
       )
     }.sorted { $0.name.lexicographicallyPrecedes($1.name) }
-    let hash = RecordHash(
-      table: Array(table.schema.name.asciiLowercased.utf8), key: ref.key, generation: generation, cells: named,
-      session.cryptography)
+    var bytes = RecordBytes(
+      table: Array(table.schema.name.asciiLowercased.utf8), key: ref.key, generation: generation)
+    for cell in named { bytes.add(cell.name, cell.stamp, cell.value) }
     return StoredRecord(
-      generation: generation, hash: hash, stamps: packed, extra: extra, held: isHeld ? old?.held : nil)
+      generation: generation, hash: RecordHash(bytes, session.cryptography), stamps: packed, extra: extra,
+      held: isHeld ? old?.held : nil)
   }
 
   private func stamp(_ local: LocalStamp) throws -> Stamp {

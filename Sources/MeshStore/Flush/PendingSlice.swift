@@ -89,8 +89,8 @@ struct PendingSlice {
     }
     let ref = RecordRef(table: table.id, key: table.form.canonical(row.value(3)))
     let place: Int
-    if let last = entries.last, last.ref == ref {
-      place = entries.count - 1
+    if let last = entries.indices.last, entries[last].ref == ref {
+      place = last
     } else if let known = places[ref] {
       place = known
     } else {

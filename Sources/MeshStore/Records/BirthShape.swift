@@ -22,11 +22,9 @@ struct BirthShape {
     key: Value, generation: UInt64, stamp: Stamp, local: LocalStamp, _ cryptography: any Cryptography,
     value: (Int) -> Value
   ) -> StoredRecord {
-    let hash = withoutActuallyEscaping(value) { value in
-      RecordHash(
-        table: table, key: key, generation: generation,
-        cells: order.lazy.map { (name: $0.name, stamp: stamp, value: value($0.place)) }, cryptography)
-    }
-    return StoredRecord(generation: generation, hash: hash, stamps: RecordStamps(base: local, layout: layout))
+    var bytes = RecordBytes(table: table, key: key, generation: generation)
+    for (name, place) in order { bytes.add(name, stamp, value(place)) }
+    return StoredRecord(
+      generation: generation, hash: RecordHash(bytes, cryptography), stamps: RecordStamps(base: local, layout: layout))
   }
 }

@@ -23,30 +23,5 @@ struct RecordHash: Hashable {
     [low, high].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
   }
 
-  /// - Parameters:
-  ///   - table: The table's name, folded to lower case as ASCII does it.
-  ///   - cells: Sorted by folded column name. A stamp stands only where it is not that of the column before.
-  init(
-    table: [UInt8], key: Value, generation: UInt64, cells: some Sequence<(name: [UInt8], stamp: Stamp, value: Value)>,
-    _ cryptography: any Cryptography
-  ) {
-    var writer = ByteWriter(capacity: 256)
-    writer.sized(table)
-    key.write(to: &writer)
-    writer.varint(generation)
-    var before: Stamp?
-    for cell in cells {
-      writer.sized(cell.name)
-      if cell.stamp == before {
-        writer.byte(0)
-      } else {
-        writer.byte(1)
-        writer.uint64(cell.stamp.time.value)
-        cell.stamp.author.write(to: &writer)
-        before = cell.stamp
-      }
-      cell.value.write(to: &writer)
-    }
-    (low, high) = writer.bytes.withUnsafeBytes { cryptography.hash128($0) }
-  }
+  init(_ bytes: RecordBytes, _ cryptography: any Cryptography) { (low, high) = bytes.hash(cryptography) }
 }

@@ -19,7 +19,8 @@ final class ZoneRecords {
 
   /// Looked up once: they run for every record.
   private lazy var loading = Result { try sql.statement(Self.load) }
-  private lazy var saving = Result { try sql.statement(Self.save) }
+  private lazy var saving = Result { try sql.statement("INSERT OR REPLACE \(Self.row)") }
+  private lazy var inserting = Result { try sql.statement("INSERT OR IGNORE \(Self.row)") }
 
   private var selecting: [Int64: Statement] = [:]
 
@@ -42,12 +43,18 @@ final class ZoneRecords {
 
   /// The table's row, in the order of its columns; nil where there is none.
   func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
-    let statement = try selecting[table.id] ?? sql.statement(table.select)
-    selecting[table.id] = statement
+    let statement = try selection(table)
     defer { statement.reset() }
     statement.bind(key, at: 1)
     guard try statement.step() else { return nil }
     return table.columns.indices.map { statement.value($0) }
+  }
+
+  private func selection(_ table: TableForm) throws -> Statement {
+    if let known = selecting[table.id] { return known }
+    let statement = try sql.statement(table.select)
+    selecting[table.id] = statement
+    return statement
   }
 
   func hasRow(_ table: TableForm, _ key: Value) throws -> Bool { try sql.exists(table.selectKey, [key]) }
@@ -85,8 +92,11 @@ final class ZoneRecords {
 
   func global(_ stamp: LocalStamp) throws -> Stamp { Stamp(time: stamp.time, author: try catalog.author(stamp.author)) }
   func local(_ stamp: Stamp) throws -> LocalStamp {
-    LocalStamp(author: try catalog.authorNumber(stamp.author), time: stamp.time)
+    if author?.name != stamp.author { author = (stamp.author, try catalog.authorNumber(stamp.author)) }
+    return LocalStamp(author: author?.number ?? 0, time: stamp.time)
   }
+  /// Most stamps of an access are of one author.
+  private var author: (name: Author, number: Int64)?
 
   // MARK: Packing
 
@@ -112,31 +122,47 @@ final class ZoneRecords {
   ) throws -> RecordHash {
     let named = try cells.map { (name: try catalog.column($0.column).folded, stamp: $0.stamp, value: $0.value) }
       .sorted { $0.name.lexicographicallyPrecedes($1.name) }
-    return RecordHash(
-      table: Array(try catalog.tableName(ref.table).asciiLowercased.utf8), key: ref.key, generation: generation,
-      cells: named, session.cryptography)
+    var bytes = RecordBytes(
+      table: Array(try catalog.tableName(ref.table).asciiLowercased.utf8), key: ref.key, generation: generation)
+    for cell in named { bytes.add(cell.name, cell.stamp, cell.value) }
+    return RecordHash(bytes, session.cryptography)
   }
 
   // MARK: Writing
 
-  private static let save = """
-    INSERT OR REPLACE INTO mesh_record (tbl, key, zone, generation, hash, stamps, extra, held) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  /// Most records of an access have the stamps of the one before.
+  private var packed: (stamps: RecordStamps, bytes: [UInt8])?
+
+  private static let row = """
+    INTO mesh_record (tbl, key, zone, generation, hash, stamps, extra, held) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     """
 
   /// Writes the row, and moves the zone's digest and number of live records along.
   func save(_ ref: RecordRef, _ record: StoredRecord, replacing old: StoredRecord?) throws {
-    let statement = try saving.get()
+    try write(try saving.get(), ref, record)
+    if let hash = old?.hash { count(hash, leaving: true) }
+    if let hash = record.hash { count(hash, leaving: false) }
+  }
+
+  /// The same of a record that nobody may know here yet. False where there is one: then nothing is written.
+  func insert(_ ref: RecordRef, _ record: StoredRecord) throws -> Bool {
+    try write(try inserting.get(), ref, record)
+    guard sql.changes == 1 else { return false }
+    if let hash = record.hash { count(hash, leaving: false) }
+    return true
+  }
+
+  private func write(_ statement: Statement, _ ref: RecordRef, _ record: StoredRecord) throws {
     statement.bind(ref.table, at: 1)
     statement.bind(ref.key, at: 2)
     statement.bind(zone.id, at: 3)
     statement.bind(Int64(bitPattern: record.generation), at: 4)
     statement.bind(record.hash, at: 5)
-    statement.bind(record.stamps.encoded, at: 6)
+    if packed?.stamps != record.stamps { packed = (record.stamps, record.stamps.encoded) }
+    statement.bind(packed?.bytes, at: 6)
     statement.bind(record.extra.isEmpty ? nil : ExtraValues.encode(record.extra), at: 7)
     statement.bind(.optional(record.held?.rawValue), at: 8)
     try statement.execute()
-    if let hash = old?.hash { count(hash, leaving: true) }
-    if let hash = record.hash { count(hash, leaving: false) }
   }
 
   /// Forgets the record altogether.

@@ -39,15 +39,19 @@ struct Archive {
     if changeSets.updateValue(bytes, forKey: id) == nil { order.append(id) }
   }
 
-  /// What of a ledger was ever signed: of equal facts, the last.
+  /// What of a ledger was ever signed: of equal facts, the last. Not what its author overwrote later: a copy of a file may be of
+  /// the time before, and then the later write is to be asked after.
   func writes(of ledger: Ledger, _ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [Write] {
     let wanted = ledger.facts
     var found: [Ledger.Fact: Write] = [:]
+    var all: [RecordName: [Write]] = [:]
+    var previous: [ChangeSetID: ChangeSetID] = [:]
     var units: [Author: UnitValues] = [:]
     for id in order {
       guard let bytes = changeSets[id] else { continue }
       let changeSet = try ChangeSet(bytes, with: cryptography)
       let author = changeSet.header.author
+      previous[id] = changeSet.header.previous
       guard let key = keys[changeSet.header.epoch], let body = changeSet.body(key: key, with: cryptography) else {
         continue
       }
@@ -57,7 +61,9 @@ struct Archive {
       units[author] = unit
       for table in unit.tables[before...] {
         for row in table.rows {
-          for write in Self.writes(table, row, id) where wanted.contains(write.fact) {
+          for write in Self.writes(table, row, id) {
+            all[write.fact.record, default: []].append(write)
+            guard wanted.contains(write.fact) else { continue }
             guard let known = found[write.fact], !write.isLater(than: known) else {
               found[write.fact] = write
               continue
@@ -66,7 +72,15 @@ struct Archive {
         }
       }
     }
-    return found.values.sorted { $0.fact.description < $1.fact.description }
+    func isBehind(_ id: ChangeSetID, _ other: ChangeSetID) -> Bool {
+      sequence(first: id) { previous[$0] }.contains(other)
+    }
+    let last = found.values.filter { write in
+      !(all[write.fact.record] ?? []).contains {
+        $0.isLater(than: write) && $0.overwrites(write) && isBehind($0.changeSet, write.changeSet)
+      }
+    }
+    return last.sorted { $0.fact.description < $1.fact.description }
   }
 
   /// The instances of each device that stamped something with a time.
@@ -112,6 +126,13 @@ struct Archive {
 }
 
 extension Archive.Write {
+  /// What it says of a record is said instead of the other.
+  func overwrites(_ other: Self) -> Bool {
+    if generation > other.generation { return true }
+    if case .value(let cell, _) = fact, case .value(let before, _) = other.fact { return cell == before }
+    return false
+  }
+
   func isLater(than other: Self) -> Bool {
     generation == other.generation ? stamp > other.stamp : generation > other.generation
   }

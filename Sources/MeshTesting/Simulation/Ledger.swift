@@ -15,6 +15,13 @@ struct Ledger {
     case value(Cell, Value)
     case delete(RecordName)
 
+    var record: RecordName {
+      switch self {
+      case .value(let cell, _): cell.record
+      case .delete(let record): record
+      }
+    }
+
     var description: String {
       switch self {
       case .value(let cell, let value): "\(cell.record).\(cell.column) = \(value.shown)"

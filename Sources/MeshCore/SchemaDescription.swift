@@ -13,10 +13,12 @@ public struct SchemaDescription: Hashable, Sendable {
   public var isWithoutRowid: Bool
   /// `INTEGER PRIMARY KEY AUTOINCREMENT`.
   public var isAutoincrement: Bool
+  /// Its records are never part of a share: told to the account's own devices only.
+  public var isPrivate: Bool
 
   public init(
     name: String, columns: [Column], key: Int, foreignKeys: [ForeignKey] = [], isStrict: Bool = false,
-    isWithoutRowid: Bool = false, isAutoincrement: Bool = false
+    isWithoutRowid: Bool = false, isAutoincrement: Bool = false, isPrivate: Bool = false
   ) {
     self.name = name
     self.columns = columns
@@ -25,6 +27,7 @@ public struct SchemaDescription: Hashable, Sendable {
     self.isStrict = isStrict
     self.isWithoutRowid = isWithoutRowid
     self.isAutoincrement = isAutoincrement
+    self.isPrivate = isPrivate
   }
 
   public struct Column: Hashable, Sendable {
@@ -95,7 +98,8 @@ extension SchemaDescription {
     static let strict: UInt8 = 1
     static let withoutRowid: UInt8 = 2
     static let autoincrement: UInt8 = 4
-    static let all = strict | withoutRowid | autoincrement
+    static let isPrivate: UInt8 = 8
+    static let all = strict | withoutRowid | autoincrement | isPrivate
   }
 
   private enum ColumnFlag {
@@ -110,7 +114,7 @@ extension SchemaDescription {
     writer.text(name)
     writer.byte(
       (isStrict ? TableFlag.strict : 0) | (isWithoutRowid ? TableFlag.withoutRowid : 0)
-        | (isAutoincrement ? TableFlag.autoincrement : 0))
+        | (isAutoincrement ? TableFlag.autoincrement : 0) | (isPrivate ? TableFlag.isPrivate : 0))
     writer.list(columns) { writer, column in
       writer.text(column.name)
       writer.text(column.declaredType)
@@ -135,6 +139,7 @@ extension SchemaDescription {
     isStrict = flags & TableFlag.strict != 0
     isWithoutRowid = flags & TableFlag.withoutRowid != 0
     isAutoincrement = flags & TableFlag.autoincrement != 0
+    isPrivate = flags & TableFlag.isPrivate != 0
     columns = try reader.list(Limits.columns, "columns") { reader throws(DecodingError) in
       try Column(from: &reader)
     }
@@ -170,6 +175,26 @@ extension SchemaDescription.ForeignKey {
   private static func action(_ reader: inout ByteReader) throws(DecodingError) -> ForeignKeyAction {
     guard let action = ForeignKeyAction(rawValue: try reader.byte()) else { throw .unknown("foreign key action") }
     return action
+  }
+}
+
+// MARK: - Shares
+
+extension [SchemaDescription] {
+  /// The tables whose records shares can have that are made of records of these tables: those that refer to one of them, and to
+  /// nothing else, and so on. Others need not be told of more.
+  public func shared(from roots: some Sequence<String>) -> [SchemaDescription] {
+    var names = Set(roots.map(\.asciiLowercased))
+    let open = filter { !$0.isPrivate }
+    var before = 0
+    while names.count > before {
+      before = names.count
+      for table in open
+      where table.foreignKeys.count == 1 && names.contains(table.foreignKeys[0].parent.asciiLowercased) {
+        names.insert(table.name.asciiLowercased)
+      }
+    }
+    return open.filter { names.contains($0.name.asciiLowercased) }
   }
 }
 

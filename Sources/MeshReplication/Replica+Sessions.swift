@@ -30,7 +30,12 @@ extension Replica {
       if isCommon(zone, link) { sessions[link]?.digests[zone] = (vector, digest) }
     case .schema(let tables):
       guard let peer = sessions[link]?.peer else { break }
-      try store.saveForeignSchema(tables, device: peer.device)
+      let isPrivate = try store.saveForeignSchema(
+        tables, device: peer.device, isOwn: peer.account == account.id)
+      for table in isPrivate {
+        notify(
+          "the table \(printable(table)) is private on \(printable(peer.request.name)), and so it is here from now on")
+      }
       hasForeignSchema = true
     case .goodbye(_, let text):
       let name = sessions.removeValue(forKey: link)?.name ?? "a peer"
@@ -117,7 +122,7 @@ extension Replica {
     send(
       link,
       .zones(common.map { zoneTag($0, sender: info.role, handshakeHash: info.handshakeHash, cryptography) }))
-    send(link, .schema(try store.schemaDescriptions()))
+    if certificate.account == account.id { try sendSchema(link) }
     send(link, .clock(now.wall))
   }
 

@@ -34,12 +34,24 @@ extension Replica {
     guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
       isCommon(zone, with: peer.account), !session.conversation.commonZones.contains(zone)
     else { return }
+    if peer.account != account.id { try sendSchema(link) }
     let stored = try store.storedVector(zone)
     let merged = try store.mergedVector(zone)
     try handle(link, .share(zone, stored: stored, merged: merged), now: now)
     try sendHeads(link, zone)
     send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
     requestKeys(link)
+  }
+
+  /// All tables to this account's own devices; to others those that the shares in common can have.
+  func sendSchema(_ link: LinkID) throws {
+    guard let peer = sessions[link]?.peer else { return }
+    var tables = try store.schemaDescriptions()
+    if peer.account != account.id {
+      let common = zones.values.filter { isCommon($0.state.zone, with: peer.account) }
+      tables = tables.shared(from: common.compactMap(\.state.root?.table))
+    }
+    send(link, .schema(tables))
   }
 
   /// A zone, or a member, that was met while sessions were open.

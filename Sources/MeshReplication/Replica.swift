@@ -225,10 +225,7 @@ public final class Replica {
 
   /// Tables were tracked or changed, or columns came: what waited may now be shown, and peers learn the new form.
   public func schemaChanged() throws {
-    let schema = try store.schemaDescriptions()
-    for (link, session) in sessions.sorted(by: { $0.key < $1.key }) where session.conversation.isOpen {
-      send(link, .schema(schema))
-    }
+    for link in sessions.keys.sorted() where sessions[link]?.conversation.isOpen == true { try sendSchema(link) }
     databaseChanged()
     for zone in zones.keys { zones[zone]?.needsApply = true }
   }

@@ -193,6 +193,27 @@ extension Daemons {
       }
     }
 
+    @Test func whoLacksTheTablesAdoptsThoseOfTheShareAndNoOthers() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        let (alice, bob) = (nodes[0], nodes[1])
+        try await alice.sqlite("CREATE TABLE diary (id TEXT PRIMARY KEY NOT NULL, note TEXT REFERENCES notes)")
+        _ = try await account(alice, "alice")
+        try await alice.done("track", "--private", "diary")
+        try await alice.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1); INSERT INTO tags VALUES ('t', 'n1', 'red')")
+        try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
+        try await bob.done("init", "--database", bob.database, "--account", "bob", "--device", "bob")
+        _ = try await bob.serve()
+        try await join(bob, alice, "read-write")
+        try await eventually("the records are here, and held") { try await bob.status().held["unknown-table"] == 2 }
+        let schema = try await bob.report(SchemaReport.self, "schema", "--apply")
+        #expect(schema.missing.map(\.table).sorted() == ["notes", "tags"])
+        try await arrives(
+          bob, "the tag", "SELECT text || ' ' || name FROM tags JOIN notes ON note = notes.id", "milk red")
+        try await bob.sqlite("INSERT INTO tags VALUES ('u', 'n1', 'blue')")
+        try await arrives(alice, "bob's", "SELECT count(*) FROM tags", "2")
+      }
+    }
+
     @Test func whoLeavesKeepsACopyOrNoneAndAStoppedShareIsOver() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         let (alice, bob, carol) = (nodes[0], nodes[1], nodes[2])

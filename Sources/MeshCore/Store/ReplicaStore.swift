@@ -118,7 +118,10 @@ public protocol ReplicaStore: AnyObject {
   /// The tables that this file synchronizes, as data.
   func schemaDescriptions() throws -> [SchemaDescription]
   /// Remembers descriptions that a member sent, for `mesh schema` and for adopting them.
-  func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID) throws
+  ///
+  /// - Parameter isOwn: By a device of this account: what is private for it is so here.
+  /// - Returns: Tables that are private from now on.
+  func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String]
 }
 
 extension ReplicaStore {

@@ -75,7 +75,8 @@ extension Capture {
     try db.execute(
       sql: """
         INSERT INTO mesh_table (name, tracked, private, integer_keys) VALUES (?1, 1, ?2, ?3)
-        ON CONFLICT (name) DO UPDATE SET name = ?1, tracked = 1, private = ?2, integer_keys = ?3
+        ON CONFLICT (name) DO UPDATE
+        SET name = ?1, tracked = 1, private = iif(tracked, max(private, ?2), ?2), integer_keys = ?3
         """, arguments: [name, isPrivate, integerKeys])
   }
 

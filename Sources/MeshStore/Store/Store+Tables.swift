@@ -107,19 +107,35 @@ extension Store {
   // MARK: Schema of others
 
   public func schemaDescriptions() throws -> [SchemaDescription] {
-    try read { session in try TrackedTable.all(session.db).compactMap { $0.schema?.travelling } }
+    try read { session in
+      try TrackedTable.all(session.db).compactMap { table in
+        var description = table.schema?.travelling
+        description?.isPrivate = table.isPrivate
+        return description
+      }
+    }
   }
 
-  public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID) throws {
+  public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String] {
     try write { session in
       try session.sql.run("DELETE FROM mesh_foreign_schema WHERE device = ?", [.blob(device.bytes)])
-      for description in descriptions {
+      for var description in descriptions {
+        description.isPrivate = isOwn && description.isPrivate
         var writer = ByteWriter()
         description.write(to: &writer)
         try session.sql.run(
           "INSERT OR REPLACE INTO mesh_foreign_schema (device, name, bytes) VALUES (?, ?, ?)",
           [.blob(device.bytes), .text(description.name), .blob(writer.bytes)])
       }
+      let isPrivate = Set(isOwn ? descriptions.filter(\.isPrivate).map(\.name.asciiLowercased) : [])
+      let tables = try TrackedTable.all(session.db).filter {
+        !$0.isPrivate && isPrivate.contains($0.name.asciiLowercased)
+      }
+      for table in tables {
+        try session.sql.run("UPDATE mesh_table SET private = 1 WHERE id = ?", [.integer(table.id)])
+      }
+      if !tables.isEmpty { session.catalog.forget() }
+      return tables.map(\.name)
     }
   }
 
@@ -163,13 +179,16 @@ extension Store {
       for description in descriptions { try session.adopt(description) }
     }
     let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
-    try track(tables: descriptions.map(\.name), integerKeys: integerKeys || keyed, now: now)
+    try track(
+      tables: descriptions.filter { !$0.isPrivate }.map(\.name), private: descriptions.filter(\.isPrivate).map(\.name),
+      integerKeys: integerKeys || keyed, now: now)
   }
 }
 
 extension SchemaDescription {
   /// References to columns that were there stay as they were.
   fileprivate mutating func addColumns(of other: SchemaDescription) {
+    isPrivate = isPrivate || other.isPrivate
     for (index, column) in other.columns.enumerated()
     where !columns.contains(where: { $0.name.asciiLowercased == column.name.asciiLowercased }) {
       columns.append(column)

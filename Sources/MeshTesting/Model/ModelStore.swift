@@ -170,8 +170,9 @@ public final class ModelStore: ReplicaStore {
   /// None: rows have no declared form here.
   public func schemaDescriptions() -> [SchemaDescription] { [] }
 
-  public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID) {
+  public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) -> [String] {
     foreignSchemas[device] = descriptions
+    return []
   }
 }
 

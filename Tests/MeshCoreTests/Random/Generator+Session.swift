@@ -40,7 +40,7 @@ extension Generator {
     }
     return SchemaDescription(
       name: "table \(below(9))", columns: columns, key: below(columns.count), foreignKeys: foreignKeys,
-      isWithoutRowid: flag())
+      isWithoutRowid: flag(), isPrivate: flag())
   }
 
   mutating func link() -> DeviceLink {

@@ -655,7 +655,7 @@ def schema_rows():
     return [
         (varint(1), "tables"),
         (text("items"), "name"),
-        (b"\x03", "flags: STRICT 1, WITHOUT ROWID 2, AUTOINCREMENT 4"),
+        (b"\x03", "flags: STRICT 1, WITHOUT ROWID 2, AUTOINCREMENT 4, private 8"),
         (varint(3), "columns"),
         (text("id") + text("TEXT") + b"\x01\x00", "name, declared type, flags: NOT NULL 1, collation: BINARY 0"),
         (text("list") + text("TEXT") + b"\x00\x01", "collation: NOCASE 1"),

@@ -12,7 +12,7 @@ import Testing
     try b.pull(from: a)
     #expect(try b.store.status().held == [.unknownTable: 2])
     #expect(try a.digest() == b.digest())
-    try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device)
+    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
     #expect(try b.store.missingSchema().map(\.table) == ["t"])
     try b.store.adopt(b.store.foreignSchemas(), now: b.now)
     try b.apply()

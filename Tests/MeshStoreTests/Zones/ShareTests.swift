@@ -57,6 +57,26 @@ import Testing
     #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
   }
 
+  @Test func aTableThatIsPrivateOnOneDeviceIsSoOnAll() throws {
+    let alice = try alice()
+    let told = try alice.store.schemaDescriptions()
+    #expect(told.filter(\.isPrivate).map(\.name) == ["covers"])
+    #expect(told.shared(from: ["Lists"]).map(\.name).sorted() == ["lists", "reminders", "steps"])
+    // To be synchronized again changes nothing.
+    try alice.store.track(tables: ["covers"], integerKeys: false, now: alice.now)
+    #expect(try alice.store.schemaDescriptions() == told)
+    let device = try alice.author(Self.home).device
+    let adopting = try Peer(5)
+    #expect(try adopting.store.saveForeignSchema(told, device: device, isOwn: true).isEmpty)
+    try adopting.store.adopt(adopting.store.foreignSchemas(), now: alice.now)
+    #expect(try adopting.store.schemaDescriptions().filter(\.isPrivate).map(\.name) == ["covers"])
+    let other = try Peer(6, schema: Member.schema, track: Member.tables + Member.privateTables)
+    #expect(try other.store.saveForeignSchema(told, device: device, isOwn: false).isEmpty)
+    #expect(try other.store.schemaDescriptions().allSatisfy { !$0.isPrivate }, "strangers decide nothing")
+    #expect(try other.store.saveForeignSchema(told, device: device, isOwn: true) == ["covers"])
+    #expect(try other.store.schemaDescriptions().filter(\.isPrivate).map(\.name) == ["covers"])
+  }
+
   @Test func whatIsWrittenToAZoneThatCanNotBeWrittenNowKeepsNothingElseWaiting() throws {
     let alice = try alice()
     try alice.stand(Self.shared)

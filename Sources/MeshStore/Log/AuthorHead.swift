@@ -22,6 +22,8 @@ struct AuthorHead {
   var context = CausalContext()
   var cut: UInt64?
   var malformed: String?
+  /// What the first change set cites, whatever became of it since.
+  var citation: ControlID?
 
   init(author: Int64) { self.author = author }
 
@@ -34,7 +36,7 @@ struct AuthorHead {
 
   private static let columns = """
     author, stored, stored_id, stored_time, stored_part, waiting, merged, merged_id, merged_time, applied, applied_rows, \
-    context, cut, malformed
+    context, cut, malformed, citation
     """
 
   private init(_ row: Statement) throws {
@@ -55,6 +57,7 @@ struct AuthorHead {
     }
     cut = row.optional(12).map { UInt64(bitPattern: $0) }
     malformed = row.isNull(13) ? nil : row.text(13)
+    citation = row.optionalBytes(14).flatMap(ControlID.init)
   }
 
   static func all(_ sql: Connection, zone: Int64) throws -> [AuthorHead] {
@@ -74,13 +77,13 @@ struct AuthorHead {
     context.write(to: &writer)
     try sql.run(
       """
-      INSERT OR REPLACE INTO mesh_head (zone, \(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT OR REPLACE INTO mesh_head (zone, \(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .integer(zone), .integer(author), .bits(stored), .optional(storedID?.bytes), .bits(storedTime.value),
         .bits(storedPart), .integer(waiting), .bits(merged), .optional(mergedID?.bytes), .bits(mergedTime.value),
         .bits(applied), .integer(appliedRows), .blob(writer.bytes), .optional(cut.map { Int64(bitPattern: $0) }),
-        malformed.map { Value.text($0) } ?? .null,
+        malformed.map { Value.text($0) } ?? .null, .optional(citation?.bytes),
       ])
   }
 }

@@ -168,6 +168,7 @@ extension AuthorHead {
   /// The stored head is this change set.
   mutating func advance(to changeSet: ChangeSet) {
     stored = changeSet.header.number
+    if stored == 1 { citation = changeSet.header.citation }
     storedID = changeSet.id
     storedTime = changeSet.header.time
     storedPart = changeSet.header.part.isFinal ? 0 : changeSet.header.part.index + 1

@@ -107,6 +107,7 @@ extension MeshTables {
       context BLOB,                               -- what the author had merged at `applied`, all differences together
       cut INTEGER,                                -- numbers above it are refused
       malformed TEXT,                             -- why its next change set can never be merged
+      citation BLOB,                              -- the control record that its first change set cites
       PRIMARY KEY (zone, author)
     ) WITHOUT ROWID
     """

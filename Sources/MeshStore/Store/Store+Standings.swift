@@ -35,13 +35,11 @@ extension Store {
   public func citations(_ zone: ZoneID) throws -> [Author: ControlID] {
     try read { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return [:] }
-      let first = try session.sql.all(
-        "SELECT author, bytes FROM mesh_log WHERE zone = ? AND number = 1", [.integer(row.id)]
-      ) { ($0.integer(0), $0.bytes(1)) }
+      let cited = try session.sql.all(
+        "SELECT author, citation FROM mesh_head WHERE zone = ? AND citation IS NOT NULL", [.integer(row.id)]
+      ) { ($0.integer(0), ControlID($0.bytes(1))) }
       var citations: [Author: ControlID] = [:]
-      for (author, bytes) in first {
-        citations[try session.catalog.author(author)] = try ChangeSet(bytes, with: session.cryptography).header.citation
-      }
+      for (author, citation) in cited { citations[try session.catalog.author(author)] = citation }
       return citations
     }
   }

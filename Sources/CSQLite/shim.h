@@ -11,6 +11,10 @@ static inline int mesh_sqlite3_set_defensive(sqlite3 *db, int on) {
 static inline int mesh_sqlite3_set_trusted_schema(sqlite3 *db, int on) {
   return sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, on, (int *)0);
 }
+// sqlite3_config is, too.
+static inline int mesh_sqlite3_set_memory_statistics(int on) {
+  return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, on);
+}
 
 // Reads the first `count` bytes of the main database file (zeros beyond its end) through SQLite's own descriptor, and
 // its length. Another descriptor must not be opened: closing it would drop the process's POSIX locks. The structs of a

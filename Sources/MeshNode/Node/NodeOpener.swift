@@ -28,6 +28,7 @@ public struct NodeOpener: NodeOpening {
 
   public func daemon(home: Home, lock: HomeLock, options: ServeOptions, logger: Logger) async throws -> Daemon {
     let configuration = try options.applied(to: try home.configuration())
+    SQLiteLibrary.leaveMemoryUncounted()
     let node = try Node(home: home, configuration: configuration, logger: logger)
     let listener = try await node.listen(configuration.listen)
     return Daemon(control: node, services: [NodeService(node: node, listener: listener)]) {

@@ -348,11 +348,11 @@ struct NextPart {
       zone = try ZoneRow.obtain(writer.zone, session.sql)
     }
     if zone.flushPart == 0 {
-      let pending =
-        try session.sql.integer(
-          "SELECT count(*) FROM mesh_pending WHERE ?1 = 0 OR zone = ?1", [.integer(session.pendingFilter(zone.id))])
-        ?? 0
-      zone.flushPlanned = UInt64(max(0, Int(pending) - 1) / Choices.slice + 1)
+      // What is not a run is one part.
+      let rows = try session.sql.integer(
+        "SELECT count(*) FROM mesh_pending WHERE id <= ?1 AND (?2 = 0 OR zone = ?2)",
+        [.integer(zone.runLast), .integer(session.pendingFilter(zone.id))])
+      zone.flushPlanned = UInt64(max(0, Int(rows ?? 0) - 1) / Choices.slice + 1)
       zone.flushClock = zone.clock.last
     }
     let author = try session.catalog.authorNumber(writer.author)

@@ -53,14 +53,13 @@ final class DatabaseFile: Sendable {
   ///
   /// - Parameter isDurable: False for what nobody relies on yet: a power cut may take it back, and it takes no fsync.
   func write<T>(isDurable: Bool = true, _ body: (Database) throws -> T) throws -> T {
-    if isDurable { return try queue.write(body) }
-    return try queue.writeWithoutTransaction { db in
-      sqlite3_exec(db.sqliteConnection, "PRAGMA synchronous = NORMAL", nil, nil, nil)
-      defer { sqlite3_exec(db.sqliteConnection, "PRAGMA synchronous = FULL", nil, nil, nil) }
-      try db.beginTransaction(.immediate)
+    try queue.writeWithoutTransaction { db in
+      if !isDurable { try db.run("PRAGMA synchronous = NORMAL") }
+      defer { if !isDurable { try? db.run("PRAGMA synchronous = FULL") } }
+      try db.run("BEGIN IMMEDIATE")
       do {
         let result = try body(db)
-        try db.commit()
+        try db.run("COMMIT")
         return result
       } catch {
         if db.isInsideTransaction { try db.rollback() }
@@ -75,8 +74,8 @@ final class DatabaseFile: Sendable {
   /// connection anew, which costs more than most reads.
   func read<T>(_ body: (Database) throws -> T) throws -> T {
     try queue.writeWithoutTransaction { db in
-      try db.beginTransaction(.deferred)
-      defer { try? db.commit() }
+      try db.run("BEGIN")
+      defer { try? db.run("COMMIT") }
       return try body(db)
     }
   }
@@ -109,6 +108,16 @@ final class DatabaseFile: Sendable {
     } catch let error as DatabaseError {
       throw StoreError(error, path: path)
     }
+  }
+}
+
+extension Database {
+  /// Without what GRDB does for each statement: most transactions of a node are short.
+  fileprivate func run(_ sql: String) throws {
+    guard sqlite3_exec(sqliteConnection, sql, nil, nil, nil) != SQLITE_OK else { return }
+    throw DatabaseError(
+      resultCode: ResultCode(rawValue: sqlite3_extended_errcode(sqliteConnection)),
+      message: sqliteConnection.map { String(cString: sqlite3_errmsg($0)) }, sql: sql)
   }
 }
 

@@ -40,6 +40,7 @@ extension Replica {
   func flush(_ writers: [ZoneID: ChangeSetWriter], now: Moment) throws {
     let progress = try store.flush(writers, now: now.wall)
     needsFlush = progress.hasMore
+    if progress.leavesToShow, let zone = progress.zone { zones[zone]?.needsApply = true }
     for zone in progress.deletedRoots { try rootDeleted(zone, now: now) }
     isApplyDue = progress.unitEnded && progress.hasMore
     guard let head = progress.head, let writer = progress.zone.flatMap({ writers[$0] }) else {

@@ -214,6 +214,8 @@ public struct FlushProgress: Sendable, Equatable {
   public var isSendable: Bool
   /// No unit is open: what was stored may be merged before the next begins.
   public var unitEnded: Bool
+  /// Merged values wait to be shown: `apply` does it once nothing is pending.
+  public var leavesToShow = false
   public init(
     zone: ZoneID? = nil, head: ChangeSetHead?, records: Int, hasMore: Bool, isSendable: Bool = true,
     unitEnded: Bool = true

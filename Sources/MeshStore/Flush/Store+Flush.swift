@@ -239,11 +239,15 @@ private struct Flusher {
     for arrival in plan.arrivals { try session.follow(arrival) }
     if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, session) }
     try part.zone.save(session.sql)
-    return FlushProgress(
+    let leavesToShow = !isAll && plan.changes.contains(where: \.hidesColumns)
+    if leavesToShow { try session.requestShow() }
+    var progress = FlushProgress(
       zone: writer.zone,
       head: draft.changeSet.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) },
       records: plan.changes.count + plan.arrivals.count, hasMore: !isAll || !plan.arrivals.isEmpty,
       isSendable: draft.endsBatch, unitEnded: part.zone.flushPart == 0)
+    progress.leavesToShow = leavesToShow
+    return progress
   }
 
   private func present(_ change: FlushPlan.Change, _ materialiser: Materialiser) throws {

@@ -113,6 +113,8 @@ extension Node {
     case .slotTaken: "Another zone's record has the same key: give one of them another key."
     case .parentElsewhere:
       "What they refer to is in a share, or in another one: they follow when a device that may write both moves them."
+    case .outsideShare:
+      "A participant wrote into a share what is no part of it; mesh explain record says who. It is in no table."
     case .valueTooLong: "A value is longer than any that is sent: shorten it, and the rest of the record goes out."
     @unknown default: "mesh status names the reason."
     }

@@ -54,7 +54,8 @@ final class Merger {
       tableID = id
       let columns = try table.columns.map { try catalog.columnNumber($0, of: id) }
       self.columns = columns
-      birth = try catalog.table(id).map { try BirthWriter(merger.records, $0, columns) }
+      let table = catalog.table(id).flatMap { merger.materialiser.showsAll($0) ? $0 : nil }
+      birth = try table.map { try BirthWriter(merger.records, $0, columns) }
     }
 
     func merge(_ change: RowChange) throws {

@@ -19,6 +19,8 @@ final class Materialiser {
   /// Records that have been shown again in this run.
   private var shown: Set<RecordRef> = []
   private var hasWaiters: Bool
+  /// Nil of the private zone.
+  private var scope: ShareScope?
   /// Those of the other zones; nil where there are none.
   var others: Materialisers? { ownOthers ?? sharedOthers }
   private var ownOthers: Materialisers?
@@ -51,6 +53,7 @@ final class Materialiser {
     self.progress = progress
     self.refused = refused
     hasWaiters = try records.session.sql.exists("SELECT 1 FROM mesh_wait LIMIT 1")
+    scope = try ShareScope(records.zone.id, records.session.catalog)
     sharedOthers = others
     if try others == nil && records.session.catalog.zones().isRouted { ownOthers = Materialisers(self) }
   }
@@ -72,6 +75,13 @@ final class Materialiser {
     guard state.isAlive else {
       try records.save(ref, record, replacing: old)
       if try old?.isShown ?? !isOthers(ref) { try vacate(ref, table) }
+      return try leave(ref, table)
+    }
+    if scope?.has(ref, table) == false {
+      record.held = .outsideShare
+      record.extra = values
+      try records.save(ref, record, replacing: old)
+      if old?.isShown ?? false { try vacate(ref, table) }
       return try leave(ref, table)
     }
     if let message = refused[ref] { return try refuse(ref, table, record, values, message, replacing: old) }
@@ -155,6 +165,9 @@ final class Materialiser {
 
   /// The references of a shown record have to be looked at.
   func check(_ ref: RecordRef) { unchecked.append(ref) }
+
+  /// Any record of the table may be shown.
+  func showsAll(_ table: TableForm) -> Bool { scope?.hasAll(table) ?? true }
 
   // MARK: Withdrawing
 

@@ -14,6 +14,8 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
   case valueTooLong = 6
   /// The record that it belongs to is in another zone.
   case parentElsewhere = 7
+  /// It came with a share, and is neither its root nor what belongs to it.
+  case outsideShare = 8
 
   /// The word in displays and in `--json`.
   public var name: String {
@@ -25,6 +27,7 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
     case .slotTaken: "slot-taken"
     case .valueTooLong: "value-too-long"
     case .parentElsewhere: "parent-in-other-zone"
+    case .outsideShare: "outside-share"
     }
   }
 }

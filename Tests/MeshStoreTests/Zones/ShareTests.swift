@@ -57,6 +57,46 @@ import Testing
     #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
   }
 
+  @Test func whoMayWriteToAShareWritesToNoOtherTables() throws {
+    let alice = try alice()
+    try alice.stand(Self.shared)
+    try alice.settle()
+    let before = try alice.contents()
+    // Takes everything that is written to its file for the share's.
+    let mallory = try Member(7, [ZoneStanding(zone: Self.share, role: .privateZone)])
+    try mallory.pull(Self.share, from: alice)
+    try mallory.run(
+      """
+      INSERT INTO lists VALUES ('X', 'another list'); INSERT INTO tags VALUES ('u', 'planted');
+      INSERT INTO reminders VALUES ('r8', 'X', 'under it', 0), ('r9', 'L', 'part of it', 0);
+      INSERT INTO taggings VALUES ('h', 'r1', 'u'); INSERT INTO covers VALUES ('d', 'L', 'planted');
+      UPDATE lists SET title = 'renamed' WHERE id = 'L';
+      """)
+    try mallory.settle()
+    try alice.pull(Self.share, from: mallory)
+    #expect(
+      try Set(alice.contents()).symmetricDifference(before)
+        == ["reminders|r9|L|part of it|0", "lists|L|shared", "lists|L|renamed"])
+    let held = """
+      SELECT name || ' ' || key || ' ' || held FROM mesh_record JOIN mesh_table ON id = tbl WHERE held IS NOT NULL
+      ORDER BY 1
+      """
+    let (outside, orphan) = (HeldReason.outsideShare.rawValue, HeldReason.missingParent.rawValue)
+    #expect(
+      try alice.rows(held) == [
+        "covers d \(outside)", "lists X \(outside)", "reminders r8 \(orphan)", "taggings h \(outside)",
+        "tags u \(outside)",
+      ])
+    #expect(try alice.store.digest(Self.share) == mallory.store.digest(Self.share))
+    // An edit of what is held stays held, and a delete ends it.
+    try mallory.run("UPDATE tags SET title = 'again' WHERE id = 'u'; DELETE FROM lists WHERE id = 'X'")
+    try mallory.settle()
+    try alice.pull(Self.share, from: mallory)
+    #expect(try alice.rows("SELECT id FROM tags") == ["t"])
+    #expect(try alice.rows(held) == ["covers d \(outside)", "taggings h \(outside)", "tags u \(outside)"])
+    #expect(try alice.store.digest(Self.share) == mallory.store.digest(Self.share))
+  }
+
   @Test func aTableThatIsPrivateOnOneDeviceIsSoOnAll() throws {
     let alice = try alice()
     let told = try alice.store.schemaDescriptions()

@@ -156,6 +156,7 @@ extension Share {
     private func isWanted(_ offer: ShareJoinReport) -> Bool {
       Output.facts([
         ("share", Output.named(offer.share, offer.title)), ("owner", offer.owner),
+        ("record", "\(offer.table ?? "") \(offer.key ?? .null), and what refers to it"),
         ("permission", offer.permission ?? ""),
       ])
       Output.note("Join? [y/N]")

@@ -90,7 +90,7 @@ struct StubNode: NodeControl {
   func shareJoin(_ request: ShareJoinRequest) async throws -> ShareJoinReport {
     ShareJoinReport(
       state: request.claims ? .joined : .offered, share: "zone-2", title: "list", owner: "account-1",
-      permission: "read-only")
+      table: "lists", key: .text("a"), permission: "read-only")
   }
 
   func shareChange(_ request: ShareChangeRequest) async throws -> ShareReport { Self.share }

@@ -162,17 +162,23 @@ public struct ShareJoinReport: Codable, Hashable, Sendable {
   public var share: String
   public var title: String
   public var owner: String
+  /// The root record: its rows, and those that belong to it, come into the table and into those that refer to it.
+  @OrNull public var table: String?
+  @OrNull public var key: ReportedValue?
   @OrNull public var permission: String?
   /// Why it has to wait.
   @OrNull public var reason: String?
 
   public init(
-    state: State, share: String, title: String, owner: String, permission: String?, reason: String? = nil
+    state: State, share: String, title: String, owner: String, table: String?, key: ReportedValue?,
+    permission: String?, reason: String? = nil
   ) {
     self.state = state
     self.share = share
     self.title = title
     self.owner = owner
+    self.table = table
+    self.key = key
     self.permission = permission
     self.reason = reason
   }

@@ -142,7 +142,7 @@ extension Node {
     if let state = replica.shareState(link.zone), let permission = state.permission(replica.account.id) {
       // An earlier try may have been cut short here.
       try remember(addresses)
-      return joinReport(.joined, link, state.title, permission)
+      return joinReport(.joined, link, state.title, state.root, permission)
     }
     var reasons: [String] = []
     for address in addresses {
@@ -177,14 +177,15 @@ extension Node {
         case .send(let message): connection.send(message.encoded)
         case .offered(let offered):
           offer = offered
-          if !claims { return joinReport(.offered, link, offered.title, offered.permission) }
+          if !claims { return joinReport(.offered, link, offered.title, offered.root, offered.permission) }
         case .done(let joined):
           try replica.adopt(joined, now: time.now)
           perform()
           let state = replica.shareState(link.zone)
-          return joinReport(.joined, link, state?.title ?? "", state?.permission(replica.account.id))
+          return joinReport(
+            .joined, link, state?.title ?? "", state?.root, state?.permission(replica.account.id))
         case .wait(let reason):
-          return joinReport(.waiting, link, offer?.title ?? "", offer?.permission, reason)
+          return joinReport(.waiting, link, offer?.title ?? "", offer?.root, offer?.permission, reason)
         case .refused(let reason): throw Refusal(code: "link.refused", message: "Joining was refused: \(reason).")
         }
       }
@@ -196,12 +197,12 @@ extension Node {
   }
 
   private func joinReport(
-    _ state: ShareJoinReport.State, _ link: ShareLink, _ title: String, _ permission: Permission?,
-    _ reason: String? = nil
+    _ state: ShareJoinReport.State, _ link: ShareLink, _ title: String, _ root: RecordName?,
+    _ permission: Permission?, _ reason: String? = nil
   ) -> ShareJoinReport {
     ShareJoinReport(
       state: state, share: link.zone.description, title: printable(title), owner: link.owner.description,
-      permission: permission?.name, reason: reason)
+      table: root?.table, key: root.map { ReportedValue($0.key) }, permission: permission?.name, reason: reason)
   }
 
   /// The members are dialled from now on.

@@ -13,8 +13,12 @@ struct Archive {
     let generation: UInt64
     let stamp: Stamp
     let changeSet: ChangeSetID
+    var isBirth = false
     /// A birth that does not name the column: it has no stamp there, and any value that has one beats it.
     var isImplied = false
+    /// Of a delete: the change set in which its author had made the record, where it did. Where that goes as well, nothing is left
+    /// to be deleted.
+    var undoes: ChangeSetID?
   }
 
   /// Takes what a device has signed since the last look.
@@ -80,7 +84,16 @@ struct Archive {
         $0.isLater(than: write) && $0.overwrites(write) && isBehind($0.changeSet, write.changeSet)
       }
     }
-    return last.sorted { $0.fact.description < $1.fact.description }
+    let told = last.map { write in
+      var told = write
+      told.undoes =
+        all[write.fact.record]?.first {
+          write.isDelete && $0.isBirth && $0.generation == write.generation - 1
+            && isBehind(write.changeSet, $0.changeSet)
+        }?.changeSet
+      return told
+    }
+    return told.sorted { $0.fact.description < $1.fact.description }
   }
 
   /// The instances of each device that stamped something with a time.
@@ -112,20 +125,22 @@ struct Archive {
     var writes = state.cells.map { column, cell in
       Write(
         fact: .value(Ledger.Cell(record: name, column: column), cell.value), generation: row.generation,
-        stamp: cell.stamp, changeSet: id)
+        stamp: cell.stamp, changeSet: id, isBirth: row.isLife)
     }
     // A birth gives each column that it does not name its default.
     for column in AppSchema.table(name.table)?.columns ?? [] where row.isLife && state.cells[column.name] == nil {
       writes.append(
         Write(
           fact: .value(Ledger.Cell(record: name, column: column.name), column.unsent(name)),
-          generation: row.generation, stamp: row.stamp, changeSet: id, isImplied: true))
+          generation: row.generation, stamp: row.stamp, changeSet: id, isBirth: true, isImplied: true))
     }
     return writes
   }
 }
 
 extension Archive.Write {
+  var isDelete: Bool { if case .delete = fact { true } else { false } }
+
   /// What it says of a record is said instead of the other.
   func overwrites(_ other: Self) -> Bool {
     if generation > other.generation { return true }

@@ -47,7 +47,7 @@ extension Simulation {
       violate("n\(node.index)'s digest is \(text(digest)); computed from its log it is \(text(oracle.digest))")
     }
     try checkConflicts(node, oracle, state)
-    try checkWrites(node, oracle)
+    try checkWrites(node, oracle, in: Set(log.map { try ChangeSet($0, with: cryptography).id }))
     let contents = try node.database.contents()
     if let difference = oracle.differences(contents, held: try node.database.held()).first {
       violate("n\(node.index): \(difference)")
@@ -72,13 +72,15 @@ extension Simulation {
 
   /// Every write of the node's own is in a change set; or it was cut with its branch, and is beaten by a later one or kept where
   /// `mesh conflicts` shows it. The same holds of the writes that another node had merged when their file went away.
-  private func checkWrites(_ node: SimulatedNode, _ oracle: Oracle) throws {
+  private func checkWrites(_ node: SimulatedNode, _ oracle: Oracle, in log: Set<ChangeSetID>) throws {
     let lost = oracle.lost(node.ledger)
     let signed = lost.isEmpty ? [] : try archive.writes(of: node.ledger, keys, cryptography)
     for fact in lost where !signed.contains(where: { $0.fact == fact }) {
       violate("n\(node.index): \(fact) was committed and is in no change set")
     }
-    let missing = (signed + entrusted).filter { !oracle.tells($0.fact) && !oracle.beats($0) }
+    let missing = (signed + entrusted).filter { write in
+      !oracle.tells(write.fact) && !oracle.beats(write) && write.undoes.map(log.contains) ?? true
+    }
     guard !missing.isEmpty else { return }
     let kept = try honest.reduce(into: Set<Ledger.Fact>()) { $0.formUnion(try $1.database.kept()) }
     for write in missing where !kept.contains(write.fact) {

@@ -52,7 +52,8 @@ extension Replica {
   func renewInstance(_ id: ZoneID, because reason: String) throws {
     let isBegun = try beginInstance(id) != nil
     zones[id]?.isBarred = !isBegun
-    try updateStandings()
+    // Not before the start has loaded all of them.
+    if !standings.isEmpty { try updateStandings() }
     notify(isBegun ? "\(reason): this device writes on as a new instance" : reason)
   }
 

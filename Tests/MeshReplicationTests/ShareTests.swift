@@ -245,6 +245,47 @@ import Testing
     try mesh.expectEqual([0, 1], zone)
   }
 
+  @Test func `who was away through several epochs catches up`() throws {
+    let mesh = try TestMesh([1, 1, 1, 1])
+    let zone = try mesh.share()
+    for node in 1...3 {
+      #expect(try mesh.join(node, mesh.invite(zone), at: 0) == .done)
+      try mesh.meet(node, 0)
+    }
+    for (round, removed) in [3, 2].enumerated() {
+      try mesh.nodes[0].replica.remove(mesh.accounts[removed].state.id, from: zone, now: mesh.now)
+      try mesh.pump()
+      try mesh.write(0, "round \(round)", "under its own key", in: zone)
+    }
+    #expect(try #require(mesh.nodes[0].replica.shareState(zone)).epochs.count == 3)
+    try mesh.meet(1, 0)
+    for round in 0...1 { #expect(mesh.title(1, "round \(round)") == .text("under its own key")) }
+    #expect(try mesh.nodes[1].vault.epochKeys(zone).count == 3)
+    #expect(try mesh.nodes[3].vault.epochKeys(zone).count == 1)
+    try mesh.write(1, "answer", "under the last", in: zone)
+    try mesh.meet(1, 0)
+    try mesh.expectEqual([0, 1], zone)
+  }
+
+  @Test func `a record that somebody wrote into the file gives no power`() throws {
+    let (mesh, zone) = try joined([.readOnly])
+    let store = mesh.nodes[1].store
+    let heads = try #require(mesh.nodes[1].replica.shareState(zone)).heads
+    let grant = ControlAct.participant(mesh.accounts[1].state.id, .readWrite, invite: nil, cuts: [:])
+    let own = try ControlRecord(
+      zone: zone, parents: heads, number: 1, previous: nil, act: grant, secrets: mesh.accounts[1].devices[0],
+      mesh.cryptography)
+    var forged = try ControlRecord(
+      zone: zone, parents: heads, number: 9, previous: heads[0], act: grant, secrets: mesh.accounts[0].devices[0],
+      mesh.cryptography
+    ).encoded
+    forged[forged.count - 1] ^= 1
+    store.insertControlRecord(own.encoded, id: own.id, zone: zone)
+    store.insertControlRecord(forged, id: try ControlRecord(forged, mesh.cryptography).id, zone: zone)
+    try mesh.restart(1)
+    #expect(mesh.permission(1, zone, of: 1) == .readOnly)
+  }
+
   @Test func `a node that starts again knows its shares`() throws {
     let (mesh, zone) = try joined()
     try mesh.write(1, "a", "kept", in: zone)

@@ -27,6 +27,8 @@ actor Node {
   private var dataVersion: Int?
   private var savedAccount: AccountState?
   private var faults = Faults()
+  /// Steps of work since memory was given back, and ticks since the last of them.
+  private var worked = (steps: 0, ticksSince: 0)
   /// When each device was last found to have merged what this node has, in milliseconds since 1970.
   var converged: [ZoneID: [DeviceID: Int64]] = [:]
   /// Pairs with equal vectors and unequal digests, in the last look and lastingly.
@@ -160,6 +162,18 @@ actor Node {
       report(error)
     }
     perform()
+    rest()
+  }
+
+  /// Steps of work after which memory is worth giving back, and ticks without any before that: some seconds.
+  private static let muchWork = 32
+  private static let quietTicks = 10
+
+  private func rest() {
+    worked.ticksSince += 1
+    guard worked.steps >= Self.muchWork, worked.ticksSince >= Self.quietTicks else { return }
+    store.releaseMemory()
+    worked.steps = 0
   }
 
   func perform() {
@@ -195,6 +209,7 @@ actor Node {
       let hasMore = try replica.work(now: time.now)
       try saveAccount()
       faults.workSucceeded()
+      if hasMore { worked = (worked.steps + 1, 0) }
       if hasMore || !replica.hasNoActions { perform() }
       return hasMore ? .more : .done
     } catch {

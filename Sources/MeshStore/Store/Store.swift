@@ -1,3 +1,4 @@
+import CSQLite
 import GRDB
 public import MeshCore
 
@@ -65,6 +66,12 @@ public final class Store: ReplicaStore {
       sql.forget()
       try file.close()
     }
+  }
+
+  /// Gives back the memory that much work took: SQLite's pages, and what the allocator keeps. What is needed again is read again.
+  public func releaseMemory() {
+    file.queue.releaseMemory()
+    mesh_trim_memory()
   }
 
   private static func prepare(_ db: Database, path: String) throws {

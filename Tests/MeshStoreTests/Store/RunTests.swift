@@ -27,6 +27,15 @@ private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, title TEX
     #expect(try a.digest() == b.digest())
   }
 
+  @Test func aLongerLogThanARunIsSeveralUnitsAndEachPlansItsOwnParts() throws {
+    let a = try peer(1)
+    try fill(a, "", Int(StoreLimits.runRows) + 500)
+    #expect(try a.store.flush(a.writer, now: a.now).unitEnded == false)
+    let zone = try #require(try a.store.read { try ZoneRow.read(Peer.zone, $0.sql) })
+    #expect(zone.runLast == StoreLimits.runRows)
+    #expect(zone.flushPlanned == UInt64(StoreLimits.runRows) / UInt64(Choices.slice))
+  }
+
   @Test func whatIsWrittenBetweenItsPartsIsAUnitOfItsOwn() throws {
     let (a, b) = (try peer(1), try peer(2))
     try fill(a, "", 2_500)

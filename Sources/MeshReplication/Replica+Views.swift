@@ -13,7 +13,7 @@ extension Replica {
     /// Stored and not merged, by reason, as of the last attempt.
     public var waiting: [WaitingReason: Int]
     public var epoch: EpochID?
-    /// Nil where this device may sign in the zone; else why local writes stay pending.
+    /// Why local writes stay pending that this account may make; nil where they don't.
     public var cannotWrite: String?
     public var cuts: [DeviceID]
   }
@@ -46,11 +46,8 @@ extension Replica {
   private func cannotWrite(_ zone: Zone) -> String? {
     if certificate == nil { return "this device was revoked, or is not certified" }
     if zone.state.cuts[device] != nil { return "this device was cut from the zone" }
-    switch zone.state.permission(account.id) {
-    case .readWrite: break
-    case .readOnly: return "this account may only read the share"
-    case nil: return zone.state.reasonOutside(account.id) ?? "this account is no member of the share"
-    }
+    // Who is not meant to write has nothing that waits.
+    guard zone.state.permission(account.id) == .readWrite else { return nil }
     if zone.isBarred {
       return
         "this device has used up its \(Limits.instances) instances in the zone: link this machine anew, with a new home and "
@@ -59,6 +56,9 @@ extension Replica {
     if zone.lacksKey { return "the key of the zone's current epoch is not here yet" }
     return nil
   }
+
+  /// Why this account has no part in a share any more; nil where it has.
+  public func reasonOutside(_ zone: ZoneID) -> String? { zones[zone]?.state.reasonOutside(account.id) }
 
   /// What the zone is called; empty where nobody said so.
   public func title(_ zone: ZoneID) -> String { zones[zone]?.state.title ?? "" }

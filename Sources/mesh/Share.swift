@@ -20,13 +20,25 @@ struct Share: AsyncParsableCommand {
 
   static let need = NodeAccess.Need.daemon(because: "Only a running daemon can tell the other members.")
 
+  private static func role(_ share: ShareReport) -> String {
+    let role =
+      switch share.role {
+      case .owner: "owner"
+      case .readWrite: Permission.readWrite.name
+      case .readOnly: Permission.readOnly.name
+      case .ended: "ended"
+      }
+    return share.stopped ? "\(role), stopped" : role
+  }
+
   static func printed(_ share: ShareReport) {
     Output.facts([
       ("share", Output.named(share.id, share.title)), ("root", "\(share.table) \(share.key)"),
-      ("owner", share.owner), ("role", share.stopped ? "\(share.role.rawValue), stopped" : share.role.rawValue),
+      ("owner", share.owner), ("role", role(share)),
       ("records", "\(share.records)"), ("activity", share.lastActivity.map(ControlJSON.text) ?? "none"),
       ("epoch", share.epoch ?? "none"),
     ])
+    if let reason = share.reason { Output.print("It is over here: \(printable(reason)).") }
     var people = TextTable("ACCOUNT", "STATUS", "PERMISSION", "DEVICES")
     for one in share.participants {
       people.add(
@@ -271,8 +283,7 @@ extension Share {
       for share in report.shares {
         let members = share.participants.filter { $0.permission != nil }.count
         table.add(
-          share.id, share.title, share.stopped ? "\(share.role.rawValue), stopped" : share.role.rawValue,
-          "\(share.records)", "\(members)")
+          share.id, share.title, Share.role(share), "\(share.records)", "\(members)")
       }
       Output.print(table.text)
     }

@@ -73,6 +73,7 @@ struct StubNode: NodeControl {
 
   static let share = ShareReport(
     id: "zone-2", title: "list", table: "lists", key: .text("a"), owner: "account-1", role: .owner, stopped: false,
+    reason: nil,
     records: 3, epoch: nil, lastActivity: when,
     participants: [
       .init(

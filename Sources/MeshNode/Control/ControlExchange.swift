@@ -75,8 +75,9 @@ struct ControlExchange {
       headers.add(name: "content-length", value: "\(body.count)")
     }
     let head = HTTPRequestHead(version: .http1_1, method: method == .get ? .GET : .POST, uri: path, headers: headers)
-    try await outbound.write(.head(head))
-    if !body.isEmpty { try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body)))) }
-    try await outbound.write(.end(nil))
+    // At once: what has no body is complete with its head, and may be answered, and the connection closed, before a second write.
+    var parts = [HTTPClientRequestPart.head(head)]
+    if !body.isEmpty { parts.append(.body(.byteBuffer(ByteBuffer(bytes: body)))) }
+    try await outbound.write(contentsOf: parts + [.end(nil)])
   }
 }

@@ -20,6 +20,8 @@ public struct ShareReport: Codable, Hashable, Sendable {
   public var owner: String
   public var role: Role
   public var stopped: Bool
+  /// Why this account has no part in it any more; null where it has.
+  @OrNull public var reason: String?
   public var records: Int
   @OrNull public var epoch: String?
   /// Of the last change set that is merged here, by its writer's clock; null where there is none.
@@ -77,7 +79,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
 
   public init(
     id: String, title: String, table: String, key: ReportedValue, owner: String, role: Role, stopped: Bool,
-    records: Int, epoch: String?, lastActivity: Date?, participants: [Participant], invites: [Invite]
+    reason: String?, records: Int, epoch: String?, lastActivity: Date?, participants: [Participant], invites: [Invite]
   ) {
     self.id = id
     self.title = title
@@ -86,6 +88,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
     self.owner = owner
     self.role = role
     self.stopped = stopped
+    self.reason = reason
     self.records = records
     self.epoch = epoch
     self.lastActivity = lastActivity

@@ -28,7 +28,7 @@ extension Node {
 
   func zoneChecks() throws -> [HealthCheck] {
     try replica.zoneIDs.flatMap { id -> [HealthCheck] in
-      guard let view = try replica.zoneView(id) else { return [] }
+      guard replica.reasonOutside(id) == nil, let view = try replica.zoneView(id) else { return [] }
       var checks = waitingChecks(view)
       if let reason = view.cannotWrite, !replica.isRevoked {
         checks.append(

@@ -34,7 +34,8 @@ extension Node: NodeControl {
   }
 
   func zoneReport(_ id: ZoneID) throws -> ZoneReport? {
-    guard let view = try replica.zoneView(id) else { return nil }
+    // Of a share that is over for this account the log alone is here.
+    guard replica.reasonOutside(id) == nil, let view = try replica.zoneView(id) else { return nil }
     let vector = view.merged.numbers.map { ($0.key.description, $0.value) }
     return ZoneReport(
       id: id.description, name: view.title, owner: view.owner?.description ?? "",

@@ -19,7 +19,8 @@ extension Node {
       ? .owner : state.permission(me).map { $0 == .readWrite ? .readWrite : .readOnly } ?? .ended
     return ShareReport(
       id: zone.description, title: printable(state.title), table: root.table, key: ReportedValue(root.key),
-      owner: owner.description, role: role, stopped: state.isStopped, records: Int(try store.digest(zone).records),
+      owner: owner.description, role: role, stopped: state.isStopped,
+      reason: replica.reasonOutside(zone), records: Int(try store.digest(zone).records),
       epoch: state.currentEpoch?.id.description,
       lastActivity: try store.mergedHeads(zone).values.map(\.time).max().map { Self.date($0.milliseconds) },
       participants: state.participants.sorted { $0.key < $1.key }.map(participantReport),
@@ -53,7 +54,10 @@ extension Node {
 
   // MARK: The owner
 
-  func shareCreate(_ request: ShareCreateRequest) throws -> ShareReport {
+  /// Looks at whether a record has moved, each 20 ms after the last: it takes longer only where many rows are pending.
+  private static let moveLooks = 50
+
+  func shareCreate(_ request: ShareCreateRequest) async throws -> ShareReport {
     let names = Self.keys(request.key).map { RecordName(table: request.table, key: $0) }
     let found = try names.first { name in
       if case .noRecord = try store.obstacle(toSharing: name) { false } else { true }
@@ -68,6 +72,10 @@ extension Node {
     let root = found ?? RecordName(table: request.table, key: .text(Array(request.key.utf8)))
     let zone = try replica.createShare(of: root, title: title, now: time.now)
     perform()
+    // The root record moves with the next flush: what is told is what there will be.
+    for _ in 0..<Self.moveLooks where try store.digest(zone).records == 0 {
+      try await Task.sleep(for: .milliseconds(20))
+    }
     return try report(zone)
   }
 

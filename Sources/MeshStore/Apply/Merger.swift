@@ -16,12 +16,6 @@ final class Merger {
     self.now = now
   }
 
-  private func hasWritten(_ author: Author) throws -> Bool {
-    guard let number = try session.catalog.knownAuthor(author) else { return false }
-    return try session.sql.exists(
-      "SELECT 1 FROM mesh_head WHERE zone = ? AND author = ?", [.integer(records.zone.id), .integer(number)])
-  }
-
   /// Merges the part's rows in `part.rows`.
   func merge(_ part: UnitReader.Part, long: LongValues) throws {
     guard case .changes(let tables) = part.body.content else { return }
@@ -89,7 +83,7 @@ final class Merger {
       let stamp = loss.loser.stamp
       guard stamp.author != part.header.author, !part.context.hasSeen(stamp) else { return false }
       // A value that came with its record from another zone has the stamp of somebody who may never have written here.
-      return try part.context[stamp.author] != nil || merger.hasWritten(stamp.author)
+      return try part.context[stamp.author] != nil || merger.records.hasWritten(stamp.author)
     }
   }
 }

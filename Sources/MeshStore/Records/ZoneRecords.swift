@@ -98,6 +98,13 @@ final class ZoneRecords {
   /// Most stamps of an access are of one author.
   private var author: (name: Author, number: Int64)?
 
+  /// Change sets of the author are in the zone.
+  func hasWritten(_ author: Author) throws -> Bool {
+    guard let number = try catalog.knownAuthor(author) else { return false }
+    return try sql.exists(
+      "SELECT 1 FROM mesh_head WHERE zone = ? AND author = ?", [.integer(zone.id), .integer(number)])
+  }
+
   // MARK: Packing
 
   /// The row of `mesh_record` for a state that is not in its table yet: `extra` is empty, and nothing holds it.

@@ -111,7 +111,10 @@ private struct Explainer {
     for (column, cell) in state.cells {
       let earlier = (writes[column] ?? []).filter { $0.stamp < cell.stamp }
       guard let last = earlier.max(by: { $0.stamp < $1.stamp }) else { continue }
-      let wasSeen = last.stamp.author == cell.stamp.author || seen[cell.stamp]?.hasSeen(last.stamp) ?? false
+      // What came with its record from another zone has the stamp of somebody who may never have written here, and was seen.
+      let wasSeen =
+        try last.stamp.author == cell.stamp.author || seen[cell.stamp]?.hasSeen(last.stamp) ?? false
+        || !records.hasWritten(last.stamp.author)
       beaten[column] = RecordExplanation.Write(value: last.value, stamp: last.stamp, wasSeen: wasSeen)
     }
     return beaten

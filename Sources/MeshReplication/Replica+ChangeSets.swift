@@ -130,10 +130,16 @@ extension Replica {
     let author = changeSet.header.author
     guard let owner = state.account(of: author.device) else { return Self.notCertified }
     if let limit = limit(author, id, citations) {
-      guard changeSet.header.number > limit else { return nil }
+      guard changeSet.header.number > limit else { return badInstance(author, citations) }
       return state.lostPermission(author, citations[author]) == nil ? "author-cut" : Self.notPermitted
     }
-    return accounts[owner]?.isRevoked(author.device) == true ? "author-revoked" : nil
+    return accounts[owner]?.isRevoked(author.device) == true ? "author-revoked" : badInstance(author, citations)
+  }
+
+  /// Its instance tells of another grant than it cites: who only hears of it could not judge it.
+  private func badInstance(_ author: Author, _ citations: [Author: ControlID]) -> String? {
+    guard let citation = citations[author], !author.instance.isUnder(citation) else { return nil }
+    return Self.notPermitted
   }
 
   /// To ask for what is missing of it would bring the same again.
@@ -200,6 +206,7 @@ extension Replica {
         zones[id]?.awaitsWriter = true
       }
     case .merged(_, let unitEnded, let flushed):
+      try noticePending()
       for (zone, head) in flushed.sorted(by: { $0.key < $1.key }) {
         if let writer = writers[zone] { try announce(head, writer, now: now) }
       }

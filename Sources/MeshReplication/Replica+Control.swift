@@ -181,7 +181,10 @@ extension Replica {
   }
 
   public func reader(_ id: ZoneID) throws -> ChangeSetReader {
-    ChangeSetReader(keys: zones[id]?.keys ?? [:], cuts: zones[id]?.limits ?? [:], cryptography: cryptography)
+    let state = zones[id]?.state
+    return ChangeSetReader(
+      keys: zones[id]?.keys ?? [:], cuts: zones[id]?.limits ?? [:], unknown: { state?.limit(ofUnknown: $0) },
+      cryptography: cryptography)
   }
 
   /// Appends a record of this device's to a zone's log and tells everybody.

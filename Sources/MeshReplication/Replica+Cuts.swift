@@ -37,6 +37,7 @@ extension Replica {
       // As in `upkeep`: the cut is carried out once the key is here.
       return
     }
+    try noticePending()
     zones[id]?.carriedOut = zone.limits
     zones[id]?.mayWriteAgain = true
     zones[id]?.forked = []

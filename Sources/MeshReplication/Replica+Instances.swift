@@ -29,6 +29,12 @@ extension Replica {
   /// One that has no end: what was cut is taken back first.
   private func writingAuthor(_ id: ZoneID, _ zone: Zone) throws -> Author? {
     guard let author = try author(id) else { return try beginInstance(id) }
+    // It has written nothing yet, and would cite another grant than the one that it was begun under.
+    if let grant = zone.state.citation(account.id), !author.instance.isUnder(grant),
+      try store.storedVector(id)[author] == 0
+    {
+      return try beginInstance(id)
+    }
     guard zone.limits[author] != nil else { return author }
     guard zone.limits == zone.carriedOut else { return nil }
     try renewInstance(id, because: "what it wrote as instance \(author.instance) was cut")
@@ -40,7 +46,9 @@ extension Replica {
   func beginInstance(_ zone: ZoneID) throws -> Author? {
     let used = try store.storedVector(zone).authors.filter { $0.device == device }
     guard used.count < Limits.instances else { return nil }
-    let instance = InstanceID(randomness.bytes(8).reduce(0) { $0 << 8 | UInt64($1) })
+    let random = randomness.bytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let grant = zones[zone]?.state.citation(account.id)
+    let instance = grant.map { InstanceID(under: $0, random: UInt32(truncatingIfNeeded: random)) } ?? InstanceID(random)
     try store.beginInstance(instance, zone: zone)
     if let none = ChangeSetID([UInt8](repeating: 0, count: 32)) {
       try vault.saveHighWaterMark(HighWaterMark(instance: instance, number: 0, id: none), zone: zone)

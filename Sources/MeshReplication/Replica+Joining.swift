@@ -73,7 +73,8 @@ extension Replica {
     if let reason = refusal(invite, certificate.account, zone.state, now: now) {
       return end(link, .linkRefused, reason)
     }
-    sessions[link]?.claimant = Claimant(zone: zone.state.zone, invite: invite.id, certificate: certificate)
+    sessions[link]?.claimant = Claimant(
+      zone: zone.state.zone, invite: invite.id, certificate: certificate, shown: zone.state.heads)
     sayHello(link)
     for account in zone.people.all { sendAccount(account, link) }
     sendControlRecords(link, zone.state.zone, beyond: [])
@@ -116,7 +117,9 @@ extension Replica {
       actions.append(.log(.info, "let \(claim.account) into “\(printable(state.title))”"))
       try controlChanged(id, now: now)
     }
-    sendControlRecords(link, id, beyond: state.heads)
+    // What the log has grown by meanwhile as well.
+    for account in zones[id]?.people.all ?? [] { sendAccount(account, link) }
+    sendControlRecords(link, id, beyond: claimant.shown)
     send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
   }
 

@@ -141,6 +141,8 @@ public final class Replica {
     let zone: ZoneID
     let invite: ControlID
     let certificate: Certificate
+    /// The heads of the log that it was shown.
+    let shown: [ControlID]
   }
 
   public init(
@@ -266,11 +268,19 @@ public final class Replica {
   private func dropLeftovers(now: Moment) throws -> Bool {
     for standing in standings where standing.role == .ended && !dropped.contains(standing.zone) {
       guard try store.pendingCount() == 0 else { return false }
-      if try store.dropZone(standing.zone, keepingCopy: keepsCopies, now: now.wall) { return true }
+      let hasMore = try store.dropZone(standing.zone, keepingCopy: keepsCopies, now: now.wall)
+      try noticePending()
+      if hasMore { return true }
       dropped.insert(standing.zone)
       needsFlush = true
+      return true
     }
     return false
+  }
+
+  /// Where zones meet, the store has rows of its own to flush: copies that are kept, records that follow their parents.
+  func noticePending() throws {
+    if !needsFlush, try store.pendingCount() > 0 { needsFlush = true }
   }
 
   /// The zone of all records that no share holds.

@@ -139,7 +139,9 @@ public struct JoinedShare: Sendable {
     else {
       return false
     }
-    if accounts[state.id] == nil { accounts.set(state) }
+    var known = accounts[state.id] ?? state
+    known.merge(state, cryptography)
+    accounts.set(known)
     return true
   }
 

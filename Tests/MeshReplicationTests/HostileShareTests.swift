@@ -29,7 +29,9 @@ import Testing
 
   private func changeSet(by account: Int, citing citation: ControlID?, title: String) throws -> ChangeSet {
     let keys = mesh.accounts[account].devices[0]
-    let author = Author(device: try mesh.accounts[account].device(0), instance: InstanceID(77))
+    let author = Author(
+      device: try mesh.accounts[account].device(0),
+      instance: citation.map { InstanceID(under: $0, random: 77) } ?? InstanceID(77))
     let epoch = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
     let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
     let time = HybridTime(milliseconds: mesh.now.wall)

@@ -1,4 +1,5 @@
 import MeshCore
+import MeshCrypto
 import MeshReplication
 import MeshTesting
 import Testing
@@ -296,5 +297,54 @@ import Testing
     try mesh.write(2, "a", "on", in: zone)
     for node in 0...2 { #expect(mesh.title(node, "a") == .text("on")) }
     try mesh.expectEqual([0, 1, 2], zone)
+  }
+
+  @Test func `who joins is shown what the log has grown by meanwhile`() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    let link = try mesh.invite(zone)
+    let keys = mesh.nodes[1].keys
+    let (session, info) = try mesh.open(0, peer: keys.sessionKey)
+    let dialler = LinkInfo(
+      role: .dialler, handshakeHash: info.handshakeHash, remoteStatic: mesh.nodes[0].keys.sessionKey, address: "test")
+    var joining = mesh.nodes[1].replica.joining(link, dialler, claims: true)
+    var (outputs, heard, isDone) = (joining.start(), 0, false)
+    while !outputs.isEmpty {
+      for output in outputs {
+        if case .done = output { isDone = true }
+        guard case .send(let message) = output else { continue }
+        if case .shareClaim = message { _ = try mesh.invite(zone) }
+        try mesh.give(message, to: 0, session)
+      }
+      outputs = []
+      let messages = mesh.nodes[0].sent[session] ?? []
+      while heard < messages.count, outputs.isEmpty {
+        outputs = joining.receive(messages[heard])
+        heard += 1
+      }
+    }
+    #expect(isDone)
+  }
+
+  @Test(arguments: [false, true])
+  func `what was written on top of what is taken back everywhere reaches who never met that`(isBack: Bool) throws {
+    let mesh = try TestMesh([1, 1, 1])
+    let zone = try mesh.share()
+    for node in [1, 2] {
+      try mesh.join(node, mesh.invite(zone), at: 0)
+      try mesh.meet(node, 0)
+    }
+    try mesh.meet(1, 0)
+    try mesh.meet(1, 2)
+    try mesh.write(1, "x", "gone", in: zone)
+    try mesh.meet(1, 2)
+    try mesh.write(2, "y", "on top", in: zone)
+    let account = mesh.accounts[1].state.id
+    try mesh.nodes[0].replica.setPermission(.readOnly, of: account, in: zone, now: mesh.now)
+    if isBack { try mesh.nodes[0].replica.setPermission(.readWrite, of: account, in: zone, now: mesh.now) }
+    try mesh.meet(2, 0)
+    #expect(mesh.title(0, "x") == nil && mesh.title(2, "x") == nil)
+    #expect(mesh.title(0, "y") == .text("on top"))
+    try mesh.expectEqual([0, 2], zone)
   }
 }

@@ -39,6 +39,14 @@ public enum ControlAct: Hashable, Sendable {
     }
   }
 
+  /// Whether it lets an account in, or leaves it in.
+  var isGrant: Bool {
+    switch self {
+    case .participant(_, .some, _, _), .admission: true
+    default: false
+    }
+  }
+
   /// Whether only devices of the zone's owner may say it.
   var isOwners: Bool {
     switch self {

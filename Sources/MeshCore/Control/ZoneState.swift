@@ -20,6 +20,8 @@ public struct ZoneState: Sendable, Equatable {
   /// Records that no other names as a parent, ascending.
   public private(set) var heads: [ControlID] = []
   private var grants: [ControlID: WriteGrant] = [:]
+  /// Records that let somebody in, or would, whether or not they stand.
+  private var words: Set<ControlID> = []
   /// Whose each device is.
   private var devices: [DeviceID: AccountID] = [:]
 
@@ -55,6 +57,7 @@ public struct ZoneState: Sendable, Equatable {
     readOwnersActs(graph, cryptography)
     let standings = Standings(graph)
     (participants, invites, grants) = (standings.participants, standings.invites, standings.grants)
+    words = Set(graph.certified.filter(\.act.isGrant).map(\.id))
     readEpochs(graph, standings.departures)
   }
 
@@ -93,6 +96,17 @@ public struct ZoneState: Sendable, Equatable {
     guard account != owner else { return nil }
     guard let grant = citation.flatMap({ grants[$0] }), grant.account == account else { return 0 }
     return grant.ceiling.map { $0[author]?.number ?? 0 }
+  }
+
+  /// Where an author ends of which nothing is here. Whoever had merged it may have taken it back, and then nobody can show what
+  /// it cites: its instance tells that. Nil where it may yet come.
+  public func limit(ofUnknown author: Author) -> UInt64? {
+    guard let account = devices[author.device] else { return nil }
+    guard account != owner else { return limit(author, citing: nil) }
+    let cited = words.filter(author.instance.isUnder)
+    let limits = cited.map { limit(author, citing: $0) }
+    guard !limits.isEmpty, !limits.contains(nil) else { return nil }
+    return limits.compactMap(\.self).max()
   }
 
   // MARK: Reading

@@ -179,10 +179,16 @@ public struct ChangeSetReader: Sendable {
   public let cryptography: any Cryptography
   /// Authors that were cut, and at what number: what is above it is neither merged nor waited for.
   public let cuts: [Author: UInt64]
+  /// The same of an author that was never met, and may be named as another's past: nil where it may yet come.
+  public let unknown: @Sendable (Author) -> UInt64?
 
-  public init(keys: [EpochID: EpochKey], cuts: [Author: UInt64], cryptography: any Cryptography) {
+  public init(
+    keys: [EpochID: EpochKey], cuts: [Author: UInt64], unknown: @escaping @Sendable (Author) -> UInt64? = { _ in nil },
+    cryptography: any Cryptography
+  ) {
     self.keys = keys
     self.cuts = cuts
+    self.unknown = unknown
     self.cryptography = cryptography
   }
 }

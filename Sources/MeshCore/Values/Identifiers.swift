@@ -73,6 +73,18 @@ public struct InstanceID: Hashable, Comparable, Sendable {
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
+extension InstanceID {
+  /// Of a participant's author, which cites a grant: its first half is that of the grant's id, so that where it ends can be told
+  /// when nothing of it can be had any more.
+  public init(under grant: ControlID, random: UInt32) {
+    self.init(Self.half(of: grant) << 32 | UInt64(random))
+  }
+
+  public func isUnder(_ grant: ControlID) -> Bool { value >> 32 == Self.half(of: grant) }
+
+  private static func half(of grant: ControlID) -> UInt64 { grant.bytes.prefix(4).reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
 /// Who wrote a change set; the index of a version vector.
 public struct Author: Hashable, Comparable, Sendable {
   public let device: DeviceID

@@ -81,7 +81,8 @@ struct UnitReader {
   }
 
   private func limit(_ author: Author, _ head: AuthorHead?) -> UInt64 {
-    min(head?.cut ?? .max, reader.cuts[author] ?? .max)
+    if let cut = reader.cuts[author] { return min(head?.cut ?? .max, cut) }
+    return head.map { $0.cut ?? .max } ?? reader.unknown(author) ?? .max
   }
 
   // MARK: One author

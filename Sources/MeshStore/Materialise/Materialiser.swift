@@ -176,6 +176,7 @@ final class Materialiser {
     repeat {
       while let ref = unchecked.popLast() { try settle(ref) }
     } while try others?.settleNext() ?? false || !unchecked.isEmpty
+    try ownOthers?.saveCounters()
   }
 
   /// One record, if there is one to look at.

@@ -28,6 +28,13 @@ final class Materialisers {
     return false
   }
 
+  /// Nobody else saves what happened to the records of other zones than the first.
+  func saveCounters() throws {
+    for zone in rest.keys.sorted() {
+      try rest[zone]?.records.saveCounters(besidePending: first.progress == .flushedPart)
+    }
+  }
+
   /// The row becomes free for a record that comes before the one that shows it.
   func mayTake(_ ref: RecordRef, from rival: Int64, _ claimant: Materialiser) throws -> Bool {
     guard try first.session.catalog.zones().precedes(claimant.records.zone.id, rival) else { return false }

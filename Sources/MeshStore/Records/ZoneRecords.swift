@@ -7,6 +7,8 @@ final class ZoneRecords {
   let session: Session
   /// Counters; changed here, saved by whoever commits.
   var zone: ZoneRow
+  /// The digest has moved since `saveCounters`.
+  private var hasCounted = false
   private var sql: Connection { session.sql }
   private var catalog: Catalog { session.catalog }
 
@@ -180,7 +182,25 @@ final class ZoneRecords {
     if let hash = old.hash { count(hash, leaving: true) }
   }
 
+  /// The digest and the number of live records, for a zone that the access is not about.
+  ///
+  /// - Parameter besidePending: The records' hashes may hold edits that are not flushed yet.
+  func saveCounters(besidePending: Bool) throws {
+    guard hasCounted else { return }
+    hasCounted = false
+    try sql.run(
+      """
+      UPDATE mesh_zone SET digest_low = ?, digest_high = ?, live = ?,
+        ahead = max(ahead, iif(?, (SELECT coalesce(max(id), 0) FROM mesh_pending), 0)) WHERE id = ?
+      """,
+      [
+        .bits(zone.digestLow), .bits(zone.digestHigh), .integer(zone.live), .integer(besidePending ? 1 : 0),
+        .integer(zone.id),
+      ])
+  }
+
   private func count(_ hash: RecordHash, leaving: Bool) {
+    hasCounted = true
     if leaving {
       zone.digestLow &-= hash.low
       zone.digestHigh &-= hash.high

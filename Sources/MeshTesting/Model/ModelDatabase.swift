@@ -10,6 +10,7 @@ final class ModelDatabase: SimulatedDatabase {
   init(_ cryptography: any Cryptography) { store = ModelStore(cryptography) }
 
   var disk: VirtualDisk? { nil }
+  var refusals: Int { 0 }
   var added: Set<String> { [] }
   var columns: [String: Set<String>] { [:] }
   func isInStep() -> Bool { true }
@@ -17,6 +18,7 @@ final class ModelDatabase: SimulatedDatabase {
   func mergedIDs() -> Set<ChangeSetID> { store.mergedIDs }
   func kept() -> Set<Ledger.Fact> { [] }
   func rescan() {}
+  func dropPermissions() {}
 
   func open() -> any ReplicaStore {
     isNew = true
@@ -31,7 +33,8 @@ final class ModelDatabase: SimulatedDatabase {
   func contents(_ tables: [String]?) -> Contents {
     tables.map { tables in store.rows.filter { tables.contains($0.key.table) } } ?? store.rows
   }
-  func held() -> [RecordName: String] { [:] }
+  func held(_ zone: ZoneID) -> [RecordName: String] { [:] }
+  func recordHashes(_ zone: ZoneID) -> [RecordName: [UInt8]]? { nil }
   func damage() -> String? { nil }
   func conflicts() -> Set<LostValue>? { nil }
   func groups() -> [Int: (rows: Int, values: [Value])] {

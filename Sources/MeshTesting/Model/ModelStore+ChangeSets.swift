@@ -109,7 +109,7 @@ extension ModelStore {
         let body = try? ChangeSetBody(bytes, author: changeSet.header.author),
         (try? next.context.advance(by: body.context)) != nil
       else { throw Wait(reason: .malformed) }
-      guard zone.isMerged(next.context) else { throw Wait(reason: .causalPast) }
+      guard zone.isMerged(next.context, reader) else { throw Wait(reason: .causalPast) }
       guard Rules.broken(by: body, changeSet.header, next.context) == nil, values.add(body.content) else {
         throw Wait(reason: .malformed)
       }

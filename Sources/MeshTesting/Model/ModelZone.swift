@@ -53,9 +53,10 @@ struct ModelZone {
   }
 
   /// Numbers that were cut are not waited for.
-  func isMerged(_ context: CausalContext) -> Bool {
+  func isMerged(_ context: CausalContext, _ reader: ChangeSetReader) -> Bool {
     context.entries.allSatisfy { author, seen in
-      min(seen.number, cuts[author] ?? .max) <= UInt64(authors[author]?.merged ?? 0)
+      let limit = cuts[author] ?? (authors[author] == nil ? reader.unknown(author) : nil)
+      return min(seen.number, limit ?? .max) <= UInt64(authors[author]?.merged ?? 0)
     }
   }
 

@@ -31,13 +31,19 @@ struct SimulatedNetwork {
   private static let retryBound: Int64 = 5_000
 
   /// - Parameter liars: The last nodes, through whom nobody else depends on anything: each knows two others.
-  init(nodes: Int, liars: Int, plan: FaultPlan, generator: SplitMix64) {
+  /// - Parameter accounts: Whose each node is.
+  init(nodes: Int, liars: Int, accounts: [Int], plan: FaultPlan, generator: SplitMix64) {
     self.plan = plan
     self.generator = generator
     sides = [Int](repeating: 0, count: nodes)
     routes = []
     let honest = nodes - liars
-    for (a, b) in pairs(honest) + (honest..<nodes).flatMap({ liar in acquaintances(of: liar, among: honest) }) {
+    let (hasShares, homes) = (Set(accounts).count > 1, Array(accounts.prefix(honest)))
+    let known = hasShares ? pairs(of: homes) : pairs(honest)
+    let liars = (honest..<nodes).flatMap { liar in
+      hasShares ? everyAccount(of: homes, to: liar) : acquaintances(of: liar, among: honest)
+    }
+    for (a, b) in known + liars {
       let forward = self.generator.once(in: 2)
       routes.append(Route(from: forward ? a : b, to: forward ? b : a))
       // Both know each other's address: both dial, and one of the sessions must give way.
@@ -49,6 +55,35 @@ struct SimulatedNetwork {
     let first = Int.random(in: 0..<honest, using: &generator)
     let second = Int.random(in: 0..<honest, using: &generator)
     return first == second ? [(first, liar)] : [(first, liar), (second, liar)]
+  }
+
+  /// Whatever accounts share a zone, their devices reach each other without anybody else: each account's know each other, and
+  /// one or two of each two accounts.
+  private mutating func pairs(of accounts: [Int]) -> [(Int, Int)] {
+    let groups = Dictionary(grouping: accounts.indices, by: { accounts[$0] })
+    var pairs: [(Int, Int)] = []
+    for account in groups.keys.sorted() {
+      let devices = groups[account] ?? []
+      for index in devices.indices.dropFirst() {
+        pairs.append((devices[Int.random(in: 0..<index, using: &generator)], devices[index]))
+      }
+      for other in groups.keys.sorted() where other < account {
+        for _ in 0...Int.random(in: 0...1, using: &generator) {
+          guard let a = groups[other]?.randomElement(using: &generator),
+            let b = devices.randomElement(using: &generator)
+          else { continue }
+          if !pairs.contains(where: { $0 == (a, b) }) { pairs.append((a, b)) }
+        }
+      }
+    }
+    return pairs
+  }
+
+  /// One node of each account.
+  private mutating func everyAccount(of accounts: [Int], to liar: Int) -> [(Int, Int)] {
+    Set(accounts).sorted().compactMap { account in
+      accounts.indices.filter { accounts[$0] == account }.randomElement(using: &generator).map { ($0, liar) }
+    }
   }
 
   private mutating func pairs(_ nodes: Int) -> [(Int, Int)] {

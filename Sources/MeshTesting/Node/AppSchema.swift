@@ -11,6 +11,13 @@ enum AppSchema {
     let sql: String
     /// None refers to it, but for itself: an app may drop it, and nothing else goes.
     var isChildless: Bool { name != "list" && name != "folder" }
+    /// The table of its only reference, to which its records belong; nil where it has none, or several.
+    var parent: String? {
+      let references = columns.compactMap(\.reference)
+      return references.count == 1 ? references[0].parent : nil
+    }
+    /// It refers to nothing: its records can be made shares, and begin in the private zone.
+    var isRoot: Bool { columns.allSatisfy { $0.reference == nil } }
   }
 
   struct Column {
@@ -35,10 +42,13 @@ enum AppSchema {
 
   static let tables = mixed + [leg, stock]
 
+  /// Where there are shares: one more, whose records hang on records that hang on others.
+  static let all = tables + [step]
+
   /// What random statements are about.
   static let mixed = [list, item, folder, tag]
 
-  static func table(_ name: String) -> Table? { tables.first { $0.name == name } }
+  static func table(_ name: String) -> Table? { all.first { $0.name == name } }
 
   private static let list = Table(
     name: "list", key: "id",
@@ -62,6 +72,15 @@ enum AppSchema {
       CREATE TABLE item (
         id TEXT PRIMARY KEY NOT NULL, list TEXT NOT NULL REFERENCES list(id) ON DELETE CASCADE,
         title TEXT, photo BLOB, done INTEGER NOT NULL DEFAULT 0)
+      """)
+
+  private static let step = Table(
+    name: "step", key: "id",
+    columns: [Column(name: "item", reference: Reference(parent: "item", cascades: false)), Column(name: "text")],
+    keyCollation: .binary,
+    sql: """
+      CREATE TABLE step (
+        id TEXT PRIMARY KEY NOT NULL, item TEXT REFERENCES item(id) ON DELETE SET NULL, text TEXT)
       """)
 
   private static let folder = Table(
@@ -101,7 +120,10 @@ enum AppSchema {
     sql: "CREATE TABLE stock (id TEXT PRIMARY KEY NOT NULL, amount INTEGER)")
 
   /// The tables that a write to one of them can change.
-  static func affected(by table: String) -> [String] { ["list", "item"].contains(table) ? ["list", "item"] : [table] }
+  static func affected(by table: String) -> [String] {
+    let related = ["list", "item", "step"]
+    return related.contains(table) ? related : [table]
+  }
 
   /// The statement that adds a column.
   static func addition(_ table: Table, _ column: Column) -> String {

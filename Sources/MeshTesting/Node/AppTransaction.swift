@@ -51,7 +51,7 @@ struct AppTransaction: Sendable {
   /// All that it can change.
   var tables: [String] {
     let affected = Set(statements.flatMap { AppSchema.affected(by: $0.table) })
-    return AppSchema.tables.map(\.name).filter(affected.contains)
+    return AppSchema.all.map(\.name).filter(affected.contains)
   }
 }
 

@@ -3,9 +3,13 @@ import MeshCore
 /// Makes random transactions. Keys come from a small pool, so that nodes meet; values are almost all new, so that each can be
 /// followed.
 struct AppWriter: Sendable {
-  private var generator: SplitMix64
-  private var written = 0
-  private let node: Int
+  var generator: SplitMix64
+  var written = 0
+  let node: Int
+  /// Its account, and how many there are, where there are several: each has records of its own.
+  let place: (account: Int, of: Int)?
+  /// Keys that its tables have, where there are several accounts: most writes are about those.
+  var known: [String: [Value]] = [:]
   private let plan: FaultPlan
   /// What went over the ordinary, by the names of its keys in a plan; emptied by who counts it.
   var oddities: [String] = []
@@ -14,14 +18,16 @@ struct AppWriter: Sendable {
   /// Rows of the table that is written by the thousand: no more keys than that.
   private static let stockBound = 20_000
 
-  init(node: Int, plan: FaultPlan, generator: SplitMix64) {
+  init(node: Int, place: (account: Int, of: Int)? = nil, plan: FaultPlan, generator: SplitMix64) {
     self.node = node
+    self.place = place
     self.plan = plan
     self.generator = generator
   }
 
   /// - Parameter added: Columns, as `table.column`, that are there beyond the first ones.
   mutating func next(added: Set<String> = []) -> AppTransaction {
+    if place != nil { return shared() }
     if let odd = odd() { return AppTransaction(statements: [odd], ending: .commit) }
     let count = generator.once(in: 3) ? Int.random(in: 2...5, using: &generator) : 1
     let statements = (0..<count).map { _ in statement(added) }
@@ -85,12 +91,13 @@ struct AppWriter: Sendable {
     }
   }
 
-  private mutating func key(_ table: AppSchema.Table) -> Value {
+  mutating func key(_ table: AppSchema.Table) -> Value {
+    if place != nil { return sharedKey(table, isNew: false) }
     let name = "\(table.name)\(Int.random(in: 0..<Self.pool, using: &generator))"
     return .text(table.keyCollation == .nocase && generator.once(in: 2) ? name.uppercased() : name)
   }
 
-  private mutating func row(
+  mutating func row(
     _ table: AppSchema.Table, _ columns: [AppSchema.Column], _ key: Value
   ) -> [String: Value] {
     var values: [String: Value] = [:]
@@ -102,7 +109,7 @@ struct AppWriter: Sendable {
     return values
   }
 
-  private mutating func edit(_ table: AppSchema.Table, _ columns: [AppSchema.Column]) -> [String: Value] {
+  mutating func edit(_ table: AppSchema.Table, _ columns: [AppSchema.Column]) -> [String: Value] {
     var values: [String: Value] = [:]
     for _ in 0..<Int.random(in: 1...2, using: &generator) {
       let column = columns[Int.random(in: 0..<columns.count, using: &generator)]
@@ -117,12 +124,12 @@ struct AppWriter: Sendable {
   }
 
   /// A column that is neither key nor reference.
-  private mutating func plain(_ table: AppSchema.Table, _ columns: [AppSchema.Column]) -> AppSchema.Column {
+  mutating func plain(_ table: AppSchema.Table, _ columns: [AppSchema.Column]) -> AppSchema.Column {
     let columns = columns.filter { $0.name != table.key && $0.reference == nil }
     return columns[Int.random(in: 0..<columns.count, using: &generator)]
   }
 
-  private mutating func value(_ table: AppSchema.Table, _ column: AppSchema.Column) -> Value {
+  mutating func value(_ table: AppSchema.Table, _ column: AppSchema.Column) -> Value {
     if let reference = column.reference, let parent = AppSchema.table(reference.parent) {
       return !reference.cascades && generator.once(in: 3) ? .null : key(parent)
     }

@@ -13,6 +13,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   }
   private var knownColumns: [String: Set<String>] = [:]
   private let vfs: String
+  private let tables: [AppSchema.Table]
   private let cryptography: any Cryptography
   private let clock: VirtualClock
   private let foreignKeys: Bool
@@ -22,15 +23,21 @@ final class SQLiteDatabase: SimulatedDatabase {
   private var app: DatabaseQueue?
   private var dataVersion: Int?
 
+  /// Writes that the triggers of shares which are read-only refused.
+  private(set) var refusals = 0
+
   static let path = "/app.sqlite"
   static let wal = path + "-wal"
 
   init(
-    disk: VirtualDisk, clock: VirtualClock, cryptography: any Cryptography, foreignKeys: Bool, hasBadTrigger: Bool
+    disk: VirtualDisk, clock: VirtualClock, cryptography: any Cryptography,
+    tables: [AppSchema.Table] = AppSchema.tables,
+    foreignKeys: Bool, hasBadTrigger: Bool
   ) {
     self.disk = disk
     vfs = disk.name
     self.clock = clock
+    self.tables = tables
     self.cryptography = cryptography
     self.foreignKeys = foreignKeys
     self.hasBadTrigger = hasBadTrigger
@@ -40,7 +47,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     _ = try connection()
     let store = try Store(path: Self.path, cryptography: cryptography, vfs: vfs)
     self.store = store
-    let missing = try AppSchema.tables.map(\.name).filter { try !store.isTracked($0) }
+    let missing = try tables.map(\.name).filter { try !store.isTracked($0) }
     if !missing.isEmpty { try store.track(tables: missing, now: clock.milliseconds()) }
     dataVersion = nil
     return store
@@ -80,7 +87,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     app = opened
     // After an unclean end of its making some tables may be there.
     try opened.write { db in
-      for table in AppSchema.tables where try !db.tableExists(table.name) { try db.execute(sql: table.sql) }
+      for table in tables where try !db.tableExists(table.name) { try db.execute(sql: table.sql) }
       if hasBadTrigger { try db.execute(sql: Self.badTrigger) }
     }
     try lookAtColumns()
@@ -96,7 +103,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     knownColumns =
       try app?.read { db in
         var columns: [String: Set<String>] = [:]
-        for table in AppSchema.tables where try db.tableExists(table.name) {
+        for table in tables where try db.tableExists(table.name) {
           columns[table.name] = Set(try db.columns(in: table.name).map(\.name))
         }
         return columns
@@ -105,7 +112,7 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   var added: Set<String> {
     var added: Set<String> = []
-    for table in AppSchema.tables {
+    for table in tables {
       for column in table.columns where column.isAdded && columns[table.name]?.contains(column.name) == true {
         added.insert("\(table.name).\(column.name)")
       }
@@ -131,6 +138,7 @@ final class SQLiteDatabase: SimulatedDatabase {
       if transaction.statements.contains(where: \.alters) { try lookAtColumns() }
       return transaction.ending == .commit
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+      if error.message == ZoneStanding.refusal { refusals += 1 }
       return false
     } catch is UnknownColumn {
       return false
@@ -151,6 +159,14 @@ final class SQLiteDatabase: SimulatedDatabase {
     }
     for (sql, arguments) in Self.sql(statement) {
       try db.execute(sql: sql, arguments: StatementArguments(arguments.map(\.databaseValue)))
+    }
+  }
+
+  func dropPermissions() throws {
+    try connection().write { db in
+      let names = try String.fetchAll(
+        db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name GLOB 'mesh_permit_*' ORDER BY name")
+      for name in names { try db.execute(sql: "DROP TRIGGER \(name)") }
     }
   }
 
@@ -222,10 +238,10 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   // MARK: What is there
 
-  func contents(_ tables: [String]?) throws -> Contents {
+  func contents(_ names: [String]?) throws -> Contents {
     try connection().read { db in
       var contents: Contents = [:]
-      for table in AppSchema.tables where knownColumns[table.name] != nil && tables?.contains(table.name) ?? true {
+      for table in tables where knownColumns[table.name] != nil && names?.contains(table.name) ?? true {
         for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table.name)") {
           let key = table.canonical(Value(row[table.key] as DatabaseValue))
           var values: [String: Value] = [:]
@@ -322,14 +338,30 @@ final class SQLiteDatabase: SimulatedDatabase {
     return finding == "ok" ? nil : finding ?? "nothing was said"
   }
 
-  func held() throws -> [RecordName: String] {
+  func recordHashes(_ zone: ZoneID) throws -> [RecordName: [UInt8]]? {
+    try connection().read { db in
+      let rows = try Row.fetchAll(
+        db,
+        sql: """
+          SELECT mesh_table.name, mesh_record.key, mesh_record.hash FROM mesh_record
+          JOIN mesh_table ON mesh_table.id = mesh_record.tbl JOIN mesh_zone ON mesh_zone.id = mesh_record.zone
+          WHERE mesh_record.hash IS NOT NULL AND mesh_zone.zone = ?
+          """, arguments: [Data(zone.bytes)])
+      return Dictionary(
+        rows.map { (RecordName(table: $0[0], key: Value($0[1] as DatabaseValue)), Array($0[2] as Data)) },
+        uniquingKeysWith: { first, _ in first })
+    }
+  }
+
+  func held(_ zone: ZoneID) throws -> [RecordName: String] {
     try connection().read { db in
       let rows = try Row.fetchAll(
         db,
         sql: """
           SELECT mesh_table.name, mesh_record.key, mesh_record.held FROM mesh_record
-          JOIN mesh_table ON mesh_table.id = mesh_record.tbl WHERE mesh_record.held IS NOT NULL
-          """)
+          JOIN mesh_table ON mesh_table.id = mesh_record.tbl JOIN mesh_zone ON mesh_zone.id = mesh_record.zone
+          WHERE mesh_record.held IS NOT NULL AND mesh_zone.zone = ?
+          """, arguments: [Data(zone.bytes)])
       return Dictionary(
         rows.map { row in
           let reason = HeldReason(rawValue: row[2])?.name ?? "unknown reason"

@@ -9,6 +9,9 @@ protocol SimulatedDatabase: AnyObject {
   /// What each table has; no table that is missing.
   var columns: [String: Set<String>] { get }
 
+  /// Writes that were refused because a share is read-only.
+  var refusals: Int { get }
+
   /// Opens it for a node, at the first start and after each crash.
   func open() throws -> any ReplicaStore
   /// Whether somebody has committed since the last look, or there was none.
@@ -16,10 +19,14 @@ protocol SimulatedDatabase: AnyObject {
   /// Runs a transaction of the app, which opens the database where the node does not run. False where it was rolled back or a
   /// constraint refused it.
   func run(_ transaction: AppTransaction) throws -> Bool
+  /// A program takes away the triggers that keep others from writing to shares which are read-only.
+  func dropPermissions() throws
   /// The app's tables, or some of them.
   func contents(_ tables: [String]?) throws -> Contents
-  /// Records that live but are not shown, and why.
-  func held() throws -> [RecordName: String]
+  /// Records of a zone that live but are not shown, and why.
+  func held(_ zone: ZoneID) throws -> [RecordName: String]
+  /// Of a zone's live records, what is merged as 16 bytes; nil where nobody can tell.
+  func recordHashes(_ zone: ZoneID) throws -> [RecordName: [UInt8]]?
   /// The losing values that are kept; nil where none ever are.
   func conflicts() throws -> Set<LostValue>?
   /// What SQLite finds wrong with the file; nil where all is well.

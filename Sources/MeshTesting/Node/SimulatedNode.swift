@@ -5,6 +5,8 @@ import MeshReplication
 /// One machine of the simulation: what survives its crashes, and the replica that does not.
 final class SimulatedNode {
   let index: Int
+  /// Which of the simulation's accounts it is a device of, and which of that one's devices: the first holds the account's key.
+  let home: (account: Int, place: Int)
   let clock: VirtualClock
   let vault = MemoryVault()
   let database: any SimulatedDatabase
@@ -36,9 +38,11 @@ final class SimulatedNode {
   var pausedUntil: Int64 = 0
   /// Failures of the disk at the last success: what fails with more may be the disk's fault.
   var failuresSeen = 0
-  /// As of the last look, to see that it never goes back.
-  var heads: [Author: ChangeSetHead] = [:]
-  var merged: VersionVector { VersionVector(heads.mapValues(\.number)) }
+  /// By zone, as of the last look, to see that it never goes back.
+  var heads: [ZoneID: [Author: ChangeSetHead]] = [:]
+  func merged(_ zone: ZoneID) -> VersionVector { VersionVector((heads[zone] ?? [:]).mapValues(\.number)) }
+  /// Its people want to keep copies of shares that end for them.
+  var keepsCopies = false
   /// Its database was replaced by another one.
   private(set) var hasOtherHistory = false
   /// Tables that its app made anew, and that the node may not have looked at since: it finds out what was deleted in between
@@ -57,20 +61,22 @@ final class SimulatedNode {
   }
 
   init(
-    index: Int, clock: VirtualClock, account: TestAccount, known: AccountState, database: any SimulatedDatabase,
+    index: Int, home: (account: Int, place: Int), clock: VirtualClock, account: TestAccount, known: AccountState,
+    database: any SimulatedDatabase,
     cryptography: any Cryptography, randomness: SeededRandomness, writer: AppWriter
   ) throws {
     self.index = index
+    self.home = home
     self.clock = clock
     self.database = database
     self.account = known
     self.cryptography = cryptography
     self.randomness = randomness
     self.writer = writer
-    keys = account.devices[index]
-    firstDevice = try account.device(index)
+    keys = account.devices[home.place]
+    firstDevice = try account.device(home.place)
     device = firstDevice
-    accountKey = index == 0 ? account.key : nil
+    accountKey = home.place == 0 ? account.key : nil
     if let disk = database.disk { vault.step = { try disk.step() } }
   }
 
@@ -85,6 +91,7 @@ final class SimulatedNode {
     let replica = try Replica(
       store: store, vault: vault, account: account, secrets: keys, accountSigner: sign, cryptography: cryptography,
       randomness: randomness)
+    replica.keepsCopies = keepsCopies
     self.store = store
     self.replica = replica
     life += 1

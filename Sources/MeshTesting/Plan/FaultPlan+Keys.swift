@@ -23,7 +23,7 @@ extension FaultPlan {
 
   public static var keys: [Key] {
     [number("pause", \.pause, 1...longest, "milliseconds between two steps at most")] + network + clocks + nodes + disk
-      + historyKeys + writers + liarKeys
+      + historyKeys + writers + shareKeys + liarKeys
   }
 
   private static var network: [Key] {
@@ -113,6 +113,25 @@ extension FaultPlan {
     ]
   }
 
+  private static var shareKeys: [Key] {
+    [
+      number("accounts.count", \.accounts, 1...8, "accounts that the nodes belong to; liars have one of their own"),
+      chance("shares.creates", \.shareCreates, "a node makes a share of a record of its account"),
+      chance("shares.invites", \.shareInvites, "a device of an owner makes an invite, and others try to join by it"),
+      chance("shares.uninvites", \.shareUninvites, "an invite is revoked"),
+      chance("shares.permissions", \.sharePermissions, "a participant may write from now on, or only read"),
+      chance("shares.flaps", \.shareFlaps, "the same, several times in a row"),
+      chance("shares.removals", \.shareRemovals, "a participant is removed"),
+      chance("shares.leaves", \.shareLeaves, "a participant leaves"),
+      chance("shares.stops", \.shareStops, "a share is ended by its owner"),
+      chance(
+        "shares.rootDeletes", \.rootDeletes, "an app deletes the root record of a share, its account's or another's"),
+      chance("shares.bypasses", \.bypasses, "an app takes the triggers away and writes to a share that is read-only"),
+      chance(
+        "shares.keptCopies", \.keptCopies, "of the nodes, one in that many keeps copies of shares that end for it"),
+    ]
+  }
+
   private static var liarKeys: [Key] {
     [
       number("liars.count", \.liars, 0...64, "the last nodes lie: so many of them"),
@@ -125,6 +144,11 @@ extension FaultPlan {
       chance("liars.farFuture", \.farFutures, "a time hours ahead"),
       chance("liars.generations", \.generations, "a generation that no past explains"),
       chance("liars.floods", \.floods, "more messages than anybody asked for"),
+      chance("liars.overreaches", \.overreaches, "a change set in a share that it may not write, or not any more"),
+      chance(
+        "liars.controlForgeries", \.controlForgeries, "a control record that is not its to say, or in another's name"),
+      chance("liars.oldEpochs", \.oldEpochs, "a change set under the key of an epoch that is over"),
+      chance("liars.keyLeaks", \.keyLeaks, "a share's keys, given to whoever is connected"),
     ]
   }
 

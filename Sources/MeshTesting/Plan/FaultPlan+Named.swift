@@ -94,6 +94,19 @@ extension FaultPlan {
     return plan
   }()
 
+  /// Accounts that share, lower, remove, leave, stop and come back, and one that lies.
+  public static let shares: FaultPlan = {
+    var plan = ordinary
+    (plan.accounts, plan.liars, plan.pause) = (4, 1, 1_200)
+    (plan.shareCreates, plan.shareInvites, plan.shareUninvites) = (12, 6, 60)
+    (plan.sharePermissions, plan.shareFlaps, plan.shareRemovals) = (14, 50, 30)
+    (plan.shareLeaves, plan.shareStops, plan.rootDeletes) = (60, 100, 80)
+    (plan.bypasses, plan.keptCopies, plan.revocations, plan.foreignKeysOff) = (25, 3, 80, 4)
+    (plan.forgeries, plan.replays, plan.forks) = (20, 12, 40)
+    (plan.overreaches, plan.controlForgeries, plan.oldEpochs, plan.keyLeaks) = (8, 12, 12, 12)
+    return plan
+  }()
+
   /// Hundreds of nodes that do little.
   public static let wide: FaultPlan = {
     var plan = FaultPlan()
@@ -107,6 +120,6 @@ extension FaultPlan {
     "calm": calm, "ordinary": ordinary, "crashing": crashing, "partitioned": partitioned, "wrong-clocks": wrongClocks,
     "simultaneous": simultaneous,
     "line": line, "bad-disks": badDisks, "writing": writing, "lying": lying, "history": history, "schemas": schemas,
-    "wide": wide,
+    "shares": shares, "wide": wide,
   ]
 }

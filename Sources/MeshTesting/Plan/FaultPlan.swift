@@ -117,6 +117,26 @@ public struct FaultPlan: Sendable, Equatable {
   /// A table is dropped, and made anew without its rows: at once, or later.
   public var recreatedTables = 0
 
+  // MARK: Accounts and shares
+
+  /// The nodes are shared out among so many accounts; liars are an account of their own, where there is more than one.
+  public var accounts = 1
+  /// The owner makes a share of a record, or asks somebody in; each step, one in so many.
+  public var shareCreates = 0
+  public var shareInvites = 0
+  public var shareUninvites = 0
+  public var sharePermissions = 0
+  /// A permission that is changed several times in a row.
+  public var shareFlaps = 0
+  public var shareRemovals = 0
+  public var shareLeaves = 0
+  public var shareStops = 0
+  /// Apps delete the root record of a share, or write to one that is read-only with the triggers taken away.
+  public var rootDeletes = 0
+  public var bypasses = 0
+  /// Of the nodes, one in that many keeps a copy of shares that end for it.
+  public var keptCopies = 0
+
   // MARK: Liars
 
   /// Nodes, the last ones, whose sessions carry lies beside what an honest replica sends; each step, one in so many.
@@ -130,6 +150,12 @@ public struct FaultPlan: Sendable, Equatable {
   public var farFutures = 0
   public var generations = 0
   public var floods = 0
+  /// In shares: change sets beyond permission, control records that are not its to say, change sets under an old epoch, keys
+  /// given to strangers.
+  public var overreaches = 0
+  public var controlForgeries = 0
+  public var oldEpochs = 0
+  public var keyLeaks = 0
 
   public init() {}
 }

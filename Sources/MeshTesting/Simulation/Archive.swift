@@ -13,6 +13,7 @@ struct Archive {
     let generation: UInt64
     let stamp: Stamp
     let changeSet: ChangeSetID
+    let zone: ZoneID
     var isBirth = false
     /// A birth that does not name the column: it has no stamp there, and any value that has one beats it.
     var isImplied = false
@@ -49,35 +50,15 @@ struct Archive {
     let wanted = ledger.facts
     var found: [Ledger.Fact: Write] = [:]
     var all: [RecordName: [Write]] = [:]
-    var previous: [ChangeSetID: ChangeSetID] = [:]
-    var units: [Author: UnitValues] = [:]
-    for id in order {
-      guard let bytes = changeSets[id] else { continue }
-      let changeSet = try ChangeSet(bytes, with: cryptography)
-      let author = changeSet.header.author
-      previous[id] = changeSet.header.previous
-      guard let key = keys[changeSet.header.epoch], let body = changeSet.body(key: key, with: cryptography) else {
-        continue
-      }
-      var unit = changeSet.header.part.index == 0 ? UnitValues() : units[author] ?? UnitValues()
-      let before = unit.tables.count
-      _ = unit.add(try ChangeSetBody(body, author: author).content)
-      units[author] = unit
-      for table in unit.tables[before...] {
-        for row in table.rows {
-          for write in Self.writes(table, row, id) {
-            all[write.fact.record, default: []].append(write)
-            guard wanted.contains(write.fact) else { continue }
-            guard let known = found[write.fact], !write.isLater(than: known) else {
-              found[write.fact] = write
-              continue
-            }
-          }
-        }
-      }
+    try forEachWrite(keys, cryptography) { write in
+      all[write.fact.record, default: []].append(write)
+      guard wanted.contains(write.fact) else { return }
+      if let known = found[write.fact], !write.isLater(than: known) { return }
+      found[write.fact] = write
     }
+    let previous = try changeSets.mapValues { try ChangeSet($0, with: cryptography).header.previous }
     func isBehind(_ id: ChangeSetID, _ other: ChangeSetID) -> Bool {
-      sequence(first: id) { previous[$0] }.contains(other)
+      sequence(first: id) { previous[$0] ?? nil }.contains(other)
     }
     let last = found.values.filter { write in
       !(all[write.fact.record] ?? []).contains {
@@ -94,6 +75,50 @@ struct Archive {
       return told
     }
     return told.sorted { $0.fact.description < $1.fact.description }
+  }
+
+  private func forEachWrite(
+    _ keys: [EpochID: EpochKey], _ cryptography: any Cryptography, _ body: (Write) -> Void
+  ) throws {
+    var units: [Author: UnitValues] = [:]
+    for id in order {
+      guard let bytes = changeSets[id] else { continue }
+      let changeSet = try ChangeSet(bytes, with: cryptography)
+      let author = changeSet.header.author
+      guard let key = keys[changeSet.header.epoch], let content = changeSet.body(key: key, with: cryptography) else {
+        continue
+      }
+      var unit = changeSet.header.part.index == 0 ? UnitValues() : units[author] ?? UnitValues()
+      let before = unit.tables.count
+      _ = unit.add(try ChangeSetBody(content, author: author).content)
+      units[author] = unit
+      for table in unit.tables[before...] {
+        for row in table.rows {
+          for write in Self.writes(table, row, id, changeSet.header.zone) { body(write) }
+        }
+      }
+    }
+  }
+
+  /// Of these, what somebody beat with a later write of the cell, or of its record's life, whatever became of that.
+  func beaten(
+    _ writes: [Write], _ keys: [EpochID: EpochKey], _ cryptography: any Cryptography
+  ) throws -> Set<Ledger.Fact> {
+    let wanted = Dictionary(grouping: writes, by: \.fact.record)
+    var beaten: Set<Ledger.Fact> = []
+    try forEachWrite(keys, cryptography) { later in
+      for write in wanted[later.fact.record] ?? [] where write.zone == later.zone && later.isLater(than: write) {
+        if later.generation > write.generation || write.fact.column == later.fact.column { beaten.insert(write.fact) }
+      }
+    }
+    return beaten
+  }
+
+  /// The records that somebody wrote, by zone.
+  func names(_ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [ZoneID: Set<RecordName>] {
+    var names: [ZoneID: Set<RecordName>] = [:]
+    try forEachWrite(keys, cryptography) { names[$0.zone, default: []].insert($0.fact.record) }
+    return names
   }
 
   /// The instances of each device that stamped something with a time.
@@ -116,23 +141,23 @@ struct Archive {
     return stamps
   }
 
-  private static func writes(_ table: TableChanges, _ row: RowChange, _ id: ChangeSetID) -> [Write] {
+  private static func writes(_ table: TableChanges, _ row: RowChange, _ id: ChangeSetID, _ zone: ZoneID) -> [Write] {
     let name = RecordName(table: table.table, key: row.key)
     let state = row.state(columns: table.columns)
     if !row.generation.isAlive {
-      return [Write(fact: .delete(name), generation: row.generation, stamp: row.stamp, changeSet: id)]
+      return [Write(fact: .delete(name), generation: row.generation, stamp: row.stamp, changeSet: id, zone: zone)]
     }
     var writes = state.cells.map { column, cell in
       Write(
         fact: .value(Ledger.Cell(record: name, column: column), cell.value), generation: row.generation,
-        stamp: cell.stamp, changeSet: id, isBirth: row.isLife)
+        stamp: cell.stamp, changeSet: id, zone: zone, isBirth: row.isLife)
     }
     // A birth gives each column that it does not name its default.
     for column in AppSchema.table(name.table)?.columns ?? [] where row.isLife && state.cells[column.name] == nil {
       writes.append(
         Write(
           fact: .value(Ledger.Cell(record: name, column: column.name), column.unsent(name)),
-          generation: row.generation, stamp: row.stamp, changeSet: id, isBirth: true, isImplied: true))
+          generation: row.generation, stamp: row.stamp, changeSet: id, zone: zone, isBirth: true, isImplied: true))
     }
     return writes
   }

@@ -22,6 +22,9 @@ struct Ledger {
       }
     }
 
+    /// Nil of a delete.
+    var column: String? { if case .value(let cell, _) = self { cell.column } else { nil } }
+
     var description: String {
       switch self {
       case .value(let cell, let value): "\(cell.record).\(cell.column) = \(value.shown)"

@@ -12,7 +12,12 @@ struct Liar {
   var generator: SplitMix64
   private(set) var sent: [[UInt8]] = []
   private(set) var received: [[UInt8]] = []
-  private var chains: [UInt64: ChangeSetHead] = [:]
+  private var chains: [Line: ChangeSetHead] = [:]
+
+  private struct Line: Hashable {
+    let zone: ZoneID
+    let author: Author
+  }
 
   init(plan: FaultPlan, generator: SplitMix64) {
     self.plan = plan
@@ -30,6 +35,8 @@ struct Liar {
   /// What a liar knows when it lies.
   struct Occasion {
     let zone: ZoneID
+    /// What lets it write there, if anything does.
+    var citation: ControlID?
     let epoch: EpochID
     let key: EpochKey
     let keys: DeviceKeys
@@ -43,16 +50,19 @@ struct Liar {
   /// Instances of the device that only lies are made of.
   enum Chain: UInt64 {
     case future = 9_001
-    case generation, fork, flood, gap, forgery, broken
+    case generation, fork, flood, gap, forgery, broken, overreach, oldEpoch
   }
 
   /// A change set of a chain of lies, as the rules want it but for what is given otherwise.
-  private mutating func changeSet(
+  mutating func changeSet(
     _ chain: Chain, _ occasion: Occasion, author: DeviceID? = nil, key: Value, generation: UInt64 = 1, title: String,
     ahead: Int64 = 0, skipping gap: UInt64 = 0, breaksChain: Bool = false, keeps: Bool = true
   ) throws -> ChangeSet {
-    let author = Author(device: author ?? occasion.device, instance: InstanceID(chain.rawValue))
-    let last = chains[chain.rawValue]
+    let instance =
+      occasion.citation.map { InstanceID(under: $0, random: UInt32(chain.rawValue)) } ?? InstanceID(chain.rawValue)
+    let author = Author(device: author ?? occasion.device, instance: instance)
+    let line = Line(zone: occasion.zone, author: author)
+    let last = chains[line]
     let time = max(HybridTime(milliseconds: occasion.now + ahead), HybridTime((last?.time.value ?? 0) + 1))
     let stamp = Stamp(time: time, author: author)
     let row = RowChange(
@@ -62,13 +72,13 @@ struct Liar {
       context: CausalContext(), content: .changes([TableChanges(table: "list", columns: ["title"], rows: [row])]))
     let previous = gap > 0 || breaksChain ? ChangeSetID([UInt8](repeating: 7, count: 32)) : last?.id
     let header = ChangeSetHeader(
-      zone: occasion.zone, author: author, number: (last?.number ?? 0) + 1 + gap, previous: previous, time: time,
-      epoch: occasion.epoch, part: .only)
+      zone: occasion.zone, author: author, number: (last?.number ?? 0) + 1 + gap, previous: previous,
+      citation: previous == nil ? occasion.citation : nil, time: time, epoch: occasion.epoch, part: .only)
     let changeSet = try ChangeSet(
       header, body: body.encoded(author: author), key: occasion.key, secrets: occasion.keys,
       with: occasion.cryptography)
     if keeps, gap == 0 {
-      chains[chain.rawValue] = ChangeSetHead(number: header.number, id: changeSet.id, time: time)
+      chains[line] = ChangeSetHead(number: header.number, id: changeSet.id, time: time)
     }
     return changeSet
   }

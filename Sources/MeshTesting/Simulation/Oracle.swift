@@ -17,7 +17,9 @@ struct Oracle {
   /// What a log is judged by.
   struct Context {
     var keys: [EpochID: EpochKey]
-    var account: AccountState?
+    var isCertified: @Sendable (DeviceID) -> Bool = { _ in true }
+    /// Records move between zones, with the stamps they have.
+    var hasMoves = false
     /// Where the authors of cut devices end.
     var limit: @Sendable (Author) -> UInt64? = { _ in nil }
     /// Nothing later than this may have been merged, in milliseconds since 1970.
@@ -52,7 +54,7 @@ struct Oracle {
     let header = changeSet.header
     func fault(_ text: String) { faults.append("\(header.author) number \(header.number) \(text)") }
     guard changeSet.isSigned(with: cryptography) else { return fault("is not signed by its author") }
-    if let account = context.account, account.certificates[header.author.device] == nil {
+    if !context.isCertified(header.author.device) {
       fault("is of a device that nobody certified")
     }
     if let limit = context.limit(header.author), header.number > limit {
@@ -96,7 +98,8 @@ struct Oracle {
     let latest = max(line.begun, line.seen.entries.values.map(\.time).max() ?? .zero)
     if case .changes(let tables) = body.content {
       // Rows that were taken in have the time zero, and a row that moved keeps the stamps it had.
-      let early = tables.flatMap(\.rows).map(\.stamp).filter {
+      let rows = tables.flatMap(\.rows).filter { !context.hasMoves || !$0.isLife }
+      let early = rows.map(\.stamp).filter {
         $0.author == header.author && $0.time <= latest && $0.time.milliseconds > 0
       }
       if !early.allSatisfy(context.isWrittenAgain) {
@@ -154,6 +157,16 @@ extension Oracle {
       high &+= hash.1
     }
     return ZoneDigest(records: count, low: low, high: high)
+  }
+
+  /// Of the live records, as a store keeps them.
+  var hashes: [RecordName: [UInt8]] {
+    var hashes: [RecordName: [UInt8]] = [:]
+    for (name, record) in states where record.isAlive {
+      let (low, high) = record.canonicalBytes(name).withUnsafeBytes { cryptography.hash128($0) }
+      hashes[name] = ZoneDigest(records: 1, low: low, high: high).hash
+    }
+    return hashes
   }
 
   /// Committed writes that are in no change set of the log, in order.

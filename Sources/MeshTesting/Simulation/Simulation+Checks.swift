@@ -11,37 +11,45 @@ extension Simulation {
 
   /// A node never un-merges, and what it shows is the state of its vector.
   func look(_ node: SimulatedNode) throws {
-    guard !node.isLiar, !node.isRevoked, let zone, let store = node.store else { return }
+    guard !node.isLiar, let store = node.store else { return }
+    if hasShares { try lookForLeaks(node, store) }
+    guard !node.isRevoked else { return }
     try lookAtGroups(node)
-    let heads = try store.mergedHeads(zone)
-    guard heads != node.heads else { return }
-    let (before, merged) = (node.merged, VersionVector(heads.mapValues(\.number)))
-    if !before.isCovered(by: merged), try !isCut(before, to: merged, store, zone) {
-      violate("n\(node.index) had merged \(text(before)), now \(text(merged))")
-    }
-    node.heads = heads
-    say(node.index, "has \(text(merged))")
-    if rewritesHistory { try archive.take(from: node.device, store, zone, cryptography) }
-    try compareDigest(node)
+    for zone in try zones(of: node) { try look(node, zone, store) }
   }
 
-  /// Whether all that went back are authors who were cut, none of them below where the cut is.
+  private func look(_ node: SimulatedNode, _ zone: KnownZone, _ store: any ReplicaStore) throws {
+    let heads = try store.mergedHeads(zone.id)
+    guard heads != node.heads[zone.id] ?? [:] else { return }
+    let (before, merged) = (node.merged(zone.id), VersionVector(heads.mapValues(\.number)))
+    if !before.isCovered(by: merged), try !isCut(before, to: merged, node, zone, store) {
+      violate("n\(node.index) had merged \(text(before)), now \(text(merged))\(zone.suffix)")
+    }
+    node.heads[zone.id] = heads
+    say(node.index, "has \(text(merged))\(zone.suffix)")
+    if rewritesHistory { try archive.take(from: node.device, store, zone.id, cryptography) }
+    try compareDigest(node, zone, store)
+  }
+
+  func takeToArchive(_ node: SimulatedNode) throws {
+    guard let store = node.store else { return }
+    for zone in try zones(of: node) { try archive.take(from: node.device, store, zone.id, cryptography) }
+  }
+
+  /// Whether all that went back are authors who were cut, none of them below where the cut is; or all is gone, since the account
+  /// is no member any more, or was none for a while.
   private func isCut(
-    _ before: VersionVector, to after: VersionVector, _ store: any ReplicaStore, _ zone: ZoneID
+    _ before: VersionVector, to after: VersionVector, _ node: SimulatedNode, _ zone: KnownZone,
+    _ store: any ReplicaStore
   ) throws -> Bool {
-    let state = try zoneState(store, zone)
+    guard let state = try zoneState(node, zone.id) else { return false }
+    if try wasOut(node, state) { return true }
+    let citations = try store.citations(zone.id)
     return before.authors.filter { after[$0] < before[$0] }.allSatisfy { author in
-      guard let limit = state.limit(author, citing: nil) else { return false }
+      guard let limit = state.limit(author, citing: citations[author]) else { return false }
       // A cut inside a unit goes back to the end of the one before; a lower one may be known and not yet carried out.
       return after[author] >= limit || plan.bulkWrites + plan.longValues > 0
     }
-  }
-
-  /// What the control log of a node says.
-  func zoneState(_ store: any ReplicaStore, _ zone: ZoneID) throws -> ZoneState {
-    let records = try store.controlRecords(zone).map { try ControlRecord($0, cryptography) }
-    let account = nodes.lazy.compactMap { $0.replica?.account }.first
-    return ZoneState(zone, records: records, accounts: Accounts(account.map { [$0] } ?? []), cryptography)
   }
 
   /// A reader never sees half of a unit: all rows of a group come from one transaction.
@@ -56,7 +64,7 @@ extension Simulation {
 
   /// Units of over 1,000 records may be seen growing, and their rows have stamps of several parts.
   private func isExcused(_ group: Int, _ node: SimulatedNode) throws -> Bool {
-    guard plan.bulkWrites > 0, let zone, let store = node.store else { return false }
+    guard plan.bulkWrites > 0, let zone = privateZone(of: node), let store = node.store else { return false }
     let keys = node.vault.epochKeys(zone)
     for bytes in try wholeLog(store, zone) {
       let changeSet = try ChangeSet(bytes, with: cryptography)
@@ -73,13 +81,13 @@ extension Simulation {
   }
 
   /// Same change sets, same digest: whoever has them, whenever.
-  private func compareDigest(_ node: SimulatedNode) throws {
-    guard let zone, let store = node.store, try !isInsideUnit(store, zone), try !node.database.isCutting() else {
-      return
-    }
-    let digest = try store.digest(zone)
-    guard let known = digests.updateValue(digest, forKey: node.heads.mapValues(\.id)), known != digest else { return }
-    violate("n\(node.index) has \(text(node.merged)) and digest \(text(digest)), somebody had \(text(known)) there")
+  private func compareDigest(_ node: SimulatedNode, _ zone: KnownZone, _ store: any ReplicaStore) throws {
+    guard try !isInsideUnit(store, zone.id), try !node.database.isCutting() else { return }
+    let (digest, heads) = (try store.digest(zone.id), node.heads[zone.id] ?? [:])
+    guard let known = digests.updateValue(digest, forKey: heads.mapValues(\.id)), known != digest else { return }
+    violate(
+      "n\(node.index) has \(text(node.merged(zone.id))) and digest \(text(digest)), somebody had \(text(known)) "
+        + "there\(zone.suffix)")
   }
 
   /// Between the parts of a local unit, or the slices of another's, the state is ahead of the vector. What a liar's change sets
@@ -92,7 +100,7 @@ extension Simulation {
 
   /// What was merged may be cut, but for revoked devices.
   var rewritesHistory: Bool {
-    plan.restores + plan.homeRestores + plan.fileCopies + plan.homeCopies + plan.forks > 0
+    plan.restores + plan.homeRestores + plan.fileCopies + plan.homeCopies + plan.forks > 0 || hasShares
   }
 
   func check() throws {
@@ -113,21 +121,35 @@ extension Simulation {
     }
     guard time.now < deadline else {
       for node in nodes { say(node.index, try standing(node)) }
+      for zone in hasShares ? zones : [] {
+        if try !isAbandoned(zone), let reason = try disagreement(zone) { say(nil, reason) }
+      }
+      for join in joins where !join.isOver { say(join.node, "is still joining \(shareName(join.link.zone))") }
       return violate("the nodes are not equal \(Self.settlingTime / 60_000) minutes after all was healed")
     }
     queue.add(.check, at: time.now + Self.checkInterval)
   }
 
   private func isSettled() throws -> Bool {
-    guard let zone else { return false }
-    var states: Set<[Author: ChangeSetID]> = []
+    guard zone != nil, joins.allSatisfy(\.isOver) else { return false }
     for node in honest {
-      guard let store = node.store, try store.pendingCount() == 0, try !isInsideUnit(store, zone),
-        try node.database.isInStep(), try !node.database.isCutting()
+      guard let store = node.store, try store.pendingCount() == 0, try node.database.isInStep(),
+        try !node.database.isCutting()
       else { return false }
-      states.insert(try store.mergedHeads(zone).mapValues(\.id))
     }
-    return states.count <= 1
+    for zone in zones {
+      if hasShares {
+        if try isAbandoned(zone) { continue }
+        guard try disagreement(zone) == nil else { return false }
+      }
+      var states: Set<[Author: ChangeSetID]> = []
+      for node in try members(zone) {
+        guard let store = node.store, try !isInsideUnit(store, zone.id) else { return false }
+        states.insert(try store.mergedHeads(zone.id).mapValues(\.id))
+      }
+      guard states.count <= 1 else { return false }
+    }
+    return true
   }
 
   func wholeLog(_ store: any ReplicaStore, _ zone: ZoneID) throws -> [[UInt8]] {
@@ -144,11 +166,19 @@ extension Simulation {
   // MARK: Texts
 
   private func standing(_ node: SimulatedNode) throws -> String {
-    guard let zone, let store = node.store else { return "is down" }
+    guard let store = node.store else { return "is down" }
     let role = node.isLiar ? "lies, " : node.isRevoked ? "is revoked, " : node.isStopped ? "is stopped, " : ""
+    let vectors = try zones(of: node).map { zone in
+      let (stored, merged) = (try store.storedVector(zone.id), try store.mergedVector(zone.id))
+      let view = try node.replica?.zoneView(zone.id)
+      let waiting =
+        view?.waiting.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key.rawValue) \($0.value)" } ?? []
+      let reasons = waiting + (view?.cannotWrite.map { ["cannot write: \($0)"] } ?? [])
+      return
+        "stored \(text(stored)), merged \(text(merged))\(zone.suffix)\(reasons.isEmpty ? "" : " (\(reasons.joined(separator: "; ")))"), "
+    }
     return
-      "\(role)stored \(text(try store.storedVector(zone))), merged \(text(try store.mergedVector(zone))), "
-      + "pending \(try store.pendingCount())"
+      "\(role)\(vectors.joined())pending \(try store.pendingCount())"
       + (try node.database.isInStep() ? "" : ", has not looked at its schema")
       + (try node.database.isCutting() ? ", is not done with what was cut" : "")
   }

@@ -7,67 +7,119 @@ extension Simulation {
   private static let readLogs = 8
 
   func checkEnd() throws {
-    guard let zone, let first = honest.first, let store = first.store else { return }
-    let digest = try store.digest(zone)
+    var oracles: [ZoneID: Oracle] = [:]
+    for zone in zones where try !hasShares || !isAbandoned(zone) { oracles[zone.id] = try checkEnd(zone) }
     for node in honest {
-      guard let own = try node.store?.digest(zone) else { continue }
-      say(node.index, "ends with \(text(node.merged)) and \(own.records) records, digest \(text(own))")
-      if own != digest { violate("n\(node.index) and n\(first.index) have equal vectors and unequal digests") }
       if let damage = try node.database.damage() { violate("n\(node.index)'s file is damaged: \(damage)") }
       for (reason, count) in node.replica?.refusals ?? [:] { counts.refusals[reason, default: 0] += count }
     }
-    try compareRows(first)
-    for node in honest.prefix(Self.readLogs) { try checkLog(node, zone, digest) }
-  }
-
-  /// Rows are equal where schemas are: of columns that both have.
-  private func compareRows(_ first: SimulatedNode) throws {
-    let contents = try first.database.contents()
-    for node in honest where node !== first {
-      for difference in Self.differences(contents, try node.database.contents()).prefix(5) {
-        violate("n\(first.index) and n\(node.index) have equal digests and unequal rows: \(difference)")
+    try compareRows()
+    for node in honest.prefix(Self.readLogs) {
+      let contents = try node.database.contents()
+      if contents.keys.contains(where: { $0.key == Liar.forgedKey }) {
+        violate("n\(node.index) shows a record that its author never wrote")
+      }
+      if hasShares {
+        try checkShares(node, oracles, contents)
+      } else if let zone, let oracle = oracles[zone], let store = node.store {
+        let log = try wholeLog(store, zone).map { try ChangeSet($0, with: cryptography).id }
+        try checkWrites(node, oracle, in: Set(log))
+        if let difference = oracle.differences(contents, held: try node.database.held(zone)).first {
+          violate("n\(node.index): \(difference)")
+        }
       }
     }
   }
 
-  private func checkLog(_ node: SimulatedNode, _ zone: ZoneID, _ digest: ZoneDigest) throws {
-    guard let store = node.store, let account = node.replica?.account else { return }
-    let state = try zoneState(store, zone)
+  /// One zone: what its members have is equal, and follows from their logs.
+  private func checkEnd(_ zone: KnownZone) throws -> Oracle? {
+    let members = try members(zone)
+    guard let first = members.first, let store = first.store else { return nil }
+    let digest = try store.digest(zone.id)
+    for node in members {
+      guard let own = try node.store?.digest(zone.id) else { continue }
+      let vector = text(node.merged(zone.id))
+      say(node.index, "ends with \(vector) and \(own.records) records, digest \(text(own))\(zone.suffix)")
+      if own != digest {
+        violate("n\(node.index) and n\(first.index) have equal vectors and unequal digests\(zone.suffix)")
+      }
+    }
+    if hasShares { try checkControl(zone) }
+    return try members.prefix(Self.readLogs).map { try checkLog($0, zone, digest, isFirst: $0 === first) }.first
+  }
+
+  /// Rows are equal where schemas are, and the zones: of columns that both have.
+  private func compareRows() throws {
+    for account in accounts.indices {
+      let devices = honest.filter { $0.home.account == account }
+      guard let first = devices.first else { continue }
+      let contents = try first.database.contents()
+      for node in devices.dropFirst() {
+        for difference in Self.differences(contents, try node.database.contents()).prefix(5) {
+          violate("n\(first.index) and n\(node.index) have equal digests and unequal rows: \(difference)")
+        }
+      }
+    }
+  }
+
+  private func checkLog(
+    _ node: SimulatedNode, _ known: KnownZone, _ digest: ZoneDigest, isFirst: Bool
+  ) throws -> Oracle {
+    let (zone, keys) = (known.id, node.vault.epochKeys(known.id))
+    guard let store = node.store, let state = try zoneState(node, zone) else {
+      throw SimulationError("n\(node.index) is down at the end")
+    }
     let log = try wholeLog(store, zone)
-    let keys = node.vault.epochKeys(zone)
+    let citations = try citations(log)
     let oracle = Oracle(
       log,
       Oracle.Context(
-        keys: keys, account: account, limit: { state.limit($0, citing: nil) }, latest: latest, device: node.device,
+        keys: keys, isCertified: { state.account(of: $0) != nil }, hasMoves: hasShares,
+        limit: { state.limit($0, citing: citations[$0]) }, latest: latest, device: node.device,
         isWrittenAgain: try isWrittenAgain()), cryptography)
-    counts.changeSets = log.count
-    counts.records = oracle.states.values.filter(\.isAlive).count
-    if let fault = oracle.faults.first { violate("n\(node.index)'s log: \(named(fault))") }
+    if let fault = oracle.faults.first { violate("n\(node.index)'s log\(known.suffix): \(named(fault))") }
     if oracle.digest != digest {
-      violate("n\(node.index)'s digest is \(text(digest)); computed from its log it is \(text(oracle.digest))")
+      violate(
+        "n\(node.index)'s digest is \(text(digest)); computed from its log it is \(text(oracle.digest))\(known.suffix)"
+          + (try differingRecords(node, known, oracle)))
     }
     try checkConflicts(node, oracle, state)
-    try checkWrites(node, oracle, in: Set(log.map { try ChangeSet($0, with: cryptography).id }))
-    let contents = try node.database.contents()
-    if let difference = oracle.differences(contents, held: try node.database.held()).first {
-      violate("n\(node.index): \(difference)")
-    }
-    if contents.keys.contains(where: { $0.key == Liar.forgedKey }) {
-      violate("n\(node.index) shows a record that its author never wrote")
-    }
-    guard node === honest.first else { return }
+    guard isFirst else { return oracle }
+    counts.changeSets += log.count
+    counts.records += oracle.states.values.count(where: \.isAlive)
     let authors = Set(try store.storedVector(zone).authors).union(state.ends.keys)
     let cuts = Dictionary(
-      authors.compactMap { author in state.limit(author, citing: nil).map { (author, $0) } },
+      authors.compactMap { author in state.limit(author, citing: citations[author]).map { (author, $0) } },
       uniquingKeysWith: { first, _ in first }
     )
-    let reader = ChangeSetReader(keys: keys, cuts: cuts, cryptography: cryptography)
+    let reader = ChangeSetReader(
+      keys: keys, cuts: cuts, unknown: { state.limit(ofUnknown: $0) }, cryptography: cryptography)
     do {
       let other = try Referee.digest(of: log, zone: zone, by: storage == .model ? .sqlite : .model, reader)
-      if other != digest { violate("the other kind of store makes \(text(other)) of n\(node.index)'s log") }
+      if other != digest {
+        violate("the other kind of store makes \(text(other)) of n\(node.index)'s log\(known.suffix)")
+      }
     } catch {
-      violate("the other kind of store does not take n\(node.index)'s log: \(named("\(error)"))")
+      violate("the other kind of store does not take n\(node.index)'s log\(known.suffix): \(named("\(error)"))")
     }
+    return oracle
+  }
+
+  private func differingRecords(_ node: SimulatedNode, _ zone: KnownZone, _ oracle: Oracle) throws -> String {
+    guard let stored = try node.database.recordHashes(zone.id) else { return "" }
+    let merged = oracle.hashes
+    let names = Set(stored.keys).union(merged.keys).filter { stored[$0] != merged[$0] }.sorted()
+    return ": \(names.prefix(5).map(\.description).joined(separator: ", "))"
+  }
+
+  /// What each author says lets it write.
+  private func citations(_ log: [[UInt8]]) throws -> [Author: ControlID] {
+    var citations: [Author: ControlID] = [:]
+    for bytes in log {
+      let header = try ChangeSet(bytes, with: cryptography).header
+      if header.number == 1 { citations[header.author] = header.citation }
+    }
+    return citations
   }
 
   /// Every write of the node's own is in a change set; or it was cut with its branch, and is beaten by a later one or kept where
@@ -100,8 +152,9 @@ extension Simulation {
 
   /// Of all epochs, whoever has them.
   var keys: [EpochID: EpochKey] {
-    guard let zone else { return [:] }
-    return nodes.reduce(into: [:]) { $0.merge($1.vault.epochKeys(zone)) { first, _ in first } }
+    nodes.reduce(into: [:]) { keys, node in
+      for zone in zones { keys.merge(node.vault.epochKeys(zone.id)) { first, _ in first } }
+    }
   }
 
   /// The fastest clock there can have been, and what a node takes that is ahead of its own.
@@ -112,7 +165,8 @@ extension Simulation {
   /// Each losing value that nobody had seen is kept. Where files were replaced, or authors cut, logs were merged anew; and a
   /// unit that is merged in slices meets local writes in between.
   private func checkConflicts(_ node: SimulatedNode, _ oracle: Oracle, _ state: ZoneState) throws {
-    let isPlain = plan.bulkWrites == 0 && state.cuts.isEmpty && state.ends.isEmpty && !node.hasOtherHistory
+    let isPlain =
+      !hasShares && plan.bulkWrites == 0 && state.cuts.isEmpty && state.ends.isEmpty && !node.hasOtherHistory
     guard isPlain, let kept = try node.database.conflicts() else { return }
     // Nothing is lost where the same value is there again.
     let lost = oracle.conflicts.filter { $0.value != (oracle.value($0.key.record, $0.key.column) ?? .null) }

@@ -16,6 +16,8 @@ extension Simulation {
     case .handshaken(let route, let wire): try handshaken(route, wire)
     case .arrived(let wire, let from, let bytes): try arrived(wire, from, bytes)
     case .closed(let wire, let end): try noticeClosed(wire, end)
+    case .join(let join): try tryToJoin(join)
+    case .joinOpened(let join, let wire): try openJoin(join, wire)
     case .heal: heal()
     case .mend(let node): mend(nodes[node])
     case .step: try step()
@@ -31,6 +33,8 @@ extension Simulation {
     case .dial(let route, _): network.routes[route].from
     case .arrived(let wire, let from, _): network.wires[wire]?.ends[1 - from].node
     case .closed(let wire, let end): network.wires[wire]?.ends[end].node
+    case .join(let join): joins[join].node
+    case .joinOpened(let join, _): joins[join].node
     case .start, .handshaken, .heal, .mend, .step, .check: nil
     }
   }
@@ -48,11 +52,9 @@ extension Simulation {
       return try failStart(node, error)
     }
     say(node.index, node.life == 1 ? "starts" : "starts again, life \(node.life)")
-    if node.index == 0, zone == nil {
-      try input(node) { replica, now in zone = try replica.createPrivateZone(title: "private", now: now) }
-      guard node.replica != nil else { return }
-    }
-    if node.index == 0 { noteRevoked() }
+    try makePrivateZone(node)
+    guard node.replica != nil else { return }
+    if node.home.place == 0 { noteRevoked(node) }
     try guarded(node) { try look(node) }
     guard node.replica != nil else { return }
     queue.add(.tick(node: node.index, life: node.life), at: time.now + Self.tickInterval)
@@ -147,9 +149,7 @@ extension Simulation {
     var (hasMore, hasFailed) = (false, true)
     try guarded(node) {
       hasMore = try replica.work(now: node.clock.moment)
-      if rewritesHistory, !node.isLiar, let zone, let store = node.store {
-        try archive.take(from: node.device, store, zone, cryptography)
-      }
+      if rewritesHistory, !node.isLiar { try takeToArchive(node) }
       hasFailed = false
     }
     guard node.replica === replica else { return }
@@ -191,7 +191,7 @@ extension Simulation {
     }
   }
 
-  private func close(_ wire: Int, _ end: Int) {
+  func close(_ wire: Int, _ end: Int) {
     if let at = network.close(wire, end: end) {
       queue.add(.closed(wire: wire, end: 1 - end), at: max(at, time.now))
     }
@@ -259,12 +259,17 @@ extension Simulation {
     let end = known.ends[1 - from]
     guard end.isOpen, alive(end.node, end.life) else { return }
     nodes[end.node].liar?.heard(received: bytes)
+    if from == 1, let join = joins.firstIndex(where: { $0.wire == wire }) { return try heardWhileJoining(join, bytes) }
     try input(nodes[end.node], link: end.link) { try $0.received(end.link, bytes, now: $1) }
   }
 
   private func noticeClosed(_ wire: Int, _ end: Int) throws {
     guard let known = network.wires[wire]?.ends[end], known.isOpen, alive(known.node, known.life) else { return }
     _ = network.close(wire, end: end)
+    if end == 0, let join = joins.firstIndex(where: { $0.wire == wire }) {
+      joins[join].wire = nil
+      return
+    }
     try input(nodes[known.node]) { $0.linkClosed(known.link, now: $1) }
     lostConnection(wire, end)
   }

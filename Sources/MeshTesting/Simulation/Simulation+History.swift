@@ -87,7 +87,7 @@ extension Simulation {
   /// A node's file goes away. What it was told is committed is safe where another node has merged it: that other must not lose
   /// it. The rest had its only copy here.
   private func entrust(_ node: SimulatedNode) throws {
-    if let zone, let store = node.store { try archive.take(from: node.device, store, zone, cryptography) }
+    try takeToArchive(node)
     var merged: Set<ChangeSetID> = []
     for other in honest where other !== node { merged.formUnion(try other.database.mergedIDs()) }
     entrusted = (entrusted + (try archive.writes(of: node.ledger, keys, cryptography))).filter {
@@ -98,18 +98,19 @@ extension Simulation {
   // MARK: Revoked
 
   func revoke(_ node: SimulatedNode) throws {
-    guard zone != nil, nodes[0].replica != nil, node.index > 0, !node.isRevoked, !node.isLiar,
+    let keeper = keeper(of: node)
+    guard privateZone(of: node) != nil, keeper.replica != nil, node.home.place > 0, !node.isRevoked, !node.isLiar,
       nodes.filter(\.isRevoked).count < nodes.count / 3
     else { return }
-    say(0, "revokes n\(node.index)")
+    say(keeper.index, "revokes n\(node.index)")
     let device = node.device
-    try input(nodes[0]) { replica, now in try replica.revoke(device, now: now) }
-    noteRevoked()
+    try input(keeper) { replica, now in try replica.revoke(device, now: now) }
+    noteRevoked(keeper)
   }
 
-  /// As the first device knows it: it may have died before that was durable, or after.
-  func noteRevoked() {
-    guard let account = nodes[0].replica?.account else { return }
+  /// As the device knows it that holds the account's key: it may have died before that was durable, or after.
+  func noteRevoked(_ keeper: SimulatedNode) {
+    guard let account = keeper.replica?.account else { return }
     for node in nodes where !node.isRevoked && account.isRevoked(node.device) {
       occurred("nodes.revocations")
       node.isRevoked = true
@@ -117,9 +118,9 @@ extension Simulation {
     }
   }
 
-  /// Its neighbours know the first node instead.
+  /// Its neighbours know the first node of its account instead.
   private func goAround(_ node: SimulatedNode) {
-    for route in network.replace(node.index, by: 0) {
+    for route in network.replace(node.index, by: keeper(of: node).index) {
       let from = nodes[network.routes[route].from]
       if from.replica != nil { queue.add(.dial(route: route, life: from.life), at: time.now + 100) }
     }

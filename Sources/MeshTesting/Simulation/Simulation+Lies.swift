@@ -16,6 +16,7 @@ extension Simulation {
     if isDue(plan.farFutures) { tell("liars.farFutures", node, try liar.future(occasion)) }
     if isDue(plan.generations) { tell("liars.generations", node, try liar.generation(occasion)) }
     if isDue(plan.floods) { tell("liars.floods", node, try liar.flood(occasion)) }
+    try lieInShares(node, occasion, &liar)
     if isDue(plan.forks), let first = wires(node).first, let last = wires(node).last, first != last {
       let (one, other) = try liar.fork(occasion)
       tell("liars.forks", node, [one], by: first)
@@ -24,19 +25,20 @@ extension Simulation {
   }
 
   private func occasion(_ node: SimulatedNode) throws -> Liar.Occasion? {
-    guard let zone, let epoch = try node.replica?.zoneView(zone)?.epoch, let key = node.vault.epochKeys(zone)[epoch],
-      let victim = honest.randomElement(using: &generator)
+    guard let zone = zoneToLieIn(node), let epoch = try node.replica?.zoneView(zone)?.epoch,
+      let key = node.vault.epochKeys(zone)[epoch], let victim = honest.randomElement(using: &generator)
     else { return nil }
     return Liar.Occasion(
-      zone: zone, epoch: epoch, key: key, keys: node.keys, device: node.device, victim: victim.device,
-      now: node.clock.milliseconds(), cryptography: cryptography)
+      zone: zone, citation: node.replica?.shareState(zone)?.citation(accountID(node.home.account)), epoch: epoch,
+      key: key, keys: node.keys, device: node.device, victim: victim.device, now: node.clock.milliseconds(),
+      cryptography: cryptography)
   }
 
-  private func wires(_ node: SimulatedNode) -> [Int] {
+  func wires(_ node: SimulatedNode) -> [Int] {
     network.wires(of: node.index).filter { network.wires[$0]?.isEstablished == true }
   }
 
-  private func tell(_ fault: String, _ node: SimulatedNode, _ messages: [[UInt8]], by wire: Int? = nil) {
+  func tell(_ fault: String, _ node: SimulatedNode, _ messages: [[UInt8]], by wire: Int? = nil) {
     guard !messages.isEmpty, let wire = wire ?? wires(node).randomElement(using: &generator),
       let end = network.wires[wire]?.ends.firstIndex(where: { $0.node == node.index })
     else { return }

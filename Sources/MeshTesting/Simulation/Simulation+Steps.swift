@@ -29,12 +29,22 @@ extension Simulation {
       (\.fileCopies, Simulation.copyFile), (\.homeCopies, Simulation.copyHome),
       (\.droppedColumns, Simulation.dropColumn), (\.renamedColumns, Simulation.renameColumn),
       (\.recreatedTables, Simulation.recreate), (\.rescans, Simulation.rescan),
+      (\.shareCreates, Simulation.createShare), (\.shareInvites, Simulation.invite),
+      (\.shareUninvites, Simulation.uninvite), (\.sharePermissions, Simulation.changePermission),
+      (\.shareFlaps, Simulation.flapPermission), (\.shareRemovals, Simulation.removeParticipant),
+      (\.shareLeaves, Simulation.leaveShare), (\.shareStops, Simulation.stopShare),
+      (\.rootDeletes, Simulation.deleteRoot),
+      (\.bypasses, Simulation.bypass),
     ]
   }
 
   private func write(_ node: SimulatedNode) throws {
     let isDown = node.replica == nil
     guard !isDown || generator.once(in: plan.writesWhileDown), !node.isRevoked else { return }
+    if hasShares {
+      let keys = (try? node.database.contents())?.keys.sorted() ?? []
+      node.writer.known = Dictionary(grouping: keys, by: \.table).mapValues { $0.map(\.key) }
+    }
     try write(node, node.writer.next(added: node.database.added), isDown)
   }
 

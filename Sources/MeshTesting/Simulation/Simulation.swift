@@ -35,6 +35,8 @@ public final class Simulation {
     case handshaken(route: Int, wire: Int)
     case arrived(wire: Int, from: Int, bytes: [UInt8])
     case closed(wire: Int, end: Int)
+    case join(Int)
+    case joinOpened(Int, wire: Int)
     case heal
     case mend(Int)
     case step
@@ -56,7 +58,13 @@ public final class Simulation {
   var deadline: Int64?
   var violation: String?
   var isOver = false
-  var zone: ZoneID?
+  /// In the order in which they were met: each account's private zone, and shares.
+  var zones: [KnownZone] = []
+  /// Invites that people try to join by.
+  var joins: [Join] = []
+  /// Keys that liars gave away.
+  var leaks: Set<Leak> = []
+  let accounts: [TestAccount]
   /// For all that some node had merged, by the last change set of each author, the digest it had.
   var digests: [[Author: ChangeSetID]: ZoneDigest] = [:]
   var archive = Archive()
@@ -81,13 +89,18 @@ public final class Simulation {
     self.storage = storage
     stepsLeft = steps
     generator = SplitMix64(seed: seed, stream: 2)
+    let homes = Self.homes(of: count, plan)
     network = SimulatedNetwork(
-      nodes: count, liars: plan.liars, plan: plan, generator: SplitMix64(seed: seed, stream: 3))
+      nodes: count, liars: plan.liars, accounts: homes.map(\.account), plan: plan,
+      generator: SplitMix64(seed: seed, stream: 3))
     cryptography = try Sodium(randomness: SeededRandomness(seed: seed, stream: 4))
     trace = Trace(cryptography) { _ in }
-    let account = try TestAccount(devices: count, seed: seed)
+    accounts = try Set(homes.map(\.account)).sorted().map { account in
+      try TestAccount(devices: homes.count { $0.account == account }, seed: seed &+ UInt64(account) &* 1_000_003)
+    }
     for index in 0..<count {
-      let node = try node(index, account)
+      let node = try node(index, homes[index])
+      node.keepsCopies = generator.once(in: plan.keptCopies)
       if index >= count - plan.liars {
         node.liar = Liar(plan: plan, generator: SplitMix64(seed: seed, stream: UInt64(10_000 + index)))
       }
@@ -95,17 +108,21 @@ public final class Simulation {
     }
   }
 
-  private func node(_ index: Int, _ account: TestAccount) throws -> SimulatedNode {
+  private func node(_ index: Int, _ home: (account: Int, place: Int)) throws -> SimulatedNode {
+    let account = accounts[home.account]
     let stream = UInt64(100 + index * 10)
     let randomness = SeededRandomness(seed: seed, stream: stream)
     let error = Int64(plan.clockError)
     let clock = VirtualClock(time, ahead: Int64.random(in: -error...error, using: &generator))
     let cryptography = try Sodium(randomness: randomness)
-    let known = plan.meetsGradually ? try account.state(knowing: [0, index], cryptography) : account.state
+    let known = plan.meetsGradually ? try account.state(knowing: [0, home.place], cryptography) : account.state
     return try SimulatedNode(
-      index: index, clock: clock, account: account, known: known, database: try database(clock, cryptography, stream),
+      index: index, home: home, clock: clock, account: account, known: known,
+      database: try database(clock, cryptography, stream),
       cryptography: cryptography, randomness: randomness,
-      writer: AppWriter(node: index, plan: plan, generator: SplitMix64(seed: seed, stream: stream + 2)))
+      writer: AppWriter(
+        node: index, place: accounts.count > 1 ? (home.account, accounts.count) : nil, plan: plan,
+        generator: SplitMix64(seed: seed, stream: stream + 2)))
   }
 
   private func database(
@@ -118,7 +135,7 @@ public final class Simulation {
     let disk = try VirtualDisk(
       clock: clock, randomness: SeededRandomness(seed: seed, stream: stream + 1), seed: seed &+ stream)
     return SQLiteDatabase(
-      disk: disk, clock: clock, cryptography: cryptography, foreignKeys: !isOff, hasBadTrigger: isBad)
+      disk: disk, clock: clock, cryptography: cryptography, tables: tables, foreignKeys: !isOff, hasBadTrigger: isBad)
   }
 
   /// Runs to the end. `print` gets each line of the trace; the last one is `digest` and the outcome's digest.

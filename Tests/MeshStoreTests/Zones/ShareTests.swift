@@ -452,4 +452,26 @@ import Testing
     #expect(receipts.first { $0.record.key == .text("r1") }?.values == ["title": .text("too late")])
     #expect(receipts.first { $0.record.table == "steps" }.map { $0.values == nil } == true)
   }
+
+  @Test func anEditIsSentAfterAnotherZonesFlushHasShownItsRecordAgain() throws {
+    let alice = try alice()
+    try alice.run(
+      "CREATE TABLE notes (id TEXT PRIMARY KEY NOT NULL, r TEXT REFERENCES reminders ON DELETE SET NULL, v)")
+    try alice.store.track(tables: ["notes"], now: alice.now)
+    try alice.stand(Self.shared)
+    try alice.run("INSERT INTO notes VALUES ('n', 'r1', 'old')")
+    try alice.settle()
+    try alice.run("DELETE FROM reminders WHERE id = 'r1'")
+    try alice.settle()
+    // The note waits for its parent, which comes back in the private zone while the note has an edit that is not flushed.
+    try alice.run("INSERT INTO reminders VALUES ('r1', 'M', 'again', 0); UPDATE notes SET v = 'new'")
+    try alice.settle()
+    let bob = try bob()
+    try bob.run("CREATE TABLE notes (id TEXT PRIMARY KEY NOT NULL, r TEXT REFERENCES reminders ON DELETE SET NULL, v)")
+    try bob.store.track(tables: ["notes"], now: bob.now)
+    try bob.settle()
+    try bob.pull(Self.share, from: alice)
+    #expect(try bob.rows("SELECT * FROM notes") == ["n|NULL|new"])
+    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
+  }
 }

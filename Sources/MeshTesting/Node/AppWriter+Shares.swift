@@ -1,0 +1,63 @@
+import MeshCore
+
+/// Transactions where there are several accounts: each has records of its own by their keys, and now and then takes another's key.
+extension AppWriter {
+  /// Keys per table and account.
+  private static let pool = 4
+  /// One new record in so many has a key that another account would give.
+  private static let strangeKeys = 10
+  /// One statement in so many on a record that can be shared deletes it, or gives it another key.
+  private static let rootDeletes = 25
+
+  mutating func shared() -> AppTransaction {
+    written += 1
+    if generator.once(in: 12) {
+      let group = AppTransaction.Statement.group(
+        Int.random(in: 0..<AppSchema.groups, using: &generator), value: .text("n\(node)-\(written)"))
+      return AppTransaction(statements: [group], ending: .commit)
+    }
+    let count = generator.once(in: 3) ? Int.random(in: 2...5, using: &generator) : 1
+    let statements = (0..<count).map { _ in sharedStatement() }
+    return AppTransaction(
+      statements: statements, ending: generator.once(in: 12) ? .rollback : .commit,
+      savepoint: count > 2 && generator.once(in: 4) ? Int.random(in: 1..<count, using: &generator) : nil)
+  }
+
+  private mutating func sharedStatement() -> AppTransaction.Statement {
+    let names = ["list", "list", "list", "item", "item", "item", "item", "step", "step", "step", "tag", "folder"]
+    let name = names[Int.random(in: 0..<names.count, using: &generator)]
+    guard let table = AppSchema.table(name) else { return .delete(table: name, key: .null) }
+    let columns = table.firstColumns
+    let key = sharedKey(table, isNew: false)
+    switch Int.random(in: 0..<20, using: &generator) {
+    case 0..<6: return .insert(table: name, values: row(table, columns, sharedKey(table, isNew: true)))
+    case 6: return .upsert(table: name, values: row(table, columns, sharedKey(table, isNew: true)))
+    case 7 where !table.isRoot: return .replace(table: name, values: row(table, columns, key))
+    case 8 where generator.once(in: 3):
+      let column = plain(table, columns)
+      return .updateAll(table: name, column: column.name, value: value(table, column))
+    case 9..<13 where !table.isRoot: return .update(table: name, key: key, values: reparented(table))
+    case 13 where !table.isRoot || generator.once(in: Self.rootDeletes):
+      return .rename(table: name, key: key, to: sharedKey(table, isNew: true))
+    case 14..<16 where !table.isRoot || generator.once(in: Self.rootDeletes): return .delete(table: name, key: key)
+    default: return .update(table: name, key: key, values: edit(table, columns))
+    }
+  }
+
+  /// Under another parent, of whatever zone.
+  private mutating func reparented(_ table: AppSchema.Table) -> [String: Value] {
+    var values: [String: Value] = [:]
+    for column in table.firstColumns where column.reference != nil { values[column.name] = value(table, column) }
+    return values
+  }
+
+  mutating func sharedKey(_ table: AppSchema.Table, isNew: Bool) -> Value {
+    guard let place else { return .null }
+    if !isNew, let key = known[table.name]?.randomElement(using: &generator), !generator.once(in: 6) { return key }
+    let isOwn = generator.once(in: 2) || isNew && !generator.once(in: Self.strangeKeys)
+    let account = isOwn ? place.account : Int.random(in: 0..<place.of, using: &generator)
+    let number = Int.random(in: 0..<Self.pool, using: &generator)
+    let name = "\(table.name)\(number)\(UnicodeScalar(UInt8(97 + account)))"
+    return .text(table.keyCollation == .nocase && generator.once(in: 2) ? name.uppercased() : name)
+  }
+}

@@ -1,0 +1,78 @@
+import MeshCore
+
+/// The records of a zone's control log, read a second time and by the plainest means: what led to a record is found by walking.
+struct ControlLog {
+  private let records: [ControlID: ControlRecord]
+  private let account: (DeviceID) -> AccountID?
+  private var pasts: [ControlID: Set<ControlID>] = [:]
+
+  /// - Parameter account: Whose a device is.
+  init(_ records: [ControlRecord], account: @escaping (DeviceID) -> AccountID?) {
+    self.account = account
+    self.records = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    for id in self.records.keys { pasts[id] = past(of: id) }
+  }
+
+  private func past(of id: ControlID) -> Set<ControlID> {
+    var past: Set<ControlID> = []
+    var stack = [id]
+    while let next = stack.popLast() {
+      for before in before(next) where past.insert(before).inserted { stack.append(before) }
+    }
+    return past
+  }
+
+  private func before(_ id: ControlID) -> [ControlID] {
+    guard let record = records[id] else { return [] }
+    return record.parents + (record.previous.map { [$0] } ?? [])
+  }
+
+  func record(_ id: ControlID) -> ControlRecord? { records[id] }
+
+  func hasSeen(_ later: ControlID, _ earlier: ControlID) -> Bool { pasts[later]?.contains(earlier) ?? false }
+
+  /// Whether a record has seen the account put out, and nobody has let it in since, there or elsewhere.
+  func isOut(_ account: AccountID, at id: ControlID) -> Bool {
+    let grants = records.values.filter { $0.grants(account) }.map(\.id)
+    return records.values.contains { removal in
+      guard putsOut(removal, account), hasSeen(id, removal.id) else { return false }
+      return grants.allSatisfy { hasSeen(removal.id, $0) }
+    }
+  }
+
+  private func putsOut(_ record: ControlRecord, _ account: AccountID) -> Bool {
+    switch record.act {
+    case .participant(account, nil, _, _): true
+    case .leave: self.account(record.author) == account
+    default: false
+    }
+  }
+
+  /// Whether what an account wrote may go with the share: its owner ended it, or the account left it.
+  func isForsaken(by account: AccountID) -> Bool {
+    records.values.contains { record in
+      switch record.act {
+      case .stop: true
+      case .leave: self.account(record.author) == account
+      default: false
+      }
+    }
+  }
+
+  func hasCut(_ device: DeviceID, before id: ControlID) -> Bool {
+    records.values.contains { record in
+      if case .cut(let cut) = record.act { cut.device == device && hasSeen(id, record.id) } else { false }
+    }
+  }
+}
+
+extension ControlRecord {
+  /// It lets an account in, or leaves it in with another permission.
+  func grants(_ account: AccountID) -> Bool {
+    switch act {
+    case .participant(account, .some, _, _): true
+    case .admission(let claim): claim.account == account
+    default: false
+    }
+  }
+}

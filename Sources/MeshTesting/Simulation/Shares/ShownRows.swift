@@ -1,0 +1,86 @@
+import MeshCore
+
+/// What a node's tables must show of several zones, worked out from their merged states by the rules alone: of two records for one
+/// row the first zone's whose references hold, and nothing under a row of another zone.
+struct ShownRows {
+  /// A zone that the node is a member of.
+  struct Zone {
+    let known: KnownZone
+    let oracle: Oracle
+    /// 0 of the account's private zone, 1 of its shares, 2 of others': the lower comes first, then the lower id.
+    let rank: Int
+    /// What it may show, and what hangs on that; nil where it may show anything.
+    let root: RecordName?
+
+    func has(_ name: RecordName) -> Bool {
+      guard let root else { return true }
+      if name.table == root.table { return name == root }
+      var table = AppSchema.table(name.table)
+      while let parent = table?.parent, parent != table?.name {
+        if parent == root.table { return true }
+        table = AppSchema.table(parent)
+      }
+      return false
+    }
+  }
+
+  private let zones: [Zone]
+  private(set) var rows: Contents = [:]
+  /// Whose record each row shows, by its place in `zones`.
+  private(set) var places: [RecordName: Int] = [:]
+
+  init(_ zones: [Zone]) {
+    self.zones = zones.sorted { ($0.rank, $0.known.id) < ($1.rank, $1.known.id) }
+    // Parents before children; what refers to its own table is never withdrawn.
+    for table in ["list", "tag", "leg", "stock", "folder", "item", "step"].compactMap(AppSchema.table) { show(table) }
+    for name in places.keys { rows[name] = row(name) }
+  }
+
+  private mutating func show(_ table: AppSchema.Table) {
+    for (place, zone) in zones.enumerated() {
+      for (name, state) in zone.oracle.states where name.table == table.name && state.isAlive && places[name] == nil {
+        if zone.has(name), stands(table, state, place) { places[name] = place }
+      }
+    }
+  }
+
+  private func stands(_ table: AppSchema.Table, _ state: RecordState<String>, _ place: Int) -> Bool {
+    table.columns.allSatisfy { column in
+      guard let reference = column.reference, reference.cascades else { return true }
+      guard let value = state.cells[column.name]?.value, value != .null else { return false }
+      return places[RecordName(table: reference.parent, key: value)] == place
+    }
+  }
+
+  private func row(_ name: RecordName) -> [String: Value]? {
+    guard let table = AppSchema.table(name.table), let place = places[name],
+      let state = zones[place].oracle.states[name]
+    else { return nil }
+    var row: [String: Value] = [:]
+    for column in table.firstColumns {
+      let value = state.cells[column.name]?.value ?? column.unsent(name)
+      let isDangling = column.reference.map { reference in
+        value != .null && places[RecordName(table: reference.parent, key: value)] != place
+      }
+      row[column.name] = isDangling == true ? .null : value
+    }
+    return row
+  }
+
+  /// Where tables differ.
+  func differences(_ contents: Contents) -> [String] {
+    func shown(_ row: [String: Value]?) -> String {
+      row.map { $0.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.shown)" }.joined(separator: " ") } ?? "none"
+    }
+    return Set(contents.keys).union(rows.keys).sorted().filter { contents[$0] != rows[$0] }.map { name in
+      let zone = places[name].map { " of \(zones[$0].known.name)" } ?? ""
+      return "\(name) shows \(shown(contents[name])) and is \(shown(rows[name]))\(zone)"
+    }
+  }
+
+  /// Records that live in a zone and show nothing.
+  func hidden(in zone: ZoneID) -> [RecordName] {
+    guard let place = zones.firstIndex(where: { $0.known.id == zone }) else { return [] }
+    return zones[place].oracle.states.filter { $0.value.isAlive && places[$0.key] != place }.keys.sorted()
+  }
+}

@@ -1,0 +1,176 @@
+import MeshCore
+import MeshReplication
+
+/// A zone that somebody of the simulation made.
+struct KnownZone {
+  let id: ZoneID
+  /// Whose it is, as an index.
+  let account: Int
+  /// What a share was made of; nil of a private zone.
+  var root: RecordName?
+  /// For traces: empty where there is only one.
+  let name: String
+  var suffix: String { name.isEmpty ? "" : " in \(name)" }
+  /// Accounts that somebody gave a link to: nobody else may ever read it.
+  var invited: Set<Int> = []
+}
+
+/// Which node is whose, and which zones there are.
+extension Simulation {
+  var hasShares: Bool { accounts.count > 1 }
+
+  /// The tables of every app.
+  var tables: [AppSchema.Table] { hasShares ? AppSchema.all : AppSchema.tables }
+
+  /// Liars have an account of their own, where there is more than one; the others take turns.
+  static func homes(of count: Int, _ plan: FaultPlan) -> [(account: Int, place: Int)] {
+    let honest = count - plan.liars
+    let isApart = plan.liars > 0 && plan.accounts > 1
+    let groups = max(1, min(isApart ? plan.accounts - 1 : plan.accounts, honest))
+    var sizes: [Int: Int] = [:]
+    return (0..<count).map { index in
+      let account = isApart && index >= honest ? groups : index % groups
+      defer { sizes[account, default: 0] += 1 }
+      return (account, sizes[account, default: 0])
+    }
+  }
+
+  /// The device that holds the key of a node's account.
+  func keeper(of node: SimulatedNode) -> SimulatedNode {
+    nodes.first { $0.home.account == node.home.account && $0.home.place == 0 } ?? node
+  }
+
+  func accountID(_ index: Int) -> AccountID { accounts[index].state.id }
+
+  func index(of account: AccountID) -> Int? { accounts.firstIndex { $0.state.id == account } }
+
+  func known(_ zone: ZoneID) -> KnownZone? { zones.first { $0.id == zone } }
+
+  /// The private zone of a node's account, once it is made.
+  func privateZone(of node: SimulatedNode) -> ZoneID? {
+    zones.first { $0.root == nil && $0.account == node.home.account }?.id
+  }
+
+  /// The first account's private zone: the only zone, where there is one account.
+  var zone: ZoneID? { zones.first { $0.root == nil && $0.account == 0 }?.id }
+
+  /// The zones that a node's file knows, in the order of making.
+  func zones(of node: SimulatedNode) throws -> [KnownZone] {
+    guard hasShares else { return zones }
+    guard let store = node.store else { return [] }
+    try meetShares(node)
+    let known = Set(try store.zones())
+    return zones.filter { known.contains($0.id) }
+  }
+
+  /// Shares that a node's account has made since the last look; one that a death cut short as well.
+  func meetShares(_ node: SimulatedNode) throws {
+    guard let replica = node.replica, !node.isLiar else { return }
+    for id in replica.zoneIDs where known(id) == nil {
+      guard let state = replica.shareState(id), state.owner == accountID(node.home.account), let root = state.root
+      else {
+        continue
+      }
+      zones.append(
+        KnownZone(id: id, account: node.home.account, root: root, name: "share-\(zones.count { $0.root != nil })"))
+    }
+  }
+
+  func letter(_ account: Int) -> String { String(UnicodeScalar(UInt8(97 + account))) }
+
+  /// Makes the private zone of the account whose key a node holds.
+  func makePrivateZone(_ node: SimulatedNode) throws {
+    guard node.home.place == 0, privateZone(of: node) == nil else { return }
+    var made: ZoneID?
+    try input(node) { replica, now in made = try replica.createPrivateZone(title: "private", now: now) }
+    guard let made else { return }
+    zones.append(
+      KnownZone(id: made, account: node.home.account, name: hasShares ? "private-\(letter(node.home.account))" : ""))
+  }
+
+  /// What every node of the simulation knows of accounts, laid together.
+  var knownAccounts: Accounts {
+    var known = Accounts()
+    for account in accounts.indices {
+      var state = accounts[account].state
+      for node in nodes {
+        if let more = node.replica?.accountState(state.id) { state.merge(more, cryptography) }
+      }
+      known.set(state)
+    }
+    return known
+  }
+
+  /// What a node knows of accounts.
+  func accountsKnown(to node: SimulatedNode) -> Accounts {
+    Accounts(accounts.indices.compactMap { node.replica?.accountState(accountID($0)) })
+  }
+
+  /// What the control log of a node says, as far as that node knows the accounts.
+  func zoneState(_ node: SimulatedNode, _ zone: ZoneID) throws -> ZoneState? {
+    guard let store = node.store else { return nil }
+    return ZoneState(
+      zone, records: try controlRecords(store, zone), accounts: accountsKnown(to: node), cryptography)
+  }
+
+  func controlRecords(_ store: any ReplicaStore, _ zone: ZoneID) throws -> [ControlRecord] {
+    try store.controlRecords(zone).map { try ControlRecord($0, cryptography) }
+  }
+
+  /// The zone as its owner's first honest node has it.
+  func authority(_ zone: KnownZone) throws -> ZoneState? {
+    let owner = try honest.first { try $0.home.account == zone.account && $0.store?.zones().contains(zone.id) == true }
+    return try owner.flatMap { try zoneState($0, zone.id) }
+  }
+
+  /// Honest nodes of accounts that are members.
+  func members(_ zone: KnownZone) throws -> [SimulatedNode] {
+    guard hasShares else { return honest }
+    guard let state = try authority(zone) else { return [] }
+    return honest.filter { state.permission(accountID($0.home.account)) != nil }
+  }
+
+  /// Whether the log says that the account of a node was out at some time: left, removed, or all but the owner were.
+  func wasOut(_ node: SimulatedNode, _ state: ZoneState) throws -> Bool {
+    let account = accountID(node.home.account)
+    guard state.root != nil, state.owner != account, let store = node.store else { return false }
+    return try state.permission(account) == nil
+      || controlRecords(store, state.zone).contains { record in
+        switch record.act {
+        case .participant(account, nil, _, _), .stop: true
+        case .leave: state.account(of: record.author) == account
+        default: false
+        }
+      }
+  }
+
+  /// Its owner's account lies; or knows nothing of it, since the device that made it was revoked before another had met it.
+  func isAbandoned(_ zone: KnownZone) throws -> Bool {
+    try !honest.contains { try $0.home.account == zone.account && $0.store?.zones().contains(zone.id) != false }
+  }
+
+  /// Whether a node thinks that it is a member, and the owner has never heard of it: who let it in was removed at the same time.
+  func isStranded(_ node: SimulatedNode) throws -> Bool {
+    let account = accountID(node.home.account)
+    return try zones.contains { zone in
+      try node.replica?.shareState(zone.id)?.permission(account) != nil && authority(zone)?.permission(account) == nil
+    }
+  }
+
+  /// Why not everybody whom a zone concerns knows the same of it; nil where they do.
+  func disagreement(_ zone: KnownZone) throws -> String? {
+    guard let state = try authority(zone) else { return "its owner is down" }
+    for node in honest {
+      guard let store = node.store else { return "n\(node.index) is down" }
+      let account = accountID(node.home.account)
+      let own = try zoneState(node, zone.id)
+      if state.permission(account) != nil {
+        guard own == state else { return "n\(node.index) has another log of \(zone.name) than its owner" }
+      } else if state.participants[account] != nil, try store.zones().contains(zone.id) {
+        guard own?.permission(account) == nil else { return "n\(node.index) thinks it is a member of \(zone.name)" }
+        guard try store.storedVector(zone.id).authors.isEmpty else { return "n\(node.index) still has \(zone.name)" }
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,140 @@
+import MeshCore
+import MeshReplication
+
+/// Somebody got a link to a share and tries to join by it, until that is done or refused.
+struct Join {
+  let node: Int
+  let link: ShareLink
+  /// The device that made the invite: where it alone can let in.
+  let issuer: Int
+  var state = State.trying
+  var attempts = 0
+  /// The next attempt goes to the issuer.
+  var mustMeetIssuer = false
+  /// Of the attempt that is under way.
+  var wire: Int?
+  var joining: ShareJoining?
+  /// The node's life in which it was begun, and when.
+  var life = 0
+  var since: Int64 = 0
+
+  enum State { case trying, done, refused, givenUp }
+
+  var isOver: Bool { state != .trying }
+}
+
+/// Joining by links, over connections of their own.
+extension Simulation {
+  /// Attempts after all has healed: who lets in may be gone for good.
+  private static let lastAttempts = 20
+  /// An attempt that takes longer is given up for another.
+  private static let patience: Int64 = 15_000
+
+  func begin(_ join: Join) {
+    joins.append(join)
+    queue.add(.join(joins.count - 1), at: time.now + Int64.random(in: 1...4_000, using: &generator))
+  }
+
+  func tryToJoin(_ index: Int) throws {
+    let join = joins[index]
+    guard !join.isOver else { return }
+    let node = nodes[join.node]
+    guard !node.isRevoked, !(deadline != nil && join.attempts > Self.lastAttempts) else {
+      return end(index, .givenUp, "gives up joining \(shareName(join.link.zone))")
+    }
+    queue.add(.join(index), at: time.now + Int64.random(in: 800...2_500, using: &generator))
+    let isUnderWay = join.wire != nil && join.life == node.life && time.now - join.since < Self.patience
+    guard node.replica != nil, !isUnderWay, let member = member(for: join) else { return }
+    if let wire = join.wire { close(wire, 0) }
+    joins[index].wire = nil
+    guard member.replica != nil, member.pausedUntil <= time.now, network.canReach(node.index, member.index) else {
+      return
+    }
+    let (wire, delay) = network.connect((node.index, node.life), (member.index, member.life))
+    if deadline != nil { joins[index].attempts += 1 }
+    (joins[index].wire, joins[index].life, joins[index].since) = (wire, node.life, time.now)
+    queue.add(.joinOpened(index, wire: wire), at: time.now + delay)
+  }
+
+  /// The device that made the invite, or any other of its account's or of a member's that the link may have come by.
+  private func member(for join: Join) -> SimulatedNode? {
+    if join.mustMeetIssuer || generator.once(in: 2) { return nodes[join.issuer] }
+    let others = nodes.filter { node in
+      !node.isLiar && !node.isStopped && node.index != join.node
+        && node.replica?.shareState(join.link.zone)?.permission(accountID(node.home.account)) != nil
+    }
+    return others.randomElement(using: &generator) ?? nodes[join.issuer]
+  }
+
+  func openJoin(_ index: Int, _ wire: Int) throws {
+    guard let known = network.wires[wire], joins[index].wire == wire else { return }
+    let (joiner, member) = (known.ends[0], known.ends[1])
+    guard alive(joiner.node, joiner.life), let replica = nodes[joiner.node].replica, known.state == .whole,
+      alive(member.node, member.life)
+    else {
+      _ = network.close(wire, end: 1)
+      _ = network.close(wire, end: 0)
+      joins[index].wire = nil
+      return
+    }
+    network.establish(wire)
+    let hash = generator.bytes(64)
+    func info(_ role: SessionBinding.Role, _ peer: Int) -> LinkInfo {
+      LinkInfo(role: role, handshakeHash: hash, remoteStatic: nodes[peer].sessionKey, address: "n\(peer)")
+    }
+    // Now and then somebody looks at the offer first.
+    let claims = !generator.once(in: 6)
+    say(joiner.node, "\(claims ? "asks" : "looks") at n\(member.node) for \(shareName(joins[index].link.zone))")
+    try input(nodes[member.node], link: member.link) {
+      try $0.linkOpened(member.link, info(.listener, joiner.node), now: $1)
+    }
+    let joining = replica.joining(joins[index].link, info(.dialler, member.node), claims: claims)
+    joins[index].joining = joining
+    try perform(index, joining.start())
+  }
+
+  func heardWhileJoining(_ index: Int, _ bytes: [UInt8]) throws {
+    guard var joining = joins[index].joining, !joins[index].isOver else { return }
+    guard let message = try? Message.decode(bytes) else { return }
+    let outputs = joining.receive(message)
+    joins[index].joining = joining
+    try perform(index, outputs)
+  }
+
+  private func perform(_ index: Int, _ outputs: [ShareJoining.Output]) throws {
+    let node = nodes[joins[index].node]
+    let name = shareName(joins[index].link.zone)
+    for output in outputs {
+      guard let wire = joins[index].wire else { return }
+      switch output {
+      case .send(let message): send(node, wire, 0, message.encoded)
+      case .offered(let offer): say(node.index, "is offered “\(offer.title)” to \(offer.permission.name)")
+      case .done(let joined):
+        var isAdopted = false
+        try input(node) {
+          try $0.adopt(joined, now: $1)
+          isAdopted = true
+        }
+        if isAdopted { end(index, .done, "joins \(name)") }
+      case .wait(let reason):
+        joins[index].mustMeetIssuer = true
+        say(node.index, "waits to join \(name): \(named(reason))")
+        hangUp(index)
+      case .refused(let reason): end(index, .refused, "may not join \(name): \(named(reason))")
+      }
+    }
+  }
+
+  private func end(_ index: Int, _ state: Join.State, _ text: String) {
+    joins[index].state = state
+    say(joins[index].node, text)
+    hangUp(index)
+  }
+
+  private func hangUp(_ index: Int) {
+    if let wire = joins[index].wire { close(wire, 0) }
+    (joins[index].wire, joins[index].joining) = (nil, nil)
+  }
+
+  func shareName(_ zone: ZoneID) -> String { known(zone)?.name ?? "a share" }
+}

@@ -1,0 +1,92 @@
+import MeshCore
+import MeshReplication
+
+/// What must hold of several zones once all has healed.
+extension Simulation {
+  /// The log of a zone: read a second time, and what keys are where.
+  func checkControl(_ zone: KnownZone) throws {
+    guard let owner = honest.first(where: { $0.home.account == zone.account }), let store = owner.store,
+      let state = try zoneState(owner, zone.id)
+    else { return }
+    let records = try controlRecords(store, zone.id)
+    checkSecondReading(zone, state, records)
+    checkKeys(zone, state, ControlLog(records) { state.account(of: $0) })
+  }
+
+  /// What a node shows, and what became of its app's writes.
+  func checkShares(_ node: SimulatedNode, _ oracles: [ZoneID: Oracle], _ contents: Contents) throws {
+    guard try !isStranded(node) else { return }
+    var mine: [ShownRows.Zone] = []
+    for zone in zones {
+      guard let oracle = oracles[zone.id], try members(zone).contains(where: { $0 === node }) else { continue }
+      let rank = zone.account != node.home.account ? 2 : zone.root == nil ? 0 : 1
+      let root = try rank == 1 && authority(zone)?.isStopped == true ? nil : zone.root
+      mine.append(ShownRows.Zone(known: zone, oracle: oracle, rank: rank, root: root))
+    }
+    let expected = ShownRows(mine)
+    for difference in expected.differences(contents).prefix(3) { violate("n\(node.index): \(difference)") }
+    for zone in mine {
+      let held = try node.database.held(zone.known.id)
+      for name in expected.hidden(in: zone.known.id) where held[name] == nil {
+        violate("n\(node.index): \(name) of \(zone.known.name) lives and is neither shown nor held")
+      }
+    }
+    try checkWrites(node, mine, oracles)
+  }
+
+  /// Every write of the node's app is in a change set that stands, or was beaten, or is in a receipt; or it went with a share that
+  /// was left or ended.
+  private func checkWrites(_ node: SimulatedNode, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]) throws {
+    let missing = node.ledger.facts.filter { !isTold($0, mine, oracles) }
+    guard !missing.isEmpty, let store = node.store else { return }
+    let receipts = try receipts(store)
+    let signed = try archive.writes(of: node.ledger, keys, cryptography)
+    let beaten = try archive.beaten(signed, keys, cryptography)
+    for fact in missing.sorted(by: { $0.description < $1.description }) where !receipts.contains(fact) {
+      let write = signed.first { $0.fact == fact }
+      if beaten.contains(fact) { continue }
+      if let write, let oracle = oracles[write.zone], oracle.beats(write) { continue }
+      if try isForsaken(fact, write, node) { continue }
+      let fate = write.map { "was signed in \(shareName($0.zone)) and is gone" } ?? "is in no change set"
+      violate("n\(node.index): \(fact) was committed, \(fate), and in no receipt")
+    }
+  }
+
+  private func isTold(_ fact: Ledger.Fact, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]) -> Bool {
+    switch fact {
+    case .value: oracles.values.contains { $0.tells(fact) }
+    case .delete(let name):
+      oracles.values.contains { $0.deleted.contains(name) }
+        || mine.allSatisfy { $0.oracle.states[name]?.isAlive != true }
+    }
+  }
+
+  private func receipts(_ store: any ReplicaStore) throws -> Set<Ledger.Fact> {
+    var facts: Set<Ledger.Fact> = []
+    for zone in zones {
+      for receipt in try store.receipts(zone.id) {
+        guard let values = receipt.values else {
+          facts.insert(.delete(receipt.record))
+          continue
+        }
+        for (column, value) in values {
+          facts.insert(.value(Ledger.Cell(record: receipt.record, column: column), value))
+        }
+      }
+    }
+    return facts
+  }
+
+  /// Its zone was left or ended; or, where nobody signed it, it was of a record that such a zone had.
+  private func isForsaken(_ fact: Ledger.Fact, _ write: Archive.Write?, _ node: SimulatedNode) throws -> Bool {
+    for zone in zones where zone.root != nil {
+      if let write, write.zone != zone.id { continue }
+      guard let store = node.store, let state = try zoneState(node, zone.id), state.owner != nil else { continue }
+      let log = ControlLog(try controlRecords(store, zone.id)) { state.account(of: $0) }
+      guard log.isForsaken(by: accountID(node.home.account)) else { continue }
+      if write != nil { return true }
+      if try archive.names(keys, cryptography)[zone.id]?.contains(fact.record) == true { return true }
+    }
+    return false
+  }
+}

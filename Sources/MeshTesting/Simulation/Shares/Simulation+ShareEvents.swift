@@ -1,0 +1,189 @@
+import MeshCore
+import MeshReplication
+
+/// What people do with shares, each at a node, as far as that node knows.
+extension Simulation {
+  /// More shares than that say nothing new.
+  private static let mostShares = 8
+
+  func createShare(_ node: SimulatedNode) throws {
+    guard hasShares, mayAct(node), !node.isLiar, zones.count(where: { $0.root != nil }) < Self.mostShares else {
+      return
+    }
+    let roots = try node.database.contents(["list", "tag"]).keys.sorted()
+    guard let root = roots.randomElement(using: &generator) else { return }
+    let name = "share-\(zones.count { $0.root != nil })"
+    try attempt(node, "shares.creates", "shares \(root) as \(name)") { replica, now in
+      _ = try replica.createShare(of: root, title: name, now: now)
+    }
+    try meetShares(node)
+  }
+
+  /// The link goes to one account, or to two, of which one may have copied it.
+  func invite(_ node: SimulatedNode) throws {
+    guard let (node, zone, _) = ownShare(node, where: { !$0.isStopped }) else { return }
+    let others = accounts.indices.filter { $0 != node.home.account }
+    guard let account = others.randomElement(using: &generator) else { return }
+    let uses: UInt64? = [nil, 1, 1, 2].randomElement(using: &generator) ?? 1
+    let permission: Permission = generator.once(in: 3) ? .readOnly : .readWrite
+    let bound = generator.once(in: 3) ? accountID(account) : nil
+    let expires = generator.once(in: 6) ? node.clock.milliseconds() + 5_000 : 0
+    let text = "\(permission.name), \(uses.map { "\($0) uses" } ?? "open")\(bound == nil ? "" : ", bound")"
+    var link: ShareLink?
+    try attempt(node, "shares.invites", "invites account \(letter(account)) to \(zone.name): \(text)") { replica, now in
+      link = try replica.invite(
+        to: zone.id, permission, uses: uses, expires: expires, account: bound.map { DisplayedID($0) },
+        addresses: ["n\(node.index)"], now: now)
+    }
+    guard let link else { return }
+    var invited = [account]
+    if generator.once(in: 3), let copier = others.filter({ $0 != account }).randomElement(using: &generator) {
+      invited.append(copier)
+    }
+    for account in invited { hand(link, to: account, from: node) }
+  }
+
+  private func hand(_ link: ShareLink, to account: Int, from node: SimulatedNode) {
+    let devices = nodes.filter { $0.home.account == account && !$0.isRevoked && !$0.isStopped }
+    guard let device = devices.randomElement(using: &generator),
+      let place = zones.firstIndex(where: { $0.id == link.zone })
+    else { return }
+    zones[place].invited.insert(account)
+    begin(Join(node: device.index, link: link, issuer: node.index))
+  }
+
+  func uninvite(_ node: SimulatedNode) throws {
+    guard let (node, zone, state) = ownShare(node, where: { !$0.invites.isEmpty }),
+      let invite = state.invites.keys.sorted().randomElement(using: &generator)
+    else { return }
+    try attempt(node, "shares.uninvites", "revokes an invite to \(zone.name)") { replica, now in
+      try replica.revokeInvite(invite, of: zone.id, now: now)
+    }
+  }
+
+  func changePermission(_ node: SimulatedNode) throws {
+    guard let (node, zone, account) = participant(node) else { return }
+    try changePermission(node, zone, account, "shares.permissions")
+  }
+
+  private func changePermission(
+    _ node: SimulatedNode, _ zone: KnownZone, _ account: AccountID, _ fault: String
+  ) throws {
+    guard let before = node.replica?.shareState(zone.id)?.permission(account) else { return }
+    let permission: Permission = before == .readOnly ? .readWrite : .readOnly
+    let text = "makes account \(index(of: account).map(letter) ?? "?") \(permission.name) in \(zone.name)"
+    try attempt(node, fault, text) { replica, now in
+      try replica.setPermission(permission, of: account, in: zone.id, now: now)
+    }
+  }
+
+  /// Down and up again, or up and down, and so on.
+  func flapPermission(_ node: SimulatedNode) throws {
+    guard let (node, zone, account) = participant(node) else { return }
+    for _ in 0..<Int.random(in: 2...5, using: &generator) where node.replica != nil {
+      try changePermission(node, zone, account, "shares.flaps")
+    }
+  }
+
+  func removeParticipant(_ node: SimulatedNode) throws {
+    guard let (node, zone, account) = participant(node) else { return }
+    let text = "removes account \(index(of: account).map(letter) ?? "?") from \(zone.name)"
+    try attempt(node, "shares.removals", text) { replica, now in try replica.remove(account, from: zone.id, now: now) }
+  }
+
+  func leaveShare(_ node: SimulatedNode) throws {
+    guard hasShares, mayAct(node), let replica = node.replica else { return }
+    let mine = accountID(node.home.account)
+    let shares = zones.filter { zone in
+      guard let state = replica.shareState(zone.id) else { return false }
+      return state.owner != mine && state.permission(mine) != nil
+    }
+    guard let zone = shares.randomElement(using: &generator) else { return }
+    try attempt(node, "shares.leaves", "leaves \(zone.name)") { replica, now in try replica.leave(zone.id, now: now) }
+  }
+
+  func stopShare(_ node: SimulatedNode) throws {
+    guard let (node, zone, _) = ownShare(node, where: { !$0.isStopped }) else { return }
+    try attempt(node, "shares.stops", "stops \(zone.name)") { replica, now in
+      try replica.stopSharing(zone.id, now: now)
+    }
+  }
+
+  /// An app deletes what a share is made of: the owner's ends it, another's leaves it.
+  func deleteRoot(_ node: SimulatedNode) throws {
+    guard hasShares, !node.isRevoked else { return }
+    let roots = zones.compactMap { zone in node.replica?.shareState(zone.id).flatMap { _ in zone.root } }
+    guard let root = roots.randomElement(using: &generator) else { return }
+    occurred("shares.rootDeletes")
+    try write(
+      node, AppTransaction(statements: [.delete(table: root.table, key: root.key)], ending: .commit),
+      node.replica == nil)
+  }
+
+  /// An app takes the triggers away that refuse its writes, and writes.
+  func bypass(_ node: SimulatedNode) throws {
+    guard hasShares, !node.isRevoked, let replica = node.replica else { return }
+    let roots = zones.compactMap { zone in
+      replica.shareState(zone.id)?.permission(accountID(node.home.account)) == .readOnly ? zone.root : nil
+    }
+    guard let root = roots.randomElement(using: &generator) else { return }
+    occurred("shares.bypasses")
+    do {
+      try node.database.dropPermissions()
+    } catch {
+      return try fault(node, error)
+    }
+    let value = Value.text("n\(node.index)-around-\(time.now)")
+    let key = Value.text("item\(Int.random(in: 0..<4, using: &generator))\(letter(node.home.account))")
+    let statement: AppTransaction.Statement =
+      root.table == "list" && generator.once(in: 2)
+      ? .upsert(table: "item", values: ["id": key, "list": root.key, "title": value])
+      : .update(table: root.table, key: root.key, values: [root.table == "list" ? "title" : "note": value])
+    try write(node, AppTransaction(statements: [statement], ending: .commit), false)
+  }
+
+  // MARK: Who acts
+
+  private func mayAct(_ node: SimulatedNode) -> Bool { node.replica != nil && !node.isRevoked && deadline == nil }
+
+  /// A device of an owner, the step's where that is one, and a share of its.
+  private func ownShare(
+    _ node: SimulatedNode, where isFit: (ZoneState) -> Bool
+  ) -> (node: SimulatedNode, zone: KnownZone, state: ZoneState)? {
+    guard hasShares else { return nil }
+    for node in [node] + nodes.shuffled(using: &generator) where mayAct(node) && !node.isLiar {
+      let shares = zones.compactMap { zone in
+        zone.account == node.home.account ? node.replica?.shareState(zone.id).map { (zone: zone, state: $0) } : nil
+      }.filter { isFit($0.state) }
+      if let share = shares.randomElement(using: &generator) { return (node, share.zone, share.state) }
+    }
+    return nil
+  }
+
+  private func participant(_ node: SimulatedNode) -> (SimulatedNode, KnownZone, AccountID)? {
+    func members(_ state: ZoneState) -> [AccountID] {
+      state.participants.filter { $0.value.permission != nil }.keys.sorted()
+    }
+    guard let (node, zone, state) = ownShare(node, where: { !$0.isStopped && !members($0).isEmpty }),
+      let account = members(state).randomElement(using: &generator)
+    else { return nil }
+    return (node, zone, account)
+  }
+
+  /// What cannot be done is said, as a verb would say it.
+  private func attempt(
+    _ node: SimulatedNode, _ fault: String, _ text: String, _ body: (Replica, Moment) throws -> Void
+  ) throws {
+    say(node.index, text)
+    try input(node) { replica, now in
+      do {
+        try body(replica, now)
+        occurred(fault)
+      } catch let error as ShareError {
+        say(node.index, "cannot: \(named("\(error)"))")
+      } catch let error as ReplicaError {
+        say(node.index, "cannot: \(named("\(error)"))")
+      }
+    }
+  }
+}

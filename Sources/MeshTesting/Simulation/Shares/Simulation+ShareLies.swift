@@ -1,0 +1,103 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+
+/// What a participant may try, or who was one.
+extension Simulation {
+  /// A share whose keys the liar has, a member or not any more; the only zone where there are no shares.
+  func zoneToLieIn(_ node: SimulatedNode) -> ZoneID? {
+    guard hasShares else { return zone }
+    return zones.filter { $0.root != nil && !node.vault.epochKeys($0.id).isEmpty }.randomElement(using: &generator)?.id
+  }
+
+  func lieInShares(
+    _ node: SimulatedNode, _ occasion: Liar.Occasion, _ liar: inout Liar
+  ) throws {
+    guard hasShares, let state = node.replica?.shareState(occasion.zone) else { return }
+    if liar.generator.once(in: plan.overreaches) {
+      tell("liars.overreaches", node, try liar.overreach(occasion, state))
+    }
+    if liar.generator.once(in: plan.controlForgeries) {
+      tell("liars.controlForgeries", node, [try liar.forgedRecord(occasion, state, accountID(node.home.account))])
+    }
+    if liar.generator.once(in: plan.oldEpochs) {
+      tell("liars.oldEpochs", node, try liar.oldEpoch(occasion, node.vault.epochKeys(occasion.zone)))
+    }
+    if liar.generator.once(in: plan.keyLeaks) { leakKeys(node, occasion) }
+  }
+
+  /// To a device that may have no part in the share. What it makes of them is its own affair; it gets nothing else by them.
+  private func leakKeys(_ node: SimulatedNode, _ occasion: Liar.Occasion) {
+    guard let wire = wires(node).randomElement(using: &generator),
+      let other = network.wires[wire]?.ends.first(where: { $0.node != node.index }).map({ nodes[$0.node] })
+    else { return }
+    let keys = node.vault.epochKeys(occasion.zone)
+    var sealed: [EpochID: [UInt8]] = [:]
+    for epoch in keys.keys.sorted() {
+      guard let key = keys[epoch] else { continue }
+      sealed[epoch] = cryptography.seal(
+        key.bytes, to: other.keys.sealingKey, epoch: epoch.bytes,
+        context: occasion.zone.bytes + epoch.bytes + other.device.bytes)
+      leaks.insert(Leak(node: other.index, epoch: epoch))
+    }
+    tell("liars.keyLeaks", node, [Message.keys(occasion.zone, sealed).encoded], by: wire)
+  }
+}
+
+/// A key that a liar gave away.
+struct Leak: Hashable {
+  let node: Int
+  let epoch: EpochID
+}
+
+extension Liar {
+  /// Change sets that cite its own grant, another's, or none.
+  mutating func overreach(_ occasion: Occasion, _ state: ZoneState) throws -> [[UInt8]] {
+    var occasion = occasion
+    let grants = state.participants.values.map(\.grant).sorted()
+    if generator.once(in: 3) { occasion.citation = nil }
+    if generator.once(in: 3) { occasion.citation = grants.randomElement(using: &generator) }
+    let lie = try changeSet(
+      .overreach, occasion, key: .text("list\(Int.random(in: 0..<4, using: &generator))a"), title: "overreach")
+    return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
+  }
+
+  /// Under a key that those may have who are out.
+  mutating func oldEpoch(_ occasion: Occasion, _ keys: [EpochID: EpochKey]) throws -> [[UInt8]] {
+    let old = keys.keys.sorted().filter { $0 != occasion.epoch }
+    guard let epoch = old.randomElement(using: &generator), let key = keys[epoch] else { return [] }
+    let past = Occasion(
+      zone: occasion.zone, citation: occasion.citation, epoch: epoch, key: key, keys: occasion.keys,
+      device: occasion.device, victim: occasion.victim, now: occasion.now, cryptography: occasion.cryptography)
+    let lie = try changeSet(.oldEpoch, past, key: .text("list1a"), title: "of an old epoch")
+    return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
+  }
+
+  /// What only the owner may say; or what anybody may, in another's name.
+  mutating func forgedRecord(_ occasion: Occasion, _ state: ZoneState, _ account: AccountID) throws -> [UInt8] {
+    let secret = generator.bytes(32)
+    let acts: [ControlAct] =
+      [
+        .participant(account, .readWrite, invite: nil, cuts: [:]), .stop,
+        .title("mine", time: HybridTime(milliseconds: occasion.now)),
+        .invite(
+          InviteTerms(
+            publicHalf: occasion.cryptography.publicKey(seed: secret), permission: .readWrite, expires: 0, use: .open,
+            account: nil)),
+        .participant(state.owner ?? account, nil, invite: nil, cuts: [:]),
+      ] + state.participants.keys.sorted().map { .participant($0, nil, invite: nil, cuts: [:]) }
+    let isBorrowed = generator.once(in: 2)
+    let act = isBorrowed ? .leave(cuts: [:]) : acts.randomElement(using: &generator) ?? .stop
+    let record = try ControlRecord(
+      zone: occasion.zone, parents: state.heads, number: 1, previous: nil, act: act, secrets: occasion.keys,
+      occasion.cryptography)
+    var bytes = record.encoded
+    if isBorrowed { Self.replace(occasion.device.bytes, by: occasion.victim.bytes, in: &bytes) }
+    return Message.controlRecords(occasion.zone, [bytes]).encoded
+  }
+
+  private static func replace(_ old: [UInt8], by new: [UInt8], in bytes: inout [UInt8]) {
+    guard let place = bytes.indices.first(where: { bytes[$0...].starts(with: old) }) else { return }
+    bytes.replaceSubrange(place..<place + old.count, with: new)
+  }
+}

@@ -107,10 +107,12 @@ extension Replica {
     case .genesis(let account, _), .shareGenesis(let account, _, _), .participant(let account, _, _, _): named = account
     case .admission(let claim):
       named = claim.account
-      if accounts[named] == nil, let state = claim.state(cryptography) { try adopt(state) }
+      if accounts[named] == nil, let state = claim.state(cryptography), try adopt(state) {
+        gossip(named, besides: link)
+      }
     default: return
     }
-    if let offered = sessions[link]?.offered[named] { try adopt(offered) }
+    if let offered = sessions[link]?.offered[named], try adopt(offered) { gossip(named, besides: link) }
   }
 
   /// A device that fills the log is refused by whoever it brings its records to. Who took them within the bound may pass

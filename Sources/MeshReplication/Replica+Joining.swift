@@ -113,10 +113,10 @@ extension Replica {
         return end(link, .elsewhere, "only the device that made the invite can let in by it, and it is not this one")
       }
       try append(act, id)
-      gossip(claim.account, besides: nil)
       actions.append(.log(.info, "let \(claim.account) into “\(printable(state.title))”"))
       try controlChanged(id, now: now)
     }
+    gossip(claim.account, besides: nil)
     // What the log has grown by meanwhile as well.
     for account in zones[id]?.people.all ?? [] { sendAccount(account, link) }
     sendControlRecords(link, id, beyond: claimant.shown)
@@ -140,7 +140,7 @@ extension Replica {
       zones[joined.zone, default: Zone(joined.zone, cryptography)].insert(record, cryptography)
     }
     for account in zones[joined.zone]?.people.all ?? [] where account != self.account.id {
-      if let state = joined.accounts[account] { try adopt(state) }
+      if let state = joined.accounts[account], try adopt(state) { gossip(account, besides: nil) }
     }
     try controlChanged(joined.zone, now: now)
   }

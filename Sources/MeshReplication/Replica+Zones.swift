@@ -73,6 +73,10 @@ extension Replica {
   func meetControlHeads(_ link: LinkID, _ id: ZoneID, _ heads: [ControlID], now: Moment) throws {
     guard let peer = sessions[link]?.peer, mayHaveLog(peer.account, id) else { return }
     sendControlRecords(link, id, beyond: heads)
+    // Who believes that it is out has told nothing of what it has: it may be in again.
+    if !isCommon(id, with: peer.account), heads.contains(where: { zones[id]?.records[$0] == nil }) {
+      send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
+    }
     try share(id, link, now: now)
   }
 

@@ -347,4 +347,20 @@ import Testing
     #expect(mesh.title(0, "y") == .text("on top"))
     try mesh.expectEqual([0, 2], zone)
   }
+
+  @Test(arguments: [0, 1])
+  func `a device that believes its account is out hears that it is in again`(from other: Int) throws {
+    let mesh = try TestMesh([1, 2])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    try mesh.meet(2, 1)
+    try mesh.nodes[2].replica.leave(zone, now: mesh.now)
+    try mesh.meet(2, 1)
+    try mesh.meet(1, 0)
+    #expect(mesh.permission(0, zone, of: 1) == nil)
+    #expect(try mesh.join(1, mesh.invite(zone), at: 0) == .done)
+    #expect(mesh.permission(2, zone, of: 1) == nil)
+    try mesh.meet(2, other)
+    #expect(mesh.permission(2, zone, of: 1) == .readWrite)
+  }
 }

@@ -157,6 +157,16 @@ extension Simulation {
     }
   }
 
+  private func difference(_ own: ZoneState, _ state: ZoneState) -> String {
+    let parts: [(String, Bool)] = [
+      ("heads", own.heads == state.heads), ("participants", own.participants == state.participants),
+      ("epochs", own.epochs == state.epochs), ("cuts", own.cuts == state.cuts), ("ends", own.ends == state.ends),
+      ("invites", own.invites == state.invites),
+    ]
+    let devices = nodes.filter { own.account(of: $0.firstDevice) != state.account(of: $0.firstDevice) }
+    return (parts.filter { !$0.1 }.map(\.0) + devices.map { "whose n\($0.index) is" }).joined(separator: ", ")
+  }
+
   /// Why not everybody whom a zone concerns knows the same of it; nil where they do.
   func disagreement(_ zone: KnownZone) throws -> String? {
     guard let state = try authority(zone) else { return "its owner is down" }
@@ -165,7 +175,10 @@ extension Simulation {
       let account = accountID(node.home.account)
       let own = try zoneState(node, zone.id)
       if state.permission(account) != nil {
-        guard own == state else { return "n\(node.index) has another log of \(zone.name) than its owner" }
+        guard own == state else {
+          return
+            "n\(node.index) reads \(zone.name) as its owner does not: \(own.map { difference($0, state) } ?? "nothing")"
+        }
       } else if state.participants[account] != nil, try store.zones().contains(zone.id) {
         guard own?.permission(account) == nil else { return "n\(node.index) thinks it is a member of \(zone.name)" }
         guard try store.storedVector(zone.id).authors.isEmpty else { return "n\(node.index) still has \(zone.name)" }

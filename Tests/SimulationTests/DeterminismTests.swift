@@ -19,8 +19,9 @@ import Testing
   }
 
   /// In two processes, whose hash tables are ordered differently.
-  @Test func `the command prints the same bytes for the same arguments`() throws {
-    let arguments = ["--seed", "21", "--nodes", "4", "--steps", "80"]
+  @Test(arguments: [("ordinary", 4), ("shares", 6)])
+  func `the command prints the same bytes for the same arguments`(profile: String, nodes: Int) throws {
+    let arguments = ["--seed", "21", "--nodes", "\(nodes)", "--steps", "80", "--profile", profile]
     let first = try simulate(arguments)
     #expect(first == (try simulate(arguments)))
     #expect(first.contains("\ndigest "))

@@ -62,6 +62,11 @@ import Testing
     try run(seed: seed, nodes: 4, steps: 100, profile: "schemas")
   }
 
+  @Test(arguments: 1...(isFast ? 2 : 8))
+  func `accounts that share, lower, remove, leave and stop read and write what they may`(seed: UInt64) throws {
+    try run(seed: seed, nodes: 6, steps: 100, profile: "shares")
+  }
+
   @Test(arguments: 1...(isFast ? 10 : 60))
   func `the model store keeps the same promises`(seed: UInt64) throws {
     let profiles = ["ordinary", "crashing", "partitioned", "wrong-clocks", "line", "lying"]

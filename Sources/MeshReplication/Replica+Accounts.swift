@@ -85,7 +85,7 @@ extension Replica {
     let theirs = try AccountState(from: &reader, cryptography)
     guard isNamed(theirs.id) else {
       // It comes before the records that name it.
-      sessions[link]?.offer(theirs, bytes: bytes.count)
+      sessions[link]?.offer(theirs, bytes: bytes.count, cryptography)
       return
     }
     guard try adopt(theirs) else { return }
@@ -110,10 +110,12 @@ extension Replica {
 }
 
 extension Replica.Session {
-  /// States of accounts that no zone here names yet; more than fit are not needed by an honest log.
-  mutating func offer(_ state: AccountState, bytes: Int) {
-    guard offered[state.id] == nil, offeredBytes + bytes <= Choices.offeredAccounts else { return }
-    offered.set(state)
+  /// States of accounts that no zone here names yet, as they grow; more than fit are not needed by an honest log.
+  mutating func offer(_ state: AccountState, bytes: Int, _ cryptography: any Cryptography) {
+    guard offeredBytes + bytes <= Choices.offeredAccounts else { return }
+    var known = offered[state.id] ?? state
+    known.merge(state, cryptography)
+    offered.set(known)
     offeredBytes += bytes
   }
 }

@@ -20,7 +20,9 @@ extension Replica {
     var limits: [Author: UInt64] = [:]
     // Whose certificate is lost is no reason to take back what it wrote while it was here.
     for author in authors where state.account(of: author.device) != nil {
-      limits[author] = limit(author, id, citations)
+      // Of what is not here nobody can say what it cites, but for its instance.
+      let isUnknown = citations[author] == nil && author.device != device
+      limits[author] = isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citations)
     }
     return limits
   }

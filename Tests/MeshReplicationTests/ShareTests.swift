@@ -363,4 +363,21 @@ import Testing
     try mesh.meet(2, other)
     #expect(mesh.permission(2, zone, of: 1) == .readWrite)
   }
+
+  @Test func `who joins later gets what a participant's device wrote before it was revoked`() throws {
+    let mesh = try TestMesh([1, 2, 1])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    try mesh.meet(2, 1)
+    try mesh.meet(2, 0)
+    try mesh.write(2, "x", "before", in: zone)
+    try mesh.meet(2, 0)
+    try mesh.meet(1, 0)
+    try mesh.nodes[1].replica.revoke(mesh.nodes[2].device, now: mesh.now)
+    try mesh.meet(1, 0)
+    try mesh.join(3, mesh.invite(zone), at: 0)
+    try mesh.meet(3, 0)
+    #expect(mesh.title(3, "x") == .text("before"))
+    try mesh.expectEqual([0, 3], zone)
+  }
 }

@@ -180,7 +180,9 @@ extension Simulation {
             "n\(node.index) reads \(zone.name) as its owner does not: \(own.map { difference($0, state) } ?? "nothing")"
         }
       } else if state.participants[account] != nil, try store.zones().contains(zone.id) {
-        guard own?.permission(account) == nil else { return "n\(node.index) thinks it is a member of \(zone.name)" }
+        guard own?.permission(account) == nil else {
+          return "n\(node.index) thinks it is a member of \(zone.name): \(own.map { difference($0, state) } ?? "nothing")"
+        }
         guard try store.storedVector(zone.id).authors.isEmpty else { return "n\(node.index) still has \(zone.name)" }
       }
     }

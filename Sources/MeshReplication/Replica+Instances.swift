@@ -37,7 +37,9 @@ extension Replica {
     }
     guard zone.limits[author] != nil else { return author }
     guard zone.limits == zone.carriedOut else { return nil }
-    try renewInstance(id, because: "what it wrote as instance \(author.instance) was cut")
+    // That its account was lowered or had left is told where shares are.
+    let isOrdinary = try zone.state.lostPermission(author, store.citations(id)[author]) != nil
+    try renewInstance(id, because: isOrdinary ? nil : "what it wrote as instance \(author.instance) was cut")
     return try self.author(id)
   }
 
@@ -57,12 +59,14 @@ extension Replica {
   }
 
   /// Local writes get a new instance from now on; where none is left, they stay pending.
-  func renewInstance(_ id: ZoneID, because reason: String) throws {
+  ///
+  /// - Parameter reason: What a person should know of it.
+  func renewInstance(_ id: ZoneID, because reason: String?) throws {
     let isBegun = try beginInstance(id) != nil
     zones[id]?.isBarred = !isBegun
     // Not before the start has loaded all of them.
     if !standings.isEmpty { try updateStandings() }
-    notify(isBegun ? "\(reason): this device writes on as a new instance" : reason)
+    if let reason { notify(isBegun ? "\(reason): this device writes on as a new instance" : reason) }
   }
 
   /// Why the file's instance must not be written on, if so.
@@ -75,6 +79,8 @@ extension Replica {
     guard let mark = try vault.highWaterMark(id), mark.instance == author.instance else {
       return stored[author] == 0 ? nil : "the database was last written by another home"
     }
+    // What was cut is not in the file any more.
+    if zones[id]?.limits[author] != nil { return nil }
     guard stored[author] >= mark.number else {
       return "the database is older than this device's last change set: it was restored"
     }
@@ -92,6 +98,8 @@ extension Replica {
   /// A change set of this very device that this file never had.
   func meetOwn(_ author: Author, number: UInt64, stored: UInt64, _ id: ZoneID) throws {
     guard author.device == device, number > stored else { return }
+    // A share that it had left, or was put out of, with what it wrote there.
+    if let state = zones[id]?.state, state.owner != account.id, state.limit(ofUnknown: author) != nil { return }
     if try author == self.author(id) {
       try renewInstance(id, because: "the database is older than what this device has sent: it was restored")
     } else if stored == 0 {

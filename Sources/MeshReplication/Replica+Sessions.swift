@@ -33,8 +33,11 @@ extension Replica {
       let isPrivate = try store.saveForeignSchema(
         tables, device: peer.device, isOwn: peer.account == account.id)
       for table in isPrivate {
-        notify(
-          "the table \(printable(table)) is private on \(printable(peer.request.name)), and so it is here from now on")
+        actions.append(
+          .log(
+            .warning,
+            "the table \(printable(table)) is private on \(printable(peer.request.name)), and so it is here from now on; to share "
+              + "it, untrack it on every device of the account, and track it again"))
       }
       hasForeignSchema = true
     case .goodbye(_, let text):

@@ -92,14 +92,18 @@ extension Share {
     @Option(help: "read-only or read-write.") var permission: Permission
     @Option(help: "How long the link works: 2h, 7d. (default: until it is revoked)", transform: Duration.init(text:))
     var expires: Duration?
-    @Option(help: "How many accounts it lets in.") var uses: UInt64 = 1
+    @Option(help: "How many accounts it lets in. (default: 1)") var uses: UInt64?
     @Flag(help: "Any number of accounts, let in by any member.") var open = false
     @Option(name: .customLong("for"), help: "The only account that it lets in; there, mesh account show prints its id.")
     var account: String?
 
+    func validate() throws {
+      if open, uses != nil { throw ValidationError("--open lets in any number of accounts: leave --uses out.") }
+    }
+
     func run() async throws {
       let request = ShareInviteRequest(
-        share: share, permission: permission, expires: expires, uses: open ? nil : uses, account: account)
+        share: share, permission: permission, expires: expires, uses: open ? nil : uses ?? 1, account: account)
       let report = try await home.access().withNode(Share.need) { try await $0.shareInvite(request) }
       if json.isOn { return try Output.json(report) }
       Output.facts([("invite", report.invite), ("dials", report.addresses.joined(separator: ", "))])
@@ -112,8 +116,8 @@ extension Share {
     static let configuration = CommandConfiguration(
       abstract: "Join a share by its link.",
       discussion: """
-        It shows what is offered, asks, and returns once this account is a member. Where only one device can let in, and \
-        it is not there, it waits for it.
+        It shows what is offered, asks, and returns once this account is a member. Where a member answers that only another \
+        device can let in, it waits for that. The tables must be here: mesh schema --apply makes those that are missing.
 
         Examples:
           mesh share join mesh-share-…
@@ -177,7 +181,8 @@ extension Share {
   }
 
   struct Invites: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show a share's invites.")
+    static let configuration = CommandConfiguration(
+      abstract: "Show a share's invites.", discussion: "Example:\n  mesh share invites Groceries")
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
@@ -186,11 +191,11 @@ extension Share {
     func run() async throws {
       let report = try await Show.report(share, home)
       if json.isOn { return try Output.json(["invites": report.invites]) }
-      var table = TextTable("INVITE", "PERMISSION", "STATE", "USES LEFT", "EXPIRES")
+      var table = TextTable("INVITE", "PERMISSION", "STATE", "USES LEFT", "EXPIRES", "FOR")
       for invite in report.invites {
         table.add(
           invite.id, invite.permission, invite.state, invite.usesLeft.map { "\($0)" } ?? "any",
-          invite.expires?.ISO8601Format() ?? "never")
+          invite.expires?.ISO8601Format() ?? "never", invite.account ?? "anybody")
       }
       Output.print(table.text)
     }
@@ -198,7 +203,8 @@ extension Share {
 
   struct Uninvite: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Revoke an invite for ever; whom it let in stays.")
+      abstract: "Revoke an invite for ever; whom it let in stays.",
+      discussion: "Example:\n  mesh share uninvite Groceries control-…")
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
@@ -234,7 +240,13 @@ extension Share {
 
   struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Put an account out of a share, and revoke the invite that let it in.")
+      abstract: "Put an account out of a share, and revoke the invite that let it in.",
+      discussion: """
+        Its rows go from the account's devices, and what it wrote and this node has not merged is refused everywhere.
+
+        Example:
+          mesh share remove Groceries account-…
+        """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
@@ -247,7 +259,15 @@ extension Share {
   }
 
   struct Leave: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Leave a share: its rows go from this account's devices.")
+    static let configuration = CommandConfiguration(
+      abstract: "Leave a share: its rows go from this account's devices.",
+      discussion: """
+        Deleting the share's root record does the same. Before joining again, delete a copy that was kept: it has the rows.
+
+        Examples:
+          mesh share leave Groceries
+          mesh share leave Groceries --keep-copy
+        """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
@@ -261,7 +281,8 @@ extension Share {
 
   struct Stop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "End a share for everybody else: its records are private again.")
+      abstract: "End a share for everybody else: its records are private again.",
+      discussion: "Example:\n  mesh share stop Groceries")
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
@@ -271,7 +292,9 @@ extension Share {
   }
 
   struct List: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show the shares that this account owns or has joined.")
+    static let configuration = CommandConfiguration(
+      abstract: "Show the shares that this account owns or has joined.",
+      discussion: "Example:\n  mesh share list --json")
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
@@ -290,7 +313,8 @@ extension Share {
   }
 
   struct Show: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show a share with its participants.")
+    static let configuration = CommandConfiguration(
+      abstract: "Show a share with its participants.", discussion: "Example:\n  mesh share show Groceries")
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag

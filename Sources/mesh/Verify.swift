@@ -79,6 +79,11 @@ struct Wait: AsyncParsableCommand {
     if report.pending > 0 {
       Output.print("\(Output.count(report.pending, "row", "rows")) captured and not flushed yet.")
     }
+    if report.tooLong > 0 {
+      Output.print(
+        "\(Output.count(report.tooLong, "row has", "rows have")) a value that is too long to be sent: mesh doctor names them."
+      )
+    }
     guard !report.missing.isEmpty else { return }
     var table = TextTable("DEVICE", "ZONE", "TO RECEIVE", "TO SEND")
     for missing in report.missing {

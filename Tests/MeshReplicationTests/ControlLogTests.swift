@@ -162,6 +162,18 @@ import Testing
     #expect(mesh.nodes[0].store.digest(try mesh.zone) == mesh.nodes[1].store.digest(try mesh.zone))
   }
 
+  @Test func `what follows on the writes of a cut device is merged by who never had them`() throws {
+    let mesh = try TestMesh(3)
+    for node in [1, 2] { try mesh.meet(node, 0) }
+    try mesh.write(2, "a", "lost")
+    try mesh.meet(2, 1)
+    try mesh.write(1, "b", "after it")
+    try mesh.nodes[0].replica.revoke(try mesh.account.device(2), now: mesh.now)
+    try mesh.meet(1, 0)
+    #expect(mesh.title(0, "b") == .text("after it") && mesh.title(0, "a") == nil && mesh.title(1, "a") == nil)
+    #expect(mesh.nodes[0].store.digest(try mesh.zone) == mesh.nodes[1].store.digest(try mesh.zone))
+  }
+
   @Test func `keys are sealed to live devices only`() throws {
     let mesh = try TestMesh(3)
     let zone = try mesh.zone

@@ -160,6 +160,22 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
+  @Test(arguments: [false, true])
+  func `what follows on a lowered member's writes is merged by who never had them`(isGrantedAgain: Bool) throws {
+    let (mesh, zone) = try joined()
+    for node in [1, 2] { mesh.part(node, 0) }
+    try mesh.write(1, "a", "lost", in: zone)
+    try mesh.meet(1, 2)
+    try mesh.write(2, "b", "after it", in: zone)
+    try mesh.nodes[0].replica.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    if isGrantedAgain {
+      try mesh.nodes[0].replica.setPermission(.readWrite, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    }
+    try mesh.meet(2, 0)
+    #expect(mesh.title(0, "b") == .text("after it") && mesh.title(0, "a") == nil && mesh.title(2, "a") == nil)
+    try mesh.expectEqual([0, 2], zone)
+  }
+
   @Test func `who may only read writes nothing`() throws {
     let (mesh, zone) = try joined([.readWrite, .readOnly])
     try mesh.write(0, "a", "owner's", in: zone)

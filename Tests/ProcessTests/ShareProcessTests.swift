@@ -133,6 +133,7 @@ extension Daemons {
         try await eventually("bob may write") { try await share(bob).role == .readWrite }
         let restored = try await bob.report(ShareReceiptReport.self, "share", "receipt", "Shared", "--restore")
         #expect(restored.restored == 2 && restored.receipts.isEmpty)
+        for node in [alice, bob] { #expect(try await node.status().alarms == [], "nothing of it is a fault") }
         try await arrives(alice, "what bob restored", text, "bread")
         try await arrives(alice, "his tag", "SELECT name FROM tags", "fresh")
         try await alice.done("verify")
@@ -187,8 +188,8 @@ extension Daemons {
         #expect(away.status == ExitStatus.refused.rawValue && away.stderr.contains("could be reached"))
         let waiting = try await carol.start(["share", "join", single, "--yes", "--peer", bobsAddress])
         try await eventually("it says for whom it waits") { waiting.log.contains("not this one") }
-        await waiting.kill()
         try await carol.done("share", "join", open, "--yes", "--peer", bobsAddress)
+        #expect(try await waiting.finished(within: MeshProcess.deadline).status == 0, "a member needs nobody")
         try await arrives(carol, "the root record", "SELECT text FROM notes", "milk")
       }
     }
@@ -241,6 +242,14 @@ extension Daemons {
         #expect(try await bob.sqlite("SELECT text FROM notes") == "bob's\n")
         let stopped = try await alice.run(["share", "invite", "Shared", "--permission", "read-only"])
         #expect(stopped.status == ExitStatus.refused.rawValue)
+        for node in [alice, bob, carol] { #expect(try await node.status().alarms == [], "nothing of it is a fault") }
+        // Its title is free again, and who had left comes back.
+        try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
+        try await join(carol, alice, "read-write")
+        try await arrives(carol, "the record again", "SELECT text FROM notes", "milk")
+        try await carol.sqlite("UPDATE notes SET text = 'bread'")
+        try await arrives(alice, "carol's edit", "SELECT text FROM notes", "bread")
+        #expect(try await carol.status().alarms == [])
       }
     }
 

@@ -91,7 +91,14 @@ struct ControlRoutes {
   }
 
   private func body<Value: Decodable>(_ type: Value.Type, of request: Request) async throws -> Value {
-    let buffer = try await request.body.collect(upTo: ControlContext.bodyLimit)
+    let buffer: ByteBuffer
+    do {
+      buffer = try await request.body.collect(upTo: ControlContext.bodyLimit)
+    } catch is NIOTooManyBytesError {
+      throw Refusal(
+        code: "control.tooLong", message: "A request's body has at most \(ControlContext.bodyLimit) bytes.",
+        exit: .usage)
+    }
     let bytes = Array(buffer.readableBytesView)
     return try ControlJSON.decode(type, from: bytes.isEmpty ? Array("{}".utf8) : bytes)
   }

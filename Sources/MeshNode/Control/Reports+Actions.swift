@@ -47,6 +47,8 @@ public struct WaitReport: Codable, Hashable, Sendable {
   public var complete: Bool
   /// Rows captured and not yet flushed.
   public var pending: Int
+  /// Rows with a value that is too long to be sent.
+  public var tooLong: Int
   /// Members that have not acknowledged everything, or from whom something has yet to come.
   public var missing: [Missing]
 
@@ -64,9 +66,10 @@ public struct WaitReport: Codable, Hashable, Sendable {
     }
   }
 
-  public init(pending: Int, missing: [Missing]) {
-    self.complete = pending == 0 && missing.isEmpty
+  public init(pending: Int, tooLong: Int, missing: [Missing]) {
+    self.complete = pending == 0 && tooLong == 0 && missing.isEmpty
     self.pending = pending
+    self.tooLong = tooLong
     self.missing = missing
   }
 }

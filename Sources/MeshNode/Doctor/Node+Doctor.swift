@@ -37,7 +37,8 @@ extension Node {
       return [
         HealthCheck(
           "device", .alarm, "The account revoked this device: it takes no further part, and its writes stay here.",
-          wayOut: "Make a new home, and join again by a link of the account: mesh init --home DIR --link LINK.")
+          wayOut: "Make a new home, and join again by a link of the account: mesh init --home DIR --database PATH "
+            + "--link LINK.")
       ]
     }
     let live = replica.account.liveDevices.count

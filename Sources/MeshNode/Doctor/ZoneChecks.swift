@@ -97,17 +97,25 @@ extension Node {
   func heldChecks() throws -> [HealthCheck] {
     let counts = try store.status().held
     guard !counts.isEmpty else { return [HealthCheck("held", .ok, "Every live record is in its table.")] }
+    let records = Dictionary(grouping: try store.heldRecords(limit: Self.heldLooked), by: \.reason)
     return counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
-      HealthCheck(
-        "held", .warning, "\(count) records are kept and not shown: \(reason.name).", wayOut: Self.wayOut(reason),
-        figures: [reason.name: count])
+      let named = (records[reason] ?? []).prefix(Self.heldNamed).map { "\($0.table) \(ReportedValue($0.key))" }
+      let what = reason == .valueTooLong ? "are here and not sent" : "are kept and not shown"
+      return HealthCheck(
+        "held", .warning,
+        "\(count) records \(what): \(reason.name) (\(named.joined(separator: ", "))\(count > named.count ? ", …" : "")).",
+        wayOut: Self.wayOut(reason), figures: [reason.name: count])
     }
   }
+
+  /// Records that are named of each reason, and looked at for that.
+  private static let heldNamed = 5
+  private static let heldLooked = 1_000
 
   private static func wayOut(_ reason: HeldReason) -> String {
     switch reason {
     case .missingParent: "They are shown when the records that they refer to arrive."
-    case .parentDeleted: "Their parent was deleted elsewhere: write it again, or delete them."
+    case .parentDeleted: "Their parent was deleted: they are shown again when it is written again."
     case .unknownTable: "mesh schema --apply makes the tables, or mesh track takes those that are here."
     case .constraint: "A constraint or trigger of this file refuses them: loosen it, or mend the records elsewhere."
     case .slotTaken: "Another zone's record has the same key: give one of them another key."

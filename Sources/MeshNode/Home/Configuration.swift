@@ -1,6 +1,6 @@
 import TOMLKit
 
-/// What `config.toml` says. A person may edit the file while no daemon runs; a joining node adds the peer's addresses.
+/// What `config.toml` says. A person may edit the file, and SIGHUP has a daemon read it again; a joining node adds the peer's addresses.
 public struct Configuration: Hashable, Sendable {
   /// Absolute path of the SQLite file.
   public var database: String

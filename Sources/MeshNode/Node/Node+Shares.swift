@@ -63,11 +63,11 @@ extension Node {
       if case .noRecord = try store.obstacle(toSharing: name) { false } else { true }
     }
     let title = request.title ?? "\(request.table) \(request.key)"
-    guard title == printable(title), title.utf8.count <= Limits.deviceName else {
+    guard !title.isEmpty, title == printable(title), title.utf8.count <= Limits.deviceName else {
       throw Refusal(
         code: "share.title",
         message:
-          "A share's title has at most \(Limits.deviceName) bytes and no control characters: give one with --title.")
+          "A share's title has 1 to \(Limits.deviceName) bytes and no control characters: give one with --title.")
     }
     let root = found ?? RecordName(table: request.table, key: .text(Array(request.key.utf8)))
     let zone = try replica.createShare(of: root, title: title, now: time.now)
@@ -148,20 +148,24 @@ extension Node {
     let link = try ShareLink(text: request.link)
     let addresses = ((request.peers ?? []) + link.addresses).compactMap { HostPort($0) }
     if let state = replica.shareState(link.zone), let permission = state.permission(replica.account.id) {
-      // An earlier try may have been cut short here.
-      try remember(addresses)
+      // An earlier try may have been cut short here. One's own share needs nobody.
+      if state.owner != replica.account.id { try remember(addresses) }
       return joinReport(.joined, link, state.title, state.root, permission)
     }
     var reasons: [String] = []
+    var waiting: ShareJoinReport?
     for address in addresses {
       do {
         let report = try await join(link, at: address, claims: request.claims)
         if report.state == .joined { try remember(addresses) }
-        return report
+        // Another address may be that of who can let in.
+        guard report.state == .waiting else { return report }
+        waiting = report
       } catch let error as TransportError {
         reasons.append("\(address): \(error.message)")
       }
     }
+    if let waiting { return waiting }
     throw Refusal(
       code: "link.unreachable",
       message: "No address of the link could be reached:\n  " + reasons.joined(separator: "\n  ")
@@ -228,7 +232,10 @@ extension Node {
     let all = replica.zoneIDs.compactMap { replica.shareState($0) }
     let id = ZoneID.canonical(text)
     if let state = all.first(where: { $0.zone.description == id }) { return state.zone }
-    let titled = all.filter { $0.title == text }
+    // Those that are over have no claim to a title.
+    let alike = all.filter { $0.title == text }
+    let open = alike.filter { !$0.isStopped && $0.permission(replica.account.id) != nil }
+    let titled = open.isEmpty ? alike : open
     if let only = titled.first, titled.count == 1 { return only.zone }
     let why =
       titled.isEmpty ? "there is no share with that id or title" : "\(titled.count) shares have that title: give the id"

@@ -23,15 +23,15 @@ struct PermissionTriggers {
 
   static func name(_ table: Int64, _ event: Event) -> String { "\(prefix)\(table)_\(event.rawValue)" }
 
-  /// Nil where the event needs none: a new record without a parent is the private zone's.
-  func sql(_ event: Event) -> String? {
+  /// A row that displaces one of the share is looked at by the key that both have: SQLite tells no trigger of what `REPLACE`
+  /// deletes.
+  func sql(_ event: Event) -> String {
     let conditions =
       switch event {
-      case .insert: [reference("NEW")].compactMap(\.self)
-      case .update: [record("OLD"), reference("NEW")].compactMap(\.self)
+      case .insert: [record("NEW"), reference("NEW")].compactMap(\.self)
+      case .update: [record("OLD"), record("NEW"), reference("NEW")].compactMap(\.self)
       case .delete: [record("OLD")]
       }
-    guard !conditions.isEmpty else { return nil }
     return """
       CREATE TRIGGER \(Self.name(table.id, event).quotedName) BEFORE \(event.rawValue.uppercased()) ON \(table.schema.name.quotedName)
       WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1 AND (\(conditions.joined(separator: "\n  OR ")))

@@ -65,6 +65,8 @@ struct FlushPlan {
   var reshown: [RecordRef] = []
   /// Records that turned out to be as merged, whose references may have gone meanwhile.
   var rechecked: [RecordRef] = []
+  /// Rows that came and went, and that nobody knew.
+  var gone: [RecordRef] = []
   /// Records whose value is too long to be sent.
   var tooLong: [RecordRef] = []
   /// Where its rows were read.

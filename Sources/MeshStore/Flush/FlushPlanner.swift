@@ -86,7 +86,10 @@ struct FlushPlanner {
       let isNew = old == nil || old?.isAlive == false || entry.isDeleted
       return try isNew ? birth(entry, old, row) : edit(entry, old, row)
     }
-    guard let old, old.isAlive else { return true }
+    guard let old, old.isAlive else {
+      plan.gone.append(entry.ref)
+      return true
+    }
     if old.held != nil, !entry.isDeleted { return try editHeld(entry, old) }
     return try delete(entry, old)
   }

@@ -209,6 +209,7 @@ private struct Flusher {
     // All records first: what the tables show is decided with the whole slice known.
     let notesTooLong = try session.sql.exists(
       "SELECT 1 FROM mesh_held WHERE reason = ? LIMIT 1", [.integer(HeldReason.valueTooLong.rawValue)])
+    if notesTooLong { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
     for change in plan.changes {
       let old = change.old
       if notesTooLong || old?.held != nil || old?.extra.isEmpty == false { try materialiser.stopWaiting(change.ref) }

@@ -21,7 +21,10 @@ extension Store {
     try read { session in
       let sql = session.sql
       let held = try sql.all(
-        "SELECT held, count(*) FROM mesh_record WHERE extra IS NOT NULL AND held IS NOT NULL GROUP BY held"
+        """
+        SELECT held, count(*) FROM mesh_record WHERE extra IS NOT NULL AND held IS NOT NULL
+        AND tbl NOT IN (\(Self.untracked)) GROUP BY held
+        """
       ) {
         (HeldReason(rawValue: $0.integer(0)), Int($0.integer(1)))
       }
@@ -43,6 +46,9 @@ extension Store {
         conflicts: Int(try sql.integer("SELECT count(*) FROM mesh_conflict") ?? 0), malformed: malformed)
     }
   }
+
+  /// Tables that were synchronized here till somebody said no: of their records nothing is missed.
+  private static let untracked = "SELECT id FROM mesh_table WHERE tracked = 0 AND layout IS NOT NULL"
 
   /// Triggers of an app's that have written to synchronized tables while merged rows were written, since the start, and the
   /// table: what they wrote was taken back.
@@ -99,7 +105,7 @@ extension Store {
         """
         SELECT z.zone, r.tbl, r.key, r.held, h.message FROM mesh_record r JOIN mesh_zone z ON z.id = r.zone
         LEFT JOIN mesh_held h ON h.tbl = r.tbl AND h.key = r.key AND h.zone = r.zone
-        WHERE r.extra IS NOT NULL AND r.held IS NOT NULL
+        WHERE r.extra IS NOT NULL AND r.held IS NOT NULL AND r.tbl NOT IN (\(Self.untracked))
         UNION ALL
         SELECT z.zone, h.tbl, h.key, h.reason, h.message FROM mesh_held h JOIN mesh_zone z ON z.id = h.zone
         WHERE h.reason = \(HeldReason.valueTooLong.rawValue)

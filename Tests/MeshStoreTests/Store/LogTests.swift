@@ -37,6 +37,16 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.store.heldCounts().isEmpty)
   }
 
+  @Test func aTooLongValueThatIsDeletedIsNotToldOfAnyMore() throws {
+    let a = try peer(1)
+    try a.run("INSERT INTO t VALUES (1, zeroblob(\(Limits.longValue + 1)), NULL)")
+    try a.flush()
+    #expect(try a.store.status().held == [.valueTooLong: 1])
+    try a.run("DELETE FROM t")
+    try a.flush()
+    #expect(try a.store.status().held == [:])
+  }
+
   @Test func aUnitGoesOnAfterACrashBetweenItsParts() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run(

@@ -181,7 +181,8 @@ extension Simulation {
         }
       } else if state.participants[account] != nil, try store.zones().contains(zone.id) {
         guard own?.permission(account) == nil else {
-          return "n\(node.index) thinks it is a member of \(zone.name): \(own.map { difference($0, state) } ?? "nothing")"
+          let why = own.map { difference($0, state) } ?? "nothing"
+          return "n\(node.index) thinks it is a member of \(zone.name): \(why)"
         }
         guard try store.storedVector(zone.id).authors.isEmpty else { return "n\(node.index) still has \(zone.name)" }
       }

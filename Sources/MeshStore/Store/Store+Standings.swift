@@ -28,6 +28,11 @@ extension Store {
         if let root = entry.root ?? known, entry.root != known { try session.look(at: root) }
         if entry.root == nil { try session.lookAtHeld(entry.id) }
       }
+      // What had no place in a share that took no writes may have one now.
+      let isOpened = after.entries.values.contains {
+        $0.mayWrite && before.entries[$0.id].map { !$0.mayWrite } ?? false
+      }
+      if isOpened, let own = after.privateZone { try session.lookAtHeld(own) }
       try session.updatePermissions()
     }
   }

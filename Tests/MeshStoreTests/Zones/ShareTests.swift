@@ -298,6 +298,24 @@ import Testing
     #expect(try carol.rows("SELECT name FROM sqlite_schema WHERE name GLOB 'mesh_permit*'").isEmpty)
   }
 
+  @Test func whatWasWrittenBeforeTheShareCameFollowsOnceItMay() throws {
+    let alice = try alice()
+    try alice.stand(Self.shared)
+    try alice.settle()
+    let bob = try bob(.readOnly, foreignKeys: false)
+    try bob.run("INSERT INTO reminders VALUES ('early', 'L', 'bob''s', 0)")
+    try bob.settle()
+    try bob.pull(Self.share, from: alice)
+    try bob.settle()
+    #expect(try bob.rows("SELECT id FROM reminders") == ["r1"])
+    #expect(try Array(bob.held().values) == [.parentElsewhere])
+    try bob.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: Self.root))
+    try bob.settle()
+    #expect(try bob.rows("SELECT id FROM reminders ORDER BY id") == ["early", "r1"])
+    try alice.pull(Self.share, from: bob)
+    #expect(try alice.rows("SELECT title FROM reminders WHERE id = 'early'") == ["bob's"])
+  }
+
   @Test func whatWasPendingWhenThePermissionWentIsRolledBackAndKept() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)

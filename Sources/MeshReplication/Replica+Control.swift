@@ -87,7 +87,7 @@ extension Replica {
     }
     guard !new.isEmpty else { return }
     for case .fork(let proof) in new.map(\.act) where !wasNew { notify(fork: proof) }
-    for other in links(sharing: id) where other != link { send(other, .controlRecords(id, new.map(\.encoded))) }
+    for other in links(hearing: id) where other != link { send(other, .controlRecords(id, new.map(\.encoded))) }
     try controlChanged(id, now: now)
     try share(id, link, now: now)
   }

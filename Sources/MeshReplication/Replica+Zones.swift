@@ -56,6 +56,7 @@ extension Replica {
 
   /// A zone, or a member, that was met while sessions were open.
   func offer(_ id: ZoneID, now: Moment) throws {
+    tellThoseOut(id)
     for link in sessions.keys.sorted() {
       guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
         isCommon(id, with: peer.account), !session.conversation.commonZones.contains(id)
@@ -67,6 +68,17 @@ extension Replica {
         send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
       }
       try share(id, link, now: now)
+    }
+  }
+
+  /// Who was let in and put out by records that came together here has heard of the first alone.
+  private func tellThoseOut(_ id: ZoneID) {
+    for (link, session) in sessions.sorted(by: { $0.key < $1.key }) {
+      guard session.conversation.isOpen, let peer = session.peer, peer.account != account.id,
+        mayHaveLog(peer.account, id), !isCommon(id, with: peer.account),
+        zones[id]?.state.permission(peer.account) == nil, sessions[link]?.told.insert(id).inserted == true
+      else { continue }
+      sendControlRecords(link, id, beyond: [])
     }
   }
 

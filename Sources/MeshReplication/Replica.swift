@@ -126,6 +126,8 @@ public final class Replica {
     var joiningBy: [UInt8]?
     /// Another account's device that may claim an invite, and no more.
     var claimant: Claimant?
+    /// Zones in which the peer is out, and whose logs it was sent for that.
+    var told: Set<ZoneID> = []
     /// States of accounts that no zone here names yet: they come before the records that do.
     var offered = Accounts()
     var offeredBytes = 0
@@ -322,6 +324,14 @@ public final class Replica {
     send(link, .goodbye(code, text: text))
     actions.append(.close(link, reason: text))
     actions.append(.log(.info, "closing the session with \(session.name): \(text)"))
+  }
+
+  /// Links whose peers hear what is new in a zone's log: those that share it, and this account's other devices.
+  func links(hearing zone: ZoneID) -> [LinkID] {
+    sessions.keys.sorted().filter { link in
+      guard let session = sessions[link], session.conversation.isOpen else { return false }
+      return session.conversation.commonZones.contains(zone) || session.peer?.account == account.id
+    }
   }
 
   /// Links with an open session that shares the zone, in order.

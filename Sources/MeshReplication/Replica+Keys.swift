@@ -43,7 +43,10 @@ extension Replica {
     for id in session.conversation.commonZones {
       guard let zone = zones[id] else { continue }
       let lacking = zone.state.epochs.keys.filter { zone.keys[$0] == nil }.sorted()
-      if !lacking.isEmpty { send(link, .keyRequest(id, Array(lacking.prefix(Limits.controlBatch)))) }
+      // All of them: or epochs whose keys nobody gives would keep those of others from being asked for.
+      for start in stride(from: 0, to: lacking.count, by: Limits.controlBatch) {
+        send(link, .keyRequest(id, Array(lacking[start..<min(start + Limits.controlBatch, lacking.count)])))
+      }
     }
   }
 

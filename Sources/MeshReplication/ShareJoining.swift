@@ -117,6 +117,8 @@ public struct JoinedShare: Sendable {
   /// Parents before children.
   public private(set) var records: [ControlRecord] = []
   public private(set) var accounts: Accounts
+  /// Of their states. Not their number: the log may name more accounts than were ever let in.
+  private var accountBytes = 0
   private var ids: Set<ControlID> = []
   private var people: ZonePeople
 
@@ -135,8 +137,8 @@ public struct JoinedShare: Sendable {
   /// False where it breaks a rule.
   mutating func learn(account bytes: [UInt8], _ cryptography: any Cryptography) -> Bool {
     var reader = ByteReader(bytes)
-    guard accounts.states.count <= Limits.participants, let state = try? AccountState(from: &reader, cryptography)
-    else {
+    accountBytes += bytes.count
+    guard accountBytes <= Choices.offeredAccounts, let state = try? AccountState(from: &reader, cryptography) else {
       return false
     }
     var known = accounts[state.id] ?? state

@@ -65,7 +65,7 @@ extension TestMesh {
       outputs = []
       let messages = nodes[member].sent[session] ?? []
       guard heard < messages.count else { break }
-      while heard < messages.count, outputs.isEmpty {
+      while heard < messages.count, outputs.isEmpty, result == nil {
         outputs = joining.receive(messages[heard])
         heard += 1
       }

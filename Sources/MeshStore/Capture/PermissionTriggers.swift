@@ -17,23 +17,35 @@ struct PermissionTriggers {
 
   enum Event: String, CaseIterable {
     case insert, update, delete
+    /// Another row has taken the record's place: SQLite tells no trigger of what `REPLACE` deletes. Afterwards, since before it
+    /// nobody knows whether the statement does so or, as `OR IGNORE`, nothing at all.
+    case replace, rekey
+
+    var moment: String {
+      switch self {
+      case .insert, .update, .delete: "BEFORE \(rawValue.uppercased())"
+      case .replace: "AFTER INSERT"
+      case .rekey: "AFTER UPDATE"
+      }
+    }
   }
 
   static let prefix = "mesh_permit_"
 
   static func name(_ table: Int64, _ event: Event) -> String { "\(prefix)\(table)_\(event.rawValue)" }
 
-  /// A row that displaces one of the share is looked at by the key that both have: SQLite tells no trigger of what `REPLACE`
-  /// deletes.
-  func sql(_ event: Event) -> String {
+  /// Nil where the event needs none: a new record without a parent is the private zone's.
+  func sql(_ event: Event) -> String? {
     let conditions =
       switch event {
-      case .insert: [record("NEW"), reference("NEW")].compactMap(\.self)
-      case .update: [record("OLD"), record("NEW"), reference("NEW")].compactMap(\.self)
+      case .insert: [reference("NEW")].compactMap(\.self)
+      case .update: [record("OLD"), reference("NEW")].compactMap(\.self)
       case .delete: [record("OLD")]
+      case .replace, .rekey: [record("NEW")]
       }
+    guard !conditions.isEmpty else { return nil }
     return """
-      CREATE TRIGGER \(Self.name(table.id, event).quotedName) BEFORE \(event.rawValue.uppercased()) ON \(table.schema.name.quotedName)
+      CREATE TRIGGER \(Self.name(table.id, event).quotedName) \(event.moment) ON \(table.schema.name.quotedName)
       WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1 AND (\(conditions.joined(separator: "\n  OR ")))
       BEGIN
         SELECT RAISE(ABORT, '\(ZoneStanding.refusal)');
@@ -65,8 +77,9 @@ struct PermissionTriggers {
       case .nocase: "iif(typeof(\(key)) = 'text', lower(\(key)), \(key))"
       case .rtrim: "iif(typeof(\(key)) = 'text', rtrim(\(key), ' '), \(key))"
       }
-    // SQLite compares integers and reals by value.
-    return "(\(text)) COLLATE BINARY"
+    // SQLite compares integers and reals by value. Without the sign a column of numbers would ask for a conversion of all keys,
+    // which no index finds.
+    return "(+\(text)) COLLATE BINARY"
   }
 }
 

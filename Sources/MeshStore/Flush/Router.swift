@@ -8,6 +8,7 @@ struct Router {
   let session: Session
   let zones: ZoneBook
   private var homes: [RecordRef: Int64] = [:]
+  private var circular: [Int64: Bool] = [:]
   private var sql: Connection { session.sql }
 
   init(_ session: Session) throws {
@@ -104,7 +105,7 @@ struct Router {
     guard let share = zones.entries[zone], share.role == .readWrite || share.role == .owned else { return .zone(zone) }
     if share.isLeft { return .leave(zone) }
     let name = RecordName(table: entry.table.schema.name, key: entry.ref.key)
-    guard zones.share(rootedAt: name) == zone else { return .zone(zone) }
+    guard zones.share(rootedAt: name, shownBy: zone) == zone else { return .zone(zone) }
     if share.role == .readWrite { return .leave(zone) }
     try markRootGone(zone)
     return .zone(zone)
@@ -139,20 +140,33 @@ struct Router {
     let fallback = own.flatMap { zones.entries[$0]?.isOpen == true ? $0 : nil } ?? zones.privateZone ?? own ?? 0
     // A circle of references leads nowhere else.
     homes[ref] = fallback
-    let home = try findHome(ref, table, row) ?? fallback
+    let home = try findHome(ref, table, row, own: own) ?? fallback
     homes[ref] = home
     return home
   }
 
-  private mutating func findHome(_ ref: RecordRef, _ table: TableForm, _ row: [Value]) throws -> Int64? {
-    if let share = zones.share(rootedAt: RecordName(table: table.schema.name, key: ref.key)) { return share }
+  private mutating func findHome(_ ref: RecordRef, _ table: TableForm, _ row: [Value], own: Int64?) throws -> Int64? {
+    let name = RecordName(table: table.schema.name, key: ref.key)
+    if let share = zones.share(rootedAt: name, shownBy: own) { return share }
     if table.isPrivate { return zones.privateZone }
-    guard let reference = table.parent, row[reference.column] != .null,
+    guard let reference = table.parent, row[reference.column] != .null, !isCircular(table),
       let parent = session.catalog.table(reference.parent)
     else { return nil }
     let parentRef = RecordRef(table: parent.id, key: parent.parentKey(row[reference.column]))
     guard let parentRow = try self.row(parent, parentRef.key) else { return nil }
     return try home(parentRef, parent, parentRow, own: session.occupant(parentRef))
+  }
+
+  /// Tables whose references lead back to themselves have part in no share; chains of their rows can be of any length.
+  private mutating func isCircular(_ table: TableForm) -> Bool {
+    if let known = circular[table.id] { return known }
+    var seen: Set<Int64> = []
+    var next: TableForm? = table
+    while let table = next, seen.insert(table.id).inserted {
+      next = table.parent.flatMap { session.catalog.table($0.parent) }
+    }
+    circular[table.id] = next != nil
+    return next != nil
   }
 
   // MARK: Carrying out

@@ -18,6 +18,9 @@ final class Materialiser {
   fileprivate var unchecked: [RecordRef] = []
   /// Records that have been shown again in this run.
   private var shown: Set<RecordRef> = []
+  /// What waits for rows that have appeared. Not by recursion: a chain of references can be longer than the stack.
+  private var appearing: [(RecordRef, zone: Int64)] = []
+  private var isAppearing = false
   private var hasWaiters: Bool
   /// Nil of the private zone.
   private var scope: ShareScope?
@@ -141,7 +144,11 @@ final class Materialiser {
     let waiting = try sql.all(
       "SELECT tbl, key, zone FROM mesh_wait WHERE parent_tbl = ? AND parent_key = ?", [.integer(ref.table), ref.key]
     ) { (RecordRef(table: $0.integer(0), key: $0.value(1)), $0.integer(2)) }
-    for (child, zone) in waiting { try of(zone)?.show(child) }
+    appearing += waiting
+    guard !isAppearing else { return }
+    isAppearing = true
+    defer { (isAppearing, appearing) = (false, []) }
+    while let (child, zone) = appearing.popLast() { try of(zone)?.show(child) }
   }
 
   /// The materialiser of a zone; nil of one that was never met.

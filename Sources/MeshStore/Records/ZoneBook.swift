@@ -20,13 +20,14 @@ struct ZoneBook {
   }
 
   let entries: [Int64: Entry]
-  private let roots: [RecordName: Int64]
+  /// Others may have made a share of a record with the same name.
+  private let roots: [RecordName: [Int64]]
   let privateZone: Int64?
 
   init(_ entries: [Entry]) {
     self.entries = Dictionary(entries.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-    let open = entries.filter(\.isOpen)
-    roots = Dictionary(open.compactMap { entry in entry.root.map { ($0.folded, entry.id) } }, uniquingKeysWith: min)
+    let open = entries.filter(\.isOpen).sorted { $0.zone < $1.zone }
+    roots = Dictionary(open.compactMap { entry in entry.root.map { ($0.folded, [entry.id]) } }, uniquingKeysWith: +)
     privateZone = entries.first { $0.role == .privateZone }?.id
   }
 
@@ -52,8 +53,14 @@ struct ZoneBook {
   /// Records of several zones are in this file: whose a row is has to be found out.
   var isRouted: Bool { entries.count > 1 }
 
-  /// The share that was made of this record.
-  func share(rootedAt record: RecordName) -> Int64? { roots.isEmpty ? nil : roots[record.folded] }
+  /// The share that was made of this record: that which shows it, or one of this account's. What another made a share of is that
+  /// share's record alone, or whoever shares a record with a guessed key would get those that belong to one's own.
+  ///
+  /// - Parameter zone: That shows the record; nil where none does.
+  func share(rootedAt record: RecordName, shownBy zone: Int64?) -> Int64? {
+    guard let shares = roots[record.folded] else { return nil }
+    return shares.first { $0 == zone } ?? shares.first { entries[$0]?.role == .owned }
+  }
 
   func mayWrite(_ zone: Int64) -> Bool { entries[zone]?.mayWrite ?? true }
 

@@ -62,7 +62,8 @@ extension Store {
       let name = RecordName(table: table.schema.name, key: ref.key)
       guard try session.sql.exists(table.selectKey, [ref.key]) else { return .noRecord(name) }
       let zones = try session.catalog.zones()
-      let place = try zones.share(rootedAt: name) ?? session.occupant(ref)
+      let shown = try session.occupant(ref)
+      let place = zones.share(rootedAt: name, shownBy: shown) ?? shown
       guard let place, let entry = zones.entries[place], entry.role != .privateZone, entry.isOpen else { return nil }
       return .alreadyShared(name, in: entry.zone)
     }

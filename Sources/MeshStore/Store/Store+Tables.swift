@@ -26,6 +26,8 @@ extension Store {
       for table in installed where !before.contains(table.id) {
         try session.request(.takeIn, table.id)
       }
+      // Records of a share that is read-only here may be in them as soon as they are shown.
+      try session.updatePermissions()
       try session.requestShow()
       return try installed.map(session.summary)
     }
@@ -44,7 +46,10 @@ extension Store {
         throw StoreError(.unknownTable, "no synchronized table is called \(name); `mesh status` lists them")
       }
       while try keepValues(table.id) {}
-      try write { session in _ = try Capture.remove(session.db, table: name) }
+      try write { session in
+        _ = try Capture.remove(session.db, table: name)
+        try session.updatePermissions()
+      }
     }
   }
 

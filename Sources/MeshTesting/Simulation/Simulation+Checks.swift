@@ -91,11 +91,16 @@ extension Simulation {
   }
 
   /// Between the parts of a local unit, or the slices of another's, the state is ahead of the vector. What a liar's change sets
-  /// wait for never comes.
+  /// wait for never comes; nor need what an earlier life wrote, of whose past the only copy was on a machine that was stopped.
   func isInsideUnit(_ store: any ReplicaStore, _ zone: ZoneID) throws -> Bool {
     let others = Set(nodes.filter { $0.isLiar || $0.isRevoked }.map(\.device))
     let (stored, merged) = (try store.storedVector(zone), try store.mergedVector(zone))
-    return stored.authors.contains { !others.contains($0.device) && stored[$0] != merged[$0] }
+    let open = stored.authors.filter { !others.contains($0.device) && stored[$0] != merged[$0] }
+    guard !open.isEmpty, nodes.contains(where: \.isStopped) else { return !open.isEmpty }
+    let alive = try honest.compactMap { node in
+      try node.store?.instance(zone).map { Author(device: node.device, instance: $0) }
+    }
+    return open.contains(where: alive.contains)
   }
 
   /// What was merged may be cut, but for revoked devices.

@@ -79,8 +79,8 @@ extension Replica {
     guard let mark = try vault.highWaterMark(id), mark.instance == author.instance else {
       return stored[author] == 0 ? nil : "the database was last written by another home"
     }
-    // What was cut is not in the file any more.
-    if zones[id]?.limits[author] != nil { return nil }
+    // What was cut is not in the file any more, be it all of it.
+    if try limit(author, id, store.citations(id)) != nil { return nil }
     guard stored[author] >= mark.number else {
       return "the database is older than this device's last change set: it was restored"
     }

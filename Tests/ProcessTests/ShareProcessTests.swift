@@ -133,7 +133,10 @@ extension Daemons {
         try await eventually("bob may write") { try await share(bob).role == .readWrite }
         let restored = try await bob.report(ShareReceiptReport.self, "share", "receipt", "Shared", "--restore")
         #expect(restored.restored == 2 && restored.receipts.isEmpty)
-        for node in [alice, bob] { #expect(try await node.status().alarms == [], "nothing of it is a fault") }
+        for node in [alice, bob] {
+          let alarms = try await node.status().alarms
+          #expect(alarms == [], "\(node.directory): \(alarms)")
+        }
         try await arrives(alice, "what bob restored", text, "bread")
         try await arrives(alice, "his tag", "SELECT name FROM tags", "fresh")
         try await alice.done("verify")

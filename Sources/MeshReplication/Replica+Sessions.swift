@@ -31,7 +31,7 @@ extension Replica {
     case .schema(let tables):
       guard let peer = sessions[link]?.peer else { break }
       let isPrivate = try store.saveForeignSchema(
-        tables, device: peer.device, isOwn: peer.account == account.id)
+        concerning(peer.account, tables), device: peer.device, isOwn: peer.account == account.id)
       for table in isPrivate {
         actions.append(
           .log(

@@ -46,12 +46,14 @@ extension Replica {
   /// All tables to this account's own devices; to others those that the shares in common can have.
   func sendSchema(_ link: LinkID) throws {
     guard let peer = sessions[link]?.peer else { return }
-    var tables = try store.schemaDescriptions()
-    if peer.account != account.id {
-      let common = zones.values.filter { isCommon($0.state.zone, with: peer.account) }
-      tables = tables.shared(from: common.compactMap(\.state.root?.table))
-    }
-    send(link, .schema(tables))
+    send(link, .schema(concerning(peer.account, try store.schemaDescriptions())))
+  }
+
+  /// What is told, and believed, of tables between this account and another.
+  func concerning(_ other: AccountID, _ tables: [SchemaDescription]) -> [SchemaDescription] {
+    guard other != account.id else { return tables }
+    let common = zones.values.filter { isCommon($0.state.zone, with: other) }
+    return tables.shared(from: common.compactMap(\.state.root?.table))
   }
 
   /// A zone, or a member, that was met while sessions were open.

@@ -104,7 +104,7 @@ public final class Replica {
     mutating func insert(_ record: ControlRecord, _ cryptography: any Cryptography) {
       guard records.updateValue(record, forKey: record.id) == nil else { return }
       recordCounts[record.author, default: 0] += 1
-      people.meet(record.act, cryptography)
+      people.meet(record.act, id: record.id, cryptography)
     }
 
     /// Whether a record can stand after those that are here.

@@ -152,7 +152,7 @@ public struct JoinedShare: Sendable {
       guard let record = try? ControlRecord(bytes, cryptography), record.zone == zone else { return false }
       guard !ids.contains(record.id) else { continue }
       let before = record.parents + (record.previous.map { [$0] } ?? [])
-      people.meet(record.act, cryptography)
+      people.meet(record.act, id: record.id, cryptography)
       guard before.allSatisfy(ids.contains), record.isSound(people, accounts, cryptography) else { return false }
       records.append(record)
       ids.insert(record.id)

@@ -35,19 +35,24 @@ import Testing
     #expect(mesh.title(2, "a") == .text("before"))
   }
 
-  @Test func `accounts that nobody invited keep nobody from joining`() throws {
+  /// - Parameter isInvited: By a link that lets in anybody, which somebody passed on; else by one that was made up.
+  @Test(arguments: [false, true])
+  func `invented accounts keep nobody from joining, and come in by nothing but the owner's invite`(isInvited: Bool)
+    throws
+  {
     let mesh = try TestMesh([1, 1, 1])
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone, .readOnly), at: 0)
     try mesh.meet(1, 0)
-    var last = try #require(mesh.nodes[0].replica.shareState(zone)?.heads.first)
-    var records: [[UInt8]] = []
-    while records.count <= Limits.participants {
+    let open = try mesh.invite(zone, .readOnly, uses: nil)
+    let before = try #require(mesh.nodes[0].replica.shareState(zone)?.heads.first)
+    var (last, records) = (before, [[UInt8]]())
+    while records.count < (isInvited ? Limits.participants - 2 : 1) {
       let invented = try TestAccount(devices: 1, seed: 10_000 + UInt64(records.count))
       let claim = ShareClaim(
-        last, zone: zone, genesis: invented.state.genesis,
+        isInvited ? open.invite : last, zone: zone, genesis: invented.state.genesis,
         certificate: try #require(invented.state.certificate(invented.device(0))),
-        seed: [UInt8](repeating: 4, count: 32),
+        seed: isInvited ? open.seed : [UInt8](repeating: 4, count: 32),
         secrets: invented.devices[0], mesh.cryptography)
       let record = try ControlRecord(
         zone: zone, parents: [last], number: UInt64(records.count) + 1, previous: records.isEmpty ? nil : last,
@@ -56,7 +61,7 @@ import Testing
       records.append(record.encoded)
     }
     try give(records, to: mesh, zone)
-    #expect(mesh.nodes[0].replica.shareState(zone)?.heads == [last])
+    #expect(mesh.nodes[0].replica.shareState(zone)?.heads == [isInvited ? last : before])
     #expect(try mesh.join(2, mesh.invite(zone), at: 0) == .done)
   }
 

@@ -15,7 +15,8 @@ extension ControlRecord {
       return proof.zone == zone && people.account(of: proof.author.device, accounts) != nil
         && proof.isSigned(cryptography)
     case .admission(let claim):
-      return claim.isSound(zone: zone, cryptography)
+      // Or anybody could let in whom he made up.
+      return people.openInvites[claim.invite] == claim.publicHalf && claim.isSound(zone: zone, cryptography)
     case .genesis, .shareGenesis:
       return people.owner == act.opening(zone, cryptography)
     case .epoch, .title, .end, .invite, .revokeInvite, .participant, .leave, .stop, .unknown:
@@ -40,6 +41,8 @@ public struct ZonePeople: Sendable, Equatable {
   public let zone: ZoneID
   public private(set) var owner: AccountID?
   public private(set) var others: Set<AccountID> = []
+  /// Public halves of the invites by which any member lets in.
+  private(set) var openInvites: [ControlID: [UInt8]] = [:]
 
   public init(_ zone: ZoneID) { self.zone = zone }
 
@@ -47,8 +50,12 @@ public struct ZonePeople: Sendable, Equatable {
   public var all: [AccountID] { (owner.map { [$0] } ?? []) + others.subtracting(owner.map { [$0] } ?? []).sorted() }
 
   /// To be called before the soundness of a record is asked for that may open the zone, and for each that stands.
-  public mutating func meet(_ act: ControlAct, _ cryptography: any Cryptography) {
+  ///
+  /// - Parameter id: Of the record.
+  public mutating func meet(_ act: ControlAct, id: ControlID? = nil, _ cryptography: any Cryptography) {
     switch act {
+    case .invite(let terms):
+      if let id, terms.use == .open { openInvites[id] = terms.publicHalf }
     case .genesis, .shareGenesis: owner = owner ?? act.opening(zone, cryptography)
     case .participant(let account, _, _, _): others.insert(account)
     case .admission(let claim): others.insert(claim.account)

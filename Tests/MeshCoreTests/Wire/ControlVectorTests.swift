@@ -73,6 +73,13 @@ import Testing
   private func isSound(_ record: ControlRecord) throws -> Bool {
     var people = ZonePeople(record.zone)
     people.meet(.genesis(account: world.account, nonce: World.zoneNonce), world.cryptography)
+    // Let in by an invite that is open, and is among the records before it.
+    if case .admission(let claim) = record.act {
+      #expect(!record.isSound(people, Accounts([try world.state()]), world.cryptography))
+      let terms = InviteTerms(
+        publicHalf: claim.publicHalf, permission: .readOnly, expires: 0, use: .open, account: nil)
+      people.meet(.invite(terms), id: claim.invite, world.cryptography)
+    }
     return record.isSound(people, Accounts([try world.state()]), world.cryptography)
   }
 

@@ -131,7 +131,7 @@ final class Materialiser {
     // Its flush shows it.
     if progress == .besidePending, !overwriting, try isPending(ref) { return }
     if isPartial, !overwriting, let table = session.catalog.table(ref.table),
-      try records.hasRow(table, ref.key) && !isOthers(ref) != record.isShown
+      try (records.hasRow(table, ref.key) && !isOthers(ref)) != record.isShown
     {
       return
     }

@@ -134,6 +134,23 @@ private let names = ["list", "item", "tag", "node"]
     #expect(try b.rows("SELECT id FROM item") == ["\"i\""])
   }
 
+  @Test func aDeleteThatWaitsForItsFlushIsNotUndoneByTheParentThatComes() throws {
+    let (a, b) = try pair()
+    try a.run("INSERT INTO tag VALUES ('t', 'a', 'waits for its list')")
+    try a.flush()
+    // The parent is in the first part of the flush, and the delete in the second.
+    try a.run(
+      """
+      INSERT INTO list VALUES ('a', 'comes');
+      WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+      INSERT INTO list SELECT 'b' || i, 'others' FROM n;
+      DELETE FROM tag WHERE id = 't';
+      """)
+    try b.pull(from: a)
+    for peer in [a, b] { #expect(try peer.rows("SELECT id FROM tag").isEmpty) }
+    #expect(try a.digest() == b.digest())
+  }
+
   @Test func aBigCascadeGoesInSlices() throws {
     let (a, b) = try pair()
     try a.run("INSERT INTO list VALUES ('l', 'x')")

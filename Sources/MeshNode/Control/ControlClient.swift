@@ -48,7 +48,7 @@ extension ControlClient {
   public func conflicts() async throws -> ConflictsReport { try await get("/v1/conflicts") }
 
   public func explain(_ request: RecordRequest) async throws -> RecordReport {
-    try await post("/v1/explain/record", request)
+    try await post("/v1/explain/record", request, limit: Self.longWork)
   }
 
   public func doctor(deep: Bool) async throws -> DoctorReport {

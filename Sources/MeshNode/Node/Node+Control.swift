@@ -175,8 +175,7 @@ extension Node: NodeControl {
           zone: zone.description, device: peer.device.description, name: printable(peer.name), behind: behind)
       }
     }
-    return WaitReport(
-      pending: try store.pendingCount(), tooLong: try store.status().held[.valueTooLong] ?? 0, missing: missing)
+    return WaitReport(pending: try store.pendingCount(), tooLong: try store.tooLongCount(), missing: missing)
   }
 
   // MARK: Tables

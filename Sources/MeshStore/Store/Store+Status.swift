@@ -28,15 +28,14 @@ extension Store {
       ) {
         (HeldReason(rawValue: $0.integer(0)), Int($0.integer(1)))
       }
-      let tooLong = try sql.integer(
-        "SELECT count(*) FROM mesh_held WHERE reason = ?", [.integer(HeldReason.valueTooLong.rawValue)])
+      let tooLong = try Self.tooLongCount(session)
       let zones = try sql.all("SELECT zone, live FROM mesh_zone") { (ZoneID($0.bytes(0)), Int($0.integer(1))) }
       let stuck = try sql.all("SELECT author, malformed FROM mesh_head WHERE malformed IS NOT NULL") {
         ($0.integer(0), $0.text(1))
       }
       var counts: [HeldReason: Int] = [:]
       for (reason, count) in held { if let reason { counts[reason] = count } }
-      if let tooLong, tooLong > 0 { counts[.valueTooLong] = Int(tooLong) }
+      if tooLong > 0 { counts[.valueTooLong] = tooLong }
       var malformed: [Author: String] = [:]
       for (author, reason) in stuck { malformed[try session.catalog.author(author)] = reason }
       return Status(
@@ -45,6 +44,15 @@ extension Store {
           zones.compactMap { zone, live in zone.map { ($0, live) } }, uniquingKeysWith: { first, _ in first }),
         conflicts: Int(try sql.integer("SELECT count(*) FROM mesh_conflict") ?? 0), malformed: malformed)
     }
+  }
+
+  /// Rows with a value that is longer than any that is sent. Reads the records with a message only.
+  public func tooLongCount() throws -> Int { try read(Self.tooLongCount) }
+
+  private static func tooLongCount(_ session: Session) throws -> Int {
+    Int(
+      try session.sql.integer(
+        "SELECT count(*) FROM mesh_held WHERE reason = ?", [.integer(HeldReason.valueTooLong.rawValue)]) ?? 0)
   }
 
   /// Tables that were synchronized here till somebody said no: of their records nothing is missed.

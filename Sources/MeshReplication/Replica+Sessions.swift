@@ -81,7 +81,9 @@ extension Replica {
     }
     guard try believes(certificate, now: now) else {
       return end(
-        link, .notAdmitted, "the peer is neither a device of this node's account nor of one that shares with it")
+        link, .notAdmitted,
+        "this node knows the peer neither as a device of its account nor of one that shares with it; whom another participant "
+          + "let into a share may join again by the link")
     }
     try open(link, hello, certificate, info, now: now)
   }

@@ -151,15 +151,23 @@ extension Share {
         }
         guard report.state == .waiting else {
           if json.isOn { return try Output.json(report) }
-          return Output.facts([
+          Output.facts([
             ("joined", Output.named(report.share, report.title)), ("owner", report.owner),
             ("permission", report.permission ?? ""),
           ])
+          return warn(of: report)
         }
         if !told { Output.note("waiting: \(printable(report.reason ?? ""))") }
         told = true
         try await Task.sleep(for: Self.pause)
       }
+    }
+
+    private func warn(of report: ShareJoinReport) {
+      guard report.isRootTaken else { return }
+      Output.note(
+        "This database has a record of its own at \(report.table ?? "") \(report.key ?? .null): while it stands, the share's is "
+          + "held (mesh held). Delete it, and those that belong to it, to see the share's.")
     }
 
     /// Arguments are visible to other users of the machine; standard input is not.
@@ -175,6 +183,7 @@ extension Share {
         ("record", "\(offer.table ?? "") \(offer.key ?? .null), and what refers to it"),
         ("permission", offer.permission ?? ""),
       ])
+      warn(of: offer)
       Output.note("Join? [y/N]")
       return ["y", "yes"].contains(readLine()?.lowercased())
     }

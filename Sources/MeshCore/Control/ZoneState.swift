@@ -15,7 +15,7 @@ public struct ZoneState: Sendable, Equatable {
   /// Instances that forked or were given up, and their last number.
   public private(set) var ends: [Author: UInt64] = [:]
   public private(set) var epochs: [EpochID: Epoch] = [:]
-  /// Empty where none was given.
+  /// As the owner's devices named it; else a share is called by its root's table, and a private zone not at all.
   public private(set) var title = ""
   /// Records that no other names as a parent, ascending.
   public private(set) var heads: [ControlID] = []
@@ -128,7 +128,7 @@ public struct ZoneState: Sendable, Equatable {
       default: break
       }
     }
-    title = last?.text ?? ""
+    title = last?.text ?? root?.table ?? ""
   }
 
   private static func ends(_ graph: ControlGraph) -> [Author: UInt64] {

@@ -171,10 +171,12 @@ public struct ShareJoinReport: Codable, Hashable, Sendable {
   @OrNull public var permission: String?
   /// Why it has to wait.
   @OrNull public var reason: String?
+  /// The file has a record of its own where the root belongs: the share's records are held as long as that stands.
+  public var isRootTaken: Bool
 
   public init(
     state: State, share: String, title: String, owner: String, table: String?, key: ReportedValue?,
-    permission: String?, reason: String? = nil
+    permission: String?, reason: String? = nil, isRootTaken: Bool = false
   ) {
     self.state = state
     self.share = share
@@ -184,6 +186,7 @@ public struct ShareJoinReport: Codable, Hashable, Sendable {
     self.key = key
     self.permission = permission
     self.reason = reason
+    self.isRootTaken = isRootTaken
   }
 }
 

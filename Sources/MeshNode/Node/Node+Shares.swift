@@ -143,14 +143,16 @@ extension Node {
 
   // MARK: Joining
 
-  /// Dials the link's addresses in turn until one shows the share; a member already is one at once.
+  /// Dials the link's addresses in turn until one shows the share. A member already is one at once, but for one whom another
+  /// participant let in: the owner may never hear of that, and then takes it in anew.
   func shareJoin(_ request: ShareJoinRequest) async throws -> ShareJoinReport {
     let link = try ShareLink(text: request.link)
     let addresses = ((request.peers ?? []) + link.addresses).compactMap { HostPort($0) }
-    if let state = replica.shareState(link.zone), let permission = state.permission(replica.account.id) {
-      // An earlier try may have been cut short here. One's own share needs nobody.
-      if state.owner != replica.account.id { try remember(addresses) }
-      return joinReport(.joined, link, state.title, state.root, permission)
+    let joined = memberReport(link)
+    if let joined {
+      // An earlier try may have been cut short here.
+      if !isOwn(link) { try remember(addresses) }
+      guard isAdmittedByParticipant(link) else { return joined }
     }
     var reasons: [String] = []
     var waiting: ShareJoinReport?
@@ -165,12 +167,28 @@ extension Node {
         reasons.append("\(address): \(error.message)")
       }
     }
-    if let waiting { return waiting }
+    if let known = joined ?? waiting { return known }
     throw Refusal(
       code: "link.unreachable",
       message: "No address of the link could be reached:\n  " + reasons.joined(separator: "\n  ")
         + "\nCheck that a member's daemon runs there and that the network lets this machine through, or name another member's "
         + "address with --peer.")
+  }
+
+  /// What there is to say to a member; nil to others.
+  private func memberReport(_ link: ShareLink) -> ShareJoinReport? {
+    guard let state = replica.shareState(link.zone), let permission = state.permission(replica.account.id) else {
+      return nil
+    }
+    return joinReport(.joined, link, state.title, state.root, permission)
+  }
+
+  private func isOwn(_ link: ShareLink) -> Bool { replica.shareState(link.zone)?.owner == replica.account.id }
+
+  private func isAdmittedByParticipant(_ link: ShareLink) -> Bool {
+    let state = replica.shareState(link.zone)
+    guard let member = state?.participants[replica.account.id]?.admittedBy else { return false }
+    return member != state?.owner
   }
 
   private func join(_ link: ShareLink, at address: HostPort, claims: Bool) async throws -> ShareJoinReport {
@@ -183,19 +201,24 @@ extension Node {
     var outputs = joining.start()
     var messages = connection.messages.makeAsyncIterator()
     var offer: ShareJoining.Offer?
+    var isTaken = false
     while true {
       for output in outputs {
         switch output {
         case .send(let message): connection.send(message.encoded)
         case .offered(let offered):
           offer = offered
-          if !claims { return joinReport(.offered, link, offered.title, offered.root, offered.permission) }
+          isTaken = try isRootTaken(offered.root, link)
+          if !claims {
+            return joinReport(
+              .offered, link, offered.title, offered.root, offered.permission, isRootTaken: isTaken)
+          }
         case .done(let joined):
           try replica.adopt(joined, now: time.now)
           perform()
           let state = replica.shareState(link.zone)
           return joinReport(
-            .joined, link, state?.title ?? "", state?.root, state?.permission(replica.account.id))
+            .joined, link, state?.title ?? "", state?.root, state?.permission(replica.account.id), isRootTaken: isTaken)
         case .wait(let reason):
           return joinReport(.waiting, link, offer?.title ?? "", offer?.root, offer?.permission, reason)
         case .refused(let reason): throw Refusal(code: "link.refused", message: "Joining was refused: \(reason).")
@@ -210,11 +233,21 @@ extension Node {
 
   private func joinReport(
     _ state: ShareJoinReport.State, _ link: ShareLink, _ title: String, _ root: RecordName?,
-    _ permission: Permission?, _ reason: String? = nil
+    _ permission: Permission?, _ reason: String? = nil, isRootTaken: Bool = false
   ) -> ShareJoinReport {
     ShareJoinReport(
       state: state, share: link.zone.description, title: printable(title), owner: link.owner.description,
-      table: root?.table, key: root.map { ReportedValue($0.key) }, permission: permission?.name, reason: reason)
+      table: root?.table, key: root.map { ReportedValue($0.key) }, permission: permission?.name, reason: reason,
+      isRootTaken: isRootTaken)
+  }
+
+  /// Whether the file has a record there, private or of another share: a copy that was kept, or one that is named alike.
+  private func isRootTaken(_ root: RecordName, _ link: ShareLink) throws -> Bool {
+    switch try store.obstacle(toSharing: root) {
+    case nil: true
+    case .alreadyShared(_, let zone): zone != link.zone
+    default: false
+    }
   }
 
   /// The members are dialled from now on.

@@ -149,6 +149,7 @@ extension FaultPlan {
         "liars.controlForgeries", \.controlForgeries, "a control record that is not its to say, or in another's name"),
       chance("liars.oldEpochs", \.oldEpochs, "a change set under the key of an epoch that is over"),
       chance("liars.keyLeaks", \.keyLeaks, "a share's keys, given to whoever is connected"),
+      chance("liars.revokedWrites", \.revokedWrites, "what a revoked device says, by who has its keys"),
     ]
   }
 

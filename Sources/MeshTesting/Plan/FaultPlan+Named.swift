@@ -104,6 +104,7 @@ extension FaultPlan {
     (plan.bypasses, plan.keptCopies, plan.revocations, plan.foreignKeysOff) = (25, 3, 80, 4)
     (plan.forgeries, plan.replays, plan.forks) = (20, 12, 40)
     (plan.overreaches, plan.controlForgeries, plan.oldEpochs, plan.keyLeaks) = (8, 12, 12, 12)
+    plan.revokedWrites = 8
     return plan
   }()
 

@@ -151,11 +151,12 @@ public struct FaultPlan: Sendable, Equatable {
   public var generations = 0
   public var floods = 0
   /// In shares: change sets beyond permission, control records that are not its to say, change sets under an old epoch, keys
-  /// given to strangers.
+  /// given to strangers, change sets and control records of devices that were revoked.
   public var overreaches = 0
   public var controlForgeries = 0
   public var oldEpochs = 0
   public var keyLeaks = 0
+  public var revokedWrites = 0
 
   public init() {}
 }

@@ -50,7 +50,7 @@ struct Liar {
   /// Instances of the device that only lies are made of.
   enum Chain: UInt64 {
     case future = 9_001
-    case generation, fork, flood, gap, forgery, broken, overreach, oldEpoch
+    case generation, fork, flood, gap, forgery, broken, overreach, oldEpoch, revoked
   }
 
   /// A change set of a chain of lies, as the rules want it but for what is given otherwise.

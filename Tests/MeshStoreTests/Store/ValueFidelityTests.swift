@@ -21,10 +21,10 @@ import Testing
   }
 
   private static let reals: [Double] = [
-    0, 1, -0.0, -1, 0.1, 1 / 3, .leastNonzeroMagnitude, -.leastNonzeroMagnitude, 0x0.fffffffffffffp-1022,
+    0, 1, -0.0, -1, 0.1, 1 / 3, .leastNonzeroMagnitude, -.leastNonzeroMagnitude, .leastNormalMagnitude.nextDown,
     .leastNormalMagnitude, .greatestFiniteMagnitude, -.greatestFiniteMagnitude, .infinity, -.infinity, 0x1p53,
     0x1p53 + 2,
-    0x1p63, -0x1p63, 0x1.fffffffffffffp62, 9_007_199_254_740_993, 1e15, 1e16, 123_456_789.123_456_789, .nan,
+    0x1p63, -0x1p63, 0x1.fffffffffffffp62, 0x1p53 - 1, 1e15, 1e16, 123_456_789.123_456_789, .nan,
     .signalingNaN,
   ]
 

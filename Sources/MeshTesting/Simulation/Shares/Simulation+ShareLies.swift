@@ -24,6 +24,16 @@ extension Simulation {
       tell("liars.oldEpochs", node, try liar.oldEpoch(occasion, node.vault.epochKeys(occasion.zone)))
     }
     if liar.generator.once(in: plan.keyLeaks) { leakKeys(node, occasion) }
+    if liar.generator.once(in: plan.revokedWrites),
+      let revoked = nodes.filter(\.isRevoked).randomElement(using: &generator)
+    {
+      let account = accountID(revoked.home.account)
+      let theirs = occasion.of(revoked.keys, revoked.device, citation: state.citation(account))
+      tell(
+        "liars.revokedWrites", node,
+        liar.generator.once(in: 2)
+          ? try liar.revokedWrite(theirs) : [try liar.forgedRecord(theirs, state, accountID(node.home.account))])
+    }
   }
 
   /// To a device that may have no part in the share. What it makes of them is its own affair; it gets nothing else by them.
@@ -50,7 +60,22 @@ struct Leak: Hashable {
   let epoch: EpochID
 }
 
+extension Liar.Occasion {
+  /// The same, in the name of a device that has given its keys away.
+  func of(_ keys: DeviceKeys, _ device: DeviceID, citation: ControlID?) -> Self {
+    Self(
+      zone: zone, citation: citation, epoch: epoch, key: key, keys: keys, device: device, victim: victim, now: now,
+      cryptography: cryptography)
+  }
+}
+
 extension Liar {
+  /// Of a device that its account has revoked, by hands that still have its keys.
+  mutating func revokedWrite(_ occasion: Occasion) throws -> [[UInt8]] {
+    let lie = try changeSet(.revoked, occasion, key: .text("list2a"), title: "of a revoked device")
+    return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
+  }
+
   /// Change sets that cite its own grant, another's, or none.
   mutating func overreach(_ occasion: Occasion, _ state: ZoneState) throws -> [[UInt8]] {
     var occasion = occasion

@@ -3,7 +3,8 @@ import MeshCore
 /// Records that move from one zone to another: a birth with the stamps that they have, so that whoever moves the same record says
 /// the same; then, once all that belongs to them has moved as well, a delete where they were.
 extension FlushPlanner {
-  /// A record that another device has moved here already gets only what was edited on the way.
+  /// A record that another device has moved here already gets only what was edited on the way; another one of the same key, all
+  /// values, as if the row had been written over it.
   mutating func arrive(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from zone: Int64
   ) throws -> Bool {
@@ -16,8 +17,12 @@ extension FlushPlanner {
     let isNew = old?.isAlive != true
     var state = try source.state(entry.ref, record)
     var generation = (old?.generation ?? 0) + 1
-    if let old, !isNew { (state, generation) = (try records.state(entry.ref, old), old.generation) }
-    let edits = edits(entry, row, after: old)
+    var edits = edits(entry, row, after: old)
+    if let old, !isNew {
+      let known = try records.state(entry.ref, old)
+      if known.life != state.life { edits = overwriting(state, with: edits, at: time(entry.wall, after: old)) }
+      (state, generation) = (known, old.generation)
+    }
     var cells = state.cells
     for edit in edits { cells[edit.column] = edit.cell }
     let life = state.life ?? global(time(entry.wall))
@@ -47,6 +52,13 @@ extension FlushPlanner {
       guard let wall = entry.columns[column] ?? (isWhole ? entry.wall : nil) else { return nil }
       return (column, State.Cell(stamp: global(time(wall, after: old)), value: row[index]))
     }
+  }
+
+  private func overwriting(
+    _ state: State, with edits: [(column: Int64, cell: State.Cell)], at time: HybridTime
+  ) -> [(column: Int64, cell: State.Cell)] {
+    let cells = state.cells.mapValues { State.Cell(stamp: global(time), value: $0.value) }
+    return cells.merging(edits.map { ($0.column, $0.cell) }) { $1 }.map { (column: $0, cell: $1) }
   }
 
   private mutating func emit(

@@ -34,11 +34,25 @@ struct Router {
     case drop
     /// Its root is gone: the share is left.
     case leave(Int64)
+
+    /// Whose the record's pending rows are from now on.
+    var target: Int64? {
+      switch self {
+      case .zone(let zone), .move(_, let zone): zone
+      case .drop, .leave: nil
+      }
+    }
   }
 
   /// The next rows; what they are about moves, if it has to.
   mutating func routeSlice() throws {
-    for entry in try entries() { try carry(out: try route(entry), entry) }
+    var routed: [(entry: Entry, route: Route)] = []
+    for entry in try entries() { routed.append((entry, try route(entry))) }
+    let placed = try placed(routed)
+    for (entry, route) in routed {
+      try place(placed[entry.ref] ?? [], again: route)
+      try carry(out: route, entry)
+    }
   }
 
   private func entries() throws -> [Entry] {
@@ -92,7 +106,7 @@ struct Router {
       return try routeHeld(entry)
     }
     guard let shown else { return .zone(try home(ref, table, row, own: nil)) }
-    guard entry.mayMove else { return .zone(shown) }
+    // Be its reference what it was: what is written under a parent that has left goes where the parent is.
     let home = try home(ref, table, row, own: shown)
     if home == shown { return entry.ids.isEmpty ? .drop : .zone(shown) }
     if zones.mayWrite(shown) && zones.mayWrite(home) { return .move(from: shown, to: home) }
@@ -126,8 +140,29 @@ struct Router {
     // records into the private zone, by naming a parent there.
     let isOwn = zone == zones.privateZone || zones.entries[zone].map { $0.role == .owned && !$0.isOpen } ?? false
     let home = try home(entry.ref, entry.table, row, own: zone)
-    if isOwn, home != zone, zones.mayWrite(home) { return .move(from: zone, to: home) }
+    if isOwn, home != zone, zones.mayWrite(home), try mayFollow(entry, row, from: left, to: home) {
+      return .move(from: zone, to: home)
+    }
     return entry.ids.isEmpty ? .drop : .zone(zone)
+  }
+
+  /// What waits in the private zone goes after a parent that has moved from there, or that was never there; not to another's
+  /// record that happens to have the parent's key. Nor does it overwrite one.
+  private func mayFollow(_ entry: Entry, _ row: [Value], from left: ZoneRow, to home: Int64) throws -> Bool {
+    guard left.id == zones.privateZone else { return true }
+    if let there = try ZoneRow.read(id: home, sql),
+      try ZoneRecords(session, zone: there).load(entry.ref)?.isAlive ?? false
+    {
+      return false
+    }
+    guard let reference = entry.table.parent, let parent = session.catalog.table(reference.parent) else { return true }
+    let ref = RecordRef(table: parent.id, key: parent.parentKey(row[reference.column]))
+    let (own, shown) = (ZoneRecords(session, zone: left), try session.occupant(ref))
+    guard let known = try own.load(ref), let shown, shown != left.id, let other = try ZoneRow.read(id: shown, sql)
+    else { return true }
+    let others = ZoneRecords(session, zone: other)
+    guard let life = try others.load(ref).flatMap({ try others.state(ref, $0).life }) else { return false }
+    return try known.isAlive ? own.state(ref, known).life == life : own.hasWritten(life.author)
   }
 
   private func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
@@ -167,6 +202,60 @@ struct Router {
     }
     circular[table.id] = next != nil
     return next != nil
+  }
+
+  // MARK: Rows that found a zone before, and wait there
+
+  private struct Placed {
+    let id: Int64
+    let op: Int64
+    let zone: Int64
+  }
+
+  /// Of the records of a slice; none where nothing is moving, as nearly always.
+  private func placed(_ routed: [(entry: Entry, route: Route)]) throws -> [RecordRef: [Placed]] {
+    let moves = Set(routed.compactMap { if case .move(_, let to) = $0.route { to } else { nil } }).sorted()
+    let arriving = "op = \(PendingSlice.Op.arrive) AND zone IS NOT NULL"
+    guard try !moves.isEmpty || sql.exists("SELECT 1 FROM mesh_pending WHERE \(arriving) LIMIT 1") else { return [:] }
+    // A share may be large: what goes with it is where it belongs.
+    let targets = Set(routed.compactMap(\.route.target))
+    let elsewhere = targets.first.map { targets.count == 1 ? "zone <> \($0)" : "true" } ?? "true"
+    let statement = try sql.statement(
+      """
+      SELECT id, op, zone, tbl, key FROM mesh_pending WHERE zone IS NOT NULL AND key IS NOT NULL AND CASE op
+        WHEN \(PendingSlice.Op.depart) THEN abs(zone) IN (\(moves.map { "\($0)" }.joined(separator: ", ")))
+        ELSE \(elsewhere) END
+      """)
+    defer { statement.reset() }
+    let refs = Set(routed.map(\.entry.ref))
+    var placed: [RecordRef: [Placed]] = [:]
+    while try statement.step() {
+      guard let table = session.catalog.table(statement.integer(3)) else { continue }
+      let ref = RecordRef(table: table.id, key: table.form.canonical(statement.value(4)))
+      guard refs.contains(ref) else { continue }
+      placed[ref, default: []].append(
+        Placed(id: statement.integer(0), op: statement.integer(1), zone: statement.integer(2)))
+    }
+    return placed
+  }
+
+  /// A row has one zone: what was written to it earlier goes where it belongs now, for a flush sends what it has by then.
+  private func place(_ placed: [Placed], again route: Route) throws {
+    guard let target = route.target else { return }
+    var isChanged = false
+    for row in placed {
+      // A move there whose departure is still to come: it is back before it was gone.
+      let isBack = if case .move = route { row.op == PendingSlice.Op.depart && abs(row.zone) == target } else { false }
+      let isElsewhere = row.op != PendingSlice.Op.depart && row.zone != target
+      guard isBack || isElsewhere else { continue }
+      if isBack || row.op == PendingSlice.Op.arrive {
+        try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(row.id)])
+      } else {
+        try assign([row.id], target)
+      }
+      isChanged = true
+    }
+    if isChanged { try session.run.endAll() }
   }
 
   // MARK: Carrying out

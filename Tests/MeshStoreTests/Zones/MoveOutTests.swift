@@ -1,0 +1,115 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Records that leave a share, or come to one, and what is written to them meanwhile.
+@Suite struct MoveOutTests {
+  private static let (home, share) = (SharedList.home, SharedList.share)
+  private static let secret = "private thought"
+
+  private func members() throws -> (alice: Member, bob: Member) {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try converge([alice, bob])
+    return (alice, bob)
+  }
+
+  /// Nobody else has read it, and nothing is left over.
+  private func expectSecret(_ alice: Member, _ bob: Member, _ query: String) throws {
+    #expect(try !SharedList.texts(bob).contains(Self.secret))
+    #expect(try alice.rows(query) == [Self.secret])
+    #expect(try alice.held().isEmpty && alice.store.pendingCount() == 0)
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+  }
+
+  @Test func whatIsWrittenUnderAParentThatHasLeftIsNotShared() throws {
+    let (alice, bob) = try members()
+    try alice.run(
+      "UPDATE reminders SET list = 'M' WHERE id = 'r1'; UPDATE steps SET title = '\(Self.secret)' WHERE id = 's1'")
+    try converge([alice, bob])
+    try expectSecret(alice, bob, "SELECT title FROM steps WHERE id = 's1'")
+    #expect(try alice.records(Self.share) == ["lists L"])
+  }
+
+  @Test func whatIsWrittenToARecordThatHasLeftIsNotSharedHoweverMuchWasWrittenBetween() throws {
+    let (alice, bob) = try members()
+    try alice.run(
+      """
+      UPDATE reminders SET list = 'M' WHERE id = 'r1';
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(Choices.slice))
+        INSERT INTO tags SELECT 't' || i, 'x' FROM n;
+      UPDATE reminders SET title = '\(Self.secret)' WHERE id = 'r1';
+      """)
+    try converge([alice, bob])
+    try expectSecret(alice, bob, "SELECT title FROM reminders WHERE id = 'r1'")
+    #expect(try alice.records(Self.share) == ["lists L"])
+  }
+
+  @Test func anEditThatWaitsForAKeyGoesWhereItsRecordGoes() throws {
+    let (alice, bob) = try members()
+    alice.lacking = [Self.share]
+    try alice.run("UPDATE reminders SET title = 'harmless' WHERE id = 'r1'")
+    try alice.settle()
+    try alice.run("UPDATE reminders SET list = 'M', title = '\(Self.secret)' WHERE id = 'r1'")
+    try alice.settle()
+    alice.lacking = []
+    try converge([alice, bob])
+    try expectSecret(alice, bob, "SELECT title FROM reminders WHERE id = 'r1'")
+    #expect(try alice.records(Self.share) == ["lists L"])
+  }
+
+  @Test func aMoveIntoAShareThatWaitsForAKeyCanBeTakenBack() throws {
+    let (alice, bob) = try members()
+    alice.lacking = [Self.share]
+    try alice.run("UPDATE reminders SET list = 'L' WHERE id = 'r2'")
+    try alice.settle()
+    try alice.run("UPDATE reminders SET list = 'M', title = '\(Self.secret)' WHERE id = 'r2'")
+    try alice.settle()
+    alice.lacking = []
+    try converge([alice, bob])
+    try expectSecret(alice, bob, "SELECT title FROM reminders WHERE id = 'r2'")
+    #expect(try alice.records(Self.share) == ["lists L", "reminders r1", "steps s1"])
+  }
+
+  @Test func aRecordThatIsBackBeforeItWasGoneStays() throws {
+    let (alice, bob) = try members()
+    alice.lacking = [Self.share]
+    try alice.run("UPDATE reminders SET list = 'M' WHERE id = 'r1'")
+    try alice.settle()
+    try alice.run("UPDATE reminders SET list = 'L', title = 'back' WHERE id = 'r1'")
+    try alice.settle()
+    alice.lacking = []
+    try converge([alice, bob])
+    #expect(try bob.contents() == ["lists|L|shared", "reminders|r1|L|back|0", "steps|s1|r1|go"])
+    #expect(try alice.records(Self.share) == ["lists L", "reminders r1", "steps s1"])
+    #expect(try alice.held().isEmpty && alice.store.pendingCount() == 0)
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+  }
+
+  @Test func aRecordThatMovesToWhereAnotherHasItsKeyKeepsItsValues() throws {
+    let (alice, bob) = try members()
+    try bob.run("INSERT INTO reminders VALUES ('r2', 'L', 'bob''s', 0)")
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT list, title FROM reminders WHERE id = 'r2'") == ["M|secret"])
+    try alice.run("UPDATE reminders SET list = 'L' WHERE id = 'r2'")
+    try converge([alice, bob])
+    for member in [alice, bob] {
+      #expect(try member.rows("SELECT list, title FROM reminders WHERE id = 'r2'") == ["L|secret"])
+    }
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+  }
+
+  @Test func whatWaitsForAPrivateParentDoesNotGoToAnothersOfItsKey() throws {
+    let (alice, laptop, bob) = (try SharedList.alice(), try SharedList.laptop(), try SharedList.bob())
+    try converge([alice, laptop, bob])
+    try alice.run("DELETE FROM reminders WHERE id = 'r2'")
+    try laptop.run("INSERT INTO steps VALUES ('s9', 'r2', '\(Self.secret)')")
+    try converge([alice, laptop, bob])
+    #expect(try Array(alice.held().values) == [.parentDeleted])
+    try bob.run("INSERT INTO reminders VALUES ('r2', 'L', 'planted', 0)")
+    try converge([alice, laptop, bob])
+    #expect(try !SharedList.texts(bob).contains(Self.secret))
+    #expect(try alice.held().count == 1 && alice.records(Self.home).contains("steps s9"), "it is kept")
+    #expect(try alice.contents() == laptop.contents())
+  }
+}

@@ -83,8 +83,10 @@ struct Cutter {
     self.log = LogReader(session: session, zone: zone.id, reader: reader)
     var refused: [Int64: UInt64] = [:]
     var numbers: [Int64: UInt64] = [:]
-    for (author, limit) in limits.sorted(by: { $0.key < $1.key }) {
+    for (author, said) in limits.sorted(by: { $0.key < $1.key }) {
       let number = try session.catalog.authorNumber(author)
+      // Whoever ends an author may name any number; those of change sets that are here are numbers of SQLite's.
+      let limit = min(said, UInt64(Int64.max) - 1)
       refused[number] = limit
       numbers[number] = try Self.unitEnd(session, zone.id, number, limit)
     }
@@ -148,11 +150,12 @@ struct Cutter {
     }
     let records = ZoneRecords(session, zone: zone)
     let materialiser = try Materialiser(records, session.progress(), refused: refused)
+    let movers = try aftermath.isEmpty ? [:] : movers(wanted)
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
       if !aftermath.isEmpty {
         let lost = TakenBackValues(ref, from: try records.state(ref, old), to: states[ref] ?? State())
-        try lost.keep(records, aftermath, now: now)
+        try lost.keep(records, aftermath, mover: movers[ref], now: now)
       }
       if let state = states[ref], state.generation > 0 {
         try materialiser.place(ref, state, replacing: old, changed: nil)
@@ -164,6 +167,21 @@ struct Cutter {
     try records.zone.save(session.sql)
   }
 
+  /// Who moved records here from another zone, above the limits: their values have the stamps that they had there.
+  private func movers(_ wanted: Set<RecordRef>) throws -> [RecordRef: Author] {
+    var movers: [RecordRef: Author] = [:]
+    for (author, limit) in limits.sorted(by: { $0.key < $1.key }) {
+      let name = try session.catalog.author(author)
+      let head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
+      for number in numbers(head, above: limit) {
+        try log.forEachRow(author, number) { ref, change, _, _ in
+          if change.isLife, change.generation.isAlive, wanted.contains(ref) { movers[ref] = name }
+        }
+      }
+    }
+    return movers
+  }
+
   /// Nobody has born it any more.
   private func forget(
     _ ref: RecordRef, _ old: StoredRecord, _ records: ZoneRecords, _ materialiser: Materialiser
@@ -171,7 +189,7 @@ struct Cutter {
     try materialiser.stopWaiting(ref)
     try records.remove(ref, old)
     guard old.isShown, let table = session.catalog.table(ref.table) else { return }
-    try materialiser.deleteRow(table, ref.key)
+    try materialiser.vacate(ref, table)
     try materialiser.leave(ref, table)
   }
 

@@ -1,0 +1,91 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// What cuts leave in a file with several zones.
+@Suite struct ShareCutTests {
+  private static let (share, other) = (SharedList.share, Member.zone(4))
+
+  /// A member of another's zone.
+  private func writer(_ seed: UInt8, _ zone: ZoneID, _ sql: String) throws -> Member {
+    let writer = try Member(seed, [ZoneStanding(zone: zone, role: .privateZone)])
+    try writer.run(sql)
+    try writer.settle()
+    return writer
+  }
+
+  private func cut(_ author: Author, to limit: UInt64, _ aftermath: [Author: Aftermath] = [:], on member: Member) throws
+  {
+    member.cuts[Self.share] = [author: limit]
+    try member.store.cut(
+      [author: limit], aftermath: aftermath, zone: Self.share, member.reader(Self.share), now: member.now)
+  }
+
+  @Test func aRowThatACutTakesIsLeftToTheNextZoneThatHasIt() throws {
+    let member = try SharedList.bob()
+    try member.stand(
+      ZoneStanding(zone: Self.other, role: .readWrite, root: RecordName(table: "lists", key: .text("M"))))
+    let neighbour = try writer(
+      5, Self.other,
+      """
+      INSERT INTO lists VALUES ('M', 'm'); INSERT INTO reminders VALUES ('x', 'M', 'neighbour''s', 0);
+      INSERT INTO steps VALUES ('sx', 'x', 'deep')
+      """)
+    try member.pull(Self.other, from: neighbour)
+    let intruder = try writer(
+      6, Self.share, "INSERT INTO lists VALUES ('L', 'l'); INSERT INTO reminders VALUES ('x', 'L', 'intruder''s', 0)")
+    try member.pull(Self.share, from: intruder)
+    #expect(try member.rows("SELECT title FROM reminders") == ["intruder's"])
+    try cut(intruder.author(Self.share), to: 0, on: member)
+    #expect(try member.contents() == ["lists|M|m", "reminders|x|M|neighbour's|0", "steps|sx|x|deep"])
+    #expect(try member.held().isEmpty)
+  }
+
+  /// Bob moves a record of his own into the share, and is cut before that.
+  private func bobWithMovedRecord() throws -> Member {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    // As a node does it: an instance of its own in each zone.
+    try bob.store.beginInstance(InstanceID(55), zone: Self.share)
+    try bob.pull(Self.share, from: alice)
+    try bob.run("INSERT INTO lists VALUES ('B', 'b'); INSERT INTO reminders VALUES ('own', 'B', 'precious', 0)")
+    try bob.settle()
+    try bob.run("UPDATE reminders SET list = 'L' WHERE id = 'own'")
+    try bob.settle()
+    #expect(try bob.records(Self.share).contains("reminders own"))
+    return bob
+  }
+
+  @Test func aReceiptHasTheValuesThatARecordBroughtFromItsOldZone() throws {
+    let bob = try bobWithMovedRecord()
+    let author = try bob.author(Self.share)
+    try cut(author, to: 0, [author: .receipt], on: bob)
+    let receipt = try #require(bob.store.receipts(Self.share).first { $0.record.key == .text("own") })
+    #expect(receipt.values == ["title": .text("precious"), "list": .text("L"), "done": .integer(0)])
+  }
+
+  @Test func aRecordThatMovedOnABranchThatEndsIsWrittenAgain() throws {
+    let bob = try bobWithMovedRecord()
+    let author = try bob.author(Self.share)
+    try cut(author, to: 0, [author: .writtenAgain], on: bob)
+    try bob.store.beginInstance(InstanceID(77), zone: Self.share)
+    while try bob.store.writeAgain(#require(bob.writers()[Self.share]), now: bob.now) != nil {}
+    #expect(try bob.rows("SELECT list, title FROM reminders WHERE id = 'own'") == ["L|precious"])
+  }
+
+  @Test(arguments: [UInt64(Int64.max), UInt64(Int64.max) + 1, .max])
+  func anEndBeyondAllNumbersTakesNothing(limit: UInt64) throws {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try bob.pull(Self.share, from: alice)
+    let author = try alice.author(Self.share)
+    let before = try bob.contents()
+    try cut(author, to: limit, on: bob)
+    #expect(try bob.contents() == before)
+    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
+    #expect(try !SharedList.texts(bob).isEmpty, "the log is whole")
+    try alice.run("UPDATE lists SET title = 'later' WHERE id = 'L'")
+    try alice.settle()
+    try bob.pull(Self.share, from: alice)
+    #expect(try bob.rows("SELECT title FROM lists") == ["later"])
+  }
+}

@@ -7,6 +7,7 @@ extension Replica {
   public func createShare(of root: RecordName, title: String, now: Moment) throws -> ZoneID {
     guard certificate != nil else { throw ReplicaError.notReady("the account revoked this device: it shares nothing") }
     if let obstacle = try store.obstacle(toSharing: root) { throw ShareError.notShareable(obstacle) }
+    let root = try store.root(named: root)
     let nonce = randomness.bytes(32)
     guard let zone = ZoneID(cryptography.hash(account.id.bytes + nonce)) else { throw ReplicaError.badDeviceKey }
     try append(.shareGenesis(account: account.id, nonce: nonce, root: root), zone)

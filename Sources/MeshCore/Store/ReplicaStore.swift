@@ -28,6 +28,8 @@ public protocol ReplicaStore: AnyObject {
   func setStandings(_ standings: [ZoneStanding]) throws
   /// Of each author, what its first change set cites: the control record that lets it write.
   func citations(_ zone: ZoneID) throws -> [Author: ControlID]
+  /// The record that SQL finds by this name, as the merge knows it: a key can be spelled in several ways.
+  func root(named record: RecordName) throws -> RecordName
   /// Nil where the record can be made a share.
   func obstacle(toSharing record: RecordName) throws -> ShareObstacle?
   /// The zone's rows stay when it is dropped.

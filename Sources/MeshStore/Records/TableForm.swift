@@ -48,7 +48,7 @@ final class TableForm {
     let place = "FROM \(table) WHERE \(key.name.quotedName) = ?"
     let names = columns.isEmpty ? "1" : columns.map(\.name.quotedName).joined(separator: ", ")
     self.select = "SELECT \(names) \(place)"
-    self.selectKey = "SELECT 1 \(place)"
+    self.selectKey = "SELECT \(key.name.quotedName) \(place)"
     self.delete = "DELETE \(place)"
   }
 

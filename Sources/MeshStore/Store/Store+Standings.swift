@@ -49,6 +49,8 @@ extension Store {
     }
   }
 
+  public func root(named record: RecordName) throws -> RecordName { try read { try $0.root(named: record) ?? record } }
+
   public func obstacle(toSharing record: RecordName) throws -> ShareObstacle? {
     try read { session in
       guard let number = session.catalog.knownTable(record.table), let table = session.catalog.table(number) else {
@@ -58,11 +60,11 @@ extension Store {
       let keys = table.schema.foreignKeys.map { "\($0.columns.joined(separator: ", ")) → \($0.parent)" }
       guard keys.isEmpty else { return .notRoot(table: record.table, foreignKeys: keys) }
       guard !table.isPrivate else { return .isPrivate(table: record.table) }
-      let ref = RecordRef(table: number, key: table.form.canonical(record.key))
-      let name = RecordName(table: table.schema.name, key: ref.key)
-      guard try session.sql.exists(table.selectKey, [ref.key]) else { return .noRecord(name) }
+      guard let name = try session.root(named: record) else {
+        return .noRecord(RecordName(table: table.schema.name, key: table.form.canonical(record.key)))
+      }
       let zones = try session.catalog.zones()
-      let shown = try session.occupant(ref)
+      let shown = try session.occupant(RecordRef(table: number, key: name.key))
       let place = zones.share(rootedAt: name, shownBy: shown) ?? shown
       guard let place, let entry = zones.entries[place], entry.role != .privateZone, entry.isOpen else { return nil }
       return .alreadyShared(name, in: entry.zone)
@@ -73,6 +75,14 @@ extension Store {
 extension Session {
   fileprivate func standings() throws -> Set<ZoneStanding> {
     Set(try catalog.zones().entries.values.map(\.standing))
+  }
+
+  /// Nil where there is no such row.
+  fileprivate func root(named record: RecordName) throws -> RecordName? {
+    guard let table = catalog.knownTable(record.table).flatMap(catalog.table),
+      let row = try sql.first(table.selectKey, [record.key], { $0.value(0) })
+    else { return nil }
+    return RecordName(table: table.schema.name, key: table.form.canonical(row))
   }
 
   /// The zone whose record the row shows.

@@ -106,6 +106,8 @@ public final class ModelStore: ReplicaStore {
     (zoneData[zone]?.authors ?? [:]).compactMapValues { $0.stored.first?.header.citation }
   }
 
+  public func root(named record: RecordName) -> RecordName { record }
+
   public func obstacle(toSharing record: RecordName) -> ShareObstacle? {
     if let standing = standings.first(where: { $0.root == record && $0.role != .ended }) {
       return .alreadyShared(record, in: standing.zone)

@@ -44,6 +44,9 @@ public enum Limits {
   public static let controlHeads = 64
   /// Bytes of one control record.
   public static let controlRecord = 16 << 10
+  /// Authors that a record can name where their account loses the right to write, of 82 bytes at most beside 64 parents of 32: ten
+  /// devices with all their instances.
+  public static let cutAuthors = 160
   /// Control records in one message.
   public static let controlBatch = 1_024
   /// Change sets in one message: no more fit, since each has over 200 bytes, but a count is checked before its elements.

@@ -90,9 +90,12 @@ extension Replica {
     return last.map { DeviceCut.ControlPoint(number: $0.number, id: $0.id) }
   }
 
-  /// Where an account's authors end, as merged here.
+  /// Where an account's authors end, as merged here. Of more than a record can name, those who wrote least end at zero: or nobody
+  /// could put out who writes as so many.
   func ends(of account: AccountID, _ zone: ZoneID) throws -> [Author: ControlAct.CutPoint] {
     let heads = try store.mergedHeads(zone).filter { zones[zone]?.state.account(of: $0.key.device) == account }
-    return heads.mapValues { ControlAct.CutPoint(number: $0.number, id: $0.id) }
+    let named = heads.sorted { ($1.value.number, $0.key) < ($0.value.number, $1.key) }.prefix(Limits.cutAuthors)
+    let points = named.map { ($0.key, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
+    return Dictionary(points, uniquingKeysWith: { first, _ in first })
   }
 }

@@ -19,6 +19,13 @@ import Testing
     #expect(throws: DurationTextError(code: .tooLong)) { try Duration(text: text) }
   }
 
+  @Test(arguments: [("1e300", 31_536_000.0), ("-1e300", 0), ("1.5", 1.5)])
+  func anInviteWorksNoLongerThanTheLongestDuration(seconds: String, expected: Double) throws {
+    let json = #"{"share":"s","permission":1,"expiresSeconds":\#(seconds)}"#
+    let request = try ControlJSON.decode(ShareInviteRequest.self, from: Array(json.utf8))
+    #expect(request.expires == .milliseconds(Int64(expected * 1_000)))
+  }
+
   @Test(arguments: [0, 1, 122, 123, 500, 998, 999])
   func timesKeepTheirMilliseconds(milliseconds: Int) throws {
     let date = Date(timeIntervalSince1970: Double(1_790_000_000_000 + milliseconds) / 1_000)

@@ -67,7 +67,7 @@ public enum ControlDefaults {
 
 extension Duration {
   /// Between nothing and the longest that can be asked for; what is no number counts as nothing.
-  fileprivate static func seconds(clamped value: Double?, default fallback: Duration) -> Duration {
+  static func seconds(clamped value: Double?, default fallback: Duration) -> Duration {
     guard let value else { return fallback }
     guard value > 0 else { return .zero }
     return .milliseconds(Int64(min(value, Duration.longest.inSeconds) * 1000))

@@ -127,6 +127,8 @@ public struct ShareInviteRequest: Codable, Hashable, Sendable {
     self.uses = uses
     self.account = account
   }
+
+  public var expires: Duration? { expiresSeconds.map { .seconds(clamped: $0, default: .zero) } }
 }
 
 public struct ShareInviteReport: Codable, Hashable, Sendable {

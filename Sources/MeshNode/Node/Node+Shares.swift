@@ -90,7 +90,7 @@ extension Node {
     let now = time.now
     let link = try replica.invite(
       to: zone, request.permission, uses: request.uses,
-      expires: request.expiresSeconds.map { now.wall + Int64($0 * 1_000) } ?? 0,
+      expires: request.expires.map { now.wall + Int64($0.inSeconds * 1_000) } ?? 0,
       account: try request.account.map(invited), addresses: addresses, now: now)
     perform()
     return ShareInviteReport(

@@ -47,6 +47,8 @@ public enum Limits {
   /// Authors that a record can name where their account loses the right to write, of 82 bytes at most beside 64 parents of 32: ten
   /// devices with all their instances.
   public static let cutAuthors = 160
+  /// Accounts whose admissions a revoked invite leaves as they are, of 32 bytes each beside 64 parents of as many.
+  public static let standingAccounts = 400
   /// Control records in one message.
   public static let controlBatch = 1_024
   /// Change sets in one message: no more fit, since each has over 200 bytes, but a count is checked before its elements.

@@ -45,13 +45,20 @@ extension Replica {
     let state = try owned(zone)
     guard let known = state.invites[invite] else { throw ShareError.unknownInvite(invite) }
     guard !known.isRevoked else { return }
-    try append(revocation(known, state, without: nil), zone)
+    try append(revocation(known, zone), zone)
     try controlChanged(zone, now: now)
   }
 
-  private func revocation(_ invite: Invite, _ state: ZoneState, without account: AccountID?) -> ControlAct {
-    let standing = invite.accounts.filter { $0 != account && state.permission($0) != nil }.sorted()
-    return .revokeInvite(invite.id, standing: Array(standing.prefix(Limits.participants)))
+  /// Names whoever is out by another word as well: what it wrote stands on its admission. Of more than a record can name, those
+  /// who wrote most.
+  private func revocation(_ invite: Invite, _ zone: ZoneID) throws -> ControlAct {
+    var written: [AccountID: UInt64] = [:]
+    for (author, head) in try store.mergedHeads(zone) {
+      guard let account = zones[zone]?.state.account(of: author.device) else { continue }
+      written[account, default: 0] += head.number
+    }
+    let standing = invite.accounts.sorted { (written[$1] ?? 0, $0) < (written[$0] ?? 0, $1) }
+    return .revokeInvite(invite.id, standing: standing.prefix(Limits.standingAccounts).sorted())
   }
 
   /// What a participant may not do any more it may not have done beyond what is merged here.
@@ -74,7 +81,7 @@ extension Replica {
       throw ShareError.noParticipant(account)
     }
     if let invite = participant.invite.flatMap({ state.invites[$0] }), !invite.isRevoked {
-      try append(revocation(invite, state, without: account), zone)
+      try append(revocation(invite, zone), zone)
     }
     try append(.participant(account, nil, invite: participant.invite, cuts: try ends(of: account, zone)), zone)
     try controlChanged(zone, now: now)

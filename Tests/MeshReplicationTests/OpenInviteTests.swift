@@ -1,0 +1,83 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// What becomes of who came by an invite that is open to any number.
+@Suite struct OpenInviteTests {
+  @Test func `what an account wrote before it was removed stays, however it came`() throws {
+    for uses in [UInt64?.some(1), nil] {
+      let mesh = try TestMesh([1, 1])
+      let zone = try mesh.share()
+      #expect(try mesh.join(1, mesh.invite(zone, uses: uses), at: 0) == .done)
+      try mesh.meet(1, 0)
+      try mesh.write(1, "a", "accepted", in: zone)
+      try mesh.meet(1, 0)
+      #expect(mesh.title(0, "a") == .text("accepted"))
+      try mesh.nodes[0].replica.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
+      try mesh.pump()
+      #expect(mesh.permission(0, zone, of: 1) == nil)
+      #expect(
+        mesh.title(0, "a") == .text("accepted"), "by an invite with \(uses.map { "\($0)" } ?? "any number of") uses")
+    }
+  }
+
+  @Test func `who has left, and whom the removed let in, keep what they wrote when the invite is revoked`() throws {
+    let mesh = try TestMesh([1, 1, 1, 1])
+    let zone = try mesh.share()
+    let share = try mesh.invite(zone, uses: nil)
+    // Node 1 lets in 2; 3 leaves.
+    #expect(try mesh.join(1, share, at: 0) == .done)
+    try mesh.meet(1, 0)
+    #expect(try mesh.join(2, share, at: 1) == .done)
+    #expect(try mesh.join(3, share, at: 0) == .done)
+    for node in [1, 2, 3] {
+      try mesh.meet(node, 0)
+      try mesh.write(node, "by \(node)", "accepted", in: zone)
+      try mesh.meet(node, 0)
+    }
+    try mesh.nodes[3].replica.leave(zone, now: mesh.now)
+    try mesh.meet(3, 0)
+    try mesh.meet(1, 0)
+    try mesh.nodes[0].replica.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
+    try mesh.pump()
+    #expect((1...3).map { mesh.permission(0, zone, of: $0) } == [nil, .readWrite, nil])
+    for node in [1, 2, 3] { #expect(mesh.title(0, "by \(node)") == .text("accepted")) }
+    guard case .refused = try mesh.join(3, share, at: 0) else {
+      Issue.record("it was revoked")
+      return
+    }
+  }
+
+  @Test func `who fills a share with accounts that it made up can be removed`() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    let share = try mesh.invite(zone, uses: nil)
+    #expect(try mesh.join(1, share, at: 0) == .done)
+    try mesh.meet(1, 0)
+    let member = mesh.accounts[1]
+    let link = try mesh.admit(0, of: member, to: 0)
+    var previous: ControlID?
+    var heads = try #require(mesh.nodes[0].replica.shareState(zone)?.heads)
+    var records: [[UInt8]] = []
+    for index in 0..<600 {
+      let made = try TestAccount(devices: 1, seed: 10_000 + UInt64(index))
+      let claim = ShareClaim(
+        share.invite, zone: zone, genesis: made.state.genesis,
+        certificate: try #require(made.state.certificate(made.device(0))), seed: share.seed, secrets: made.devices[0],
+        mesh.cryptography)
+      let record = try ControlRecord(
+        zone: zone, parents: heads, number: UInt64(index) + 1, previous: previous, act: .admission(claim),
+        secrets: member.devices[0], mesh.cryptography)
+      (previous, heads) = (record.id, [record.id])
+      records.append(record.encoded)
+    }
+    for start in stride(from: 0, to: 600, by: 100) {
+      try mesh.give(.controlRecords(zone, Array(records[start..<start + 100])), to: 0, link)
+    }
+    try mesh.nodes[0].replica.remove(member.state.id, from: zone, now: mesh.now)
+    try mesh.pump()
+    #expect(mesh.permission(0, zone, of: 1) == nil)
+  }
+}

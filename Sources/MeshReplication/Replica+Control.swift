@@ -149,7 +149,7 @@ extension Replica {
       }
     }
     guard let previous = record.previous.flatMap({ known[$0] }) else { return true }
-    guard previous.author == record.author, previous.number == record.number - 1 else {
+    guard record.continues(previous) else {
       end(link, .protocolViolation, "a control record does not continue its author's")
       return false
     }

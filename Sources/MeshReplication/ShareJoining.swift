@@ -119,7 +119,7 @@ public struct JoinedShare: Sendable {
   public private(set) var accounts: Accounts
   /// Of their states. Not their number: the log may name more accounts than were ever let in.
   private var accountBytes = 0
-  private var ids: Set<ControlID> = []
+  private var known: [ControlID: ControlRecord] = [:]
   private var people: ZonePeople
 
   init(_ zone: ZoneID, _ account: AccountState) {
@@ -128,7 +128,7 @@ public struct JoinedShare: Sendable {
     people = ZonePeople(zone)
   }
 
-  func has(_ id: ControlID) -> Bool { ids.contains(id) }
+  func has(_ id: ControlID) -> Bool { known[id] != nil }
 
   func state(_ cryptography: any Cryptography) -> ZoneState {
     ZoneState(zone, records: records, accounts: accounts, cryptography)
@@ -147,15 +147,25 @@ public struct JoinedShare: Sendable {
     return true
   }
 
+  /// After records that are here, as members take it: or they would take none from who has it.
+  private func follows(_ record: ControlRecord) -> Bool {
+    guard record.parents.allSatisfy(has) else { return false }
+    switch record.act {
+    case .genesis, .shareGenesis: break
+    default: if record.parents.isEmpty { return false }
+    }
+    guard let id = record.previous else { return true }
+    return known[id].map(record.continues) ?? false
+  }
+
   mutating func learn(_ encoded: [[UInt8]], _ cryptography: any Cryptography) -> Bool {
     for bytes in encoded {
       guard let record = try? ControlRecord(bytes, cryptography), record.zone == zone else { return false }
-      guard !ids.contains(record.id) else { continue }
-      let before = record.parents + (record.previous.map { [$0] } ?? [])
+      guard !has(record.id) else { continue }
       people.meet(record.act, id: record.id, cryptography)
-      guard before.allSatisfy(ids.contains), record.isSound(people, accounts, cryptography) else { return false }
+      guard follows(record), record.isSound(people, accounts, cryptography) else { return false }
       records.append(record)
-      ids.insert(record.id)
+      known[record.id] = record
     }
     return true
   }

@@ -9,8 +9,10 @@ extension ControlRecord {
     else { return false }
     switch act {
     case .cut(let cut):
-      guard let owner = people.account(of: cut.device, accounts), let state = accounts[owner] else { return false }
-      return cut.isSigned(by: state, zone: zone, cryptography)
+      // Any that certified the device: what stood must not fall when another account turns out to have done so as well.
+      return people.all.compactMap { accounts[$0] }.contains {
+        $0.certificates[cut.device] != nil && cut.isSigned(by: $0, zone: zone, cryptography)
+      }
     case .fork(let proof):
       return proof.zone == zone && people.account(of: proof.author.device, accounts) != nil
         && proof.isSigned(cryptography)
@@ -22,6 +24,15 @@ extension ControlRecord {
     case .epoch, .title, .end, .invite, .revokeInvite, .participant, .leave, .stop, .unknown:
       return true
     }
+  }
+}
+
+extension ControlRecord {
+  /// Whether it is its author's next.
+  ///
+  /// - Parameter previous: The record that it names as the one before.
+  public func continues(_ previous: ControlRecord) -> Bool {
+    previous.author == author && previous.number == number - 1
   }
 }
 

@@ -24,7 +24,19 @@ extension Replica {
       let isUnknown = citations[author] == nil && author.device != device
       limits[author] = isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citations)
     }
-    return limits
+    return try limits.merging(unsent(id, state)) { min($0, $1) }
+  }
+
+  /// Where a share is over, what this device wrote there and the owner has not acknowledged: nobody will take it any more.
+  private func unsent(_ id: ZoneID, _ state: ZoneState) throws -> [Author: UInt64] {
+    guard state.isStopped, state.owner != account.id, !keepsCopies else { return [:] }
+    var taken = VersionVector()
+    for (device, bytes) in try store.acknowledgements(id) where state.account(of: device) == state.owner {
+      var reader = ByteReader(bytes)
+      if let merged = try? Acknowledgement(from: &reader).merged { taken.formUnion(merged) }
+    }
+    let own = try store.mergedVector(id).authors.filter { $0.device == device }
+    return Dictionary(own.map { ($0, taken[$0]) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// Takes back what a cut refuses, once local writes are flushed: they were made on the state with it. Until then nothing
@@ -57,7 +69,9 @@ extension Replica {
     let citations = try store.citations(id)
     var aftermath: [Author: Aftermath] = [:]
     for author in zone.limits.keys where zone.state.cuts[author.device] == nil {
-      if zone.state.lostPermission(author, citations[author]) != nil {
+      if zone.state.isStopped, zone.state.owner != account.id, author.device == device {
+        aftermath[author] = .receipt
+      } else if zone.state.lostPermission(author, citations[author]) != nil {
         if zone.state.account(of: author.device) == account.id { aftermath[author] = .receipt }
       } else if zone.state.ends[author] != nil {
         aftermath[author] = author.device == device ? .writtenAgain : .kept

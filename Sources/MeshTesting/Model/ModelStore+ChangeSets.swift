@@ -219,22 +219,25 @@ extension ModelStore {
     }
     zone.clock = HybridClock(last: min(zone.clock.last, zone.log.map(\.header.time).max() ?? .zero))
     for (name, state) in before {
-      zone.rewrites[name] = takenBack(state, zone.records[name], aftermath) ?? zone.rewrites[name]
+      zone.rewrites[name] = takenBack(state, zone.records[name], aftermath, .writtenAgain) ?? zone.rewrites[name]
+      if let lost = takenBack(state, zone.records[name], aftermath, .receipt) {
+        noteReceipt(id, name, lost.isAlive ? lost.cells.mapValues(\.value) : nil, .cut, now)
+      }
     }
     zoneData[id] = zone
     show(Set(before.keys), zone)
   }
 
-  /// What of a record is gone and is to be written again.
+  /// What of a record is gone whose authors have this aftermath.
   private func takenBack(
-    _ before: RecordState<String>, _ after: RecordState<String>?, _ aftermath: [Author: Aftermath]
+    _ before: RecordState<String>, _ after: RecordState<String>?, _ aftermath: [Author: Aftermath], _ fate: Aftermath
   ) -> RecordState<String>? {
     let after = after ?? RecordState()
     let own = before.cells.filter { column, cell in
-      aftermath[cell.stamp.author] == .writtenAgain
+      aftermath[cell.stamp.author] == fate
         && (before.generation != after.generation || after.cells[column]?.stamp != cell.stamp)
     }
-    let life = before.life.flatMap { aftermath[$0.author] == .writtenAgain && after.life != $0 ? $0 : nil }
+    let life = before.life.flatMap { aftermath[$0.author] == fate && after.life != $0 ? $0 : nil }
     guard !own.isEmpty || life != nil else { return nil }
     return RecordState(generation: before.generation, life: life, cells: own)
   }

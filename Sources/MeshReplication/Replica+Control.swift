@@ -161,6 +161,7 @@ extension Replica {
   func controlChanged(_ id: ZoneID, now: Moment) throws {
     recompute(id)
     guard let zone = zones[id], zone.state.owner != nil else { return }
+    try endDropping(id, now: now)
     try updateStandings()
     let limits = try cutLimits(id)
     zones[id]?.limits = limits

@@ -109,8 +109,12 @@ extension Replica {
       return end(link, .revoked, "the account revoked this device")
     }
     if state.permission(claim.account) == nil {
-      guard let act = grant(claim, invite.terms) else {
-        return end(link, .elsewhere, "only the device that made the invite can let in by it, and it is not this one")
+      guard let act = grant(claim, invite.terms, state) else {
+        return end(
+          link, .elsewhere,
+          invite.terms.use == .open
+            ? "only a device of the owner's can let back in whom the owner once let in"
+            : "only the device that made the invite can let in by it, and it is not this one")
       }
       try append(act, id)
       actions.append(.log(.info, "let \(claim.account) into “\(printable(state.title))”"))
@@ -123,12 +127,17 @@ extension Replica {
     send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
   }
 
-  /// Nil where another device has to let in.
-  private func grant(_ claim: ShareClaim, _ terms: InviteTerms) -> ControlAct? {
+  /// Nil where another device has to let in. No admission stands beside what the owner has said of an account: it comes back by
+  /// the owner's word alone, and an open invite gives it no more than it had.
+  private func grant(_ claim: ShareClaim, _ terms: InviteTerms, _ state: ZoneState) -> ControlAct? {
+    let known = state.participants[claim.account]
     switch terms.use {
-    case .open: .admission(claim)
-    case .limited(_, device): .participant(claim.account, terms.permission, invite: claim.invite, cuts: [:])
-    case .limited: nil
+    case .open where known == nil || known?.admittedBy != nil: return .admission(claim)
+    case .open where state.owner == account.id:
+      let permission = known?.granted == .readOnly ? .readOnly : terms.permission
+      return .participant(claim.account, permission, invite: claim.invite, cuts: [:])
+    case .limited(_, device): return .participant(claim.account, terms.permission, invite: claim.invite, cuts: [:])
+    case .open, .limited: return nil
     }
   }
 

@@ -80,7 +80,8 @@ extension Replica {
       else { continue }
       try vault.saveEpochKey(key, epoch: epoch, zone: id)
       zones[id]?.keys[epoch] = key
-      zones[id]?.needsApply = true
+      // Records that move between zones wait for the keys of both.
+      for zone in zones.keys { zones[zone]?.needsApply = true }
       needsFlush = true
       learnt.append(epoch)
     }

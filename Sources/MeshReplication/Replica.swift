@@ -36,6 +36,8 @@ public final class Replica {
   var standings: [ZoneStanding] = []
   /// Ended shares whose rows are not in the file any more.
   var dropped: Set<ZoneID> = []
+  /// Those of which some rows may be gone, and others not.
+  var dropping: Set<ZoneID> = []
   /// Of all shares that end for this account the rows stay, as records of its own.
   public var keepsCopies = false
   var actions: [Action] = []
@@ -165,6 +167,8 @@ public final class Replica {
     try loadAccounts()
     for zone in try store.zones() { try loadZone(zone) }
     try updateStandings()
+    // An earlier life may have begun.
+    dropping = Set(standings.filter { $0.role == .ended }.map(\.zone))
   }
 
   public var certificate: Certificate? { account.certificate(device) }
@@ -263,21 +267,7 @@ public final class Replica {
       return true
     }
     for zone in zones.keys.sorted() { try acknowledge(zone, now: now) }
-    return try dropLeftovers(now: now)
-  }
-
-  /// What is left of shares that ended goes, once what was written to them is dealt with.
-  private func dropLeftovers(now: Moment) throws -> Bool {
-    for standing in standings where standing.role == .ended && !dropped.contains(standing.zone) {
-      guard try store.pendingCount() == 0 else { return false }
-      let hasMore = try store.dropZone(standing.zone, keepingCopy: keepsCopies, now: now.wall)
-      try noticePending()
-      if hasMore { return true }
-      dropped.insert(standing.zone)
-      needsFlush = true
-      return true
-    }
-    return false
+    return try dropEnded(now: now)
   }
 
   /// Where zones meet, the store has rows of its own to flush: copies that are kept, records that follow their parents.

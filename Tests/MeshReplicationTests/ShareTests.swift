@@ -115,6 +115,58 @@ import Testing
     #expect(mesh.title(0, "again") == .text("of a member") && mesh.title(0, "beside") == nil)
   }
 
+  @Test func `what somebody wrote whom an open invite let in stays when that is revoked`() throws {
+    let (mesh, zone) = try self.mesh()
+    let open = try mesh.invite(zone, uses: nil)
+    for node in 1...2 {
+      #expect(try mesh.join(node, open, at: 0) == .done)
+      try mesh.meet(0, node)
+      try mesh.write(node, "\(node)", "of a member", in: zone)
+      try mesh.meet(0, node)
+    }
+    try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+    try mesh.meet(0, 1)
+    try mesh.nodes[0].replica.remove(mesh.accounts[2].state.id, from: zone, now: mesh.now)
+    try mesh.meet(0, 2)
+    let state = try #require(mesh.nodes[0].replica.shareState(zone))
+    #expect(state.invites[open.invite]?.isRevoked == true)
+    #expect(state.participants[mesh.accounts[1].state.id]?.status == .left)
+    #expect(state.participants[mesh.accounts[2].state.id]?.status == .removed)
+    for node in 1...2 { #expect(mesh.title(0, "\(node)") == .text("of a member")) }
+  }
+
+  @Test(arguments: [true, false])
+  func `who has left comes back by an open invite`(isOpenFirst: Bool) throws {
+    let (mesh, zone) = try self.mesh()
+    let open = try mesh.invite(zone, uses: nil)
+    #expect(try mesh.join(1, isOpenFirst ? open : mesh.invite(zone), at: 0) == .done)
+    try mesh.meet(0, 1)
+    for _ in 0..<2 {
+      try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+      try mesh.meet(0, 1)
+      #expect(mesh.permission(0, zone, of: 1) == nil)
+      #expect(try mesh.join(1, open, at: 0) == .done)
+      try mesh.meet(0, 1)
+      #expect(mesh.permission(0, zone, of: 1) == .readWrite && mesh.permission(1, zone, of: 1) == .readWrite)
+      try mesh.write(1, "again", "\(mesh.now)", in: zone)
+      try mesh.meet(0, 1)
+      try mesh.expectEqual([0, 1], zone)
+    }
+  }
+
+  @Test func `who was lowered and has left comes back by the owner's word alone, with no more than it had`() throws {
+    let (mesh, zone) = try self.mesh()
+    let open = try mesh.invite(zone, uses: nil)
+    for node in 1...2 { #expect(try mesh.join(node, open, at: 0) == .done) }
+    try mesh.nodes[0].replica.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    for node in 1...2 { try mesh.meet(0, node) }
+    try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+    for node in 1...2 { try mesh.meet(0, node) }
+    #expect(try mesh.join(1, open, at: 2) == .wait)
+    #expect(try mesh.join(1, open, at: 0) == .done)
+    #expect(mesh.permission(0, zone, of: 1) == .readOnly && mesh.permission(1, zone, of: 1) == .readOnly)
+  }
+
   @Test func `invites that are over, revoked, for others or unknown are refused with the reason`() throws {
     let (mesh, zone) = try mesh()
     let expired = try mesh.invite(zone, expires: mesh.now.wall + 1_000)

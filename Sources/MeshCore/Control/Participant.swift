@@ -13,6 +13,8 @@ public struct Participant: Sendable, Equatable {
   public let invite: ControlID?
   /// The account of the member that let it in by an open invite; nil where the owner did.
   public let admittedBy: AccountID?
+  /// What it may do, or might before it left; nil of who was removed.
+  public let granted: Permission?
 
   public var permission: Permission? {
     if case .member(let permission) = status { permission } else { nil }
@@ -30,7 +32,8 @@ struct WriteGrant: Sendable, Equatable {
 public struct Invite: Sendable, Equatable {
   public let id: ControlID
   public let terms: InviteTerms
-  public private(set) var isRevoked = false
+  /// The records that revoke it.
+  private(set) var revocations: [ControlID] = []
   /// Whom it let in.
   public internal(set) var accounts: Set<AccountID> = []
   /// Of a revoked one: whose admissions stand.
@@ -41,9 +44,11 @@ public struct Invite: Sendable, Equatable {
     self.terms = terms
   }
 
-  mutating func revoke(leaving accounts: [AccountID]) {
+  public var isRevoked: Bool { !revocations.isEmpty }
+
+  mutating func revoke(by record: ControlID, leaving accounts: [AccountID]) {
     standing = isRevoked ? standing.intersection(accounts) : Set(accounts)
-    isRevoked = true
+    revocations.append(record)
   }
 
   /// Whether an admission by the claim stands, as far as the invite goes.

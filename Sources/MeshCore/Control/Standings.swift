@@ -73,7 +73,7 @@ struct Standings {
     }
   }
 
-  /// Those that stand: by a member, by an open invite that it knew, of somebody who was no member, and about whom it knew of no
+  /// Those that stand: by a member, by an open invite that it knew, and did not know to be revoked, of somebody who was no member, and about whom it knew of no
   /// decision by the owner.
   private func admissions(_ words: [Word], _ leaves: [Word]) -> [Word] {
     let records = graph.certified.filter { if case .admission = $0.act { graph.counts($0) } else { false } }
@@ -88,6 +88,7 @@ struct Standings {
       guard case .admission(let claim) = record.act, let member = graph.account(of: record),
         let invite = invites[claim.invite], claim.account != graph.people.owner,
         graph.isBefore(claim.invite, record.id), invite.lets(in: claim),
+        !invite.revocations.contains(where: { graph.isBefore($0, record.id) }),
         !(decided[claim.account] ?? []).contains(where: { graph.isBefore($0.id, record.id) }),
         !(granted[claim.account] ?? []).contains(where: { earlier in
           graph.isBefore(earlier.id, record.id)
@@ -118,7 +119,11 @@ struct Standings {
     for record in acts {
       if case .invite(let terms) = record.act { invites[record.id] = Invite(id: record.id, terms: terms) }
     }
-    for case .revokeInvite(let id, let standing) in acts.map(\.act) { invites[id]?.revoke(leaving: standing) }
+    for record in acts.sorted(by: { $0.id < $1.id }) {
+      if case .revokeInvite(let id, let standing) = record.act {
+        invites[id]?.revoke(by: record.id, leaving: standing)
+      }
+    }
     return invites
   }
 
@@ -147,12 +152,13 @@ struct Standings {
     let best = words.filter { !hasLeft($0) }.max { isHigher($1, $0) }
     let left = words.filter(hasLeft).max { isHigher($1, $0) }
     if let left, best == nil || best?.permission == nil && (best?.rank ?? 0) < left.rank {
-      return Participant(status: .left, grant: left.id, invite: left.invite, admittedBy: left.admittedBy)
+      return Participant(
+        status: .left, grant: left.id, invite: left.invite, admittedBy: left.admittedBy, granted: left.permission)
     }
     return best.map {
       Participant(
         status: $0.permission.map { .member($0) } ?? .removed, grant: $0.id, invite: $0.invite,
-        admittedBy: $0.admittedBy)
+        admittedBy: $0.admittedBy, granted: $0.permission)
     }
   }
 

@@ -5,6 +5,8 @@ public struct Receipt: Hashable, Sendable {
     case notPermitted = 1
     /// It was sent, and the permission had been taken back before.
     case cut = 2
+    /// The share ended for this account before anybody had it who goes on with the share.
+    case undelivered = 3
   }
 
   public var zone: ZoneID

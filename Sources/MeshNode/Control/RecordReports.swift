@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import MeshCore
+import MeshCore
 
 // Why a record has the values that it has.
 

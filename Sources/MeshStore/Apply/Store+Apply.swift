@@ -65,6 +65,9 @@ extension Store {
               return .flushFirst
             }
             flushed = heads
+            if let progress = try waitForMove(of: slice, session, zone, writers, matches) {
+              return flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed)
+            }
           }
           let progress = try session.applying { try merge(slice, session, zone, reader, now: now, refused) }
           guard case .merged(let records, let unitEnded, _) = progress else { return progress }
@@ -78,6 +81,21 @@ extension Store {
         refused[taken.ref] = taken.message
       }
     }
+  }
+
+  /// Records that move to other zones leave this one first, when all that belongs to them has moved; nil where there are none.
+  private func waitForMove(
+    of slice: UnitReader.Slice, _ session: Session, _ zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter],
+    _ matches: PendingMatches?
+  ) throws -> ApplyProgress? {
+    let zones = try session.catalog.zones()
+    guard zones.isRouted, try session.hasPending() else { return nil }
+    var matches = try matches ?? PendingMatches(session, slice.refs(session.catalog))
+    try matches.lookOn(session)
+    guard try matches.isMoving(from: ZoneRecords(session, zone: ZoneRow.obtain(zone, session.sql))) else { return nil }
+    let waiting = try session.sql.all("SELECT DISTINCT zone FROM mesh_pending WHERE zone > 0") { $0.integer(0) }
+    let isWithoutKey = !waiting.isEmpty && waiting.allSatisfy { zones.entries[$0].flatMap { writers[$0.zone] } == nil }
+    return isWithoutKey ? .idle(waiting: [.epochKey: slice.parts.count]) : .flushFirst
   }
 
   /// Local rows came meanwhile, whose change set is sent after the commit.

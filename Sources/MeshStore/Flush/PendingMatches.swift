@@ -5,6 +5,7 @@ import MeshCore
 struct PendingMatches {
   let refs: Set<RecordRef>
   private(set) var ids: [Int64] = []
+  private var found: [Int64: RecordRef] = [:]
   /// The last row that was looked at.
   private var last: Int64 = 0
 
@@ -28,7 +29,21 @@ struct PendingMatches {
     while try statement.step() {
       last = statement.integer(0)
       guard let table = session.catalog.table(statement.integer(1)), !statement.isNull(3) else { continue }
-      if refs.contains(RecordRef(table: table.id, key: table.form.canonical(statement.value(3)))) { ids.append(last) }
+      let ref = RecordRef(table: table.id, key: table.form.canonical(statement.value(3)))
+      guard refs.contains(ref) else { continue }
+      ids.append(last)
+      found[last] = ref
+    }
+  }
+
+  /// Whether one of the records is on its way from this zone to another: its row has what was edited on the way, and not what is
+  /// merged here.
+  func isMoving(from records: ZoneRecords) throws -> Bool {
+    let zone = records.zone.id
+    return try ids.contains { id in
+      let place = try records.session.sql.integer("SELECT zone FROM mesh_pending WHERE id = ?", [.integer(id)])
+      guard let place, place != zone, let ref = found[id] else { return false }
+      return try place == -zone || records.load(ref)?.isShown ?? false
     }
   }
 

@@ -378,7 +378,12 @@ extension Store {
     }
   }
 
+  /// The owner's share is over when the deletes are in change sets: what of it were still there would come back as private.
   func deletedRoots() throws -> [ZoneID] {
-    try read { try $0.catalog.zones().entries.values.filter(\.isRootGone).map(\.zone).sorted() }
+    try read { session in
+      try session.catalog.zones().entries.values.filter {
+        try $0.isRootGone && ($0.role != .owned || !session.hasPending($0.id))
+      }.map(\.zone).sorted()
+    }
   }
 }

@@ -101,7 +101,9 @@ struct PlainZone {
       terms.publicHalf == claim.publicHalf
     else { return false }
     for revocation in records where isOwners(revocation) && counts(revocation) {
-      if case .revokeInvite(invite.id, let standing) = revocation.act, !standing.contains(claim.account) {
+      if case .revokeInvite(invite.id, let standing) = revocation.act,
+        !standing.contains(claim.account) || isBefore(revocation, record)
+      {
         return false
       }
     }

@@ -136,6 +136,14 @@ final class Member {
     throw Stuck()
   }
 
+  /// One step of `settle`; true where more is to do.
+  func step() throws -> Bool {
+    while case .worked = try store.upkeep(reader, now: now) {}
+    let progress = try store.flush(try writers(), now: now)
+    deletedRoots.formUnion(progress.deletedRoots)
+    return progress.hasMore
+  }
+
   func apply(_ zone: ZoneID) throws {
     for _ in 0..<10_000 {
       switch try store.apply(zone, reader(zone), flushing: writers(), now: now) {

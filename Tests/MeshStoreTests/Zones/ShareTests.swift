@@ -376,6 +376,37 @@ import Testing
     }
   }
 
+  @Test func whatNobodyHasOfAShareThatEndsIsKept() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    let author = try bob.author(Self.share)
+    let sent = try bob.store.storedVector(Self.share)[author]
+    try bob.run(
+      """
+      INSERT INTO reminders (id, list, title) VALUES ('unsent', 'L', 'never seen');
+      UPDATE lists SET title = 'once' WHERE id = 'L';
+      """)
+    try bob.settle()
+    try bob.run("UPDATE lists SET title = 'twice' WHERE id = 'L'; DELETE FROM steps WHERE id = 's1'")
+    try bob.settle()
+    try bob.stand(ZoneStanding(zone: Self.share, role: .ended, root: Self.root))
+    for life in 0..<10
+    where try bob.store.keepUndelivered(Self.share, beyond: [author: sent], bob.reader(Self.share), now: bob.now) {
+      if life == 0 { try bob.reopen() }
+    }
+    try bob.drop(Self.share)
+    let receipts = try bob.store.receipts(Self.share)
+    #expect(receipts.allSatisfy { $0.reason == .undelivered })
+    #expect(receipts.count == 3)
+    func kept(_ table: String, _ key: String) -> [String: Value]?? {
+      receipts.first { $0.record == RecordName(table: table, key: .text(key)) }.map(\.values)
+    }
+    #expect(kept("reminders", "unsent")??["title"] == .text("never seen"))
+    #expect(kept("lists", "L")??["title"] == .text("twice"), "and not what it has beaten")
+    #expect(kept("steps", "s1") == .some(nil))
+  }
+
   @Test func deletingTheRootLeavesAnothersShareAndEndsOnesOwn() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)
@@ -388,9 +419,11 @@ import Testing
     try bob.settle()
     #expect(bob.deletedRoots == [Self.share], "until it is done")
     try alice.run("DELETE FROM lists WHERE id = 'L'")
+    while alice.deletedRoots.isEmpty { #expect(try alice.step(), "it is told sooner or later") }
+    #expect(try alice.records(Self.share).isEmpty, "nothing is left of it then that could come back")
+    try alice.stand(ZoneStanding(zone: Self.share, role: .owned, root: nil))
     try alice.settle()
-    #expect(alice.deletedRoots == [Self.share])
-    #expect(try alice.records(Self.share).isEmpty)
+    #expect(try alice.rows("SELECT id FROM lists WHERE id = 'L'").isEmpty)
   }
 
   @Test func aShareThatItsOwnerEndsGivesItsRecordsBack() throws {

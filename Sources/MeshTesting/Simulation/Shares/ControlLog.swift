@@ -48,17 +48,6 @@ struct ControlLog {
     }
   }
 
-  /// Whether what an account wrote may go with the share: its owner ended it, or the account left it.
-  func isForsaken(by account: AccountID) -> Bool {
-    records.values.contains { record in
-      switch record.act {
-      case .stop: true
-      case .leave: self.account(record.author) == account
-      default: false
-      }
-    }
-  }
-
   func hasCut(_ device: DeviceID, before id: ControlID) -> Bool {
     records.values.contains { record in
       if case .cut(let cut) = record.act { cut.device == device && hasSeen(id, record.id) } else { false }

@@ -34,8 +34,7 @@ extension Simulation {
     try checkWrites(node, mine, oracles)
   }
 
-  /// Every write of the node's app is in a change set that stands, or was beaten, or is in a receipt; or it went with a share that
-  /// was left or ended.
+  /// Every write of the node's app is in a change set that stands, or was beaten, or is in a receipt.
   private func checkWrites(_ node: SimulatedNode, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]) throws {
     let missing = node.ledger.facts.filter { !isTold($0, mine, oracles) }
     guard !missing.isEmpty, let store = node.store else { return }
@@ -46,7 +45,6 @@ extension Simulation {
       let write = signed.first { $0.fact == fact }
       if beaten.contains(fact) { continue }
       if let write, let oracle = oracles[write.zone], oracle.beats(write) { continue }
-      if try isForsaken(fact, write, node) { continue }
       let fate = write.map { "was signed in \(shareName($0.zone)) and is gone" } ?? "is in no change set"
       violate("n\(node.index): \(fact) was committed, \(fate), and in no receipt")
     }
@@ -75,18 +73,5 @@ extension Simulation {
       }
     }
     return facts
-  }
-
-  /// Its zone was left or ended; or, where nobody signed it, it was of a record that such a zone had.
-  private func isForsaken(_ fact: Ledger.Fact, _ write: Archive.Write?, _ node: SimulatedNode) throws -> Bool {
-    for zone in zones where zone.root != nil {
-      if let write, write.zone != zone.id { continue }
-      guard let store = node.store, let state = try zoneState(node, zone.id), state.owner != nil else { continue }
-      let log = ControlLog(try controlRecords(store, zone.id)) { state.account(of: $0) }
-      guard log.isForsaken(by: accountID(node.home.account)) else { continue }
-      if write != nil { return true }
-      if try archive.names(keys, cryptography)[zone.id]?.contains(fact.record) == true { return true }
-    }
-    return false
   }
 }

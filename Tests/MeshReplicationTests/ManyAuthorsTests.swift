@@ -37,7 +37,7 @@ import Testing
         try mesh.give(.changeSets(zone, [changeSet.bytes]), to: 0, link)
       }
     }
-    #expect(try mesh.nodes[0].store.mergedVector(zone).authors.count > Limits.cutAuthors)
+    #expect(mesh.nodes[0].store.mergedVector(zone).authors.count > Limits.cutAuthors)
   }
 
   @Test func `it can be lowered and removed like any other`() throws {

@@ -27,11 +27,16 @@ extension Replica {
     return try limits.merging(unsent(id, state)) { min($0, $1) }
   }
 
-  /// Where a share is over, what this device wrote there and the owner has not acknowledged: nobody will take it any more.
+  /// Where a share has ended for this account, what this device wrote there and nobody has acknowledged who goes on with it: of one
+  /// that was stopped, its owner. Who was removed is cut at what had come.
   private func unsent(_ id: ZoneID, _ state: ZoneState) throws -> [Author: UInt64] {
-    guard state.isStopped, state.owner != account.id, !keepsCopies else { return [:] }
+    guard state.root != nil, state.owner != nil, state.permission(account.id) == nil,
+      state.participants[account.id]?.status != .removed, try !keepsCopies && !store.keepsCopy(of: id)
+    else { return [:] }
     var taken = VersionVector()
-    for (device, bytes) in try store.acknowledgements(id) where state.account(of: device) == state.owner {
+    for (device, bytes) in try store.acknowledgements(id) {
+      let other = state.account(of: device)
+      guard other != account.id, !state.isStopped || other == state.owner else { continue }
       var reader = ByteReader(bytes)
       if let merged = try? Acknowledgement(from: &reader).merged { taken.formUnion(merged) }
     }
@@ -69,7 +74,7 @@ extension Replica {
     let citations = try store.citations(id)
     var aftermath: [Author: Aftermath] = [:]
     for author in zone.limits.keys where zone.state.cuts[author.device] == nil {
-      if zone.state.isStopped, zone.state.owner != account.id, author.device == device {
+      if zone.state.permission(account.id) == nil, author.device == device {
         aftermath[author] = .receipt
       } else if zone.state.lostPermission(author, citations[author]) != nil {
         if zone.state.account(of: author.device) == account.id { aftermath[author] = .receipt }

@@ -3,10 +3,8 @@ public struct Receipt: Hashable, Sendable {
   public enum Reason: Int64, Sendable {
     /// This device may not write there, and the write had passed the triggers.
     case notPermitted = 1
-    /// It was sent, and the permission had been taken back before.
+    /// The permission was taken back, or the share had ended for this account, before it was there.
     case cut = 2
-    /// The share ended for this account before anybody had it who goes on with the share.
-    case undelivered = 3
   }
 
   public var zone: ZoneID

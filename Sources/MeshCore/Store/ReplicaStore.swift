@@ -34,11 +34,7 @@ public protocol ReplicaStore: AnyObject {
   func obstacle(toSharing record: RecordName) throws -> ShareObstacle?
   /// The zone's rows stay when it is dropped.
   func keepCopy(of zone: ZoneID) throws
-  /// One bounded step of keeping what this device's authors wrote in a zone beyond these numbers, as far as nothing has beaten it,
-  /// as receipts; true where more is to do. To be called before `dropZone`; does nothing where the rows stay. Throws `MissingKey`
-  /// where it can't be read.
-  func keepUndelivered(_ zone: ZoneID, beyond numbers: [Author: UInt64], _ reader: ChangeSetReader, now: Int64) throws
-    -> Bool
+  func keepsCopy(of zone: ZoneID) throws -> Bool
   /// One bounded step of taking a zone's records out of the file; true where more is to do. Its control log stays.
   /// - Parameter keepingCopy: The rows stay, as new records of the private zone; so they do after `keepCopy`.
   func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool

@@ -240,7 +240,7 @@ public struct ShareReceiptReport: Codable, Hashable, Sendable {
     public var key: ReportedValue
     /// Null where the record was deleted.
     @OrNull public var values: [String: ReportedValue]?
-    /// `notPermitted`, `cut` or `undelivered`.
+    /// `notPermitted` or `cut`.
     public var reason: String
     public var noted: Date
 

@@ -10,26 +10,15 @@ extension Store {
     }
   }
 
-  public func keepUndelivered(
-    _ zone: ZoneID, beyond numbers: [Author: UInt64], _ reader: ChangeSetReader, now: Int64
-  ) throws -> Bool {
-    try write { session in
-      guard let row = try ZoneRow.read(zone, session.sql), try !session.keepsCopy(row.id) else { return false }
-      for (author, number) in numbers.sorted(by: { $0.key < $1.key }) {
-        guard let author = try session.catalog.knownAuthor(author),
-          let next = try session.nextMerged(row.id, author, after: number)
-        else { continue }
-        try session.keep(next, author, row, reader, now: now)
-        return true
-      }
-      return false
-    }
+  public func keepsCopy(of zone: ZoneID) throws -> Bool {
+    try read { try $0.sql.exists("SELECT 1 FROM mesh_zone WHERE zone = ? AND keep_copy", [.blob(zone.bytes)]) }
   }
 
   public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
     try writeRefusing { session, refused in
       guard var row = try ZoneRow.read(zone, session.sql) else { return false }
-      let keepingCopy = try keepingCopy || session.keepsCopy(row.id)
+      let isKept = try session.sql.exists("SELECT 1 FROM mesh_zone WHERE id = ? AND keep_copy", [.integer(row.id)])
+      let keepingCopy = keepingCopy || isKept
       try session.dropPending(row.id, keepingCopy: keepingCopy)
       return try session.applying { try session.dropRecords(&row, keepingCopy: keepingCopy, refused, now: now) }
         || session.dropLog(&row)
@@ -38,42 +27,6 @@ extension Store {
 }
 
 extension Session {
-  fileprivate func keepsCopy(_ zone: Int64) throws -> Bool {
-    try sql.exists("SELECT 1 FROM mesh_zone WHERE id = ? AND keep_copy", [.integer(zone)])
-  }
-
-  /// The author's next change set that has a place in the order of merging, which it loses once it is dealt with.
-  fileprivate func nextMerged(_ zone: Int64, _ author: Int64, after number: UInt64) throws -> UInt64? {
-    try sql.integer(
-      "SELECT min(number) FROM mesh_order WHERE zone = ? AND author = ? AND number > ?",
-      [.integer(zone), .integer(author), .bits(number)]
-    ).map { UInt64(bitPattern: $0) }
-  }
-
-  /// Notes what a change set says and nothing has beaten.
-  fileprivate func keep(_ number: UInt64, _ author: Int64, _ row: ZoneRow, _ reader: ChangeSetReader, now: Int64) throws
-  {
-    let records = ZoneRecords(self, zone: row)
-    let log = LogReader(session: self, zone: row.id, reader: reader)
-    let long = try log.longValues(author, number)
-    try log.forEachRow(author, number) { ref, change, columns, _ in
-      guard let record = try records.load(ref), record.generation == change.generation else { return }
-      guard record.isAlive else { return try noteReceipt(ref, nil, zone: row.id, .undelivered, now: now) }
-      let stamps = Dictionary(
-        try records.columns(record.stamps).map { ($0.column, $0.stamp) }, uniquingKeysWith: { first, _ in first })
-      var values: [Int64: Value] = [:]
-      for field in change.fields {
-        let column = columns[field.column]
-        guard try stamps[column] == records.local(field.stamp ?? change.stamp) else { continue }
-        values[column] = try long.value(of: field.value)
-      }
-      if !values.isEmpty { try noteReceipt(ref, values, zone: row.id, .undelivered, now: now) }
-    }
-    try sql.run(
-      "DELETE FROM mesh_order WHERE zone = ? AND author = ? AND number = ?",
-      [.integer(row.id), .integer(author), .bits(number)])
-  }
-
   /// What was written since concerns nobody; of a copy it is part.
   fileprivate func dropPending(_ zone: Int64, keepingCopy: Bool) throws {
     guard try sql.exists("SELECT 1 FROM mesh_pending WHERE abs(zone) = ?", [.integer(zone)]) else { return }

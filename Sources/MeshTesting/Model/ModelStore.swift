@@ -117,10 +117,7 @@ public final class ModelStore: ReplicaStore {
 
   public func keepCopy(of zone: ZoneID) { keptCopies.insert(zone) }
 
-  /// The model keeps receipts of what was never sent alone.
-  public func keepUndelivered(
-    _ zone: ZoneID, beyond numbers: [Author: UInt64], _ reader: ChangeSetReader, now: Int64
-  ) -> Bool { false }
+  public func keepsCopy(of zone: ZoneID) -> Bool { keptCopies.contains(zone) }
 
   public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) -> Bool {
     let keepingCopy = keptCopies.remove(zone) != nil || keepingCopy

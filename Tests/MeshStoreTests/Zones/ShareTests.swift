@@ -376,37 +376,6 @@ import Testing
     }
   }
 
-  @Test func whatNobodyHasOfAShareThatEndsIsKept() throws {
-    let (alice, bob) = (try alice(), try bob())
-    try alice.stand(Self.shared)
-    try converge([alice, bob])
-    let author = try bob.author(Self.share)
-    let sent = try bob.store.storedVector(Self.share)[author]
-    try bob.run(
-      """
-      INSERT INTO reminders (id, list, title) VALUES ('unsent', 'L', 'never seen');
-      UPDATE lists SET title = 'once' WHERE id = 'L';
-      """)
-    try bob.settle()
-    try bob.run("UPDATE lists SET title = 'twice' WHERE id = 'L'; DELETE FROM steps WHERE id = 's1'")
-    try bob.settle()
-    try bob.stand(ZoneStanding(zone: Self.share, role: .ended, root: Self.root))
-    for life in 0..<10
-    where try bob.store.keepUndelivered(Self.share, beyond: [author: sent], bob.reader(Self.share), now: bob.now) {
-      if life == 0 { try bob.reopen() }
-    }
-    try bob.drop(Self.share)
-    let receipts = try bob.store.receipts(Self.share)
-    #expect(receipts.allSatisfy { $0.reason == .undelivered })
-    #expect(receipts.count == 3)
-    func kept(_ table: String, _ key: String) -> [String: Value]?? {
-      receipts.first { $0.record == RecordName(table: table, key: .text(key)) }.map(\.values)
-    }
-    #expect(kept("reminders", "unsent")??["title"] == .text("never seen"))
-    #expect(kept("lists", "L")??["title"] == .text("twice"), "and not what it has beaten")
-    #expect(kept("steps", "s1") == .some(nil))
-  }
-
   @Test func deletingTheRootLeavesAnothersShareAndEndsOnesOwn() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)

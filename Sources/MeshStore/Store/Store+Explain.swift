@@ -15,6 +15,8 @@ public struct RecordExplanation: Hashable, Sendable {
   public var life: Stamp?
   /// By name.
   public var columns: [Column]
+  /// Of a record that is deleted here: the zone in which it lives on. That has values with stamps that this zone's log gave them.
+  public var movedTo: ZoneID?
 
   public struct Column: Hashable, Sendable {
     public var name: String
@@ -49,13 +51,23 @@ extension Store {
         "SELECT zone, held IS NULL AND generation & 1 FROM mesh_record WHERE tbl = ? AND key = ?",
         [.integer(number), canonical]
       ) { ($0.integer(0), $0.integer(1) == 1) }
-      return try zones.sorted { $0.1 && !$1.1 }.compactMap { id, _ in
+      let found = try zones.sorted { $0.1 && !$1.1 }.compactMap { id, _ -> (RecordExplanation, Set<Stamp>)? in
         guard let zone = try ZoneRow.read(id: id, session.sql) else { return nil }
         let log = LogReader(session: session, zone: id, reader: try reader(zone.zone))
         return try Explainer(records: ZoneRecords(session, zone: zone), log: log, ref: ref).explain()
       }
+      return found.map { record, given in
+        var record = record
+        guard !record.isAlive else { return record }
+        record.movedTo = found.first { other, _ in other.isAlive && !given.isDisjoint(with: other.stamps) }?.0.zone
+        return record
+      }
     }
   }
+}
+
+extension RecordExplanation {
+  fileprivate var stamps: Set<Stamp> { Set(columns.map(\.stamp) + [life].compactMap(\.self)) }
 }
 
 private struct Explainer {
@@ -70,10 +82,11 @@ private struct Explainer {
     self.ref = ref
   }
 
-  func explain() throws -> RecordExplanation? {
+  /// With all stamps that the zone's log gives the record.
+  func explain() throws -> (RecordExplanation, given: Set<Stamp>)? {
     guard let record = try records.load(ref) else { return nil }
     let state = try records.state(ref, record)
-    let beaten = try beaten(state)
+    let (beaten, given) = try history(state)
     let columns = try state.cells.map { column, cell in
       RecordExplanation.Column(
         name: try session.catalog.column(column).name, value: cell.value, stamp: cell.stamp, beaten: beaten[column])
@@ -82,14 +95,18 @@ private struct Explainer {
       "SELECT message FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
       [.integer(ref.table), ref.key, .integer(records.zone.id)]
     ) { $0.text(0) }
-    return RecordExplanation(
+    let explanation = RecordExplanation(
       zone: records.zone.zone, table: try session.catalog.tableName(ref.table), key: ref.key,
       generation: state.generation, isAlive: state.isAlive, held: record.held, message: message, life: state.life,
       columns: columns.sorted { $0.name < $1.name })
+    return (explanation, given)
   }
 
   /// For each column the write that its value overwrote.
-  private func beaten(_ state: ZoneRecords.State) throws -> [Int64: RecordExplanation.Write] {
+  private func history(
+    _ state: ZoneRecords.State
+  ) throws -> (beaten: [Int64: RecordExplanation.Write], given: Set<Stamp>) {
+    var given: Set<Stamp> = []
     var writes: [Int64: [(stamp: Stamp, value: Value)]] = [:]
     var seen: [Stamp: CausalContext] = [:]
     for head in try AuthorHead.all(session.sql, zone: records.zone.id) where head.merged > 0 {
@@ -98,7 +115,9 @@ private struct Explainer {
         if let difference = try log.body(head.author, number)?.context { try context.advance(by: difference) }
         let long = try log.longValues(head.author, number)
         try log.forEachRow(head.author, number) { other, change, columns, _ in
-          guard other == ref, change.generation == state.generation else { return }
+          guard other == ref else { return }
+          if change.generation.isAlive { given.formUnion([change.stamp] + change.fields.compactMap(\.stamp)) }
+          guard change.generation == state.generation else { return }
           for field in change.fields {
             let stamp = field.stamp ?? change.stamp
             writes[columns[field.column], default: []].append((stamp, try long.value(of: field.value)))
@@ -117,6 +136,6 @@ private struct Explainer {
         || !records.hasWritten(last.stamp.author)
       beaten[column] = RecordExplanation.Write(value: last.value, stamp: last.stamp, wasSeen: wasSeen)
     }
-    return beaten
+    return (beaten, given)
   }
 }

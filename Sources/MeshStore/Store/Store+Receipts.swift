@@ -4,6 +4,16 @@ public import MeshCore
 // MARK: - Local writes that their zone did not take
 
 extension Store {
+  /// How many there are of each zone that has some.
+  public func receiptCounts() throws -> [ZoneID: Int] {
+    try read { session in
+      let counts = try session.sql.all(
+        "SELECT z.zone, count(*) FROM mesh_receipt r JOIN mesh_zone z ON z.id = r.zone GROUP BY z.id"
+      ) { row in ZoneID(row.bytes(0)).map { ($0, Int(row.integer(1))) } }
+      return Dictionary(counts.compactMap(\.self), uniquingKeysWith: +)
+    }
+  }
+
   public func receipts(_ zone: ZoneID) throws -> [Receipt] {
     try read { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return [] }

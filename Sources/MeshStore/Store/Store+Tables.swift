@@ -17,22 +17,9 @@ extension Store {
   public func track(
     tables: [String], private privateTables: [String] = [], integerKeys: Bool = false, now: Int64
   ) throws -> [TableSummary] {
-    let installed = try write { session in
-      // What became of the other tables is not to be forgotten.
-      _ = try session.noteSchema()
-      let before = Set(try TrackedTable.all(session.db).map(\.id))
-      let installed = try Capture.install(
-        session.db, tables: tables, private: privateTables, integerKeys: integerKeys)
-      for table in installed where !before.contains(table.id) {
-        try session.request(.takeIn, table.id)
-      }
-      // Records of a share that is read-only here may be in them as soon as they are shown.
-      try session.updatePermissions()
-      try session.requestShow()
-      return try installed.map(session.summary)
-    }
+    let installed = try write { try $0.install(tables, private: privateTables, integerKeys: integerKeys) }
     try takeIn(now: now)
-    return installed
+    return try read { session in try installed.map(session.summary) }
   }
 
   /// Ends the synchronization of a table; its rows stay in it. The merged values are kept, and changes that arrive are
@@ -92,6 +79,11 @@ extension Store {
     try read { try TrackedTable.read($0.db, name: table) != nil }
   }
 
+  /// Whether the file has a table of this name that a program made.
+  public func hasTable(_ name: String) throws -> Bool {
+    try !SchemaDescription.isReserved(name) && read { try TableSchema.kind($0.db, name)?.kind == .table }
+  }
+
   /// The synchronized tables.
   public func tables() throws -> [TableSummary] {
     try read { session in
@@ -102,6 +94,8 @@ extension Store {
   public struct TableSummary: Hashable, Sendable {
     public let name: String
     public let isPrivate: Bool
+    /// Its records can be in a share: it is no private table, its foreign key is its only one, and what that leads to can be as well.
+    public let isShareable: Bool
     public let allowsIntegerKeys: Bool
     /// False where the file has no such table now.
     public let isHere: Bool
@@ -178,15 +172,17 @@ extension Store {
     return try read { session in try wanted.compactMap(session.missing) }
   }
 
-  /// Creates the tables that are missing, adds the columns that are missing, and synchronizes them all.
+  /// Creates the tables that are missing, adds the columns that are missing, and synchronizes them all: in one transaction, so
+  /// that nothing is done where one of them is refused.
   public func adopt(_ descriptions: [SchemaDescription], integerKeys: Bool = false, now: Int64) throws {
+    let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
     try write { session in
       for description in descriptions { try session.adopt(description) }
+      _ = try session.install(
+        descriptions.filter { !$0.isPrivate }.map(\.name), private: descriptions.filter(\.isPrivate).map(\.name),
+        integerKeys: integerKeys || keyed)
     }
-    let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
-    try track(
-      tables: descriptions.filter { !$0.isPrivate }.map(\.name), private: descriptions.filter(\.isPrivate).map(\.name),
-      integerKeys: integerKeys || keyed, now: now)
+    try takeIn(now: now)
   }
 }
 
@@ -208,12 +204,36 @@ extension SchemaDescription {
 }
 
 extension Session {
+  /// Begins to capture the tables, and asks for their rows to be taken in.
+  fileprivate func install(
+    _ tables: [String], private privateTables: [String], integerKeys: Bool
+  ) throws -> [TrackedTable] {
+    // What became of the other tables is not to be forgotten.
+    _ = try noteSchema()
+    let before = Set(try TrackedTable.all(db).map(\.id))
+    let installed = try Capture.install(db, tables: tables, private: privateTables, integerKeys: integerKeys)
+    for table in installed where !before.contains(table.id) { try request(.takeIn, table.id) }
+    // Records of a share that is read-only here may be in them as soon as they are shown.
+    try updatePermissions()
+    try requestShow()
+    return installed
+  }
+
   fileprivate func summary(_ table: TrackedTable) throws -> Store.TableSummary {
     var rows: Int64 = 0
     if let schema = table.schema { rows = try sql.integer("SELECT count(*) FROM main.\(schema.name.quotedName)") ?? 0 }
     return Store.TableSummary(
-      name: table.name, isPrivate: table.isPrivate, allowsIntegerKeys: table.allowsIntegerKeys,
-      isHere: table.schema != nil, rows: Int(rows))
+      name: table.name, isPrivate: table.isPrivate, isShareable: isShareable(table.id),
+      allowsIntegerKeys: table.allowsIntegerKeys, isHere: table.schema != nil, rows: Int(rows))
+  }
+
+  private func isShareable(_ id: Int64) -> Bool {
+    var (next, seen): (TableForm?, Set<Int64>) = (catalog.table(id), [])
+    while let table = next, !table.isPrivate, seen.insert(table.id).inserted {
+      if table.schema.foreignKeys.isEmpty { return true }
+      next = table.parent.flatMap { catalog.table($0.parent) }
+    }
+    return false
   }
 
   /// Nil where nothing is missing. A table that is here and not synchronized lacks no column, and is missing all the same.

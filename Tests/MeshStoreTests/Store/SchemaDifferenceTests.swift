@@ -23,6 +23,26 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
+  @Test func whereOneTableIsRefusedNoneIsAdopted() throws {
+    let a = try Peer(
+      1,
+      schema: """
+        CREATE TABLE s (id TEXT PRIMARY KEY NOT NULL); CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT);
+        CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL, v TEXT)
+        """, track: ["s", "t", "u"])
+    let b = try Peer(2, schema: "CREATE TABLE t (id TEXT); CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL)", track: ["u"])
+    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
+    let before = try b.rows("SELECT name, sql FROM sqlite_schema ORDER BY name")
+    #expect(throws: StoreError.self) { try b.store.adopt(b.store.foreignSchemas(), now: b.now) }
+    #expect(try b.rows("SELECT name, sql FROM sqlite_schema ORDER BY name") == before)
+    try b.run("DROP TABLE t")
+    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    #expect(try b.store.missingSchema().isEmpty && b.store.tables().map(\.name).sorted() == ["s", "t", "u"])
+    try b.run("INSERT INTO u (id, v) VALUES ('k', 'v'); INSERT INTO s VALUES ('l')")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT * FROM u") == ["\"k\"|\"v\""] && a.rows("SELECT * FROM s") == ["\"l\""])
+  }
+
   @Test func aColumnThatIsNotHereIsKeptThroughEditsAndShownLater() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT, more INTEGER)", track: ["t"])
     let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)", track: ["t"])

@@ -444,11 +444,48 @@ import Testing
     try converge([alice, bob])
     let found = try alice.store.explain(table: "reminders", key: .text("r1"), alice.reader)
     #expect(found.map(\.zone) == [Self.share, Self.home] && found.map(\.isAlive) == [true, false])
+    #expect(found.map(\.movedTo) == [nil, Self.share])
     let title = try #require(found.first?.columns.first { $0.name == "title" })
     let (writer, mover) = (try bob.author(Self.share), try alice.author(Self.home))
     #expect(title.value == .text("oat milk") && title.stamp.author == writer)
     #expect(title.beaten?.value == .text("milk") && title.beaten?.stamp.author == mover)
     #expect(throws: StoreError.self) { try alice.store.explain(table: "nothing", key: .text("r1"), alice.reader) }
+  }
+
+  @Test func whatIsDeletedAndMadeAnewElsewhereHasNotMoved() throws {
+    let alice = try alice()
+    try alice.stand(Self.shared)
+    try alice.settle()
+    try alice.run("DELETE FROM reminders WHERE id = 'r1'")
+    try alice.settle()
+    try alice.run("INSERT INTO reminders VALUES ('r1', 'M', 'bread', 0)")
+    try alice.settle()
+    let found = try alice.store.explain(table: "reminders", key: .text("r1"), alice.reader)
+    #expect(found.map(\.zone) == [Self.home, Self.share] && found.map(\.isAlive) == [true, false])
+    #expect(found.map(\.movedTo) == [nil, nil])
+  }
+
+  @Test func aTableThatIsPrivateHereShowsNothingOfAShareTillItIsTrackedAnew() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try bob.store.untrack(["steps"])
+    try bob.store.track(tables: [], private: ["steps"], now: bob.now)
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    #expect(try bob.held().values.map(\.self) == [.outsideShare])
+    #expect(try bob.rows("SELECT id FROM steps").isEmpty)
+    try bob.store.untrack(["steps"])
+    try bob.store.track(tables: ["steps"], now: bob.now)
+    try converge([alice, bob])
+    #expect(try bob.rows("SELECT id FROM steps") == ["s1"] && bob.held().isEmpty)
+  }
+
+  @Test func whichTablesGoWithTheirRootIsTold() throws {
+    let alice = try alice()
+    try alice.run("CREATE TABLE parts (id TEXT PRIMARY KEY NOT NULL, whole TEXT REFERENCES parts)")
+    try alice.run("CREATE TABLE stickers (id TEXT PRIMARY KEY NOT NULL, cover TEXT REFERENCES covers)")
+    try alice.store.track(tables: ["parts", "stickers"], now: alice.now)
+    let shareable = try alice.store.tables().filter(\.isShareable).map(\.name)
+    #expect(Set(shareable) == ["lists", "reminders", "steps", "tags"])
   }
 
   @Test func aCutTakesBackWhatWasWrittenAfterItAndKeepsReceipts() throws {
@@ -474,6 +511,7 @@ import Testing
     #expect(try alice.store.receipts(Self.share).isEmpty)
     let receipts = try bob.store.receipts(Self.share)
     #expect(receipts.allSatisfy { $0.reason == .cut } && receipts.count == 3)
+    #expect(try bob.store.receiptCounts() == [Self.share: 3] && alice.store.receiptCounts() == [:])
     #expect(receipts.first { $0.record.key == .text("r1") }?.values == ["title": .text("too late")])
     #expect(receipts.first { $0.record.table == "steps" }.map { $0.values == nil } == true)
   }

@@ -1,5 +1,7 @@
 import Foundation
 import Logging
+import NIOCore
+import NIOPosix
 import ServiceLifecycle
 import Testing
 
@@ -135,6 +137,31 @@ import Testing
       }
       try await expect(client.status().running, is: true)
     }
+  }
+
+  @Test(arguments: [false, true])
+  func aDaemonThatGoesAwayIsSaidToHaveGone(hasRead: Bool) async throws {
+    try await withTemporaryDirectory { root in
+      let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .childChannelInitializer { channel in
+          hasRead ? channel.pipeline.addHandler(ClosesWhenAsked()) : channel.close()
+        }
+        .bind(unixDomainSocketPath: "\(root)/s").get()
+      let body = [UInt8](repeating: 0x20, count: 1 << 20)
+      for method in [ControlExchange.Method.get, .post] {
+        let exchange = ControlExchange(
+          method: method, path: "/v1/status", body: method == .get ? [] : body, limit: .seconds(30))
+        let refusal = await refusal { _ = try await exchange.run(on: "\(root)/s") }
+        #expect(refusal?.code == "daemon.closed" && refusal?.exit == .daemonNeeded)
+      }
+      try await server.close()
+    }
+  }
+
+  private final class ClosesWhenAsked: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.close(promise: nil) }
   }
 
   @Test func aDaemonThatDoesNotAnswerIsToldFromOneThatIsNotThere() async throws {

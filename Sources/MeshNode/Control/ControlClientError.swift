@@ -33,7 +33,10 @@ public struct ControlClientError: Refusing, Equatable, CustomStringConvertible {
   }
 
   static let closed = Self(
-    code: .closed, message: "The daemon ended the connection before it had answered. It may have stopped: see its log.")
+    code: .closed,
+    message:
+      "The daemon went away before it had answered: it was stopped, or it ended (its log says why). Start it with mesh serve, and "
+      + "run this command again; what was done before may be done already.")
 
   static func garbled(_ what: String) -> Self {
     Self(

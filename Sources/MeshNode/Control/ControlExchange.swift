@@ -33,22 +33,24 @@ struct ControlExchange {
 
   private func talk(on socket: String) async throws -> (Bool, [UInt8]) {
     let connection = try await connect(to: socket)
-    return try await connection.executeThenClose { inbound, outbound in
-      try await send(on: outbound)
-      do {
+    do {
+      return try await connection.executeThenClose { inbound, outbound in
+        try await send(on: outbound)
         for try await answer in inbound {
           let bytes = answer.body.map { Array($0.readableBytesView) } ?? []
           return ((200..<300).contains(answer.head.status.code), bytes)
         }
-      } catch let error as any Refusing {
-        throw error
-      } catch is IOError {
+        try Task.checkCancellation()
         throw ControlClientError.closed
-      } catch {
-        throw ControlClientError.garbled(path)
       }
-      try Task.checkCancellation()
+    } catch let error as any Refusing {
+      throw error
+    } catch let error as CancellationError {
+      throw error
+    } catch is IOError, is ChannelError, is NIOAsyncWriterError, HTTPParserError.invalidEOFState {
       throw ControlClientError.closed
+    } catch {
+      throw ControlClientError.garbled(path)
     }
   }
 

@@ -52,11 +52,19 @@ struct Init: AsyncParsableCommand {
 
   func run() async throws {
     let options = try options()
+    let remains = HomeRemains(at: try home.path())
     let home = try Home.create(at: try home.path())
     let lock = try home.lock(as: .verb)
     defer { lock.release() }
-    let report = try await Progress.during(options.link == nil ? "making the node" : "joining") {
-      try await NodeOpener().initialize(options, home: home, lock: lock) { Output.note(printable($0)) }
+    let report: InitReport
+    do {
+      report = try await Progress.during(options.link == nil ? "making the node" : "joining") {
+        try await NodeOpener().initialize(options, home: home, lock: lock) { Output.note(printable($0)) }
+      }
+    } catch {
+      // Who has dialled may be certified: the link lets in this key again, and no other.
+      if try options.link == nil || !home.exists(.deviceKey) { remains.restore() }
+      throw error
     }
     if json.isOn { return try Output.json(report) }
     show(report)

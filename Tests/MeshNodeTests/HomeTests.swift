@@ -140,6 +140,23 @@ import Testing
     }
   }
 
+  @Test func whatAFailedMakingLeftIsRemovedAndNothingElse() async throws {
+    try await withTemporaryDirectory { root in
+      let new = HomeRemains(at: "\(root)/new")
+      try Home.create(at: "\(root)/new").write(.accountState, [1])
+      new.restore()
+      #expect(try FileManager.default.contentsOfDirectory(atPath: root) == [])
+
+      let home = try Home.create(at: "\(root)/old")
+      try home.write(.accountKey, [1])
+      let old = HomeRemains(at: home.path)
+      for file in [HomeFile.deviceKey, .accountState, .zone(id: "zone-1")] { try home.write(file, [1]) }
+      old.restore()
+      #expect(
+        try FileManager.default.subpathsOfDirectory(atPath: home.path).sorted() == ["account", "account.key", "zones"])
+    }
+  }
+
   @Test func theHomeIsFoundInItsOrder() throws {
     let all = ["MESH_HOME": "/m", "XDG_STATE_HOME": "/x", "HOME": "/h"]
     #expect(try Home.path(option: "/o/./a//", environment: all) == "/o/a")

@@ -7,7 +7,7 @@ import Testing
   private func refusal(_ mesh: MeshProcess) async throws -> String {
     let finished = try await mesh.run("init", "--database", mesh.database)
     #expect(finished.status == ExitStatus.refused.rawValue)
-    #expect(!FileManager.default.fileExists(atPath: "\(mesh.home)/config.toml"))
+    #expect(!FileManager.default.fileExists(atPath: mesh.home), "nothing is left of it")
     return finished.stderr
   }
 
@@ -29,6 +29,17 @@ import Testing
       var generator = SystemRandomNumberGenerator()
       try write((0..<8192).map { _ in UInt8.random(in: 0...255, using: &generator) }, mesh)
       #expect(try await refusal(mesh).contains("encrypted"))
+    }
+  }
+
+  @Test func aDatabaseOfAnotherAccountLeavesNoKeys() async throws {
+    try await MeshProcess.scope { mesh in
+      try await mesh.done("init", "--database", mesh.database)
+      let other = "\(mesh.directory)/other"
+      let finished = try await mesh.run("init", "--home", other, "--database", mesh.database)
+      #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(!FileManager.default.fileExists(atPath: other))
+      #expect(try await mesh.run("status").status == 0)
     }
   }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import MeshCore
 import MeshNode
 
 /// The command line: a daemon and the verbs that make, ask and change a node.
@@ -22,8 +23,8 @@ struct Mesh: AsyncParsableCommand {
         mesh init --database notes.db --link mesh-device-… --adopt-schema
         mesh serve
 
-      Exit codes: 0 done; 1 the answer is no; 2 usage; 3 the daemon is needed and not accepting; 4 no member \
-      connected; 5 refused, with the reason.
+      Exit codes: 0 done; 1 the answer is no; 2 usage; 3 the daemon is needed and not accepting; 4 no member is \
+      connected or can be reached; 5 refused, with the reason.
       """,
     version: version,
     subcommands: [
@@ -37,6 +38,7 @@ struct Mesh: AsyncParsableCommand {
 
   static func main() async {
     do {
+      try checkVerbs(CommandLine.arguments.dropFirst())
       let command = try await asyncParseAsRoot()
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
@@ -46,6 +48,20 @@ struct Mesh: AsyncParsableCommand {
       }
     } catch {
       leave(with: error)
+    }
+  }
+
+  /// The parser calls a verb that there is not an unexpected argument of the one before it.
+  private static func checkVerbs(_ words: some Sequence<String>) throws {
+    var (command, verb): (any ParsableCommand.Type, String) = (self, "mesh")
+    for word in words {
+      let verbs = command.configuration.subcommands
+      guard !verbs.isEmpty, !word.hasPrefix("-"), word != "help" else { return }
+      guard let next = verbs.first(where: { $0._commandName == word }) else {
+        throw ValidationError(
+          "\(verb) has no verb \(printable(word)). It has: \(verbs.map { $0._commandName }.joined(separator: ", ")).")
+      }
+      (command, verb) = (next, "\(verb) \(word)")
     }
   }
 

@@ -8,7 +8,7 @@ public enum ExitStatus: Int32, Codable, Sendable, CaseIterable {
   case usage = 2
   /// A running daemon is needed, and none accepts.
   case daemonNeeded = 3
-  /// No other member of the mesh is connected.
+  /// No other member of the mesh is connected, or none of a link's addresses can be reached.
   case noMember = 4
   /// Refused; the message has the reason and the way out.
   case refused = 5

@@ -135,7 +135,7 @@ struct NodeCreation {
     throw Refusal(
       code: "link.unreachable",
       message: "No address of the link could be reached:\n  " + reasons.joined(separator: "\n  ")
-        + "\nCheck that the daemon runs there and that the network lets this machine through.")
+        + "\nCheck that the daemon runs there and that the network lets this machine through.", exit: .noMember)
   }
 
   private func admission(_ connection: Link, _ link: DeviceLink) async throws -> AccountState {

@@ -114,7 +114,7 @@ extension Replica {
           link, .elsewhere,
           invite.terms.use == .open
             ? "only a device of the owner's can let back in whom the owner once let in"
-            : "only the device that made the invite can let in by it, and it is not this one")
+            : "only the device that made the invite can let in by it, and another device answered")
       }
       try append(act, id)
       actions.append(.log(.info, "let \(claim.account) into “\(printable(state.title))”"))

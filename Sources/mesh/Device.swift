@@ -86,7 +86,7 @@ struct Device: AsyncParsableCommand {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
 
-    @Argument(help: "The device's id, or its name where only one has it.")
+    @Argument(help: "The device's id or the beginning of it, or its name where only one has it.")
     var device: String
 
     func run() async throws {

@@ -28,17 +28,23 @@ struct Explain: AsyncParsableCommand {
       if json.isOn { return try Output.json(report) }
       for (index, record) in report.records.enumerated() {
         if index > 0 { Output.print("") }
-        Self.print(record)
+        Self.print(record, among: report.records)
       }
     }
 
-    private static func print(_ record: RecordReport.Record) {
+    private static func print(_ record: RecordReport.Record, among all: [RecordReport.Record]) {
       var state = record.deleted ? "deleted" : record.held.map { "held: \($0)" } ?? "shown"
+      if let zone = record.movedTo {
+        state = "moved to \(Output.named(zone, all.first { $0.zone == zone }?.zoneName))"
+      }
       if let message = record.message { state += " (\(message))" }
       Output.facts([
         ("record", "\(record.table) \(record.key)"), ("zone", Output.named(record.zone, record.zoneName)),
         ("state", state), ("generation", "\(record.generation)"),
-        (record.deleted ? "deleted by" : "made by", record.by.map(signature) ?? "not known: it was there before"),
+        (
+          record.movedTo != nil ? "moved by" : record.deleted ? "deleted by" : "made by",
+          record.by.map(signature) ?? "not known: it was there before"
+        ),
       ])
       guard !record.columns.isEmpty else { return }
       var table = TextTable("COLUMN", "VALUE", "BY", "ACCOUNT", "WRITTEN")

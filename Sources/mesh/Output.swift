@@ -12,6 +12,8 @@ enum Output {
   }
 
   static func note(_ text: String) {
+    // Facts that were printed before come first, also where standard output is a pipe and waits for more.
+    fflush(nil)
     let bytes = Array("\(text)\n".utf8)
     _ = write(STDERR_FILENO, bytes, bytes.count)
   }
@@ -37,6 +39,19 @@ enum Output {
   }
 
   static func count(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
+
+  /// A value in a table: of a long text or BLOB the beginning and the size.
+  static func shortened(_ value: ReportedValue) -> String {
+    switch value {
+    case .text(let text) where text.count > textShown: "\(text.prefix(textShown))… (\(text.utf8.count) bytes)"
+    case .blob(let bytes) where bytes.count > blobShown:
+      "\(ReportedValue.blob(Array(bytes.prefix(blobShown)))) … (\(bytes.count) bytes)"
+    default: "\(value)"
+    }
+  }
+
+  /// Characters of a text and bytes of a BLOB that fit into a line beside other columns.
+  private static let (textShown, blobShown) = (48, 16)
 
   /// `name (id)` where there is a name.
   static func named(_ id: String, _ name: String?) -> String { name.map { "\($0) (\(id))" } ?? id }

@@ -7,7 +7,7 @@ struct Schema: AsyncParsableCommand {
     abstract: "Show what tables and columns the mesh knows and this file lacks.",
     discussion: """
       Records of a table that this file lacks are kept whole and shown once it is there. With --apply the tables and \
-      columns are created from their description and tracked.
+      columns are created from their description and tracked: all of them, or where one is refused, none.
 
       Examples:
         mesh schema
@@ -35,9 +35,11 @@ struct Schema: AsyncParsableCommand {
     let what =
       !missing.exists
       ? "table \(missing.table) (\(columns))"
-      : columns.isEmpty ? "table \(missing.table) is here and not tracked" : "columns of \(missing.table): \(columns)"
+      : columns.isEmpty
+        ? "table \(missing.table)\(applied ? "" : " is here and not tracked")"
+        : "columns of \(missing.table): \(columns)"
     if let refusal = missing.refusal { return Output.facts([("refused", what), ("", refusal)]) }
-    Output.facts([(applied ? "created" : "missing", what)])
+    Output.facts([(!applied ? "missing" : missing.exists && columns.isEmpty ? "tracked" : "created", what)])
     if !applied {
       for statement in missing.statements {
         for line in statement.split(separator: "\n") { Output.print("  " + printable(String(line))) }

@@ -12,6 +12,7 @@ struct Share: AsyncParsableCommand {
         mesh share invite Groceries --permission read-write
         mesh share join mesh-share-…
         mesh share list
+      Of an id its beginning will do: control-7k2m, where no other begins so.
       """,
     subcommands: [
       Create.self, Invite.self, Join.self, Invites.self, Uninvite.self, SetPermission.self, Remove.self, Leave.self,
@@ -21,14 +22,7 @@ struct Share: AsyncParsableCommand {
   static let need = NodeAccess.Need.daemon(because: "Only a running daemon can tell the other members.")
 
   private static func role(_ share: ShareReport) -> String {
-    let role =
-      switch share.role {
-      case .owner: "owner"
-      case .readWrite: Permission.readWrite.name
-      case .readOnly: Permission.readOnly.name
-      case .ended: "ended"
-      }
-    return share.stopped ? "\(role), stopped" : role
+    share.stopped ? "\(share.role.rawValue), stopped" : share.role.rawValue
   }
 
   static func printed(_ share: ShareReport) {
@@ -79,7 +73,8 @@ extension Share {
       abstract: "Print a link with which another account can join.",
       discussion: """
         The last line printed is the link. It works once, and this daemon lets in whoever brings it; with --open any \
-        number of accounts may come, and any member's daemon lets them in. Keep it secret.
+        number of accounts may come, and any member's daemon lets them in. With --for, one account alone may come, \
+        and with both any member's daemon lets that one in, also when it comes again after it has left. Keep it secret.
 
         Examples:
           mesh share invite Groceries --permission read-write
@@ -88,7 +83,7 @@ extension Share {
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
-    @Argument(help: "The share's id, or its title where only one has it.") var share: String
+    @Argument(help: "The share's id or the beginning of it, or its title where only one has it.") var share: String
     @Option(help: "read-only or read-write.") var permission: Permission
     @Option(help: "How long the link works: 2h, 7d. (default: until it is revoked)", transform: Duration.init(text:))
     var expires: Duration?
@@ -117,12 +112,13 @@ extension Share {
       abstract: "Join a share by its link.",
       discussion: """
         It shows what is offered, asks, and returns once this account is a member. Where a member answers that only another \
-        device can let in, it waits for that. The tables must be here: mesh schema --apply makes those that are missing.
+        device can let in, it waits for that. The tables must be here: mesh schema --apply makes those that \
+        are missing. --json needs --yes, since it cannot ask.
 
         Examples:
           mesh share join mesh-share-…
           mesh share join - --yes
-        mesh share join mesh-share-… --peer second.example:7404
+          mesh share join mesh-share-… --peer second.example:7404
         """)
 
     @OptionGroup var home: HomeOption
@@ -132,17 +128,24 @@ extension Share {
     @Option(name: .customLong("peer"), help: "Where another member is, beside those that the link names: HOST:PORT.")
     var peers: [HostPort] = []
 
+    func validate() throws {
+      if json.isOn, !yes { throw ValidationError("With --json nothing is asked: say --yes to join.") }
+    }
+
     /// Between two tries while the device that lets in is away.
     private static let pause = Duration.seconds(2)
 
     func run() async throws {
       let (link, peers) = (try text(), peers.map(\.description))
       let access = try home.access()
-      if !yes, !json.isOn {
+      if !yes {
         let offer = try await access.withNode(Share.need) {
           try await $0.shareJoin(ShareJoinRequest(link: link, claims: false, peers: peers))
         }
-        if offer.state == .offered, !isWanted(offer) { throw ExitCode(ExitStatus.no.rawValue) }
+        if offer.state == .offered, !isWanted(offer) {
+          Output.note("Not joined.")
+          throw ExitCode(ExitStatus.no.rawValue)
+        }
       }
       var told = false
       while true {
@@ -155,7 +158,8 @@ extension Share {
             ("joined", Output.named(report.share, report.title)), ("owner", report.owner),
             ("permission", report.permission ?? ""),
           ])
-          return warn(of: report)
+          warn(of: report)
+          return try await warnOfTables(of: report, access)
         }
         if !told { Output.note("waiting: \(printable(report.reason ?? ""))") }
         told = true
@@ -165,9 +169,20 @@ extension Share {
 
     private func warn(of report: ShareJoinReport) {
       guard report.isRootTaken else { return }
+      let record = printable("\(report.table ?? "") \(report.key ?? .null)")
       Output.note(
-        "This database has a record of its own at \(report.table ?? "") \(report.key ?? .null): while it stands, the share's is "
-          + "held (mesh held). Delete it, and those that belong to it, to see the share's.")
+        "This database has a record of its own at \(record): while it stands, the share's is held (mesh doctor names it). "
+          + "Delete it, and those that belong to it, to see the share's.")
+    }
+
+    private func warnOfTables(of report: ShareJoinReport, _ access: NodeAccess) async throws {
+      guard let root = report.table else { return }
+      let tables = try await access.withNode(.home) { try await $0.status() }.tables
+      guard !tables.contains(where: { $0.asciiLowercased == root.asciiLowercased }) else { return }
+      let name = printable(root)
+      Output.note(
+        "The share's records belong into \(name) and the tables that refer to it, and \(name) is not here, or not tracked: "
+          + "run mesh schema --apply to see them.")
     }
 
     /// Arguments are visible to other users of the machine; standard input is not.
@@ -271,7 +286,8 @@ extension Share {
     static let configuration = CommandConfiguration(
       abstract: "Leave a share: its rows go from this account's devices.",
       discussion: """
-        Deleting the share's root record does the same. Before joining again, delete a copy that was kept: it has the rows.
+        Who may write to the share does the same by deleting its root record; where it is read-only, SQLite refuses \
+        that. Before joining again, delete a copy that was kept: it has the rows.
 
         Examples:
           mesh share leave Groceries
@@ -307,17 +323,25 @@ extension Share {
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
+    @Flag(help: "Also those that were stopped or left, or from which this account was removed; --json has them always.")
+    var all = false
 
     func run() async throws {
       let report = try await home.access().withNode(.home) { try await $0.shares() }
       if json.isOn { return try Output.json(report) }
       var table = TextTable("SHARE", "TITLE", "ROLE", "RECORDS", "PARTICIPANTS")
-      for share in report.shares {
+      let shown = report.shares.filter { all || $0.role != .ended && !$0.stopped }
+      for share in shown {
         let members = share.participants.filter { $0.permission != nil }.count
         table.add(
           share.id, share.title, Share.role(share), "\(share.records)", "\(members)")
       }
       Output.print(table.text)
+      let over = report.shares.count - shown.count
+      if over > 0 {
+        Output.print(
+          "\(Output.count(over, "share that is over is", "shares that are over are")) not shown: --all shows them.")
+      }
     }
   }
 
@@ -345,7 +369,8 @@ extension Share {
       abstract: "Show what was written here to a share and was not taken.",
       discussion: """
         Where permission was lowered while this device was away, what it wrote meanwhile is refused everywhere and kept here. \
-        Once the account may write again, --restore writes it to the tables anew, over what others wrote meanwhile.
+        Long texts and BLOBs are cut short; --json has them whole. Once the account may write again, --restore writes it to \
+        the tables anew, over what others wrote meanwhile.
 
         Examples:
           mesh share receipt Groceries --json
@@ -363,13 +388,25 @@ extension Share {
       if json.isOn { return try Output.json(report) }
       if restore { Output.print("Restored \(Output.count(report.restored, "record", "records")).") }
       if report.receipts.isEmpty { return Output.print(restore ? "Nothing is left." : "Nothing was refused.") }
-      var table = TextTable("NOTED", "TABLE", "KEY", "REASON", "COLUMNS")
+      var table = TextTable("NOTED", "TABLE", "KEY", "REASON", "COLUMN", "VALUE")
       for one in report.receipts {
-        let columns = one.values?.keys.sorted().joined(separator: ", ") ?? "deleted"
-        table.add(one.noted.ISO8601Format(), one.table, "\(one.key)", one.reason, columns)
+        let values = (one.values ?? [:]).sorted { $0.key < $1.key }
+        let head = (one.noted.ISO8601Format(), one.table, "\(one.key)", one.reason)
+        let first =
+          values.first.map { ($0.key, Output.shortened($0.value)) } ?? (one.values == nil ? "deleted" : "", "")
+        table.add(head.0, head.1, head.2, head.3, first.0, first.1)
+        for (column, value) in values.dropFirst() { table.add("", "", "", "", column, Output.shortened(value)) }
       }
       Output.print(table.text)
+      for reason in Set(report.receipts.map(\.reason)).sorted() {
+        if let meaning = Self.meanings[reason] { Output.print("\(reason): \(meaning)") }
+      }
     }
+
+    private static let meanings = [
+      "notPermitted": "the account could not write to the share when this device was about to send it.",
+      "cut": "it was sent, and the permission to write had been taken back before.",
+    ]
   }
 
   fileprivate static func change(_ request: ShareChangeRequest, _ home: HomeOption, _ json: JSONFlag) async throws {

@@ -37,7 +37,12 @@ struct Status: AsyncParsableCommand {
       facts.append(("held", "\(count): \(reason)\(wayOut)"))
     }
     for alarm in report.alarms { facts.append(("alarm", alarm)) }
-    if !report.alarms.isEmpty { facts.append(("", "mesh doctor looks at everything and says what to do")) }
+    if !report.held.isEmpty || !report.alarms.isEmpty {
+      facts.append(("", "mesh doctor looks at everything, names what is held and says what to do"))
+    }
+    for (share, count) in report.receipts.sorted(by: { $0.key < $1.key }) {
+      facts.append(("receipts", "\(count): not taken by the share (mesh share receipt \(share) shows them)"))
+    }
     Output.facts(facts)
     if !report.zones.isEmpty { Output.print("\n" + Zones.table(report.zones).text) }
     if !report.peers.isEmpty { Output.print("\n" + Peers.table(report.peers).text) }

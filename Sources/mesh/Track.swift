@@ -6,7 +6,8 @@ struct Track: AsyncParsableCommand {
     abstract: "Keep tables in step with the mesh from now on.",
     discussion: """
       Checks all the tables first and says everything that is wrong with them at once; then installs triggers that \
-      capture what any program writes, and takes in the rows that are there.
+      capture what any program writes, and takes in the rows that are there. Of a table that is tracked already it takes \
+      in none.
 
       Examples:
         mesh track notes tags
@@ -39,7 +40,12 @@ struct Track: AsyncParsableCommand {
     }
     if json.isOn { return try Output.json(report) }
     var table = TextTable("TABLE", "ROWS TAKEN IN", "SHARING")
-    for row in report.tables { table.add(row.name, "\(row.rows)", row.isPrivate ? "private" : "with its root record") }
+    for row in report.tables {
+      let sharing =
+        row.isPrivate
+        ? "private" : row.isShareable ? "with its root record" : "never: its foreign keys lead to no one root"
+      table.add(row.name, "\(row.rows)", sharing)
+    }
     Output.print(table.text)
   }
 }

@@ -53,7 +53,7 @@ import Testing
     #expect(
       text == """
         {"digest":"00ff","id":"zone-1","name":"a\\u202eb\\u009b\\udb40\\udc01/c","owner":"account-1","records":3,\
-        "role":"readWrite","vector":{"a":18446744073709551615,"b":2}}
+        "role":"read-write","vector":{"a":18446744073709551615,"b":2}}
         """)
     #expect(try ControlJSON.decode(ZoneReport.self, from: Array(text.utf8)) == report)
   }

@@ -41,8 +41,10 @@ struct StubNode: NodeControl {
 
   func track(_ request: TrackRequest) async throws -> TrackReport {
     TrackReport(
-      tables: request.tables.map { .init(name: $0, isPrivate: false, rows: request.integerKeys ? 1 : 0) }
-        + request.privateTables.map { .init(name: $0, isPrivate: true, rows: 0) })
+      tables: request.tables.map {
+        .init(name: $0, isPrivate: false, isShareable: true, rows: request.integerKeys ? 1 : 0)
+      }
+        + request.privateTables.map { .init(name: $0, isPrivate: true, isShareable: false, rows: 0) })
   }
 
   func rescan(_ tables: [String]) async throws -> RescanReport {

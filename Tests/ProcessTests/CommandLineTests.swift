@@ -36,7 +36,7 @@ import Testing
     ["init", "--database", "x.db", "--device", "a\u{1b}b"],
     ["serve", "--listen", "7404"], ["serve", "--peer", "host"], ["serve", "--json"], ["device", "revoke"],
     ["device", "invite", "--expires", "15"], ["verify", "--timeout", "soon"], ["wait", "--timeout", "400d"],
-    ["account", "recovery", "--json"],
+    ["account", "recovery", "--json"], ["share", "join", "-", "--json"],
   ])
   func argumentsThatMakeNoSenseAreUsage(arguments: [String]) async throws {
     try await MeshProcess.scope { mesh in
@@ -45,6 +45,18 @@ import Testing
       #expect(finished.stdout.isEmpty)
       #expect(finished.stderr.contains("Error: "))
       #expect(!FileManager.default.fileExists(atPath: mesh.home))
+    }
+  }
+
+  @Test func aVerbThatThereIsNotIsToldThoseThatThereAre() async throws {
+    try await MeshProcess.scope { mesh in
+      for (words, known) in [(["share", "shw"], "show"), (["sttus", "--json"], "status")] {
+        let finished = try await mesh.run(words)
+        #expect(finished.status == ExitStatus.usage.rawValue)
+        #expect(
+          finished.stderr.contains("has no verb \(words.first { $0 != "share" } ?? "")")
+            && finished.stderr.contains(known))
+      }
     }
   }
 

@@ -39,6 +39,10 @@ extension Daemons {
         let bobsDaemon = try await account(bob, "bob")
         _ = try await account(carol, "carol")
         try await alice.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1), ('n2', 'mine', 0)")
+        for table in ["nothing", "mesh_zone"] {
+          let refused = try await alice.run("share", "create", table, "n1")
+          #expect(refused.status == ExitStatus.refused.rawValue && refused.stderr.contains("no table \(table)"))
+        }
         try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
         try await join(bob, alice, "read-write")
         try await join(carol, alice, "read-only")
@@ -57,12 +61,21 @@ extension Daemons {
         _ = try await bob.serve()
         try await eventually("bob is told") { try await share(bob).role == .readOnly }
         try await arrives(bob, "what alice has", text, "milk")
+        try await eventually("he is told of what was not taken") { try await !bob.status().receipts.isEmpty }
+        let told = try await bob.run("status").stdout
+        #expect(told.contains("mesh share receipt \(try await share(bob).id)"))
+        #expect(try await bob.run("doctor").stdout.contains("mesh share receipt"))
+        let receipt = try await bob.run("share", "receipt", String(try await share(bob).id.prefix(12))).stdout
+        #expect(receipt.contains("text    bread") && receipt.contains("\ncut: it was sent"))
         try await arrives(alice, "what she had", "SELECT text FROM notes WHERE id = 'n1'", "milk")
 
         let other = try #require(try await share(alice).participants.first { $0.account != account }?.account)
         try await alice.done("share", "remove", "Shared", other)
         try await eventually("carol is told") { try await share(carol).role == .ended }
         try await arrives(carol, "her copy goes", "SELECT count(*) FROM notes", "0")
+        let list = try await carol.run("share", "list").stdout
+        #expect(!list.contains("Shared") && list.contains("1 share that is over is not shown: --all"))
+        #expect(try await carol.run("share", "list", "--all").stdout.contains("ended"))
         try await alice.sqlite("UPDATE notes SET text = 'later' WHERE id = 'n1'")
         try await arrives(bob, "what alice wrote since", text, "later")
         #expect(try await carol.sqlite("SELECT count(*) FROM notes") == "0\n")
@@ -188,9 +201,11 @@ extension Daemons {
         try await bob.connected(to: "alice")
         await daemon.kill()
         let away = try await carol.run(["share", "join", open, "--yes"])
-        #expect(away.status == ExitStatus.refused.rawValue && away.stderr.contains("could be reached"))
+        #expect(away.status == ExitStatus.noMember.rawValue && away.stderr.contains("could be reached"))
         let waiting = try await carol.start(["share", "join", single, "--yes", "--peer", bobsAddress])
-        try await eventually("it says for whom it waits") { waiting.log.contains("not this one") }
+        try await eventually("it says for whom it waits") {
+          waiting.log.contains("only the device that made the invite")
+        }
         try await carol.done("share", "join", open, "--yes", "--peer", bobsAddress)
         #expect(try await waiting.finished(within: MeshProcess.deadline).status == 0, "a member needs nobody")
         try await arrives(carol, "the root record", "SELECT text FROM notes", "milk")
@@ -207,7 +222,15 @@ extension Daemons {
         try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
         try await bob.done("init", "--database", bob.database, "--account", "bob", "--device", "bob")
         _ = try await bob.serve()
-        try await join(bob, alice, "read-write")
+        let invited = try await alice.done("share", "invite", "Shared", "--permission", "read-write")
+        let link = String(try #require(invited.stdout.split(separator: "\n").last))
+        for answer in ["", "n\n"] {
+          let refused = try await bob.run("share", "join", link, input: answer)
+          #expect(refused.status == ExitStatus.no.rawValue && refused.stderr.hasSuffix("Not joined.\n"))
+          #expect(refused.stdout.contains("notes n1, and what refers to it"))
+        }
+        let joined = try await bob.done("share", "join", "-", "--yes", input: link)
+        #expect(joined.stderr.contains("mesh schema --apply"), "the tables are not here")
         try await eventually("the records are here, and held") { try await bob.status().held["unknown-table"] == 2 }
         let schema = try await bob.report(SchemaReport.self, "schema", "--apply")
         #expect(schema.missing.map(\.table).sorted() == ["notes", "tags"])
@@ -215,6 +238,28 @@ extension Daemons {
           bob, "the tag", "SELECT text || ' ' || name FROM tags JOIN notes ON note = notes.id", "milk red")
         try await bob.sqlite("INSERT INTO tags VALUES ('u', 'n1', 'blue')")
         try await arrives(alice, "bob's", "SELECT count(*) FROM tags", "2")
+      }
+    }
+
+    @Test func whoKeepsATablePrivateIsToldWhyItsRecordsAreHeldAndHowToSeeThem() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        let (alice, bob) = (nodes[0], nodes[1])
+        _ = try await account(alice, "alice")
+        try await alice.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1); INSERT INTO tags VALUES ('t', 'n1', 'red')")
+        try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
+        try await bob.sqlite(MeshProcess.schema)
+        try await bob.done("init", "--database", bob.database, "--account", "bob", "--device", "bob")
+        try await bob.done("track", "notes", "--private", "tags")
+        _ = try await bob.serve()
+        try await join(bob, alice, "read-write")
+        try await eventually("the tag is held") { try await bob.status().held == ["outside-share": 1] }
+        #expect(try await bob.run("status").stdout.contains("mesh doctor"))
+        #expect(try await bob.run("doctor").stdout.contains("Private here, and so in no share: tags."))
+        try await bob.done("untrack", "tags")
+        try await bob.done("track", "tags")
+        try await arrives(bob, "the tag", "SELECT name FROM tags", "red")
+        let again = try await bob.report(TrackReport.self, "track", "tags")
+        #expect(again.tables.map(\.rows) == [0] && again.tables.map(\.isShareable) == [true], "it is tracked already")
       }
     }
 

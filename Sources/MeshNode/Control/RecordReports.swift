@@ -34,11 +34,13 @@ public struct RecordReport: Codable, Hashable, Sendable {
     @OrNull public var message: String?
     /// Who made it, or deleted it; null of rows that were taken in.
     @OrNull public var by: Writer?
+    /// The zone in which it lives on, where its delete was a move.
+    @OrNull public var movedTo: String?
     public var columns: [Column]
 
     public init(
       zone: String, zoneName: String, table: String, key: ReportedValue, generation: UInt64, deleted: Bool,
-      held: String?, message: String?, by: Writer?, columns: [Column]
+      held: String?, message: String?, by: Writer?, movedTo: String? = nil, columns: [Column]
     ) {
       self.zone = zone
       self.zoneName = zoneName
@@ -49,6 +51,7 @@ public struct RecordReport: Codable, Hashable, Sendable {
       self.held = held
       self.message = message
       self.by = by
+      self.movedTo = movedTo
       self.columns = columns
     }
   }

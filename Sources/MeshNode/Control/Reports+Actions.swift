@@ -81,12 +81,15 @@ public struct TrackReport: Codable, Hashable, Sendable {
   public struct Table: Codable, Hashable, Sendable {
     public var name: String
     public var isPrivate: Bool
+    /// Its records go with their root record into a share; those of others stay in the private zone.
+    public var isShareable: Bool
     /// Rows that existed and were taken in now.
     public var rows: Int
 
-    public init(name: String, isPrivate: Bool, rows: Int) {
+    public init(name: String, isPrivate: Bool, isShareable: Bool, rows: Int) {
       self.name = name
       self.isPrivate = isPrivate
+      self.isShareable = isShareable
       self.rows = rows
     }
   }
@@ -123,7 +126,7 @@ public struct SchemaReport: Codable, Hashable, Sendable {
 
   public struct Missing: Codable, Hashable, Sendable {
     public var table: String
-    /// Whether the table is here and only columns are missing.
+    /// Whether the table is here: columns are missing, or it is not tracked.
     public var exists: Bool
     public var columns: [String]
     /// The SQL that creates them, built from the description.

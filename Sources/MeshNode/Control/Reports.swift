@@ -23,6 +23,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public var pending: Int
   /// Reason to number of records (or of change sets) that are kept and not shown.
   public var held: [String: Int]
+  /// Share to number of writes that were made here and that it did not take; `mesh share receipt`.
+  public var receipts: [String: Int]
   /// What a person should look into, each with its way out; empty when all is well.
   public var alarms: [String]
   public var zones: [ZoneReport]
@@ -30,9 +32,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
 
   public init(
     running: Bool, account: String, accountName: String, device: String, deviceName: String, instance: String?,
-    database: String, listen: String?, tables: [String] = [], pending: Int, held: [String: Int], alarms: [String] = [],
-    zones: [ZoneReport],
-    peers: [PeerReport]
+    database: String, listen: String?, tables: [String] = [], pending: Int, held: [String: Int],
+    receipts: [String: Int] = [:], alarms: [String] = [], zones: [ZoneReport], peers: [PeerReport]
   ) {
     self.running = running
     self.account = account
@@ -45,6 +46,7 @@ public struct StatusReport: Codable, Hashable, Sendable {
     self.tables = tables
     self.pending = pending
     self.held = held
+    self.receipts = receipts
     self.alarms = alarms
     self.zones = zones
     self.peers = peers
@@ -53,8 +55,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
 
 public enum ZoneRole: String, Codable, Sendable {
   case owner
-  case readWrite
-  case readOnly
+  case readWrite = "read-write"
+  case readOnly = "read-only"
 }
 
 public struct ZoneReport: Codable, Hashable, Sendable {

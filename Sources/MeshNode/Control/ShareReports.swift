@@ -11,7 +11,12 @@ public struct SharesReport: Codable, Hashable, Sendable {
 
 /// One share, as this node knows it.
 public struct ShareReport: Codable, Hashable, Sendable {
-  public enum Role: String, Codable, Sendable { case owner, readWrite, readOnly, ended }
+  public enum Role: String, Codable, Sendable {
+    case owner
+    case readWrite = "read-write"
+    case readOnly = "read-only"
+    case ended
+  }
 
   public var id: String
   public var title: String

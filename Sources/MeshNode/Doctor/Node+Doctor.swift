@@ -10,7 +10,9 @@ extension Node {
     var checks = [.library, daemonCheck(), workCheck(), fileCheck(), logCheck()]
     checks += [store.place, home.path].map(HealthCheck.disk)
     checks += try captureChecks() + pendingChecks()
-    checks += try deviceChecks() + zoneChecks() + clockChecks() + heldChecks() + refusalChecks() + historyChecks()
+    checks +=
+      try deviceChecks() + zoneChecks() + clockChecks() + heldChecks() + receiptChecks() + refusalChecks()
+      + historyChecks()
     checks += try peerChecks() + digestChecks()
     if deep { checks.append(await Self.integrity(of: store.place)) }
     return DoctorReport(checks: checks)

@@ -98,13 +98,44 @@ extension Node {
     let counts = try store.status().held
     guard !counts.isEmpty else { return [HealthCheck("held", .ok, "Every live record is in its table.")] }
     let records = Dictionary(grouping: try store.heldRecords(limit: Self.heldLooked), by: \.reason)
+    let tables = try store.tables()
     return counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
       let named = (records[reason] ?? []).prefix(Self.heldNamed).map { "\($0.table) \(ReportedValue($0.key))" }
       let what = reason == .valueTooLong ? "are here and not sent" : "are kept and not shown"
       return HealthCheck(
         "held", .warning,
         "\(count) records \(what): \(reason.name) (\(named.joined(separator: ", "))\(count > named.count ? ", …" : "")).",
-        wayOut: Self.wayOut(reason), figures: [reason.name: count])
+        wayOut: reason == .outsideShare
+          ? Self.wayOut(outsideShare: Set((records[reason] ?? []).map(\.table)), tables) : Self.wayOut(reason),
+        figures: [reason.name: count])
+    }
+  }
+
+  /// Who wrote it may be right: a table that is kept out of shares here need not be so elsewhere.
+  private static func wayOut(outsideShare held: Set<String>, _ tables: [Store.TableSummary]) -> String {
+    let apart = tables.filter { held.contains($0.name) && !$0.isShareable }
+    let (hidden, others) = (apart.filter(\.isPrivate).map(\.name), apart.filter { !$0.isPrivate }.map(\.name))
+    var ways: [String] = []
+    if !hidden.isEmpty {
+      ways.append(
+        "Private here, and so in no share: \(hidden.joined(separator: ", ")). To see the share's records, mesh untrack and then "
+          + "mesh track without --private, on each of this account's devices.")
+    }
+    if !others.isEmpty {
+      ways.append(
+        "In no share here, for a table that has several foreign keys or that refers to one in no share: "
+          + "\(others.joined(separator: ", ")). They are shown once the tables are as they are at the others.")
+    }
+    if held.count > apart.count { ways.append(wayOut(.outsideShare)) }
+    return ways.joined(separator: " ")
+  }
+
+  /// What shares did not take is no fault of this node's; it stays until it is restored.
+  func receiptChecks() throws -> [HealthCheck] {
+    try receipts().sorted { $0.key < $1.key }.map { share, count in
+      HealthCheck(
+        "receipt", .ok, "\(count) writes made here were not taken by the share \(share): mesh share receipt \(share)",
+        figures: ["writes": count])
     }
   }
 
@@ -118,7 +149,9 @@ extension Node {
     case .parentDeleted: "Their parent was deleted: they are shown again when it is written again."
     case .unknownTable: "mesh schema --apply makes the tables, or mesh track takes those that are here."
     case .constraint: "A constraint or trigger of this file refuses them: loosen it, or mend the records elsewhere."
-    case .slotTaken: "Another zone's record has the same key: give one of them another key."
+    case .slotTaken:
+      "Another record has the row, of another zone: a copy that was kept, a private one, or another share's. Delete that, or give "
+        + "it another key, and these are shown. mesh explain record TABLE KEY shows both."
     case .parentElsewhere:
       "What they refer to is in a share, or in another one: they follow when a device that may write both moves them."
     case .outsideShare:

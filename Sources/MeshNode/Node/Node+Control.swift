@@ -12,8 +12,9 @@ extension Node: NodeControl {
       device: replica.device.description, deviceName: deviceName(replica.device) ?? "",
       instance: zone?.author?.instance.description, database: store.path,
       listen: listening?.description,
-      tables: try store.tables().map(\.name), pending: try store.pendingCount(), held: try held(), alarms: try alarms(),
-      zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
+      tables: try store.tables().map(\.name), pending: try store.pendingCount(), held: try held(),
+      receipts: try receipts(),
+      alarms: try alarms(), zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
   }
 
   /// Records that are merged and not shown, and change sets that are stored and not merged.
@@ -23,6 +24,12 @@ extension Node: NodeControl {
       for (reason, count) in try replica.zoneView(zone)?.waiting ?? [:] { held[reason.rawValue, default: 0] += count }
     }
     return held
+  }
+
+  /// Of shares, which have a verb that shows them.
+  func receipts() throws -> [String: Int] {
+    let shares = try store.receiptCounts().filter { zone, _ in replica.shareState(zone) != nil }
+    return Dictionary(shares.map { ($0.key.description, $0.value) }, uniquingKeysWith: +)
   }
 
   /// What the doctor finds without reading the schema: this is asked often.
@@ -182,12 +189,18 @@ extension Node: NodeControl {
 
   func track(_ request: TrackRequest) throws -> TrackReport {
     try beginGuard()
+    let known = Set(try store.tables().map(\.name))
     let tables = try store.track(
       tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds()
     )
     try replica.schemaChanged()
     perform()
-    return TrackReport(tables: tables.map { TrackReport.Table(name: $0.name, isPrivate: $0.isPrivate, rows: $0.rows) })
+    return TrackReport(
+      tables: tables.map { table in
+        TrackReport.Table(
+          name: table.name, isPrivate: table.isPrivate, isShareable: table.isShareable,
+          rows: known.contains(table.name) ? 0 : table.rows)
+      })
   }
 
   func untrack(_ tables: [String]) throws -> UntrackReport {
@@ -231,7 +244,9 @@ extension Node: NodeControl {
     let missing = try store.missingSchema()
     if apply, missing.contains(where: { $0.refusal == nil }) {
       try beginGuard()
-      try store.adopt(try store.foreignSchemas(), now: time.milliseconds())
+      let refused = Set(missing.filter { $0.refusal != nil }.map(\.table))
+      try store.adopt(
+        try store.foreignSchemas().filter { !refused.contains($0.name) }, now: time.milliseconds())
       try replica.schemaChanged()
       perform()
     }
@@ -306,8 +321,8 @@ extension Node: NodeControl {
   /// By its displayed id, or by its name where exactly one device has it.
   private func device(named text: String) throws -> DeviceID {
     let all = replica.account.certificates.values
+    if let device = try DeviceID.named(text, among: all.map(\.device)) { return device }
     let id = DeviceID.canonical(text)
-    if let certificate = all.first(where: { $0.device.description == id }) { return certificate.device }
     if id.hasPrefix("\(DeviceKind.prefix)-"), let fault = DeviceID.fault(inDisplayed: id) {
       throw Refusal(code: "device.mistyped", message: "\(printable(text)) is not a device's id: \(fault).")
     }

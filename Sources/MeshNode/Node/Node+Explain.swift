@@ -25,6 +25,7 @@ extension Node {
       zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,
       key: ReportedValue(record.key), generation: record.generation, deleted: !record.isAlive,
       held: record.held?.name, message: record.message, by: record.life.map { writer($0, record.zone) },
+      movedTo: record.movedTo?.description,
       columns: record.columns.map { column in
         RecordReport.Column(
           name: column.name, value: ReportedValue(column.value), by: writer(column.stamp, record.zone),

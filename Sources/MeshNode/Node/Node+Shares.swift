@@ -58,6 +58,10 @@ extension Node {
   private static let moveLooks = 50
 
   func shareCreate(_ request: ShareCreateRequest) async throws -> ShareReport {
+    guard try store.hasTable(request.table) else {
+      throw Refusal(
+        code: "share.refused", message: "There is no table \(printable(request.table)) in \(store.path).")
+    }
     let names = Self.keys(request.key).map { RecordName(table: request.table, key: $0) }
     let found = try names.first { name in
       if case .noRecord = try store.obstacle(toSharing: name) { false } else { true }
@@ -172,7 +176,7 @@ extension Node {
       code: "link.unreachable",
       message: "No address of the link could be reached:\n  " + reasons.joined(separator: "\n  ")
         + "\nCheck that a member's daemon runs there and that the network lets this machine through, or name another member's "
-        + "address with --peer.")
+        + "address with --peer.", exit: .noMember)
   }
 
   /// What there is to say to a member; nil to others.
@@ -263,8 +267,7 @@ extension Node {
   /// By its displayed id, or by its title where exactly one share has it.
   private func share(named text: String) throws -> ZoneID {
     let all = replica.zoneIDs.compactMap { replica.shareState($0) }
-    let id = ZoneID.canonical(text)
-    if let state = all.first(where: { $0.zone.description == id }) { return state.zone }
+    if let zone = try ZoneID.named(text, among: all.map(\.zone)) { return zone }
     // Those that are over have no claim to a title.
     let alike = all.filter { $0.title == text }
     let open = alike.filter { !$0.isStopped && $0.permission(replica.account.id) != nil }
@@ -275,11 +278,9 @@ extension Node {
     throw Refusal(code: "share.unknown", message: "\(printable(text)): \(why). See mesh share list.")
   }
 
-  /// By its displayed id, which is shortened: of an account that the share has, or has had.
+  /// Of an account that the share has, or has had.
   private func account(named text: String, _ zone: ZoneID) throws -> AccountID {
-    let id = AccountID.canonical(text)
-    let known = replica.shareState(zone)?.accounts ?? []
-    if let account = known.first(where: { $0.description == id }) { return account }
+    if let account = try AccountID.named(text, among: replica.shareState(zone)?.accounts ?? []) { return account }
     throw Refusal(
       code: "account.unknown",
       message: "\(printable(text)) is no account that the share has or had. See mesh share show.")
@@ -288,6 +289,8 @@ extension Node {
   /// Any account, whether this node has met it or not.
   private func invited(_ text: String) throws -> DisplayedID<AccountKind> {
     if let id = DisplayedID<AccountKind>(text) { return id }
+    let met = replica.zoneIDs.flatMap { replica.shareState($0)?.accounts ?? [] }
+    if let account = try AccountID.named(text, among: met) { return DisplayedID(account) }
     let fault = AccountID.fault(inDisplayed: text) ?? ""
     throw Refusal(
       code: "account.unknown",
@@ -295,8 +298,8 @@ extension Node {
   }
 
   private func invite(named text: String, _ zone: ZoneID) throws -> ControlID {
-    let id = ControlID.canonical(text)
-    if let invite = replica.shareState(zone)?.invites.keys.first(where: { $0.description == id }) { return invite }
+    let invites = replica.shareState(zone)?.invites.keys.map(\.self) ?? []
+    if let invite = try ControlID.named(text, among: invites) { return invite }
     throw Refusal(
       code: "invite.unknown", message: "\(printable(text)) is no invite of the share. See mesh share invites.")
   }

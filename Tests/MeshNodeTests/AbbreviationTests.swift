@@ -1,0 +1,43 @@
+import MeshCore
+import Testing
+
+@testable import MeshNode
+
+/// An id may be given by its beginning.
+@Suite struct AbbreviationTests {
+  private static func zone(_ beginning: [UInt8]) throws -> ZoneID {
+    try #require(ZoneID(beginning + [UInt8](repeating: 7, count: 32 - beginning.count)))
+  }
+
+  /// `zone-aeba…` twice, and `zone-76…`.
+  private static let zones = Result { try [zone([1, 2, 3]), zone([1, 2, 4]), zone([255])] }
+
+  private func beginning(_ zone: ZoneID, _ characters: Int) -> String { String("\(zone)".prefix(5 + characters)) }
+
+  @Test(arguments: [4, 5, 24])
+  func aBeginningThatOneHasStandsForIt(characters: Int) throws {
+    let zones = try Self.zones.get()
+    #expect(try ZoneID.named(beginning(zones[2], characters), among: zones) == zones[2])
+    #expect(try ZoneID.named(beginning(zones[2], characters).uppercased() + "\n", among: zones) == zones[2])
+  }
+
+  @Test func theWholeIdIsThatOfOne() throws {
+    let zones = try Self.zones.get()
+    for zone in zones { #expect(try ZoneID.named("\(zone)", among: zones + zones) == zone) }
+  }
+
+  @Test func aBeginningThatTwoHaveNamesBoth() throws {
+    let zones = try Self.zones.get()
+    let refusal = #expect(throws: Refusal.self) { try ZoneID.named(beginning(zones[0], 4), among: zones) }
+    #expect(refusal?.code == "id.ambiguous")
+    for zone in zones[..<2] { #expect(refusal?.message.contains("\(zone)") == true) }
+    #expect(refusal?.message.contains("\(zones[2])") == false)
+  }
+
+  @Test func whatIsTooShortOrOfAnotherKindNamesNothing() throws {
+    let zones = try Self.zones.get()
+    for text in ["", "zone-", beginning(zones[2], 3), "zonefall", "account-" + beginning(zones[2], 9).dropFirst(5)] {
+      #expect(try ZoneID.named(text, among: zones) == nil, "\(text)")
+    }
+  }
+}

@@ -177,13 +177,26 @@ extension Share {
 
     private func warnOfTables(of report: ShareJoinReport, _ access: NodeAccess) async throws {
       guard let root = report.table else { return }
-      let tables = try await access.withNode(.home) { try await $0.status() }.tables
-      guard !tables.contains(where: { $0.asciiLowercased == root.asciiLowercased }) else { return }
-      let name = printable(root)
+      func isRoot(_ table: String) -> Bool { table.asciiLowercased == root.asciiLowercased }
+      let missing = try await access.withNode(.home) { node -> [String]? in
+        guard try await !node.status().tables.contains(where: isRoot) else { return nil }
+        let deadline = ContinuousClock.now + Self.schemaPatience
+        while true {
+          let missing = try await node.schema(apply: false).missing.map(\.table)
+          if missing.contains(where: isRoot) { return missing }
+          if ContinuousClock.now >= deadline { return [root] }
+          try await Task.sleep(for: Self.look)
+        }
+      }
+      guard let missing else { return }
       Output.note(
-        "The share's records belong into \(name) and the tables that refer to it, and \(name) is not here, or not tracked: "
+        "The share's records belong into tables that are not here, or not tracked (\(printable(missing.joined(separator: ", ")))): "
           + "run mesh schema --apply to see them.")
     }
+
+    /// What its tables are like a member says when it is connected, which takes a moment after joining.
+    private static let schemaPatience = Duration.seconds(5)
+    private static let look = Duration.milliseconds(50)
 
     /// Arguments are visible to other users of the machine; standard input is not.
     private func text() throws -> String {
@@ -405,7 +418,7 @@ extension Share {
 
     private static let meanings = [
       "notPermitted": "the account could not write to the share when this device was about to send it.",
-      "cut": "it was sent, and the permission to write had been taken back before.",
+      "cut": "the permission to write was taken back, or the share ended for this account, before it had arrived.",
     ]
   }
 

@@ -134,7 +134,8 @@ extension Node {
   func receiptChecks() throws -> [HealthCheck] {
     try receipts().sorted { $0.key < $1.key }.map { share, count in
       HealthCheck(
-        "receipt", .ok, "\(count) writes made here were not taken by the share \(share): mesh share receipt \(share)",
+        "receipt", .ok,
+        "Writes made here that the share \(share) did not take: \(count). mesh share receipt \(share) shows them.",
         figures: ["writes": count])
     }
   }

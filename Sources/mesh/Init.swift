@@ -52,8 +52,9 @@ struct Init: AsyncParsableCommand {
 
   func run() async throws {
     let options = try options()
-    let remains = HomeRemains(at: try home.path())
-    let home = try Home.create(at: try home.path())
+    let path = try home.path()
+    let isNew = access(path, F_OK) != 0
+    let home = try Home.create(at: path)
     let lock = try home.lock(as: .verb)
     defer { lock.release() }
     let report: InitReport
@@ -62,8 +63,7 @@ struct Init: AsyncParsableCommand {
         try await NodeOpener().initialize(options, home: home, lock: lock) { Output.note(printable($0)) }
       }
     } catch {
-      // Who has dialled may be certified: the link lets in this key again, and no other.
-      if try options.link == nil || !home.exists(.deviceKey) { remains.restore() }
+      if isNew { try home.discard() }
       throw error
     }
     if json.isOn { return try Output.json(report) }

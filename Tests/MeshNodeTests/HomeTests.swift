@@ -140,20 +140,17 @@ import Testing
     }
   }
 
-  @Test func whatAFailedMakingLeftIsRemovedAndNothingElse() async throws {
+  @Test func aHomeWithoutAKeyIsDiscardedAndAnotherStays() async throws {
     try await withTemporaryDirectory { root in
-      let new = HomeRemains(at: "\(root)/new")
-      try Home.create(at: "\(root)/new").write(.accountState, [1])
-      new.restore()
-      #expect(try FileManager.default.contentsOfDirectory(atPath: root) == [])
+      let home = try Home.create(at: "\(root)/home")
+      let lock = try home.lock(as: .verb)
+      try home.discard()
+      #expect(!FileManager.default.fileExists(atPath: home.path))
+      lock.release()
 
-      let home = try Home.create(at: "\(root)/old")
-      try home.write(.accountKey, [1])
-      let old = HomeRemains(at: home.path)
-      for file in [HomeFile.deviceKey, .accountState, .zone(id: "zone-1")] { try home.write(file, [1]) }
-      old.restore()
-      #expect(
-        try FileManager.default.subpathsOfDirectory(atPath: home.path).sorted() == ["account", "account.key", "zones"])
+      try Home.create(at: home.path).write(.deviceKey, [1])
+      try home.discard()
+      #expect(try home.exists(.deviceKey))
     }
   }
 

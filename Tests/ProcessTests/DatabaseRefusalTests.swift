@@ -38,7 +38,9 @@ import Testing
       let other = "\(mesh.directory)/other"
       let finished = try await mesh.run("init", "--home", other, "--database", mesh.database)
       #expect(finished.status == ExitStatus.refused.rawValue)
+      #expect(finished.stderr.contains("another account"))
       #expect(!FileManager.default.fileExists(atPath: other))
+      #expect(try await mesh.number("SELECT count(*) FROM mesh_account") == 1, "nothing is written to it")
       #expect(try await mesh.run("status").status == 0)
     }
   }

@@ -229,6 +229,10 @@ extension Daemons {
           #expect(refused.status == ExitStatus.no.rawValue && refused.stderr.hasSuffix("Not joined.\n"))
           #expect(refused.stdout.contains("notes n1, and what refers to it"))
         }
+        let together = try await bob.start(
+          ["sh", "-c", "\"$0\" share join \"$1\" 2>&1", try Child.binary(), link], executable: MeshProcess.env)
+        let lines = try await together.finished(within: MeshProcess.deadline).stdout.split(separator: "\n")
+        #expect(lines.suffix(2) == ["Join? [y/N]", "Not joined."], "the offer comes before the question")
         let joined = try await bob.done("share", "join", "-", "--yes", input: link)
         #expect(joined.stderr.contains("(notes, tags): run mesh schema --apply"))
         try await eventually("the records are here, and held") { try await bob.status().held["unknown-table"] == 2 }

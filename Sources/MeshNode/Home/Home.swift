@@ -1,3 +1,4 @@
+import Glibc
 import MeshStore
 
 /// A node's home directory: keys, configuration, control socket, lock. The database is elsewhere.
@@ -26,6 +27,15 @@ public struct Home: Hashable, Sendable {
     for directory in directories { try Disk.makeDirectories("\(home.path)/\(directory)") }
     try home.checkSecrets()
     return home
+  }
+
+  /// Takes away a home in which there is no key yet; another stays, to be taken up again.
+  public func discard() throws(HomeError) {
+    guard try !exists(.deviceKey) else { return }
+    try remove(.lock)
+    // Those that somebody has put something into stay.
+    for directory in Self.directories { rmdir("\(path)/\(directory)") }
+    rmdir(path)
   }
 
   /// Opens a complete home after checking who can read it.

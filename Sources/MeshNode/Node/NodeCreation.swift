@@ -16,7 +16,8 @@ struct NodeCreation {
   private let time = SystemTime()
   private let created: Bool
 
-  init(options: InitOptions, home: Home) throws {
+  /// - Parameter account: That of the link; nil for a new one.
+  init(options: InitOptions, home: Home, joining account: AccountID?) throws {
     self.options = options
     self.home = home
     cryptography = try Sodium()
@@ -24,7 +25,10 @@ struct NodeCreation {
     // Before any key: a database that can't be used leaves nothing behind but an empty home.
     let store = try Store(path: options.database, cryptography: cryptography)
     try DatabaseLock(database: options.database, home: home).release()
+    let accounts = try store.accounts()
     try store.close()
+    let isOwn = try account.map(accounts.contains) ?? home.exists(.accountState)
+    guard accounts.isEmpty || isOwn else { throw ReplicaError.foreignDatabase }
     if try home.exists(.deviceKey) {
       keys = try DeviceKeys(encoded: try home.read(.deviceKey))
     } else {

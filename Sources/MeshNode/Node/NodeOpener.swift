@@ -14,7 +14,7 @@ public struct NodeOpener: NodeOpening {
   ) async throws -> InitReport {
     // Before anything is made: a link that was mistyped leaves no file behind.
     let link = try options.link.map { text in try DeviceLink(text: text) }
-    let creation = try NodeCreation(options: options, home: home)
+    let creation = try NodeCreation(options: options, home: home, joining: link?.account)
     if let link { return try await creation.join(link, progress: progress) }
     return try await creation.createAccount()
   }

@@ -30,7 +30,7 @@ extension Session {
     var merged: [Int64: [RecordRef]] = [:]
     let refs = written.keys.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
     for ref in refs {
-      if let owner = try occupant(ref) { merged[owner, default: []].append(ref) } else { try remove(ref) }
+      if let owner = try place(of: ref) { merged[owner, default: []].append(ref) } else { try remove(ref) }
     }
     for (zone, refs) in merged.sorted(by: { $0.key < $1.key }) {
       guard let row = try ZoneRow.read(id: zone, sql) else { continue }

@@ -100,7 +100,7 @@ struct Router {
 
   private mutating func route(_ entry: Entry) throws -> Route {
     let (ref, table) = (entry.ref, entry.table)
-    let shown = try session.occupant(ref)
+    let shown = try session.place(of: ref)
     guard let row = try row(table, ref.key) else {
       if let shown { return try routeDelete(entry, shown) }
       return try routeHeld(entry)
@@ -189,7 +189,7 @@ struct Router {
     else { return nil }
     let parentRef = RecordRef(table: parent.id, key: parent.parentKey(row[reference.column]))
     guard let parentRow = try self.row(parent, parentRef.key) else { return nil }
-    return try home(parentRef, parent, parentRow, own: session.occupant(parentRef))
+    return try home(parentRef, parent, parentRow, own: session.place(of: parentRef))
   }
 
   /// Tables whose references lead back to themselves have part in no share; chains of their rows can be of any length.

@@ -92,6 +92,16 @@ extension Session {
       [.integer(ref.table), ref.key, .integer(zone)])
   }
 
+  /// The zone whose record the row shows; or, where its table was not synchronized for a while, showed before.
+  func place(of ref: RecordRef) throws -> Int64? {
+    if let shown = try occupant(ref) { return shown }
+    let zones = try catalog.zones()
+    return try sql.all(
+      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND held = ? AND generation & 1",
+      [.integer(ref.table), ref.key, .integer(HeldReason.unknownTable.rawValue)]
+    ) { $0.integer(0) }.min(by: zones.precedes)
+  }
+
   /// Asks where a record belongs now.
   func look(at name: RecordName) throws {
     guard let table = catalog.knownTable(name.table) else { return }

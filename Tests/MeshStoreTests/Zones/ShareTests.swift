@@ -376,6 +376,38 @@ import Testing
     }
   }
 
+  @Test(arguments: [ZoneStanding.Role.readWrite, .readOnly])
+  func aTableThatIsSynchronizedAgainHasItsRowsWhereTheyWere(role: ZoneStanding.Role) throws {
+    let (alice, bob) = (try alice(), try bob(role))
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    let (before, rows, digest) = (
+      try bob.records(Self.share), try bob.contents(), try alice.store.digest(Self.share)
+    )
+    let tables = ["lists", "reminders", "steps", "taggings", "tags"]
+    try bob.store.untrack(tables + ["covers"])
+    if role == .readWrite { try bob.run("UPDATE reminders SET title = 'cream' WHERE id = 'r1'") }
+    // Children before parents, and parents before children.
+    for order in [tables, tables.reversed()] {
+      try bob.store.track(tables: order, private: ["covers"], now: bob.now)
+      try bob.settle()
+      #expect(try bob.records(Self.share) == before && bob.records(Self.bobs).isEmpty && bob.held().isEmpty)
+      if order == tables { try bob.store.untrack(tables + ["covers"]) }
+    }
+    #expect(try bob.store.receipts(Self.share).isEmpty)
+    try converge([alice, bob])
+    guard role == .readWrite else {
+      #expect(try bob.contents() == rows && bob.store.digest(Self.share) == digest)
+      return
+    }
+    #expect(
+      try alice.rows("SELECT title FROM reminders WHERE id = 'r1'")
+        == bob.rows("SELECT title FROM reminders WHERE id = 'r1'"))
+    try bob.run("INSERT INTO steps VALUES ('s9', 'r1', 'more')")
+    try converge([alice, bob])
+    #expect(try alice.records(Self.share).contains("steps s9"))
+  }
+
   @Test func deletingTheRootLeavesAnothersShareAndEndsOnesOwn() throws {
     let (alice, bob) = (try alice(), try bob())
     try alice.stand(Self.shared)

@@ -34,8 +34,18 @@ struct Dialler: Sendable {
       let reason = await session(address)
       await node.dialEnded(address, reason)
       failures = ContinuousClock.now - started > Self.goodSession ? 1 : failures + 1
-      try? await Task.sleep(for: Backoff.dial.delay(after: failures))
+      if await isDueEarly(address, within: Backoff.dial.delay(after: failures)) { failures = 0 }
     }
+  }
+
+  /// Waits; true where somebody asks for the address meanwhile.
+  private func isDueEarly(_ address: HostPort, within delay: Duration) async -> Bool {
+    let end = ContinuousClock.now + delay
+    while ContinuousClock.now < end, !Task.isCancelled {
+      try? await Task.sleep(for: min(Self.look, end - ContinuousClock.now))
+      if await node.isDue(address) { return true }
+    }
+    return false
   }
 
   private func session(_ address: HostPort) async -> String? {
@@ -60,6 +70,17 @@ extension Node {
     guard configuration.peers.contains(address) else { return false }
     guard let device = dials[address]?.device else { return true }
     return !replica.peerViews.contains { $0.device == device }
+  }
+
+  /// Once for each time that `dialSoon` was called.
+  func isDue(_ address: HostPort) -> Bool {
+    defer { dials[address]?.isDue = false }
+    return dials[address]?.isDue ?? false
+  }
+
+  /// What kept these from answering, or from letting this device in, is over.
+  func dialSoon(_ addresses: [HostPort]) {
+    for address in addresses { dials[address, default: DialState()].isDue = true }
   }
 
   func dialEnded(_ address: HostPort, _ reason: String?) {

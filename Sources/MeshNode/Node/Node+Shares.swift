@@ -166,6 +166,7 @@ extension Node {
         if report.state == .joined { try remember(addresses) }
         // Another address may be that of who can let in.
         guard report.state == .waiting else { return report }
+        dialSoon([address])
         waiting = report
       } catch let error as TransportError {
         reasons.append("\(address): \(error.message)")
@@ -221,6 +222,11 @@ extension Node {
           try replica.adopt(joined, now: time.now)
           perform()
           let state = replica.shareState(link.zone)
+          guard state?.permission(replica.account.id) != nil else {
+            return joinReport(
+              .waiting, link, offer?.title ?? "", state?.root, nil,
+              "this account has left the share, and the node at \(address) has not heard of it yet")
+          }
           return joinReport(
             .joined, link, state?.title ?? "", state?.root, state?.permission(replica.account.id), isRootTaken: isTaken)
         case .wait(let reason):
@@ -256,6 +262,7 @@ extension Node {
 
   /// The members are dialled from now on.
   private func remember(_ addresses: [HostPort]) throws {
+    dialSoon(addresses)
     let new = addresses.filter { !configuration.peers.contains($0) }
     guard !new.isEmpty else { return }
     configuration.peers += new

@@ -47,6 +47,8 @@ actor Node {
   struct DialState {
     var device: DeviceID?
     var lastError: String?
+    /// It is to be dialled without waiting any longer.
+    var isDue = false
   }
 
   /// Opens the home's keys and database. Nothing listens yet.

@@ -160,6 +160,7 @@ extension Node {
     }
     var reasons: [String] = []
     var waiting: ShareJoinReport?
+    var refused: Refusal?
     for address in addresses {
       do {
         let report = try await join(link, at: address, claims: request.claims)
@@ -170,9 +171,14 @@ extension Node {
         waiting = report
       } catch let error as TransportError {
         reasons.append("\(address): \(error.message)")
+      } catch let refusal as Refusal where refusal.code == Self.refusedCode {
+        // Another may know more: of the invite, or of who has left.
+        refused = refused ?? refusal
       }
     }
-    if let known = joined ?? waiting { return known }
+    if let waiting { return waiting }
+    if let refused { throw refused }
+    if let joined { return joined }
     throw Refusal(
       code: "link.unreachable",
       message: "No address of the link could be reached:\n  " + reasons.joined(separator: "\n  ")
@@ -195,6 +201,8 @@ extension Node {
     guard let member = state?.participants[replica.account.id]?.admittedBy else { return false }
     return member != state?.owner
   }
+
+  private static let refusedCode = "link.refused"
 
   private func join(_ link: ShareLink, at address: HostPort, claims: Bool) async throws -> ShareJoinReport {
     let connection = try await transport.dial(host: address.host, port: Int(address.port))
@@ -231,7 +239,7 @@ extension Node {
             .joined, link, state?.title ?? "", state?.root, state?.permission(replica.account.id), isRootTaken: isTaken)
         case .wait(let reason):
           return joinReport(.waiting, link, offer?.title ?? "", offer?.root, offer?.permission, reason)
-        case .refused(let reason): throw Refusal(code: "link.refused", message: "Joining was refused: \(reason).")
+        case .refused(let reason): throw Refusal(code: Self.refusedCode, message: "Joining was refused: \(reason).")
         }
       }
       guard let bytes = await messages.next() else {

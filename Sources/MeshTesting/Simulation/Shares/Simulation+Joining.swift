@@ -120,7 +120,13 @@ extension Simulation {
         joins[index].mustMeetIssuer = true
         say(node.index, "waits to join \(name): \(named(reason))")
         hangUp(index)
-      case .refused(let reason): end(index, .refused, "may not join \(name): \(named(reason))")
+      case .refused(let reason):
+        let text = "may not join \(name): \(named(reason))"
+        // Another may know less than who made the invite.
+        if network.wires[wire]?.ends[1].node == joins[index].issuer { return end(index, .refused, text) }
+        joins[index].mustMeetIssuer = true
+        say(node.index, text)
+        hangUp(index)
       }
     }
   }

@@ -131,7 +131,7 @@ extension Replica {
   private func standing(_ state: ZoneState) -> ZoneStanding? {
     guard let owner = state.owner else { return nil }
     func standing(_ role: ZoneStanding.Role) -> ZoneStanding {
-      ZoneStanding(zone: state.zone, role: role, root: role == .owned && state.isStopped ? nil : state.root)
+      ZoneStanding(zone: state.zone, role: role, root: state.root, isStopped: role == .owned && state.isStopped)
     }
     if owner == account.id { return standing(state.root == nil ? .privateZone : .owned) }
     return switch state.permission(account.id) {

@@ -14,14 +14,16 @@ public struct ZoneStanding: Hashable, Sendable {
 
   public var zone: ZoneID
   public var role: Role
-  /// The record that a share was made of: it belongs to the share, with all that reaches it. Nil where the share was ended by
-  /// its owner: then its records belong to the private zone again.
+  /// The record that a share was made of: it belongs to the share, with all that reaches it.
   public var root: RecordName?
+  /// Its owner, which is this account, has stopped sharing it: its records belong to the private zone again.
+  public var isStopped: Bool
 
-  public init(zone: ZoneID, role: Role, root: RecordName? = nil) {
+  public init(zone: ZoneID, role: Role, root: RecordName? = nil, isStopped: Bool = false) {
     self.zone = zone
     self.role = role
     self.root = root
+    self.isStopped = isStopped
   }
 
   /// What SQLite says to a program that writes to a share which is read-only here. Programs may compare it.

@@ -133,7 +133,7 @@ struct Router {
     ) { $0.integer(0) }
     guard let zone = held.min(by: zones.precedes) else { return .drop }
     guard entry.mayMove, let left = try ZoneRow.read(id: zone, sql),
-      let record = try ZoneRecords(session, zone: left).load(entry.ref)
+      let record = try ZoneRecords(session, zone: left).load(entry.ref), record.held != .outsideShare
     else { return entry.ids.isEmpty ? .drop : .zone(zone) }
     let row = entry.table.columns.map { record.extra[$0.id] ?? .null }
     // Only what this account's own devices wrote, or what it took back, goes after its parent by itself: or another could put

@@ -10,7 +10,7 @@ struct ZoneBook {
     let isRootGone: Bool
 
     /// Records may belong to it. A share that its owner ended gives its records back.
-    var isOpen: Bool { role != .ended && (role != .owned || root != nil) }
+    var isOpen: Bool { role != .ended && !standing.isStopped }
     var zone: ZoneID { standing.zone }
     var role: ZoneStanding.Role { standing.role }
     var root: RecordName? { standing.root }
@@ -33,13 +33,14 @@ struct ZoneBook {
 
   static func read(_ sql: Connection) throws -> ZoneBook {
     ZoneBook(
-      try sql.all("SELECT id, zone, role, root_table, root_key, root_gone FROM mesh_zone WHERE role IS NOT NULL") {
+      try sql.all("SELECT id, zone, role, root_table, root_key, root_gone, stopped FROM mesh_zone WHERE role IS NOT NULL") {
         row in
         ZoneID(row.bytes(1)).flatMap { zone in
           ZoneStanding.Role(rawValue: row.integer(2)).map { role in
             let root = row.isNull(3) ? nil : RecordName(table: row.text(3), key: row.value(4))
             return Entry(
-              id: row.integer(0), standing: ZoneStanding(zone: zone, role: role, root: root),
+              id: row.integer(0),
+              standing: ZoneStanding(zone: zone, role: role, root: root, isStopped: row.integer(6) == 1),
               isRootGone: row.integer(5) == 1)
           }
         }

@@ -30,6 +30,7 @@ extension MeshTables {
       ahead INTEGER NOT NULL DEFAULT 0,           -- mesh_pending.id up to which a record's hash may hold later values
       role INTEGER,                               -- 0 private, 1 owned share, 2 read-write, 3 read-only, 4 ended; NULL: not known yet
       root_table TEXT, root_key,                  -- of a share
+      stopped INTEGER NOT NULL DEFAULT 0,         -- 1: an owned share that is over: its records belong to the private zone again
       root_gone INTEGER NOT NULL DEFAULT 0,       -- 1: the root was deleted here, and the share is to be ended or left
       keep_copy INTEGER NOT NULL DEFAULT 0        -- 1: its rows stay when the share ends, as records of the private zone
     )

@@ -11,11 +11,11 @@ extension Store {
       for standing in standings {
         try session.sql.run(
           """
-          UPDATE mesh_zone SET role = ?, root_table = ?, root_key = ?, root_gone = iif(? IS NULL, 0, root_gone) WHERE id = ?
+          UPDATE mesh_zone SET role = ?, root_table = ?, root_key = ?, stopped = ?4, root_gone = iif(?4, 0, root_gone) WHERE id = ?
           """,
           [
             .integer(standing.role.rawValue), standing.root.map { .text($0.table) } ?? .null,
-            standing.root?.key ?? .null, standing.root.map { .text($0.table) } ?? .null,
+            standing.root?.key ?? .null, .integer(standing.isStopped ? 1 : 0),
             .integer(try ZoneRow.obtain(standing.zone, session.sql).id),
           ])
       }
@@ -24,9 +24,8 @@ extension Store {
       // A run that was sorted before there were zones to tell apart holds the rows of all of them.
       if before.isRouted != after.isRouted { try session.run.endAll() }
       for entry in after.entries.values.sorted(by: { $0.id < $1.id }) where entry.role == .owned {
-        let known = before.entries[entry.id]?.root
-        if let root = entry.root ?? known, entry.root != known { try session.look(at: root) }
-        if entry.root == nil { try session.lookAtHeld(entry.id) }
+        if let root = entry.root, entry.isOpen != before.entries[entry.id]?.isOpen ?? false { try session.look(at: root) }
+        if !entry.isOpen { try session.lookAtHeld(entry.id) }
       }
       // What had no place in a share that took no writes may have one now.
       let isOpened = after.entries.values.contains {

@@ -109,7 +109,7 @@ public final class ModelStore: ReplicaStore {
   public func root(named record: RecordName) -> RecordName { record }
 
   public func obstacle(toSharing record: RecordName) -> ShareObstacle? {
-    if let standing = standings.first(where: { $0.root == record && $0.role != .ended }) {
+    if let standing = standings.first(where: { $0.root == record && $0.role != .ended && !$0.isStopped }) {
       return .alreadyShared(record, in: standing.zone)
     }
     return rows[record] == nil ? .noRecord(record) : nil

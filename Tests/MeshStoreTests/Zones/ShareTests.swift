@@ -93,8 +93,17 @@ import Testing
     try mallory.settle()
     try alice.pull(Self.share, from: mallory)
     #expect(try alice.rows("SELECT id FROM tags") == ["t"])
-    #expect(try alice.rows(held) == ["covers d \(outside)", "taggings h \(outside)", "tags u \(outside)"])
+    let planted = ["covers d \(outside)", "taggings h \(outside)", "tags u \(outside)"]
+    #expect(try alice.rows(held) == planted)
     #expect(try alice.store.digest(Self.share) == mallory.store.digest(Self.share))
+    // Nor does it come in when the share ends.
+    try alice.stand(ZoneStanding(zone: Self.share, role: .owned, root: Self.root, isStopped: true))
+    try alice.settle()
+    try alice.reopen()
+    try alice.settle()
+    #expect(try alice.rows("SELECT id FROM tags") == ["t"])
+    #expect(try alice.rows(held) == planted)
+    #expect(try alice.records(Self.home).contains("reminders r9"))
   }
 
   @Test func aTableThatIsPrivateOnOneDeviceIsSoOnAll() throws {
@@ -423,7 +432,7 @@ import Testing
     for _ in 0..<100 where alice.deletedRoots.isEmpty { _ = try alice.step() }
     #expect(alice.deletedRoots == [Self.share])
     #expect(try alice.records(Self.share).isEmpty, "nothing is left of it then that could come back")
-    try alice.stand(ZoneStanding(zone: Self.share, role: .owned, root: nil))
+    try alice.stand(ZoneStanding(zone: Self.share, role: .owned, root: Self.root, isStopped: true))
     try alice.settle()
     #expect(try alice.rows("SELECT id FROM lists WHERE id = 'L'").isEmpty)
   }
@@ -433,7 +442,7 @@ import Testing
     try alice.stand(Self.shared)
     try converge([alice, laptop])
     let before = try alice.contents()
-    for member in [alice, laptop] { try member.stand(ZoneStanding(zone: Self.share, role: .owned)) }
+    for member in [alice, laptop] { try member.stand(ZoneStanding(zone: Self.share, role: .owned, root: Self.root, isStopped: true)) }
     try converge([alice, laptop])
     #expect(try alice.contents() == before && laptop.contents() == before)
     #expect(try alice.records(Self.share).isEmpty)

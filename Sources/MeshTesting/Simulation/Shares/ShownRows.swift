@@ -9,11 +9,10 @@ struct ShownRows {
     let oracle: Oracle
     /// 0 of the account's private zone, 1 of its shares, 2 of others': the lower comes first, then the lower id.
     let rank: Int
-    /// What it may show, and what hangs on that; nil where it may show anything.
-    let root: RecordName?
 
+    /// A share shows its root, and what hangs on that.
     func has(_ name: RecordName) -> Bool {
-      guard let root else { return true }
+      guard let root = known.root else { return true }
       if name.table == root.table { return name == root }
       var table = AppSchema.table(name.table)
       while let parent = table?.parent, parent != table?.name {

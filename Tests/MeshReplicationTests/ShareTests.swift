@@ -167,6 +167,31 @@ import Testing
     #expect(mesh.permission(0, zone, of: 1) == .readOnly && mesh.permission(1, zone, of: 1) == .readOnly)
   }
 
+  @Test(arguments: [false, true], [false, true])
+  func `who comes back to read keeps what it wrote`(isRemoved: Bool, isOpen: Bool) throws {
+    let (mesh, zone) = try self.mesh()
+    let other = mesh.accounts[1].state.id
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    try mesh.meet(0, 1)
+    try mesh.write(1, "a", "of a member", in: zone)
+    try mesh.meet(0, 1)
+    if isRemoved {
+      try mesh.nodes[0].replica.remove(other, from: zone, now: mesh.now)
+    } else {
+      try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+    }
+    try mesh.meet(0, 1)
+    #expect(try mesh.join(1, mesh.invite(zone, .readOnly, uses: isOpen ? nil : 1, for: other), at: 0) == .done)
+    try mesh.meet(0, 1)
+    #expect(mesh.permission(0, zone, of: 1) == .readOnly)
+    #expect(mesh.title(0, "a") == .text("of a member") && mesh.title(1, "a") == .text("of a member"))
+    try mesh.nodes[0].replica.setPermission(.readWrite, of: other, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.setPermission(.readOnly, of: other, in: zone, now: mesh.now)
+    try mesh.meet(0, 1)
+    #expect(mesh.title(0, "a") == .text("of a member") && mesh.title(1, "a") == .text("of a member"))
+    try mesh.expectEqual([0, 1], zone)
+  }
+
   @Test func `invites that are over, revoked, for others or unknown are refused with the reason`() throws {
     let (mesh, zone) = try mesh()
     let expired = try mesh.invite(zone, expires: mesh.now.wall + 1_000)

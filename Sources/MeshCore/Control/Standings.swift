@@ -176,8 +176,13 @@ struct Standings {
 
   /// Where authors end that cite a grant; nil where none does.
   private func ceiling(_ grant: Word, _ lowering: [Word]) -> [Author: ControlAct.CutPoint]? {
+    let beating = lowering.filter { beats($0, grant) }
+    let departures = beating.filter { $0.permission == nil }
     var ceiling: [Author: ControlAct.CutPoint]?
-    for word in lowering where beats(word, grant) {
+    for word in beating {
+      // Who comes back to read alone had lost the grant before, and keeps what it had written.
+      let isReturn = word.permission != nil && departures.contains { graph.isBefore($0.id, word.id) }
+      if isReturn { continue }
       let points = graph.isBefore(grant.id, word.id) ? word.cuts : [:]
       ceiling = ceiling.map { ControlGraph.least($0, points) } ?? points
     }

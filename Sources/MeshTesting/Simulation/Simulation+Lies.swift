@@ -25,7 +25,8 @@ extension Simulation {
   }
 
   private func occasion(_ node: SimulatedNode) throws -> Liar.Occasion? {
-    guard let zone = zoneToLieIn(node), let epoch = try node.replica?.zoneView(zone)?.epoch,
+    // A disk that has just failed ends the process at its next own step.
+    guard let zone = zoneToLieIn(node), let epoch = try? node.replica?.zoneView(zone)?.epoch,
       let key = node.vault.epochKeys(zone)[epoch], let victim = honest.randomElement(using: &generator)
     else { return nil }
     return Liar.Occasion(

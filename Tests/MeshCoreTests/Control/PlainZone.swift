@@ -152,7 +152,11 @@ struct PlainZone {
       permission(grant) == .readWrite
     else { return 0 }
     let lowering = (words(account) + admissions(account)).filter { permission($0) != .readWrite } + leaves(account)
-    return lowering.filter { beats($0, grant) }.map { word in
+    let beating = lowering.filter { beats($0, grant) }
+    return beating.filter { word in
+      permission(word) == nil
+        || !beating.contains { permission($0) == nil && isBefore($0, word) }
+    }.map { word in
       guard isBefore(grant, word) else { return 0 }
       return switch word.act {
       case .participant(_, _, _, let cuts), .leave(let cuts): cuts[author]?.number ?? 0

@@ -150,12 +150,15 @@ struct Cutter {
     }
     let records = ZoneRecords(session, zone: zone)
     let materialiser = try Materialiser(records, session.progress(), refused: refused)
+    let taken = try takenBack(wanted, aftermath)
     let movers = try aftermath.isEmpty ? [:] : movers(wanted)
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
-      if !aftermath.isEmpty {
-        let lost = TakenBackValues(ref, from: try records.state(ref, old), to: states[ref] ?? State())
-        try lost.keep(records, aftermath, mover: movers[ref], now: now)
+      if let state = taken[ref] {
+        let after = states[ref] ?? State()
+        var before = after
+        before.merge(state)
+        try TakenBackValues(ref, from: before, to: after).keep(records, aftermath, mover: movers[ref], now: now)
       }
       if let state = states[ref], state.generation > 0 {
         try materialiser.place(ref, state, replacing: old, changed: nil)
@@ -165,6 +168,23 @@ struct Cutter {
     }
     try materialiser.settle()
     try records.zone.save(session.sql)
+  }
+
+  /// What those said above the limits of whom something is kept. What others had beaten it with may be taken back as well.
+  private func takenBack(_ wanted: Set<RecordRef>, _ aftermath: [Author: Aftermath]) throws -> [RecordRef: State] {
+    var states: [RecordRef: State] = [:]
+    for (author, limit) in limits.sorted(by: { $0.key < $1.key }) {
+      guard try aftermath[session.catalog.author(author)] != nil else { continue }
+      let head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
+      for number in numbers(head, above: limit) {
+        let long = try log.longValues(author, number)
+        try log.forEachRow(author, number) { ref, change, columns, index in
+          guard wanted.contains(ref), number <= head.applied || index < head.appliedRows else { return }
+          states[ref, default: State()].merge(try State(change, columns: columns, long))
+        }
+      }
+    }
+    return states
   }
 
   /// Who moved records here from another zone, above the limits: their values have the stamps that they had there.

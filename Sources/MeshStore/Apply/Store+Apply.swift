@@ -65,7 +65,7 @@ extension Store {
               return .flushFirst
             }
             flushed = heads
-            if let progress = try waitForMove(of: slice, session, zone, writers, matches) {
+            if let progress = try waitForOthers(of: slice, session, zone, writers, matches) {
               return flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed)
             }
           }
@@ -83,8 +83,9 @@ extension Store {
     }
   }
 
-  /// Records that move to other zones leave this one first, when all that belongs to them has moved; nil where there are none.
-  private func waitForMove(
+  /// Rows that were written for other zones are flushed there first, and records that move there leave this one, when all that
+  /// belongs to them has moved; nil where there are none.
+  private func waitForOthers(
     of slice: UnitReader.Slice, _ session: Session, _ zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter],
     _ matches: PendingMatches?
   ) throws -> ApplyProgress? {
@@ -92,7 +93,7 @@ extension Store {
     guard zones.isRouted, try session.hasPending() else { return nil }
     var matches = try matches ?? PendingMatches(session, slice.refs(session.catalog))
     try matches.lookOn(session)
-    guard try matches.isMoving(from: ZoneRecords(session, zone: ZoneRow.obtain(zone, session.sql))) else { return nil }
+    guard try matches.isElsewhere(than: ZoneRow.obtain(zone, session.sql).id, session) else { return nil }
     let waiting = try session.sql.all("SELECT DISTINCT zone FROM mesh_pending WHERE zone > 0") { $0.integer(0) }
     let isWithoutKey = !waiting.isEmpty && waiting.allSatisfy { zones.entries[$0].flatMap { writers[$0.zone] } == nil }
     return isWithoutKey ? .idle(waiting: [.epochKey: slice.parts.count]) : .flushFirst

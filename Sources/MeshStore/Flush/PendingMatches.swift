@@ -36,14 +36,13 @@ struct PendingMatches {
     }
   }
 
-  /// Whether one of the records is on its way from this zone to another: its row has what was edited on the way, and not what is
-  /// merged here.
-  func isMoving(from records: ZoneRecords) throws -> Bool {
-    let zone = records.zone.id
-    return try ids.contains { id in
-      let place = try records.session.sql.integer("SELECT zone FROM mesh_pending WHERE id = ?", [.integer(id)])
+  /// Whether the row of one of the records is another zone's by what was written to it: on its way from this zone, or not flushed
+  /// yet. It has what is merged nowhere.
+  func isElsewhere(than zone: Int64, _ session: Session) throws -> Bool {
+    try ids.contains { id in
+      let place = try session.sql.integer("SELECT zone FROM mesh_pending WHERE id = ?", [.integer(id)])
       guard let place, place != zone, let ref = found[id] else { return false }
-      return try place == -zone || records.load(ref)?.isShown ?? false
+      return try place == -zone || session.occupant(ref, besides: zone) == nil
     }
   }
 

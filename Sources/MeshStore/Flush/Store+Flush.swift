@@ -206,6 +206,7 @@ private struct Flusher {
       case .matches: false
       }
     let materialiser = try Materialiser(records, isAll ? .flushedAll : .flushedPart, refused: refused)
+    materialiser.flushed = Set(plan.changes.map(\.ref) + plan.arrivals.map(\.ref) + plan.reshown + plan.rechecked)
     // All records first: what the tables show is decided with the whole slice known.
     let notesTooLong = try session.sql.exists(
       "SELECT 1 FROM mesh_held WHERE reason = ? LIMIT 1", [.integer(HeldReason.valueTooLong.rawValue)])
@@ -240,7 +241,7 @@ private struct Flusher {
     for arrival in plan.arrivals { try session.follow(arrival) }
     if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, session) }
     try part.zone.save(session.sql)
-    let leavesToShow = !isAll && plan.changes.contains(where: \.hidesColumns)
+    let leavesToShow = !isAll && (materialiser.hasPostponed || plan.changes.contains(where: \.hidesColumns))
     if leavesToShow { try session.requestShow() }
     var progress = FlushProgress(
       zone: writer.zone,

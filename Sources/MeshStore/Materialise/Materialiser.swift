@@ -18,6 +18,10 @@ final class Materialiser {
   fileprivate var unchecked: [RecordRef] = []
   /// Records that have been shown again in this run.
   private var shown: Set<RecordRef> = []
+  /// Records of a flush: what the log has of them is dealt with.
+  var flushed: Set<RecordRef> = []
+  /// Something was left for the flush of a record that has rows in the log.
+  private(set) var hasPostponed = false
   /// What waits for rows that have appeared. Not by recursion: a chain of references can be longer than the stack.
   private var appearing: [(RecordRef, zone: Int64)] = []
   private var isAppearing = false
@@ -129,7 +133,7 @@ final class Materialiser {
   func show(_ ref: RecordRef, overwriting: Bool = false) throws {
     guard shown.insert(ref).inserted, let record = try records.load(ref), record.isAlive else { return }
     // Its flush shows it.
-    if progress == .besidePending, !overwriting, try isPending(ref) { return }
+    if isPartial, !overwriting, try isPending(ref) { return }
     if isPartial, !overwriting, let table = session.catalog.table(ref.table),
       try (records.hasRow(table, ref.key) && !isOthers(ref)) != record.isShown
     {
@@ -216,11 +220,15 @@ final class Materialiser {
       return try withdraw(ref, table, record, row, reason(lost.parent))
     }
     // The reference in the row may be one that nobody has sent yet.
-    if progress == .besidePending, try isPending(ref) { return }
+    if isPartial, try isPending(ref) { return }
     try reset(ref, table, record, row, missing.map { ($0.reference, $0.value) }, restored)
   }
 
-  private func isPending(_ ref: RecordRef) throws -> Bool { try pending.get().contains(ref) }
+  private func isPending(_ ref: RecordRef) throws -> Bool {
+    guard try !flushed.contains(ref) && pending.get().contains(ref) else { return false }
+    hasPostponed = true
+    return true
+  }
 
   /// Records that have rows in the log; found where one is asked for.
   private lazy var pending = Result {

@@ -17,6 +17,7 @@ final class Materialisers {
     guard let row = try ZoneRow.read(id: zone, first.session.sql) else { return nil }
     let made = try Materialiser(
       ZoneRecords(first.session, zone: row), first.progress, refused: first.refused, others: self)
+    made.flushed = first.flushed
     rest[zone] = made
     return made
   }

@@ -16,26 +16,29 @@ extension Session {
     _ reader: (ZoneID) throws -> ChangeSetReader, _ refused: [RecordRef: String], now: Int64
   ) throws {
     let rows = try sql.all("\(Self.forbidden) ORDER BY id LIMIT \(Choices.slice)", []) {
-      (id: $0.integer(0), table: $0.integer(1), key: $0.value(2), zone: $0.integer(3))
+      (id: $0.integer(0), table: $0.integer(1), key: $0.value(2), zone: $0.integer(3), op: $0.integer(4))
     }
+    var merged: [Int64: Set<RecordRef>] = [:]
     var written: [RecordRef: Int64] = [:]
     for row in rows {
       try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(row.id)])
       guard let table = catalog.table(row.table) else { continue }
-      written[RecordRef(table: row.table, key: table.form.canonical(row.key))] = row.zone
+      let ref = RecordRef(table: row.table, key: table.form.canonical(row.key))
+      // It has moved elsewhere, and stays where it was as well.
+      if row.op == PendingSlice.Op.depart { merged[row.zone, default: []].insert(ref) } else { written[ref] = row.zone }
     }
     try run.endAll()
     var before: [RecordRef: [Int64: Value]] = [:]
     for ref in written.keys { before[ref] = try row(ref) }
-    var merged: [Int64: [RecordRef]] = [:]
     let refs = written.keys.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
     for ref in refs {
-      if let owner = try place(of: ref) { merged[owner, default: []].append(ref) } else { try remove(ref) }
+      if let owner = try place(of: ref) { merged[owner, default: []].insert(ref) } else { try remove(ref) }
     }
     for (zone, refs) in merged.sorted(by: { $0.key < $1.key }) {
       guard let row = try ZoneRow.read(id: zone, sql) else { continue }
       // The rows were the only place of the merged values: they come back from the log.
-      try Cutter(self, row, try reader(row.zone), [:]).restate(refs, refused, [:], now: now)
+      let ordered = refs.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
+      try Cutter(self, row, try reader(row.zone), [:]).restate(ordered, refused, [:], now: now)
     }
     for ref in refs {
       let (was, merged) = (before[ref], try row(ref))

@@ -332,7 +332,7 @@ extension Session {
   }
 
   static let forbidden = """
-    SELECT id, tbl, key, zone FROM mesh_pending WHERE zone IN (\(ZoneBook.unwritable))
+    SELECT id, tbl, key, zone, op FROM mesh_pending WHERE zone IN (\(ZoneBook.unwritable))
     """
 }
 

@@ -33,7 +33,9 @@ struct ZoneBook {
 
   static func read(_ sql: Connection) throws -> ZoneBook {
     ZoneBook(
-      try sql.all("SELECT id, zone, role, root_table, root_key, root_gone, stopped FROM mesh_zone WHERE role IS NOT NULL") {
+      try sql.all(
+        "SELECT id, zone, role, root_table, root_key, root_gone, stopped FROM mesh_zone WHERE role IS NOT NULL"
+      ) {
         row in
         ZoneID(row.bytes(1)).flatMap { zone in
           ZoneStanding.Role(rawValue: row.integer(2)).map { role in

@@ -24,7 +24,8 @@ extension Store {
       // A run that was sorted before there were zones to tell apart holds the rows of all of them.
       if before.isRouted != after.isRouted { try session.run.endAll() }
       for entry in after.entries.values.sorted(by: { $0.id < $1.id }) where entry.role == .owned {
-        if let root = entry.root, entry.isOpen != before.entries[entry.id]?.isOpen ?? false { try session.look(at: root) }
+        let wasOpen = before.entries[entry.id]?.isOpen ?? false
+        if let root = entry.root, entry.isOpen != wasOpen { try session.look(at: root) }
         if !entry.isOpen { try session.lookAtHeld(entry.id) }
       }
       // What had no place in a share that took no writes may have one now.

@@ -442,7 +442,9 @@ import Testing
     try alice.stand(Self.shared)
     try converge([alice, laptop])
     let before = try alice.contents()
-    for member in [alice, laptop] { try member.stand(ZoneStanding(zone: Self.share, role: .owned, root: Self.root, isStopped: true)) }
+    for member in [alice, laptop] {
+      try member.stand(ZoneStanding(zone: Self.share, role: .owned, root: Self.root, isStopped: true))
+    }
     try converge([alice, laptop])
     #expect(try alice.contents() == before && laptop.contents() == before)
     #expect(try alice.records(Self.share).isEmpty)

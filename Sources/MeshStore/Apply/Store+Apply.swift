@@ -65,7 +65,7 @@ extension Store {
               return .flushFirst
             }
             flushed = heads
-            if let progress = try waitForOthers(of: slice, session, zone, writers, matches) {
+            if let progress = try waitForOthers(slice, session, zone, writers) {
               return flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed)
             }
           }
@@ -86,14 +86,12 @@ extension Store {
   /// Rows that were written for other zones are flushed there first, and records that move there leave this one, when all that
   /// belongs to them has moved; nil where there are none.
   private func waitForOthers(
-    of slice: UnitReader.Slice, _ session: Session, _ zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter],
-    _ matches: PendingMatches?
+    _ slice: UnitReader.Slice, _ session: Session, _ zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter]
   ) throws -> ApplyProgress? {
     let zones = try session.catalog.zones()
-    guard zones.isRouted, try session.hasPending() else { return nil }
-    var matches = try matches ?? PendingMatches(session, slice.refs(session.catalog))
-    try matches.lookOn(session)
-    guard try matches.isElsewhere(than: ZoneRow.obtain(zone, session.sql).id, session) else { return nil }
+    guard zones.isRouted, try session.hasPending(),
+      try session.isElsewhere(slice.refs(session.catalog), than: ZoneRow.obtain(zone, session.sql).id)
+    else { return nil }
     let waiting = try session.sql.all("SELECT DISTINCT zone FROM mesh_pending WHERE zone > 0") { $0.integer(0) }
     let isWithoutKey = !waiting.isEmpty && waiting.allSatisfy { zones.entries[$0].flatMap { writers[$0.zone] } == nil }
     return isWithoutKey ? .idle(waiting: [.epochKey: slice.parts.count]) : .flushFirst

@@ -5,7 +5,6 @@ import MeshCore
 struct PendingMatches {
   let refs: Set<RecordRef>
   private(set) var ids: [Int64] = []
-  private var found: [Int64: RecordRef] = [:]
   /// The last row that was looked at.
   private var last: Int64 = 0
 
@@ -29,20 +28,7 @@ struct PendingMatches {
     while try statement.step() {
       last = statement.integer(0)
       guard let table = session.catalog.table(statement.integer(1)), !statement.isNull(3) else { continue }
-      let ref = RecordRef(table: table.id, key: table.form.canonical(statement.value(3)))
-      guard refs.contains(ref) else { continue }
-      ids.append(last)
-      found[last] = ref
-    }
-  }
-
-  /// Whether the row of one of the records is another zone's by what was written to it: on its way from this zone, or not flushed
-  /// yet. It has what is merged nowhere.
-  func isElsewhere(than zone: Int64, _ session: Session) throws -> Bool {
-    try ids.contains { id in
-      let place = try session.sql.integer("SELECT zone FROM mesh_pending WHERE id = ?", [.integer(id)])
-      guard let place, place != zone, let ref = found[id] else { return false }
-      return try place == -zone || session.occupant(ref, besides: zone) == nil
+      if refs.contains(RecordRef(table: table.id, key: table.form.canonical(statement.value(3)))) { ids.append(last) }
     }
   }
 

@@ -319,6 +319,21 @@ extension Session {
     return try !hasUnrouted() && !hasForbidden() && (hasWriter || !hasPending(zone))
   }
 
+  /// Whether the row of one of the records is another zone's by what was written to it: on its way from this zone, or not flushed
+  /// yet. It has what is merged nowhere.
+  func isElsewhere(_ refs: Set<RecordRef>, than zone: Int64) throws -> Bool {
+    let statement = try sql.statement("SELECT tbl, key, zone FROM mesh_pending WHERE zone <> ? AND key IS NOT NULL")
+    statement.bind(zone, at: 1)
+    defer { statement.reset() }
+    while try statement.step() {
+      guard let table = catalog.table(statement.integer(0)) else { continue }
+      let ref = RecordRef(table: table.id, key: table.form.canonical(statement.value(1)))
+      guard refs.contains(ref) else { continue }
+      if try statement.integer(2) == -zone || occupant(ref, besides: zone) == nil { return true }
+    }
+    return false
+  }
+
   /// Rows that are to be flushed before moved records leave their old zones.
   func hasArrivals() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending WHERE zone > 0 LIMIT 1") }
 

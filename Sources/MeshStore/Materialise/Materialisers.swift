@@ -44,13 +44,15 @@ final class Materialisers {
   }
 
   /// Of the zones whose record waits for the row, the first.
-  func heir(_ ref: RecordRef) throws -> Materialiser? {
+  ///
+  /// - Parameter zone: One that does not wait: its record moves away.
+  func heir(_ ref: RecordRef, besides zone: Int64 = 0) throws -> Materialiser? {
     let zones = try first.session.catalog.zones()
     let waiting = try first.session.sql.all(
       "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND held = ? AND generation & 1",
       [.integer(ref.table), ref.key, .integer(HeldReason.slotTaken.rawValue)]
     ) { $0.integer(0) }
-    return try waiting.min { zones.precedes($0, $1) }.flatMap(of)
+    return try waiting.filter { $0 != zone }.min { zones.precedes($0, $1) }.flatMap(of)
   }
 }
 
@@ -81,7 +83,7 @@ extension Materialiser {
     try heir.takeOver(ref, table)
   }
 
-  private func takeOver(_ ref: RecordRef, _ table: TableForm) throws {
+  fileprivate func takeOver(_ ref: RecordRef, _ table: TableForm) throws {
     guard let record = try records.load(ref), record.held == .slotTaken else { return }
     guard try shows(table, ref.key, record.extra) else {
       try deleteRow(table, ref.key)
@@ -99,6 +101,16 @@ extension Materialiser {
   func arrive(_ ref: RecordRef, _ state: State, from zone: Int64) throws {
     try others?.of(zone)?.yield(ref)
     let old = try records.load(ref)
+    // The zone that it came from may have kept the row from one that comes before this.
+    if let first = try others?.heir(ref, besides: zone), let table = session.catalog.table(ref.table),
+      try session.catalog.zones().precedes(first.records.zone.id, records.zone.id)
+    {
+      var record = try records.pack(ref, state, previous: old)
+      record.extra = state.cells.mapValues(\.value)
+      record.held = .slotTaken
+      try records.save(ref, record, replacing: old)
+      return try first.takeOver(ref, table)
+    }
     guard let table = session.catalog.table(ref.table), old?.isAlive != true,
       try shows(table, ref.key, state.cells.mapValues(\.value))
     else { return try place(ref, state, replacing: old, changed: nil) }

@@ -127,7 +127,16 @@ extension Simulation {
   func members(_ zone: KnownZone) throws -> [SimulatedNode] {
     guard hasShares else { return honest }
     guard let state = try authority(zone) else { return [] }
-    return honest.filter { state.permission(accountID($0.home.account)) != nil }
+    return try honest.filter { node in
+      try state.permission(accountID(node.home.account)) != nil && !isUnmet(zone, by: node.home.account)
+    }
+  }
+
+  /// No device of the account knows it: the one that joined was revoked before another had met it.
+  private func isUnmet(_ zone: KnownZone, by account: Int) throws -> Bool {
+    try zone.account != account
+      && !honest.contains { try $0.home.account == account && $0.store?.zones().contains(zone.id) != false }
+      && nodes.contains { $0.isRevoked && $0.home.account == account }
   }
 
   /// Whether the log says that the account of a node was out at some time: left, removed, or all but the owner were.
@@ -175,7 +184,7 @@ extension Simulation {
       let account = accountID(node.home.account)
       let own = try zoneState(node, zone.id)
       if state.permission(account) != nil {
-        guard own == state else {
+        guard try own == state || isUnmet(zone, by: node.home.account) else {
           return
             "n\(node.index) reads \(zone.name) as its owner does not: \(own.map { difference($0, state) } ?? "nothing")"
         }

@@ -42,6 +42,26 @@ import Testing
     #expect(try member.held().isEmpty)
   }
 
+  @Test func aReceiptHasWhatOnlyRefusedChangesHadBeaten() throws {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try bob.store.beginInstance(InstanceID(55), zone: Self.share)
+    let carol = try Member(7, [ZoneStanding(zone: Self.share, role: .privateZone)])
+    for member in [bob, carol] { try member.pull(Self.share, from: alice) }
+    try bob.run("UPDATE reminders SET title = 'precious' WHERE id = 'r1'")
+    try bob.settle()
+    try carol.pull(Self.share, from: bob)
+    try carol.run("DELETE FROM reminders WHERE id = 'r1'")
+    try carol.settle()
+    try bob.pull(Self.share, from: carol)
+    #expect(try bob.rows("SELECT id FROM reminders").isEmpty)
+    let (own, others) = (try bob.author(Self.share), try carol.author(Self.share))
+    bob.cuts[Self.share] = [own: 0, others: 0]
+    try bob.store.cut(
+      [own: 0, others: 0], aftermath: [own: .receipt], zone: Self.share, bob.reader(Self.share), now: bob.now)
+    #expect(try bob.rows("SELECT title FROM reminders") == ["milk"])
+    #expect(try bob.store.receipts(Self.share).map(\.values) == [["title": .text("precious")]])
+  }
+
   /// Bob moves a record of his own into the share, and is cut before that.
   private func bobWithMovedRecord() throws -> Member {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())

@@ -1,0 +1,110 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Rows that are one zone's by what was written to them, and another's by what is merged.
+@Suite struct MovingRecordTests {
+  private static let (home, share, other) = (SharedList.home, SharedList.share, Member.zone(4))
+
+  private func members() throws -> (alice: Member, bob: Member) {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try converge([alice, bob])
+    return (alice, bob)
+  }
+
+  /// What is merged of a reminder's title; nil where it does not live.
+  private func title(_ key: String, in zone: ZoneID, of member: Member) throws -> Value? {
+    try member.store.read { session in
+      guard let row = try ZoneRow.read(zone, session.sql), let table = session.catalog.knownTable("reminders") else {
+        return nil
+      }
+      let records = ZoneRecords(session, zone: row)
+      let ref = RecordRef(table: table, key: .text(key))
+      guard let record = try records.load(ref), record.isAlive else { return nil }
+      let column = try session.catalog.columnNumber("title", of: table)
+      return try records.state(ref, record).cells[column]?.value
+    }
+  }
+
+  /// A member of another's zone.
+  private func neighbour() throws -> Member {
+    let member = try Member(5, [ZoneStanding(zone: Self.other, role: .privateZone)])
+    try member.run("INSERT INTO lists VALUES ('N', 'n'); INSERT INTO reminders VALUES ('x', 'N', 'neighbour''s', 0)")
+    try member.settle()
+    return member
+  }
+
+  @Test func othersChangesOfARecordThatMovesWaitTillItHasLeft() throws {
+    let (alice, bob) = try members()
+    try bob.run("UPDATE reminders SET title = 'bob''s' WHERE id = 'r1'")
+    try bob.settle()
+    try alice.run("UPDATE reminders SET list = 'M', title = 'alice''s' WHERE id = 'r1'")
+    try alice.store(of: Self.share, from: bob)
+    let bobs = try bob.author(Self.share)
+    var isMerged = false
+    for _ in 0..<100 where !isMerged {
+      let progress = try alice.store.apply(
+        Self.share, alice.reader(Self.share), flushing: alice.writers(), now: alice.now)
+      if try alice.store.mergedVector(Self.share)[bobs] == bob.store.mergedVector(Self.share)[bobs] {
+        #expect(try title("r1", in: Self.share, of: alice) == nil, "it has left")
+      }
+      switch progress {
+      case .idle: isMerged = true
+      case .flushFirst: _ = try alice.step()
+      case .merged: break
+      }
+    }
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["alice's"])
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+  }
+
+  @Test func aRowThatWaitsForItsZonesKeyIsNotOverwrittenByAnothers() throws {
+    let (alice, bob) = try members()
+    bob.lacking = [Self.share]
+    try bob.stand(
+      ZoneStanding(zone: Self.other, role: .readWrite, root: RecordName(table: "lists", key: .text("N"))))
+    try bob.run("INSERT INTO reminders VALUES ('x', 'L', 'bob''s', 0)")
+    try bob.settle()
+    try bob.pull(Self.other, from: neighbour())
+    #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'x'") == ["bob's"])
+    bob.lacking = []
+    try bob.settle()
+    try bob.apply(Self.other)
+    try converge([alice, bob]) { _ in [Self.share] }
+    #expect(try alice.rows("SELECT title FROM reminders WHERE id = 'x'") == ["bob's"])
+    #expect(try title("x", in: Self.other, of: bob) == .text("neighbour's"))
+    #expect(try Array(bob.held().values) == [.slotTaken])
+  }
+
+  @Test func aRecordThatMayNotLeaveAnyMoreHasItsMergedValues() throws {
+    let (alice, bob) = try members()
+    try bob.run("INSERT INTO lists VALUES ('B', 'bob''s')")
+    try bob.settle()
+    try bob.run("UPDATE reminders SET list = 'B', title = 'edited on the way' WHERE id = 'r1'")
+    while try !bob.records(SharedList.bobs).contains("reminders r1") { _ = try bob.step() }
+    #expect(try bob.records(Self.share).contains("reminders r1"), "it has arrived, and not left")
+    try bob.stand(ZoneStanding(zone: Self.share, role: .readOnly, root: SharedList.root))
+    try bob.settle()
+    #expect(try title("r1", in: Self.share, of: bob) == .text("milk"))
+    #expect(try title("r1", in: SharedList.bobs, of: bob) == .text("edited on the way"))
+    try alice.run("UPDATE reminders SET done = 1 WHERE id = 'r1'")
+    try converge([alice, bob])
+    #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
+  }
+
+  @Test func aRowThatMovesGoesToTheFirstZoneThatWaitsForIt() throws {
+    let (alice, bob) = try members()
+    try alice.run("INSERT INTO lists VALUES ('P', 'private'); INSERT INTO reminders VALUES ('x', 'P', 'alice''s', 0)")
+    try alice.stand(ZoneStanding(zone: Self.other, role: .owned, root: RecordName(table: "lists", key: .text("M"))))
+    try bob.run("INSERT INTO reminders VALUES ('x', 'L', 'bob''s', 0)")
+    try converge([alice, bob]) { _ in [Self.share] }
+    #expect(try alice.rows("SELECT title FROM reminders WHERE id = 'x'") == ["alice's"])
+    try alice.run("UPDATE reminders SET list = 'M' WHERE id = 'x'")
+    try alice.settle()
+    #expect(try alice.rows("SELECT title FROM reminders WHERE id = 'x'") == ["bob's"])
+    #expect(try title("x", in: Self.other, of: alice) == .text("alice's"))
+    #expect(try Array(alice.held().values) == [.slotTaken])
+  }
+}

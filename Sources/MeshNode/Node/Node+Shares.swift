@@ -206,7 +206,28 @@ extension Node {
 
   private func join(_ link: ShareLink, at address: HostPort, claims: Bool) async throws -> ShareJoinReport {
     let connection = try await transport.dial(host: address.host, port: Int(address.port))
-    defer { connection.close() }
+    return try await withThrowingTaskGroup(of: ShareJoinReport.self) { group in
+      defer {
+        group.cancelAll()
+        connection.close()
+      }
+      group.addTask { try await self.ask(connection, link, at: address, claims: claims) }
+      group.addTask {
+        try await Task.sleep(for: Self.joinPatience)
+        connection.close()
+        throw TransportError(.timedOut, "the node there did not show the share in time")
+      }
+      guard let report = try await group.next() else { throw TransportError(.closed, "nobody was asked") }
+      return report
+    }
+  }
+
+  /// How long one address may take to show the share and let in.
+  private static let joinPatience = Duration.seconds(20)
+
+  private func ask(
+    _ connection: Link, _ link: ShareLink, at address: HostPort, claims: Bool
+  ) async throws -> ShareJoinReport {
     let info = LinkInfo(
       role: .dialler, handshakeHash: connection.handshakeHash, remoteStatic: connection.remoteStatic,
       address: address.description)
@@ -245,7 +266,13 @@ extension Node {
       guard let bytes = await messages.next() else {
         throw TransportError(.peerClosed, connection.closeReason?.message ?? "the peer closed the connection")
       }
-      outputs = try Message.decode(bytes).map { joining.receive($0) } ?? []
+      do {
+        outputs = try Message.decode(bytes).map { joining.receive($0) } ?? []
+      } catch {
+        throw Refusal(
+          code: Self.refusedCode,
+          message: "Joining was refused: what the node at \(address) said breaks a rule of the format: \(error).")
+      }
     }
   }
 

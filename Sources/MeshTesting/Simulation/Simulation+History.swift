@@ -99,6 +99,7 @@ extension Simulation {
 
   func revoke(_ node: SimulatedNode) throws {
     let keeper = keeper(of: node)
+    noteRevoked(keeper)
     guard privateZone(of: node) != nil, keeper.replica != nil, node.home.place > 0, !node.isRevoked, !node.isLiar,
       nodes.filter(\.isRevoked).count < nodes.count / 3
     else { return }

@@ -335,6 +335,10 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   func damage() throws -> String? {
     let finding = try connection().read { try String.fetchOne($0, sql: "PRAGMA integrity_check(1)") }
+    // The check goes on where the disk fails.
+    if finding?.contains("error code=\(ResultCode.SQLITE_IOERR_READ.rawValue)") == true {
+      throw DatabaseError(resultCode: .SQLITE_IOERR_READ)
+    }
     return finding == "ok" ? nil : finding ?? "nothing was said"
   }
 

@@ -55,6 +55,8 @@ extension Replica {
     } catch is MissingKey {
       // As in `upkeep`: the cut is carried out once the key is here.
       return
+    } catch is PendingWrites {
+      return databaseChanged()
     }
     try noticePending()
     zones[id]?.carriedOut = zone.limits

@@ -123,7 +123,13 @@ extension Replica {
     guard let zone = zones[id], zone.mayWriteAgain, zone.limits == zone.carriedOut,
       let writer = try writer(id), try store.pendingCount() == 0
     else { return false }
-    let head = try store.writeAgain(writer, now: now.wall)
+    let head: ChangeSetHead?
+    do {
+      head = try store.writeAgain(writer, now: now.wall)
+    } catch is PendingWrites {
+      databaseChanged()
+      return true
+    }
     zones[id]?.mayWriteAgain = head != nil
     guard let head else { return false }
     try announce(head, writer, now: now)

@@ -31,8 +31,6 @@ public struct StoreError: Error, CustomStringConvertible {
     case unknownTable
     /// The file's tables of ours are from a later version of this program.
     case formatTooNew
-    /// Local writes wait to be flushed. Flush, and call again.
-    case pendingWrites
     /// A statement of ours failed in SQLite: a defect, or a schema that changed under it.
     case statementFailed
   }

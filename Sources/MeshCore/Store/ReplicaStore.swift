@@ -85,14 +85,14 @@ public protocol ReplicaStore: AnyObject {
   ) throws -> ApplyProgress
   /// Takes back everything by these authors above these numbers, as if it had never been merged, and refuses it from now on.
   /// An author of a cut device that is not listed is given with 0. May take several transactions; resumable by calling it again.
-  /// Throws `MissingKey`, and takes nothing back, where what is taken back can't be read.
+  /// Throws `MissingKey`, and takes nothing back, where what is taken back can't be read; `PendingWrites` where programs have written.
   /// - Parameter aftermath: What becomes of the values that were merged and are taken back; of authors that are not listed,
   ///   nothing.
   func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws
   /// Signs again, as one unit of the writer's author, a slice of what a cut took back with `Aftermath.writtenAgain`: with the
-  /// times at which it was written, or now where they are ahead of it. Refuses while rows are pending. Nil where nothing is
+  /// times at which it was written, or now where they are ahead of it. Throws `PendingWrites` while rows are. Nil where nothing is
   /// left.
   func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead?
 

@@ -49,7 +49,7 @@ extension Store {
   /// A pending edit would be mixed with the state that it was not made on.
   private func requireNothingPending(_ session: Session) throws {
     guard try session.hasPending() || !session.isInStep() else { return }
-    throw StoreError(.pendingWrites, "rows are pending in \(path); flush them before an author is cut")
+    throw PendingWrites()
   }
 
   private func restate(

@@ -6,9 +6,7 @@ extension Store {
     while true {
       do {
         return try write { session in
-          if try session.hasPending() {
-            throw StoreError(.pendingWrites, "rows are pending in \(path); flush them first")
-          }
+          if try session.hasPending() { throw PendingWrites() }
           var rewriter = try Rewriter(session, writer, now)
           return try session.applying { try rewriter.run(refused) }
         }

@@ -150,15 +150,21 @@ struct Cutter {
     }
     let records = ZoneRecords(session, zone: zone)
     let materialiser = try Materialiser(records, session.progress(), refused: refused)
-    let taken = try takenBack(wanted, aftermath)
+    let receipts = aftermath.filter { $0.value == .receipt }
+    let others = aftermath.filter { $0.value != .receipt }
+    let taken = try takenBack(wanted, receipts)
     let movers = try aftermath.isEmpty ? [:] : movers(wanted)
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
+      let after = states[ref] ?? State()
+      if !others.isEmpty {
+        let lost = TakenBackValues(ref, from: try records.state(ref, old), to: after)
+        try lost.keep(records, others, mover: movers[ref], now: now)
+      }
       if let state = taken[ref] {
-        let after = states[ref] ?? State()
         var before = after
         before.merge(state)
-        try TakenBackValues(ref, from: before, to: after).keep(records, aftermath, mover: movers[ref], now: now)
+        try TakenBackValues(ref, from: before, to: after).keep(records, receipts, mover: movers[ref], now: now)
       }
       if let state = states[ref], state.generation > 0 {
         try materialiser.place(ref, state, replacing: old, changed: nil)
@@ -170,11 +176,11 @@ struct Cutter {
     try records.zone.save(session.sql)
   }
 
-  /// What those said above the limits of whom something is kept. What others had beaten it with may be taken back as well.
-  private func takenBack(_ wanted: Set<RecordRef>, _ aftermath: [Author: Aftermath]) throws -> [RecordRef: State] {
+  /// What those said above the limits who get receipts. What others had beaten it with may be taken back as well.
+  private func takenBack(_ wanted: Set<RecordRef>, _ receipts: [Author: Aftermath]) throws -> [RecordRef: State] {
     var states: [RecordRef: State] = [:]
     for (author, limit) in limits.sorted(by: { $0.key < $1.key }) {
-      guard try aftermath[session.catalog.author(author)] != nil else { continue }
+      guard try receipts[session.catalog.author(author)] != nil else { continue }
       let head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
       for number in numbers(head, above: limit) {
         let long = try log.longValues(author, number)

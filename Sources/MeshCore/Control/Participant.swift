@@ -33,7 +33,7 @@ public struct Invite: Sendable, Equatable {
   public let id: ControlID
   public let terms: InviteTerms
   /// The records that revoke it.
-  private(set) var revocations: [ControlID] = []
+  private(set) var revocations: Set<ControlID> = []
   /// Whom it let in.
   public internal(set) var accounts: Set<AccountID> = []
   /// Of a revoked one: whose admissions stand.
@@ -48,7 +48,7 @@ public struct Invite: Sendable, Equatable {
 
   mutating func revoke(by record: ControlID, leaving accounts: [AccountID]) {
     standing = isRevoked ? standing.intersection(accounts) : Set(accounts)
-    revocations.append(record)
+    revocations.insert(record)
   }
 
   /// Whether an admission by the claim stands, as far as the invite goes.

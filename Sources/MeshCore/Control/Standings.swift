@@ -73,8 +73,8 @@ struct Standings {
     }
   }
 
-  /// Those that stand: by a member, by an open invite that it knew, and did not know to be revoked, of somebody who was no member, and about whom it knew of no
-  /// decision by the owner.
+  /// Those that stand: by a member, by an open invite that it knew, and did not know to be revoked, of somebody who was no member,
+  /// and about whom it knew of no decision by the owner.
   private func admissions(_ words: [Word], _ leaves: [Word]) -> [Word] {
     let records = graph.certified.filter { if case .admission = $0.act { graph.counts($0) } else { false } }
     let ordered = records.map { ($0, graph.ancestry.marks(before: $0.id).count) }.sorted {
@@ -119,7 +119,7 @@ struct Standings {
     for record in acts {
       if case .invite(let terms) = record.act { invites[record.id] = Invite(id: record.id, terms: terms) }
     }
-    for record in acts.sorted(by: { $0.id < $1.id }) {
+    for record in acts {
       if case .revokeInvite(let id, let standing) = record.act {
         invites[id]?.revoke(by: record.id, leaving: standing)
       }
@@ -181,8 +181,7 @@ struct Standings {
     var ceiling: [Author: ControlAct.CutPoint]?
     for word in beating {
       // Who comes back to read alone had lost the grant before, and keeps what it had written.
-      let isReturn = word.permission != nil && departures.contains { graph.isBefore($0.id, word.id) }
-      if isReturn { continue }
+      if word.permission != nil, departures.contains(where: { graph.isBefore($0.id, word.id) }) { continue }
       let points = graph.isBefore(grant.id, word.id) ? word.cuts : [:]
       ceiling = ceiling.map { ControlGraph.least($0, points) } ?? points
     }

@@ -115,19 +115,20 @@ struct Cutter {
   /// The records that change sets above the limits touched, in order.
   func touched() throws -> [RecordRef] {
     var touched: Set<RecordRef> = []
-    for (author, limit) in limits {
-      let head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
-      // A unit that is merged in part is beyond `merged`, and has touched records all the same.
-      for number in numbers(head, above: limit) {
-        try log.forEachRow(author, number) { ref, _, _, _ in touched.insert(ref) }
-      }
+    try forEachRefused { author, number in
+      try log.forEachRow(author, number) { ref, _, _, _ in touched.insert(ref) }
     }
     return touched.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
   }
 
-  private func numbers(_ head: AuthorHead, above limit: UInt64) -> ClosedRange<UInt64> {
-    let last = head.applied + (head.appliedRows > 0 ? 1 : 0)
-    return last > limit ? limit + 1...last : limit + 1...limit + 1
+  /// The change sets above the limits. A unit that is merged in part is beyond `merged`, and has touched records all the same.
+  private func forEachRefused(_ visit: (_ author: Int64, _ number: UInt64) throws -> Void) throws {
+    for (author, limit) in limits.sorted(by: { $0.key < $1.key }) {
+      let head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
+      let last = head.applied + (head.appliedRows > 0 ? 1 : 0)
+      guard last > limit else { continue }
+      for number in limit + 1...last { try visit(author, number) }
+    }
   }
 
   /// Gives the records the state that the rest of the log makes.
@@ -179,15 +180,12 @@ struct Cutter {
   /// What those said above the limits who get receipts. What others had beaten it with may be taken back as well.
   private func takenBack(_ wanted: Set<RecordRef>, _ receipts: [Author: Aftermath]) throws -> [RecordRef: State] {
     var states: [RecordRef: State] = [:]
-    for (author, limit) in limits.sorted(by: { $0.key < $1.key }) {
-      guard try receipts[session.catalog.author(author)] != nil else { continue }
-      let head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
-      for number in numbers(head, above: limit) {
-        let long = try log.longValues(author, number)
-        try log.forEachRow(author, number) { ref, change, columns, index in
-          guard wanted.contains(ref), number <= head.applied || index < head.appliedRows else { return }
-          states[ref, default: State()].merge(try State(change, columns: columns, long))
-        }
+    try forEachRefused { author, number in
+      guard try receipts[session.catalog.author(author)] != nil else { return }
+      let long = try log.longValues(author, number)
+      try log.forEachRow(author, number) { ref, change, columns, _ in
+        guard wanted.contains(ref) else { return }
+        states[ref, default: State()].merge(try State(change, columns: columns, long))
       }
     }
     return states
@@ -196,13 +194,10 @@ struct Cutter {
   /// Who moved records here from another zone, above the limits: their values have the stamps that they had there.
   private func movers(_ wanted: Set<RecordRef>) throws -> [RecordRef: Author] {
     var movers: [RecordRef: Author] = [:]
-    for (author, limit) in limits.sorted(by: { $0.key < $1.key }) {
+    try forEachRefused { author, number in
       let name = try session.catalog.author(author)
-      let head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
-      for number in numbers(head, above: limit) {
-        try log.forEachRow(author, number) { ref, change, _, _ in
-          if change.isLife, change.generation.isAlive, wanted.contains(ref) { movers[ref] = name }
-        }
+      try log.forEachRow(author, number) { ref, change, _, _ in
+        if change.isLife, change.generation.isAlive, wanted.contains(ref) { movers[ref] = name }
       }
     }
     return movers

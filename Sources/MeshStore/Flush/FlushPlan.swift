@@ -79,4 +79,7 @@ struct FlushPlan {
   var lastID: Int64 = 0
   var schemaVersion: Int64?
   var clock = HybridClock()
+
+  /// The records whose rows in the log it deals with, but for those that came and went.
+  var refs: [RecordRef] { changes.map(\.ref) + arrivals.map(\.ref) + reshown + rechecked }
 }

@@ -206,7 +206,7 @@ private struct Flusher {
       case .matches: false
       }
     let materialiser = try Materialiser(records, isAll ? .flushedAll : .flushedPart, refused: refused)
-    materialiser.flushed = Set(plan.changes.map(\.ref) + plan.arrivals.map(\.ref) + plan.reshown + plan.rechecked)
+    materialiser.flushing = plan
     // All records first: what the tables show is decided with the whole slice known.
     let notesTooLong = try session.sql.exists(
       "SELECT 1 FROM mesh_held WHERE reason = ? LIMIT 1", [.integer(HeldReason.valueTooLong.rawValue)])

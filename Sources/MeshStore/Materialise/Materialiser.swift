@@ -18,8 +18,10 @@ final class Materialiser {
   fileprivate var unchecked: [RecordRef] = []
   /// Records that have been shown again in this run.
   private var shown: Set<RecordRef> = []
-  /// Records of a flush: what the log has of them is dealt with.
-  var flushed: Set<RecordRef> = []
+  /// The flush that is under way: what the log has of its records is dealt with.
+  var flushing: FlushPlan?
+  /// Found where one is asked for: most flushes ask for none.
+  private lazy var flushed = Set(flushing?.refs ?? [])
   /// Something was left for the flush of a record that has rows in the log.
   private(set) var hasPostponed = false
   /// What waits for rows that have appeared. Not by recursion: a chain of references can be longer than the stack.

@@ -17,7 +17,7 @@ final class Materialisers {
     guard let row = try ZoneRow.read(id: zone, first.session.sql) else { return nil }
     let made = try Materialiser(
       ZoneRecords(first.session, zone: row), first.progress, refused: first.refused, others: self)
-    made.flushed = first.flushed
+    made.flushing = first.flushing
     rest[zone] = made
     return made
   }
@@ -105,6 +105,7 @@ extension Materialiser {
     if let first = try others?.heir(ref, besides: zone), let table = session.catalog.table(ref.table),
       try session.catalog.zones().precedes(first.records.zone.id, records.zone.id)
     {
+      try stopWaiting(ref)
       var record = try records.pack(ref, state, previous: old)
       record.extra = state.cells.mapValues(\.value)
       record.held = .slotTaken

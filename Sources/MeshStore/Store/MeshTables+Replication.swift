@@ -9,6 +9,14 @@ extension MeshTables {
     acknowledgement, foreignSchema, rewrite, receipt, walGuard,
   ]
 
+  /// Brings tables of an earlier format up to this one.
+  static func update(_ db: Database, from format: Int) throws {
+    if format < 2, try !db.columns(in: "mesh_zone").contains(where: { $0.name == "stopped" }) {
+      try db.execute(sql: "ALTER TABLE mesh_zone ADD COLUMN stopped INTEGER NOT NULL DEFAULT 0")
+    }
+    try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
+  }
+
   /// One row per zone that was met: its counters, changed in the transaction that changes what they count.
   static let zone = """
     CREATE TABLE IF NOT EXISTS mesh_zone (

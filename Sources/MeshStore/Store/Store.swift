@@ -75,15 +75,16 @@ public final class Store: ReplicaStore {
   }
 
   private static func prepare(_ db: Database, path: String) throws {
-    if try db.tableExists("mesh_state"),
-      let format = try Int.fetchOne(db, sql: "SELECT format FROM mesh_state WHERE id = 1"), format > MeshTables.format
-    {
+    let format =
+      try db.tableExists("mesh_state") ? Int.fetchOne(db, sql: "SELECT format FROM mesh_state WHERE id = 1") : nil
+    if let format, format > MeshTables.format {
       throw StoreError(
         .formatTooNew,
         "\(path) was written by a later version (format \(format), this program knows \(MeshTables.format)); update it")
     }
     try MeshTables.create(db)
     for sql in MeshTables.replication { try db.execute(sql: sql) }
+    if let format { try MeshTables.update(db, from: format) }
   }
 
   // MARK: Access

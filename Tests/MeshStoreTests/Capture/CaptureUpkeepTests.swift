@@ -170,7 +170,7 @@ import Testing
 
   @Test func `tables of a later format are refused and left as they are`() throws {
     let bench = try CaptureBench(Self.table)
-    try bench.execute("UPDATE mesh_state SET format = 2")
+    try bench.execute("UPDATE mesh_state SET format = \(MeshTables.format + 1)")
     let error = #expect(throws: StoreError.self) { try bench.file.write { try MeshTables.create($0) } }
     #expect(error?.code == .formatTooNew)
     #expect(throws: StoreError.self) { try bench.file.write { try Capture.install($0, tables: ["t"]) } }

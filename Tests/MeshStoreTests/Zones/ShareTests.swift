@@ -437,6 +437,20 @@ import Testing
     #expect(try alice.rows("SELECT id FROM lists WHERE id = 'L'").isEmpty)
   }
 
+  @Test func aFileOfTheFirstFormatIsBroughtUp() throws {
+    let alice = try alice()
+    try alice.stand(ZoneStanding(zone: Self.share, role: .owned, root: Self.root, isStopped: true))
+    try alice.settle()
+    let before = try alice.contents()
+    try alice.store.close()
+    try alice.run("ALTER TABLE mesh_zone DROP COLUMN stopped; UPDATE mesh_state SET format = 1")
+    try alice.reopen()
+    try alice.settle()
+    #expect(try alice.rows("SELECT format FROM mesh_state") == ["\(MeshTables.format)"])
+    #expect(try alice.rows("SELECT stopped FROM mesh_zone ORDER BY id") == ["0", "1"])
+    #expect(try alice.contents() == before)
+  }
+
   @Test func aShareThatItsOwnerEndsGivesItsRecordsBack() throws {
     let (alice, laptop) = (try alice(), try Member(2, [Self.mine, Self.shared]))
     try alice.stand(Self.shared)

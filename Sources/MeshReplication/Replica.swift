@@ -238,6 +238,11 @@ public final class Replica {
     for zone in zones.keys { zones[zone]?.needsApply = true }
   }
 
+  /// What is held is to be looked at again.
+  public func heldRequested() {
+    for zone in zones.keys { zones[zone]?.needsApply = true }
+  }
+
   /// Does one bounded piece of work (a flush part, an apply slice); true where more is to do.
   public func work(now: Moment) throws -> Bool {
     watchClock(now)

@@ -33,19 +33,21 @@ struct Explain: AsyncParsableCommand {
     }
 
     private static func print(_ record: RecordReport.Record, among all: [RecordReport.Record]) {
-      var state = record.deleted ? "deleted" : record.held.map { "held: \($0)" } ?? "shown"
+      var state = record.deleted ? "deleted" : record.hold.map { "held: \($0.reason)" } ?? "shown"
       if let zone = record.movedTo {
         state = "moved to \(Output.named(zone, all.first { $0.zone == zone }?.zoneName))"
       }
-      if let message = record.message { state += " (\(message))" }
-      Output.facts([
-        ("record", "\(record.table) \(record.key)"), ("zone", Output.named(record.zone, record.zoneName)),
-        ("state", state), ("generation", "\(record.generation)"),
-        (
-          record.movedTo != nil ? "moved by" : record.deleted ? "deleted by" : "made by",
-          record.by.map(signature) ?? "not known: it was there before"
-        ),
-      ])
+      Output.facts(
+        [
+          ("record", "\(record.table) \(record.key)"), ("zone", Output.named(record.zone, record.zoneName)),
+          ("state", state),
+        ] + (record.hold.map(Held.facts) ?? []) + [
+          ("generation", "\(record.generation)"),
+          (
+            record.movedTo != nil ? "moved by" : record.deleted ? "deleted by" : "made by",
+            record.by.map(signature) ?? "not known: it was there before"
+          ),
+        ])
       guard !record.columns.isEmpty else { return }
       var table = TextTable("COLUMN", "VALUE", "BY", "ACCOUNT", "WRITTEN")
       for column in record.columns {

@@ -36,9 +36,10 @@ struct Status: AsyncParsableCommand {
       let wayOut = reason == "unknown-table" ? " (mesh schema --apply makes the tables)" : ""
       facts.append(("held", "\(count): \(reason)\(wayOut)"))
     }
+    if !report.held.isEmpty { facts.append(("", "mesh held lists the records, and says what frees each")) }
     for alarm in report.alarms { facts.append(("alarm", alarm)) }
     if !report.held.isEmpty || !report.alarms.isEmpty {
-      facts.append(("", "mesh doctor looks at everything, names what is held and says what to do"))
+      facts.append(("", "mesh doctor looks at everything, and says what to do"))
     }
     for (share, count) in report.receipts.sorted(by: { $0.key < $1.key }) {
       facts.append(("receipts", "\(count): not taken by the share (mesh share receipt \(share) shows them)"))

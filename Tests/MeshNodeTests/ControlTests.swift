@@ -61,6 +61,8 @@ import Testing
       try await expect(client.peers().peers, is: [StubNode.peer])
       try await expect(client.zones().zones, is: [StubNode.zone])
       try await expect(client.conflicts(), is: node.conflicts())
+      try await expect(client.held(), is: node.held())
+      try await expect(client.heldRetry(), is: node.heldRetry())
       try await expect(client.schema(apply: false).applied, is: false)
       try await expect(client.schema(apply: true).applied, is: true)
       try await expect(client.deviceList(), is: node.deviceList())

@@ -31,6 +31,19 @@ struct StubNode: NodeControl {
     ])
   }
 
+  static let hold = HoldReport(
+    reason: "missing-parent", message: nil, since: when,
+    waitsFor: [.init(table: "lists", key: .text("l1"), zone: nil)], wayOut: "wait")
+
+  func held() async throws -> HeldReport {
+    HeldReport(
+      counts: ["missing-parent": 1],
+      records: [.init(zone: "zone-1", zoneName: "private", table: "notes", key: .text("n1"), hold: Self.hold)],
+      complete: true)
+  }
+
+  func heldRetry() async throws -> RetryReport { RetryReport(tried: 3, shown: 2) }
+
   func verify(timeout: Duration) async throws -> VerifyReport { throw Refusal.noMember }
 
   /// Never in time, unless it is told to stop; then with what is missing.
@@ -111,7 +124,7 @@ struct StubNode: NodeControl {
     return RecordReport(records: [
       .init(
         zone: "zone-1", zoneName: "private", table: request.table, key: .text(request.key), generation: 1,
-        deleted: false, held: nil, message: nil, by: by,
+        deleted: false, hold: Self.hold, by: by,
         columns: [.init(name: "a", value: .null, by: by, beat: .init(value: .integer(1), by: by, seen: true))])
     ])
   }

@@ -47,6 +47,12 @@ extension ControlClient {
   public func zones() async throws -> ZonesReport { try await get("/v1/zones") }
   public func conflicts() async throws -> ConflictsReport { try await get("/v1/conflicts") }
 
+  public func held() async throws -> HeldReport { try await get("/v1/held") }
+
+  public func heldRetry() async throws -> RetryReport {
+    try await post("/v1/held/retry", Nothing(), limit: Self.longWork)
+  }
+
   public func explain(_ request: RecordRequest) async throws -> RecordReport {
     try await post("/v1/explain/record", request, limit: Self.longWork)
   }

@@ -10,6 +10,10 @@ public protocol NodeControl: Sendable {
   func doctor(deep: Bool) async throws -> DoctorReport
   /// The newest first.
   func conflicts() async throws -> ConflictsReport
+  /// What is merged and not in its table, why, and what would free it.
+  func held() async throws -> HeldReport
+  /// Has what is held looked at again, and returns when that is done.
+  func heldRetry() async throws -> RetryReport
   /// Why a record has the values that it has, in each zone that has it.
   func explain(_ request: RecordRequest) async throws -> RecordReport
 

@@ -29,9 +29,7 @@ public struct RecordReport: Codable, Hashable, Sendable {
     public var generation: UInt64
     public var deleted: Bool
     /// Why it is not in its table; null where it is, or is deleted.
-    @OrNull public var held: String?
-    /// SQLite's own words about it.
-    @OrNull public var message: String?
+    @OrNull public var hold: HoldReport?
     /// Who made it, or deleted it; null of rows that were taken in.
     @OrNull public var by: Writer?
     /// The zone in which it lives on, where its delete was a move.
@@ -40,7 +38,7 @@ public struct RecordReport: Codable, Hashable, Sendable {
 
     public init(
       zone: String, zoneName: String, table: String, key: ReportedValue, generation: UInt64, deleted: Bool,
-      held: String?, message: String?, by: Writer?, movedTo: String? = nil, columns: [Column]
+      hold: HoldReport?, by: Writer?, movedTo: String? = nil, columns: [Column]
     ) {
       self.zone = zone
       self.zoneName = zoneName
@@ -48,8 +46,7 @@ public struct RecordReport: Codable, Hashable, Sendable {
       self.key = key
       self.generation = generation
       self.deleted = deleted
-      self.held = held
-      self.message = message
+      self.hold = hold
       self.by = by
       self.movedTo = movedTo
       self.columns = columns

@@ -98,36 +98,16 @@ extension Node {
     let counts = try store.status().held
     guard !counts.isEmpty else { return [HealthCheck("held", .ok, "Every live record is in its table.")] }
     let records = Dictionary(grouping: try store.heldRecords(limit: Self.heldLooked), by: \.reason)
-    let tables = try store.tables()
+    let ways = try WaysOut(store)
     return counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
       let named = (records[reason] ?? []).prefix(Self.heldNamed).map { "\($0.table) \(ReportedValue($0.key))" }
       let what = reason == .valueTooLong ? "are here and not sent" : "are kept and not shown"
       return HealthCheck(
         "held", .warning,
         "\(count) records \(what): \(reason.name) (\(named.joined(separator: ", "))\(count > named.count ? ", …" : "")).",
-        wayOut: reason == .outsideShare
-          ? Self.wayOut(outsideShare: Set((records[reason] ?? []).map(\.table)), tables) : Self.wayOut(reason),
+        wayOut: ways.text(records[reason] ?? []) + " mesh held lists them.",
         figures: [reason.name: count])
     }
-  }
-
-  /// Who wrote it may be right: a table that is kept out of shares here need not be so elsewhere.
-  private static func wayOut(outsideShare held: Set<String>, _ tables: [Store.TableSummary]) -> String {
-    let apart = tables.filter { held.contains($0.name) && !$0.isShareable }
-    let (hidden, others) = (apart.filter(\.isPrivate).map(\.name), apart.filter { !$0.isPrivate }.map(\.name))
-    var ways: [String] = []
-    if !hidden.isEmpty {
-      ways.append(
-        "Private here, and so in no share: \(hidden.joined(separator: ", ")). To see the share's records, mesh untrack and then "
-          + "mesh track without --private, on each of this account's devices.")
-    }
-    if !others.isEmpty {
-      ways.append(
-        "In no share here, for a table that has several foreign keys or that refers to one in no share: "
-          + "\(others.joined(separator: ", ")). They are shown once the tables are as they are at the others.")
-    }
-    if held.count > apart.count { ways.append(wayOut(.outsideShare)) }
-    return ways.joined(separator: " ")
   }
 
   /// What shares did not take is no fault of this node's; it stays until it is restored.
@@ -143,24 +123,6 @@ extension Node {
   /// Records that are named of each reason, and looked at for that.
   private static let heldNamed = 5
   private static let heldLooked = 1_000
-
-  private static func wayOut(_ reason: HeldReason) -> String {
-    switch reason {
-    case .missingParent: "They are shown when the records that they refer to arrive."
-    case .parentDeleted: "Their parent was deleted: they are shown again when it is written again."
-    case .unknownTable: "mesh schema --apply makes the tables, or mesh track takes those that are here."
-    case .constraint: "A constraint or trigger of this file refuses them: loosen it, or mend the records elsewhere."
-    case .slotTaken:
-      "Another record has the row, of another zone: a copy that was kept, a private one, or another share's. Delete that, or give "
-        + "it another key, and these are shown. mesh explain record TABLE KEY shows both."
-    case .parentElsewhere:
-      "What they refer to is in a share, or in another one: they follow when a device that may write both moves them."
-    case .outsideShare:
-      "A participant wrote into a share what is no part of it; mesh explain record says who. It is in no table."
-    case .valueTooLong: "A value is longer than any that is sent: shorten it, and the rest of the record goes out."
-    @unknown default: "mesh status names the reason."
-    }
-  }
 
   /// Equal vectors and unequal digests, found with a member twice in a row.
   func digestChecks() -> [HealthCheck] {

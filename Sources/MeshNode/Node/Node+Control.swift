@@ -12,18 +12,9 @@ extension Node: NodeControl {
       device: replica.device.description, deviceName: deviceName(replica.device) ?? "",
       instance: zone?.author?.instance.description, database: store.path,
       listen: listening?.description,
-      tables: try store.tables().map(\.name), pending: try store.pendingCount(), held: try held(),
+      tables: try store.tables().map(\.name), pending: try store.pendingCount(), held: try heldCounts(),
       receipts: try receipts(),
       alarms: try alarms(), zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
-  }
-
-  /// Records that are merged and not shown, and change sets that are stored and not merged.
-  private func held() throws -> [String: Int] {
-    var held = try store.heldCounts()
-    for zone in replica.zoneIDs {
-      for (reason, count) in try replica.zoneView(zone)?.waiting ?? [:] { held[reason.rawValue, default: 0] += count }
-    }
-    return held
   }
 
   /// Of shares, which have a verb that shows them.

@@ -7,7 +7,9 @@ extension Node {
   func explain(_ request: RecordRequest) throws -> RecordReport {
     for key in Self.keys(request.key) {
       let records = try store.explain(table: request.table, key: key) { try replica.reader($0) }
-      if !records.isEmpty { return RecordReport(records: records.map(recordReport)) }
+      guard !records.isEmpty else { continue }
+      let ways = try WaysOut(store)
+      return RecordReport(records: records.map { recordReport($0, ways) })
     }
     throw Refusal(
       code: "record.unknown",
@@ -20,11 +22,11 @@ extension Node {
     [.text(Array(text.utf8)), Int64(text).map { .integer($0) }, Value(blobLiteral: text)].compactMap(\.self)
   }
 
-  private func recordReport(_ record: RecordExplanation) -> RecordReport.Record {
+  private func recordReport(_ record: RecordExplanation, _ ways: WaysOut) -> RecordReport.Record {
     RecordReport.Record(
       zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,
       key: ReportedValue(record.key), generation: record.generation, deleted: !record.isAlive,
-      held: record.held?.name, message: record.message, by: record.life.map { writer($0, record.zone) },
+      hold: record.held.map { Self.hold($0, ways) }, by: record.life.map { writer($0, record.zone) },
       movedTo: record.movedTo?.description,
       columns: record.columns.map { column in
         RecordReport.Column(

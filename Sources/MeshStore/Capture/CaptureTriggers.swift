@@ -102,5 +102,5 @@ struct CaptureTriggers {
 
   /// SQLite keeps whole milliseconds; as a Julian day they are a double that is exact to 0.04 ms, so rounding finds
   /// them again. (`unixepoch('subsec')` is NULL before 3.42.)
-  private static let wall = "CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
+  static let wall = "CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
 }

@@ -16,6 +16,8 @@ struct StoredRecord {
   /// default, of columns whose type would change the value; all of them where the record is held.
   var extra: [Int64: Value] = [:]
   var held: HeldReason?
+  /// Since when it has been out of its table, in milliseconds since 1970; nil where it is not.
+  var heldSince: Int64?
 
   var isAlive: Bool { generation.isAlive }
   /// The row is in its table, as far as we know.
@@ -30,6 +32,21 @@ enum ExtraValues {
     static let real: UInt8 = 2
     static let text: UInt8 = 3
     static let blob: UInt8 = 4
+  }
+
+  /// Stands for no column: under it is since when the record is held. So a held record always has something here, and is
+  /// found by what looks for held records, be it nothing but its key.
+  private static let heldSince: Int64 = 0
+
+  /// Of `mesh_record.extra`; nil where there is nothing.
+  static func encode(_ record: StoredRecord) -> [UInt8]? {
+    guard let since = record.heldSince else { return encode(record.extra) }
+    return encode(record.extra.merging([heldSince: .integer(since)]) { $1 })
+  }
+
+  static func decode(_ bytes: [UInt8], into record: inout StoredRecord) throws(DecodingError) {
+    record.extra = try decode(bytes)
+    if case .integer(let since) = record.extra.removeValue(forKey: heldSince) { record.heldSince = since }
   }
 
   /// Nil where there are none.

@@ -36,11 +36,11 @@ final class ZoneRecords {
     statement.bind(ref.key, at: 2)
     statement.bind(zone.id, at: 3)
     guard try statement.step() else { return nil }
-    return StoredRecord(
+    var record = StoredRecord(
       generation: statement.bits(0), hash: statement.optionalBytes(1).flatMap(RecordHash.init),
-      stamps: try RecordStamps(statement.bytes(2)),
-      extra: try statement.optionalBytes(3).map { try ExtraValues.decode($0) } ?? [:],
-      held: statement.optional(4).flatMap(HeldReason.init))
+      stamps: try RecordStamps(statement.bytes(2)), held: statement.optional(4).flatMap(HeldReason.init))
+    if let extra = statement.optionalBytes(3) { try ExtraValues.decode(extra, into: &record) }
+    return record
   }
 
   /// The table's row, in the order of its columns; nil where there is none.
@@ -148,10 +148,23 @@ final class ZoneRecords {
 
   /// Writes the row, and moves the zone's digest and number of live records along.
   func save(_ ref: RecordRef, _ record: StoredRecord, replacing old: StoredRecord?) throws {
+    var record = record
+    if record.held == nil {
+      freed[ref] = old?.heldSince
+      record.heldSince = nil
+    } else {
+      record.heldSince = try old?.heldSince ?? freed[ref] ?? time.get()
+    }
     try write(try saving.get(), ref, record)
     if let hash = old?.hash { count(hash, leaving: true) }
     if let hash = record.hash { count(hash, leaving: false) }
   }
+
+  /// Since when records were held that this access has shown: one that is withdrawn again was out of its table all the while.
+  private var freed: [RecordRef: Int64] = [:]
+
+  /// Of the file's own clock, which the triggers read as well.
+  private lazy var time = Result { try sql.integer("SELECT \(CaptureTriggers.wall)") ?? 0 }
 
   /// The same of a record that nobody may know here yet. False where there is one: then nothing is written.
   func insert(_ ref: RecordRef, _ record: StoredRecord) throws -> Bool {
@@ -169,7 +182,7 @@ final class ZoneRecords {
     statement.bind(record.hash, at: 5)
     if packed?.stamps != record.stamps { packed = (record.stamps, record.stamps.encoded) }
     statement.bind(packed?.bytes, at: 6)
-    statement.bind(record.extra.isEmpty ? nil : ExtraValues.encode(record.extra), at: 7)
+    statement.bind(ExtraValues.encode(record), at: 7)
     statement.bind(.optional(record.held?.rawValue), at: 8)
     try statement.execute()
   }

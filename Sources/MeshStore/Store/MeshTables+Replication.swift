@@ -14,6 +14,10 @@ extension MeshTables {
     if format < 2, try !db.columns(in: "mesh_zone").contains(where: { $0.name == "stopped" }) {
       try db.execute(sql: "ALTER TABLE mesh_zone ADD COLUMN stopped INTEGER NOT NULL DEFAULT 0")
     }
+    if format < 3 {
+      // Those that are nothing but their key were not found again.
+      try db.execute(sql: "UPDATE mesh_record SET extra = x'00' WHERE held IS NOT NULL AND extra IS NULL")
+    }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 

@@ -8,9 +8,7 @@ public struct RecordExplanation: Hashable, Sendable {
   public var generation: UInt64
   public var isAlive: Bool
   /// Why the record is not in its table; nil where it is, or is deleted.
-  public var held: HeldReason?
-  /// SQLite's own words about it.
-  public var message: String?
+  public var held: HeldRecord?
   /// Of the birth or the delete.
   public var life: Stamp?
   /// By name.
@@ -48,8 +46,11 @@ extension Store {
       let canonical = session.catalog.table(number)?.form.canonical(key) ?? key
       let ref = RecordRef(table: number, key: canonical)
       let zones = try session.sql.all(
-        "SELECT zone, held IS NULL AND generation & 1 FROM mesh_record WHERE tbl = ? AND key = ?",
-        [.integer(number), canonical]
+        """
+        SELECT zone, held IS NULL AND generation & 1 FROM mesh_record WHERE tbl = ?1 AND key = ?2
+        UNION SELECT zone, 0 FROM mesh_held WHERE tbl = ?1 AND key = ?2 AND reason = \(HeldReason.valueTooLong.rawValue)
+          AND (tbl, key, zone) NOT IN (SELECT tbl, key, zone FROM mesh_record WHERE tbl = ?1 AND key = ?2)
+        """, [.integer(number), canonical]
       ) { ($0.integer(0), $0.integer(1) == 1) }
       let found = try zones.sorted { $0.1 && !$1.1 }.compactMap { id, _ -> (RecordExplanation, Set<Stamp>)? in
         guard let zone = try ZoneRow.read(id: id, session.sql) else { return nil }
@@ -84,22 +85,27 @@ private struct Explainer {
 
   /// With all stamps that the zone's log gives the record.
   func explain() throws -> (RecordExplanation, given: Set<Stamp>)? {
-    guard let record = try records.load(ref) else { return nil }
+    guard let record = try records.load(ref) else { return try unsent() }
     let state = try records.state(ref, record)
     let (beaten, given) = try history(state)
     let columns = try state.cells.map { column, cell in
       RecordExplanation.Column(
         name: try session.catalog.column(column).name, value: cell.value, stamp: cell.stamp, beaten: beaten[column])
     }
-    let message = try session.sql.first(
-      "SELECT message FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
-      [.integer(ref.table), ref.key, .integer(records.zone.id)]
-    ) { $0.text(0) }
     let explanation = RecordExplanation(
       zone: records.zone.zone, table: try session.catalog.tableName(ref.table), key: ref.key,
-      generation: state.generation, isAlive: state.isAlive, held: record.held, message: message, life: state.life,
+      generation: state.generation, isAlive: state.isAlive, held: try session.held(ref, record, records.zone),
+      life: state.life,
       columns: columns.sorted { $0.name < $1.name })
     return (explanation, given)
+  }
+
+  /// A row that is too long to be sent is no record yet.
+  private func unsent() throws -> (RecordExplanation, given: Set<Stamp>)? {
+    guard let held = try session.held(ref, nil, records.zone) else { return nil }
+    let explanation = RecordExplanation(
+      zone: held.zone, table: held.table, key: held.key, generation: 0, isAlive: true, held: held, columns: [])
+    return (explanation, [])
   }
 
   /// For each column the write that its value overwrote.

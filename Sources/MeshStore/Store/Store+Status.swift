@@ -56,7 +56,7 @@ extension Store {
   }
 
   /// Tables that were synchronized here till somebody said no: of their records nothing is missed.
-  private static let untracked = "SELECT id FROM mesh_table WHERE tracked = 0 AND layout IS NOT NULL"
+  static let untracked = "SELECT id FROM mesh_table WHERE tracked = 0 AND layout IS NOT NULL"
 
   /// Triggers of an app's that have written to synchronized tables while merged rows were written, since the start, and the
   /// table: what they wrote was taken back.
@@ -94,37 +94,6 @@ extension Store {
         // The value came back: its device wrote it again, or somebody wrote the same.
         return conflict.winnerValue == conflict.loserValue ? nil : conflict
       }
-    }
-  }
-
-  /// A record that is not shown, and why.
-  public struct HeldRecord: Hashable, Sendable {
-    public var zone: ZoneID
-    public var table: String
-    public var key: Value
-    public var reason: HeldReason
-    /// SQLite's own words, or ours.
-    public var message: String?
-  }
-
-  public func heldRecords(limit: Int) throws -> [HeldRecord] {
-    try read { session in
-      try session.sql.all(
-        """
-        SELECT z.zone, r.tbl, r.key, r.held, h.message FROM mesh_record r JOIN mesh_zone z ON z.id = r.zone
-        LEFT JOIN mesh_held h ON h.tbl = r.tbl AND h.key = r.key AND h.zone = r.zone
-        WHERE r.extra IS NOT NULL AND r.held IS NOT NULL AND r.tbl NOT IN (\(Self.untracked))
-        UNION ALL
-        SELECT z.zone, h.tbl, h.key, h.reason, h.message FROM mesh_held h JOIN mesh_zone z ON z.id = h.zone
-        WHERE h.reason = \(HeldReason.valueTooLong.rawValue)
-        LIMIT ?
-        """, [.count(limit)]
-      ) { row -> HeldRecord? in
-        guard let zone = ZoneID(row.bytes(0)), let reason = HeldReason(rawValue: row.integer(3)) else { return nil }
-        return HeldRecord(
-          zone: zone, table: try session.catalog.tableName(row.integer(1)), key: row.value(2), reason: reason,
-          message: row.isNull(4) ? nil : row.text(4))
-      }.compactMap { $0 }
     }
   }
 

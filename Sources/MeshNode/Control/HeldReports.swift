@@ -1,0 +1,81 @@
+public import FoundationEssentials
+
+// What is merged and not in its table.
+
+/// `GET /v1/held`.
+public struct HeldReport: Codable, Hashable, Sendable {
+  /// By reason: records that are kept and not shown, and change sets that are stored and not merged.
+  public var counts: [String: Int]
+  /// By zone, table and key.
+  public var records: [Record]
+  /// All records are listed.
+  public var complete: Bool
+
+  public init(counts: [String: Int], records: [Record], complete: Bool) {
+    self.counts = counts
+    self.records = records
+    self.complete = complete
+  }
+
+  public struct Record: Codable, Hashable, Sendable {
+    public var zone: String
+    public var zoneName: String
+    public var table: String
+    public var key: ReportedValue
+    public var hold: HoldReport
+
+    public init(zone: String, zoneName: String, table: String, key: ReportedValue, hold: HoldReport) {
+      self.zone = zone
+      self.zoneName = zoneName
+      self.table = table
+      self.key = key
+      self.hold = hold
+    }
+  }
+}
+
+/// Why a record is not in its table, and what would free it.
+public struct HoldReport: Codable, Hashable, Sendable {
+  public var reason: String
+  /// SQLite's own words.
+  @OrNull public var message: String?
+  /// Since when it is not there; null where that is not known.
+  @OrNull public var since: Date?
+  /// The records that have to come; or that has to go, where it has the row.
+  public var waitsFor: [Awaited]
+  public var wayOut: String
+
+  public init(reason: String, message: String?, since: Date?, waitsFor: [Awaited], wayOut: String) {
+    self.reason = reason
+    self.message = message
+    self.since = since
+    self.waitsFor = waitsFor
+    self.wayOut = wayOut
+  }
+
+  public struct Awaited: Codable, Hashable, Sendable {
+    public var table: String
+    public var key: ReportedValue
+    /// Where that record is, if it is in another zone.
+    @OrNull public var zone: String?
+
+    public init(table: String, key: ReportedValue, zone: String?) {
+      self.table = table
+      self.key = key
+      self.zone = zone
+    }
+  }
+}
+
+/// `POST /v1/held/retry`.
+public struct RetryReport: Codable, Hashable, Sendable {
+  /// Records that were looked at.
+  public var tried: Int
+  /// Of them, those that are in their tables now.
+  public var shown: Int
+
+  public init(tried: Int, shown: Int) {
+    self.tried = tried
+    self.shown = shown
+  }
+}

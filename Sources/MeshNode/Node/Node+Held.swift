@@ -1,0 +1,139 @@
+import Foundation
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// What is merged and not in its table: why, and what would free it.
+extension Node {
+  func held() throws -> HeldReport {
+    let records = try store.heldRecords(limit: Self.heldLimit + 1)
+    let ways = try WaysOut(store)
+    return HeldReport(
+      counts: try heldCounts(),
+      records: records.prefix(Self.heldLimit).map { record in
+        HeldReport.Record(
+          zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,
+          key: ReportedValue(record.key), hold: Self.hold(record, ways))
+      }, complete: records.count <= Self.heldLimit)
+  }
+
+  /// Rows of a report that a person reads.
+  private static let heldLimit = 1_000
+
+  /// Records that are merged and not shown, and change sets that are stored and not merged.
+  func heldCounts() throws -> [String: Int] {
+    var held = try store.heldCounts()
+    for zone in replica.zoneIDs {
+      for (reason, count) in try replica.zoneView(zone)?.waiting ?? [:] { held[reason.rawValue, default: 0] += count }
+    }
+    return held
+  }
+
+  static func hold(_ record: HeldRecord, _ ways: WaysOut) -> HoldReport {
+    HoldReport(
+      reason: record.reason.name, message: record.message, since: record.since.map(date),
+      waitsFor: record.waitsFor.map {
+        HoldReport.Awaited(table: $0.table, key: ReportedValue($0.key), zone: $0.zone?.description)
+      }, wayOut: ways.text([record]))
+  }
+
+  func heldRetry() async throws -> RetryReport {
+    try beginGuard()
+    let before = try heldNow()
+    try store.retryHeld()
+    replica.databaseChanged()
+    replica.heldRequested()
+    while try store.isShowing() {
+      guard try replica.work(now: time.now) else {
+        throw Refusal(
+          code: "rows.pending",
+          message: "Rows are pending that can't be signed now, and they come first. See mesh status for the reason.")
+      }
+      perform()
+      // Peers and other verbs have their turn.
+      await Task.yield()
+    }
+    return RetryReport(tried: before, shown: max(0, before - (try heldNow())))
+  }
+
+  private func heldNow() throws -> Int {
+    try store.status().held.filter { $0.key != .valueTooLong }.values.reduce(0, +)
+  }
+}
+
+/// What frees held records, as far as this file tells it.
+struct WaysOut {
+  private let tables: [Store.TableSummary]
+  private let adoptable: Set<String>
+  private let here: Set<String>
+
+  init(_ store: Store) throws {
+    tables = try store.tables()
+    let missing = try store.missingSchema().filter { $0.refusal == nil }
+    adoptable = Set(missing.filter { !$0.exists }.map(\.table))
+    here = Set(missing.filter(\.exists).map(\.table))
+  }
+
+  /// - Parameter records: Of one reason, at least one.
+  func text(_ records: [HeldRecord]) -> String {
+    let held = Set(records.map(\.table))
+    switch records.first?.reason {
+    case .missingParent, nil: return "They are shown when the records that they refer to arrive."
+    case .parentDeleted: return "Their parent was deleted: they are shown again when it is written again."
+    case .unknownTable: return unknown(held)
+    case .constraint:
+      return
+        "A constraint or trigger of this file refuses them: loosen it, or mend the records elsewhere. After a change of "
+        + "the schema they are tried again by themselves, after any other by mesh held retry."
+    case .slotTaken:
+      return
+        "Another record has the row, of another zone: a copy that was kept, a private one, or another share's. Delete that, "
+        + "or give it another key, and these are shown. mesh explain record TABLE KEY shows both."
+    case .parentElsewhere:
+      return
+        "What they refer to is in a share, or in another one: they follow when a device that may write both moves them."
+    case .outsideShare: return outsideShare(held)
+    case .valueTooLong:
+      return "A value is longer than any that is sent: shorten it, and the rest of the record goes out."
+    @unknown default: return "mesh status names the reason."
+    }
+  }
+
+  private func unknown(_ held: Set<String>) -> String {
+    var ways: [String] = []
+    let made = held.intersection(adoptable).sorted()
+    let tracked = held.intersection(here).sorted()
+    let others = held.subtracting(adoptable).subtracting(here).sorted()
+    if !made.isEmpty { ways.append("mesh schema --apply makes the tables (\(made.joined(separator: ", "))).") }
+    if !tracked.isEmpty {
+      ways.append("mesh track takes tables that are here (\(tracked.joined(separator: ", "))).")
+    }
+    if !others.isEmpty {
+      ways.append(
+        "They are shown once a table of that name is here and tracked (\(others.joined(separator: ", "))).")
+    }
+    return ways.joined(separator: " ")
+  }
+
+  /// Who wrote it may be right: a table that is kept out of shares here need not be so elsewhere.
+  private func outsideShare(_ held: Set<String>) -> String {
+    let apart = tables.filter { held.contains($0.name) && !$0.isShareable }
+    let (hidden, others) = (apart.filter(\.isPrivate).map(\.name), apart.filter { !$0.isPrivate }.map(\.name))
+    var ways: [String] = []
+    if !hidden.isEmpty {
+      ways.append(
+        "Private here, and so in no share: \(hidden.joined(separator: ", ")). To see the share's records, mesh untrack and then "
+          + "mesh track without --private, on each of this account's devices.")
+    }
+    if !others.isEmpty {
+      ways.append(
+        "In no share here, for a table that has several foreign keys or that refers to one in no share: "
+          + "\(others.joined(separator: ", ")). They are shown once the tables are as they are at the others.")
+    }
+    if held.count > apart.count {
+      ways.append(
+        "A participant wrote into a share what is no part of it; mesh explain record says who. It is in no table.")
+    }
+    return ways.joined(separator: " ")
+  }
+}

@@ -1,0 +1,83 @@
+public import MeshCore
+
+/// A record that lives and is not in its table, or a row that is too long to be sent.
+public struct HeldRecord: Hashable, Sendable {
+  public var zone: ZoneID
+  public var table: String
+  public var key: Value
+  public var reason: HeldReason
+  /// SQLite's own words, or ours.
+  public var message: String?
+  /// Since when it is out of its table, in milliseconds since 1970; nil where nobody noted it.
+  public var since: Int64?
+  /// The records that have to come for it to be shown, or to go.
+  public var waitsFor: [Awaited]
+
+  public struct Awaited: Hashable, Sendable {
+    public var table: String
+    public var key: Value
+    /// Where that record is, if it is in another zone.
+    public var zone: ZoneID?
+  }
+}
+
+extension Store {
+  /// By zone, table and key; rows that are too long come last.
+  public func heldRecords(limit: Int) throws -> [HeldRecord] {
+    try read { session in
+      let found = try session.sql.all(
+        """
+        SELECT r.zone, r.tbl, r.key FROM mesh_record r
+        WHERE r.extra IS NOT NULL AND r.held IS NOT NULL AND r.tbl NOT IN (\(Self.untracked))
+        UNION ALL SELECT zone, tbl, key FROM mesh_held WHERE reason = \(HeldReason.valueTooLong.rawValue)
+        LIMIT ?
+        """, [.count(limit)]
+      ) { (zone: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2))) }
+      var zones: [Int64: ZoneRecords] = [:]
+      return try found.compactMap { zone, ref in
+        guard let row = try zones[zone]?.zone ?? ZoneRow.read(id: zone, session.sql) else { return nil }
+        let records = zones[zone] ?? ZoneRecords(session, zone: row)
+        zones[zone] = records
+        return try session.held(ref, try records.load(ref), records.zone)
+      }
+    }
+  }
+
+  /// Has every held record looked at again by the next calls of `apply`.
+  public func retryHeld() throws { try write { try $0.requestShow() } }
+
+  /// Held records are still to be looked at again.
+  public func isShowing() throws -> Bool { try read { try $0.sql.exists("SELECT 1 FROM mesh_show LIMIT 1") } }
+}
+
+extension Session {
+  /// Nil where nothing holds the record, and its row is sent.
+  func held(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow) throws -> HeldRecord? {
+    let noted = try sql.first(
+      "SELECT reason, message FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
+      [.integer(ref.table), ref.key, .integer(zone.id)]
+    ) { (HeldReason(rawValue: $0.integer(0)), $0.text(1)) }
+    guard let reason = record?.held ?? (noted?.0 == .valueTooLong ? .valueTooLong : nil) else { return nil }
+    return HeldRecord(
+      zone: zone.zone, table: try catalog.tableName(ref.table), key: ref.key, reason: reason,
+      message: noted?.0 == reason ? noted?.1 : nil, since: record?.heldSince,
+      waitsFor: try awaited(ref, reason, zone))
+  }
+
+  private func awaited(_ ref: RecordRef, _ reason: HeldReason, _ zone: ZoneRow) throws -> [HeldRecord.Awaited] {
+    switch reason {
+    case .slotTaken: [try awaited(ref, besides: zone)]
+    case .missingParent, .parentDeleted, .parentElsewhere:
+      try sql.all(
+        "SELECT parent_tbl, parent_key FROM mesh_wait WHERE tbl = ? AND key = ? AND zone = ?",
+        [.integer(ref.table), ref.key, .integer(zone.id)]
+      ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }.map { try awaited($0, besides: zone) }
+    case .unknownTable, .constraint, .valueTooLong, .outsideShare: []
+    }
+  }
+
+  private func awaited(_ ref: RecordRef, besides zone: ZoneRow) throws -> HeldRecord.Awaited {
+    let other = try occupant(ref, besides: zone.id).flatMap { try ZoneRow.read(id: $0, sql) }
+    return HeldRecord.Awaited(table: try catalog.tableName(ref.table), key: ref.key, zone: other?.zone)
+  }
+}

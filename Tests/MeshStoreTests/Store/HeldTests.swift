@@ -1,0 +1,111 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// What is merged and not in its table can be listed, with what it waits for, and is tried again.
+@Suite struct HeldTests {
+  private static let lists = """
+    CREATE TABLE list (id TEXT PRIMARY KEY NOT NULL);
+    CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES list (id) ON DELETE CASCADE)
+    """
+
+  private func explain(_ peer: Peer, _ table: String, _ key: String) throws -> HeldRecord? {
+    try peer.store.explain(table: table, key: .text(Array(key.utf8))) { _ in peer.reader }.first?.held
+  }
+
+  @Test func aRecordThatIsNothingButItsKeyIsShownOnceItsTableIsHere() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
+    let b = try Peer(2)
+    try a.run("INSERT INTO t VALUES ('k')")
+    try b.pull(from: a)
+    #expect(try b.store.heldRecords(limit: 9).map(\.reason) == [.unknownTable])
+    try b.run("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)")
+    try b.store.track(tables: ["t"], now: b.now)
+    try b.apply()
+    #expect(try b.rows("SELECT id FROM t") == ["\"k\""])
+    #expect(try b.store.heldRecords(limit: 9).isEmpty)
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func itSaysWhatARecordWaitsForAndSinceWhen() throws {
+    let a = try Peer(1, schema: Self.lists, track: ["list", "item"])
+    let b = try Peer(2, schema: Self.lists, track: ["list", "item"])
+    try a.run("INSERT INTO item VALUES ('i', 'l')")
+    try b.pull(from: a)
+    let waiting = try #require(try b.store.heldRecords(limit: 9).first)
+    #expect(waiting.reason == .missingParent)
+    #expect(waiting.waitsFor == [.init(table: "list", key: .text(Array("l".utf8)), zone: nil)])
+    let since = try #require(waiting.since)
+    #expect(since > 0)
+    #expect(try explain(b, "item", "i") == waiting)
+    // The parent came and went: it is another reason, and the record was in its table in between.
+    try a.run("INSERT INTO list VALUES ('l')")
+    try b.pull(from: a)
+    #expect(try b.store.heldRecords(limit: 9).isEmpty && explain(b, "item", "i") == nil)
+    try a.run("INSERT INTO item VALUES ('j', 'l')")
+    try b.run("DELETE FROM list")
+    try synchronize([a, b])
+    #expect(try b.store.heldRecords(limit: 9).map(\.reason) == [.parentDeleted])
+  }
+
+  @Test func fromOneReasonToTheNextTheTimeStays() throws {
+    let a = try Peer(1, schema: Self.lists, track: ["list", "item"])
+    let b = try Peer(2)
+    try a.run("INSERT INTO item VALUES ('i', 'l')")
+    try b.pull(from: a)
+    let unknown = try #require(try b.store.heldRecords(limit: 9).first)
+    try b.run(Self.lists)
+    try b.store.track(tables: ["list", "item"], now: b.now)
+    try b.apply()
+    let missing = try #require(try b.store.heldRecords(limit: 9).first)
+    #expect(unknown.reason == .unknownTable && missing.reason == .missingParent)
+    #expect(missing.since == unknown.since)
+  }
+
+  @Test func aRowThatIsTooLongIsExplained() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)", track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', printf('%.*c', \(Limits.longValue + 1), 'x'))")
+    try a.flush()
+    #expect(try explain(a, "t", "k")?.reason == .valueTooLong)
+    #expect(try a.store.heldRecords(limit: 9).map(\.reason) == [.valueTooLong])
+  }
+
+  @Test func whatATriggerRefusedForAnotherTablesSakeIsShownWhenItIsTriedAgain() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)"
+    let a = try Peer(1, schema: schema, track: ["t"])
+    let b = try Peer(2, schema: schema + "; CREATE TABLE settings (closed)", track: ["t"])
+    try b.run(
+      """
+      CREATE TRIGGER door BEFORE INSERT ON t WHEN EXISTS (SELECT 1 FROM settings WHERE closed)
+      BEGIN SELECT RAISE(ABORT, 'the door is closed'); END;
+      INSERT INTO settings VALUES (1);
+      """)
+    try b.upkeep()
+    try a.run("INSERT INTO t VALUES ('k'), ('l')")
+    try b.pull(from: a)
+    #expect(try b.store.heldRecords(limit: 9).map(\.message) == ["the door is closed", "the door is closed"])
+    try b.run("DELETE FROM settings")
+    try b.apply()
+    #expect(try b.rows("SELECT id FROM t").isEmpty, "nothing told that it would fit now")
+    try b.store.retryHeld()
+    #expect(try b.store.isShowing())
+    try b.apply()
+    #expect(try b.rows("SELECT id FROM t") == ["\"k\"", "\"l\""])
+    #expect(try !b.store.isShowing() && a.digest() == b.digest())
+  }
+
+  @Test func whatAnOlderFileHoldsWithoutATimeIsFoundAndShown() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
+    let b = try Peer(2)
+    try a.run("INSERT INTO t VALUES ('k')")
+    try b.pull(from: a)
+    try b.run("UPDATE mesh_record SET extra = NULL; UPDATE mesh_state SET format = 2")
+    try b.reopen()
+    #expect(try b.store.heldRecords(limit: 9).map(\.since) == [nil])
+    try b.run("CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)")
+    try b.store.track(tables: ["t"], now: b.now)
+    try b.apply()
+    #expect(try b.rows("SELECT id FROM t") == ["\"k\""])
+  }
+}

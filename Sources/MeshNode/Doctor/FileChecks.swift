@@ -105,6 +105,12 @@ extension Node {
             wayOut: "A running node takes it back and compares the tables with what it knows: mesh serve."))
       }
     }
+    for fault in try store.trackingFaults() {
+      checks.append(
+        HealthCheck(
+          "table", .warning, "A synchronized table has changed so that it would not be taken now. \(fault)",
+          wayOut: "Rows of others that it refuses are held: mesh held lists them."))
+    }
     checks += try repairChecks()
     if checks.isEmpty { checks.append(HealthCheck("capture", .ok, "Every synchronized table is captured.")) }
     return checks

@@ -5,7 +5,8 @@ import MeshCore
 /// the row are written at once.
 final class BirthWriter {
   let table: TableForm
-  private let records: ZoneRecords
+  private let materialiser: Materialiser
+  private var records: ZoneRecords { materialiser.records }
   /// For each column of the change set, its index in the table; nil for one that the table lacks.
   private let places: [Int?]
   private let columns: [Int64]
@@ -20,8 +21,8 @@ final class BirthWriter {
     let spelling: Int?
   }
 
-  init(_ records: ZoneRecords, _ table: TableForm, _ columns: [Int64]) throws {
-    self.records = records
+  init(_ materialiser: Materialiser, _ table: TableForm, _ columns: [Int64]) throws {
+    self.materialiser = materialiser
     self.table = table
     self.columns = columns
     places = columns.map { table.indexes[$0] }
@@ -44,10 +45,12 @@ final class BirthWriter {
       parameter += 1
     }
     do {
-      try records.session.sql.write(statement)
+      if try records.session.sql.write(statement) == 0 { throw DatabaseError.ignored }
     } catch let error as DatabaseError where error.refusesRow {
       guard records.session.sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       try records.remove(ref, record)
+      // RAISE (FAIL) leaves what its statement has done.
+      try materialiser.deleteRow(table, change.key)
       return false
     }
     return true

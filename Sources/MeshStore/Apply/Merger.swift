@@ -49,7 +49,7 @@ final class Merger {
       let columns = try table.columns.map { try catalog.columnNumber($0, of: id) }
       self.columns = columns
       let table = catalog.table(id).flatMap { merger.materialiser.showsAll($0) ? $0 : nil }
-      birth = try table.map { try BirthWriter(merger.records, $0, columns) }
+      birth = try table.map { try BirthWriter(merger.materialiser, $0, columns) }
     }
 
     func merge(_ change: RowChange) throws {

@@ -9,6 +9,7 @@ struct Router {
   let zones: ZoneBook
   private var homes: [RecordRef: Int64] = [:]
   private var circular: [Int64: Bool] = [:]
+  private var scopes: [Int64: ShareScope] = [:]
   private var sql: Connection { session.sql }
 
   init(_ session: Session) throws {
@@ -184,12 +185,20 @@ struct Router {
     let name = RecordName(table: table.schema.name, key: ref.key)
     if let share = zones.share(rootedAt: name, shownBy: own) { return share }
     if table.isPrivate { return zones.privateZone }
-    guard let reference = table.parent, row[reference.column] != .null, !isCircular(table),
+    guard let reference = try table.parent ?? anchor(of: table, in: own), row[reference.column] != .null,
+      !isCircular(table),
       let parent = session.catalog.table(reference.parent)
     else { return nil }
     let parentRef = RecordRef(table: parent.id, key: parent.parentKey(row[reference.column]))
     guard let parentRow = try self.row(parent, parentRef.key) else { return nil }
     return try home(parentRef, parent, parentRow, own: session.place(of: parentRef))
+  }
+
+  /// A record that is in a share goes on following the reference by which it belongs there, though its table has others by now.
+  private mutating func anchor(of table: TableForm, in zone: Int64?) throws -> Reference? {
+    guard let zone, table.schema.foreignKeys.count > 1 else { return nil }
+    if scopes[zone] == nil { scopes[zone] = try ShareScope(zone, session.catalog) }
+    return scopes[zone]?.anchor(of: table)
   }
 
   /// Tables whose references lead back to themselves have part in no share; chains of their rows can be of any length.
@@ -295,7 +304,8 @@ extension Session {
   /// under a number below zero, where no flush finds them.)
   func follow(_ arrival: FlushPlan.Arrival) throws {
     for reference in arrival.table.referrers {
-      guard let child = catalog.table(reference.child), child.parent == reference else { continue }
+      guard let child = catalog.table(reference.child), child.parent == reference || child.references.count > 1
+      else { continue }
       try sql.run(
         """
         INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)

@@ -1,3 +1,4 @@
+import GRDB
 public import MeshCore
 
 extension Store {
@@ -146,7 +147,7 @@ private struct Flusher {
         let keys = try session.sql.all(
           child.keysReferring(cascade.reference.column) + " LIMIT \(Choices.slice)", [cascade.parent]
         ) { $0.value(0) }
-        for key in keys { try session.sql.run(child.delete, [key]) }
+        for key in keys { try session.deleteNoting(child, key, now: now) }
       }
     }
   }
@@ -285,6 +286,22 @@ extension Flusher {
     case .matches(let matches):
       for id in matches.ids { try session.sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
     }
+  }
+}
+
+extension Session {
+  /// As a program does it. Where an app's trigger refuses it, its parent is gone all the same: it goes without the triggers.
+  fileprivate func deleteNoting(_ table: TableForm, _ key: Value, now: Int64) throws {
+    do {
+      try sql.run(table.delete, [key])
+    } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
+      // Below.
+    }
+    guard try sql.exists(table.selectKey, [key]) else { return }
+    try sql.withoutTriggers { try sql.run(table.delete, [key]) }
+    try sql.run(
+      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, 0, ?, \(PendingSlice.Op.delete), 0, 0, ?)",
+      [.integer(table.id), key, .integer(now)])
   }
 }
 

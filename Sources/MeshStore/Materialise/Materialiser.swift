@@ -203,6 +203,7 @@ final class Materialiser {
     guard let table = session.catalog.table(ref.table), let record = try records.load(ref), record.isShown,
       let row = try records.row(table, ref.key)
     else { return }
+    let home = others == nil ? nil : scope == nil ? table.parent : scope?.anchor(of: table)
     var missing: [(reference: Reference, parent: RecordRef, value: Value)] = []
     var restored: Set<Int64> = []
     for reference in table.references {
@@ -210,7 +211,7 @@ final class Materialiser {
       let value = record.extra[column] ?? row[reference.column]
       guard value != .null, let parent = session.catalog.table(reference.parent) else { continue }
       let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
-      if try isPresent(parentRef, parent, value, inZone: others != nil && table.parent == reference) {
+      if try isPresent(parentRef, parent, value, inZone: home == reference) {
         if reference.isReset, record.extra[column] != nil, row[reference.column] != value { restored.insert(column) }
       } else {
         missing.append((reference, parentRef, value))
@@ -355,7 +356,7 @@ extension Materialiser {
     for (place, index) in chosen.filter({ $0 != table.keyColumn }).enumerated() {
       statement.bind(values[table.columns[index].id] ?? .null, at: place + 2)
     }
-    try sql.write(statement)
+    if try sql.write(statement) == 0 { throw DatabaseError.ignored }
   }
 
   /// Inserts where the row is gone unnoticed.
@@ -369,17 +370,37 @@ extension Materialiser {
       statement.bind(values[table.columns[index].id] ?? .null, at: place + 1)
     }
     statement.bind(key, at: chosen.count + 1)
-    if try sql.write(statement) == 0, values.count > chosen.count { try insert(table, key, values) }
+    guard try sql.write(statement) == 0 else { return }
+    if try records.hasRow(table, key) { throw DatabaseError.ignored }
+    if values.count > chosen.count { try insert(table, key, values) }
   }
 
+  /// A trigger of an app's that refuses it is passed by: a row that is in no merged record must not stay, nor keep others back.
   func deleteRow(_ table: TableForm, _ key: Value) throws {
-    let statement = try sql.statement(table.delete)
-    statement.bind(key, at: 1)
-    try sql.write(statement)
+    let ref = RecordRef(table: table.id, key: table.form.canonical(key))
+    let delete = {
+      let statement = try self.sql.statement(table.delete)
+      statement.bind(key, at: 1)
+      try self.sql.write(statement)
+    }
+    guard !table.schema.triggers.isEmpty else {
+      _ = try delete()
+      return
+    }
+    do {
+      if refused[ref] == nil { _ = try delete() }
+    } catch let error as DatabaseError where error.refusesRow {
+      guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+    }
+    if try records.hasRow(table, key) { try sql.withoutTriggers { _ = try delete() } }
   }
 }
 
 extension DatabaseError {
+  /// `RAISE (IGNORE)`: SQLite reports nothing, and the row is not there.
+  static let ignored = DatabaseError(
+    resultCode: .SQLITE_CONSTRAINT_TRIGGER, message: "a trigger ignores the row: RAISE (IGNORE)")
+
   /// SQLite refuses this row and no other: a constraint, a type, its size, or an app's trigger that fails.
   var refusesRow: Bool {
     switch resultCode {

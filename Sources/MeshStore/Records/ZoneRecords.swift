@@ -150,7 +150,7 @@ final class ZoneRecords {
   func save(_ ref: RecordRef, _ record: StoredRecord, replacing old: StoredRecord?) throws {
     var record = record
     if record.held == nil {
-      freed[ref] = old?.heldSince
+      if let since = old?.heldSince { freed[ref] = since }
       record.heldSince = nil
     } else {
       record.heldSince = try old?.heldSince ?? freed[ref] ?? time.get()

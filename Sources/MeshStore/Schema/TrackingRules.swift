@@ -9,6 +9,10 @@ enum TrackingRules {
     /// The rule, and the way out.
     var text: String
     var description: String { "\(table): \(text)" }
+    /// Of a table that is synchronized.
+    var notice: String {
+      "The synchronized table \(table) would not be taken as it is now: \(text). What it refuses is held."
+    }
   }
 
   /// Throws one `StoreError` (`schemaRefused`) that lists every violation of every table.
@@ -30,6 +34,19 @@ enum TrackingRules {
     let set = Set((names + known).map(\.asciiLowercased))
     return try names.flatMap { name in
       try texts(db, name, set: set, integerKeys: integerKeys).map { Violation(table: name, text: $0) }
+    }
+  }
+
+  /// What has changed since its tracking so that a table would not be taken any more: a `UNIQUE`, a reference, a program. Merged
+  /// rows that it refuses are held.
+  static func laterViolations(_ db: Database) throws -> [Violation] {
+    let tables = try TrackedTable.all(db)
+    let set = Set(tables.map(\.name.asciiLowercased))
+    return try tables.flatMap { table in
+      guard let schema = table.schema else { return [Violation]() }
+      return try (uniques(schema) + references(db, schema, set: set) + programs(db, schema)).map {
+        Violation(table: table.name, text: $0)
+      }
     }
   }
 

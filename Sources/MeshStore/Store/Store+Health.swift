@@ -25,6 +25,11 @@ extension Store {
     }
   }
 
+  /// Tables that are synchronized and would not be taken as they are now, each with the rule and the way out.
+  public func trackingFaults() throws -> [String] {
+    try read { try TrackingRules.laterViolations($0.db).map(\.description) }
+  }
+
   /// What was found and put right since the store was opened.
   public struct Repairs: Hashable, Sendable {
     /// Times that a committed mark of silence was taken back.

@@ -11,9 +11,12 @@ extension Store {
     switch due {
     case nil: return .done
     case .schema:
-      let (wasSilent, findings) = try write { try $0.noteSchema() }
+      let (wasSilent, findings, faults) = try write { session in
+        let (wasSilent, findings) = try session.noteSchema()
+        return (wasSilent, findings, try TrackingRules.laterViolations(session.db))
+      }
       repairs.note(wasSilent: wasSilent, findings)
-      return .schemaChanged(findings.compactMap(\.notice))
+      return .schemaChanged(findings.compactMap(\.notice) + faults.map(\.notice))
     case .recall:
       _ = try write(isDurable: false) { try Recall.slice($0, reader) }
       return .worked()

@@ -13,8 +13,8 @@ final class Member {
       done INTEGER DEFAULT 0);
     CREATE TABLE steps (id TEXT PRIMARY KEY NOT NULL, reminder TEXT REFERENCES reminders ON DELETE CASCADE, title TEXT);
     CREATE TABLE tags (id TEXT PRIMARY KEY NOT NULL, title TEXT);
-    CREATE TABLE taggings (id TEXT PRIMARY KEY NOT NULL, reminder TEXT REFERENCES reminders ON DELETE CASCADE,
-      tag TEXT REFERENCES tags ON DELETE CASCADE);
+    CREATE TABLE taggings (id TEXT PRIMARY KEY NOT NULL, reminder TEXT NOT NULL REFERENCES reminders ON DELETE CASCADE,
+      tag TEXT NOT NULL REFERENCES tags ON DELETE CASCADE);
     CREATE TABLE covers (id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES lists ON DELETE CASCADE, image TEXT);
     """
   static let tables = ["lists", "reminders", "steps", "tags", "taggings"]

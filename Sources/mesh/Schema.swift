@@ -28,7 +28,13 @@ struct Schema: AsyncParsableCommand {
     if json.isOn { return try Output.json(report) }
     if report.missing.isEmpty { return Output.print("Nothing is missing: this file has all that the mesh knows.") }
     for missing in report.missing { show(missing, applied: report.applied) }
+    if report.missing.contains(where: { !$0.exists && $0.refusal == nil }) { Output.note(Self.leftOut) }
   }
+
+  /// Of tables that are made from a description.
+  static let leftOut =
+    "A description has columns, types, NOT NULL, literal defaults, keys and references. Indexes, CHECKs, triggers, generated columns "
+    + "and computed defaults are not in it, so that nobody's expressions run here: add those that this machine needs."
 
   private func show(_ missing: SchemaReport.Missing, applied: Bool) {
     let columns = missing.columns.joined(separator: ", ")

@@ -117,7 +117,8 @@ struct Conflicts: AsyncParsableCommand {
     abstract: "Show the values that lost against a concurrent one.",
     discussion: """
       Two devices wrote the same column of the same record, neither having seen the other's value. The later one is in \
-      the table, or neither where one of them deleted the record; the value that lost is kept here.
+      the table, or neither where one of them deleted the record; the value that lost is kept here, and mesh restore \
+      --conflict puts it back, by the number in the first column.
 
       Example:
         mesh conflicts --json
@@ -130,15 +131,16 @@ struct Conflicts: AsyncParsableCommand {
     let report = try await home.access().withNode(.home) { try await $0.conflicts() }
     if json.isOn { return try Output.json(report) }
     if report.conflicts.isEmpty { return Output.print("No conflicts.") }
-    var table = TextTable("TABLE", "KEY", "COLUMN", "", "VALUE", "BY", "WRITTEN")
+    var table = TextTable("NUMBER", "TABLE", "KEY", "COLUMN", "", "VALUE", "BY", "WRITTEN")
     for conflict in report.conflicts {
       let (winner, loser) = (conflict.winner, conflict.loser)
       table.add(
-        conflict.table, "\(conflict.key)", conflict.column ?? "", "kept",
+        "\(conflict.id)", conflict.table, "\(conflict.key)", conflict.column ?? "", "kept",
         conflict.column == nil ? "the record" : "\(winner.value)", winner.deviceName ?? winner.device,
         ControlJSON.text(winner.written))
       table.add(
-        "", "", "", "lost", conflict.column == nil ? "its delete" : "\(loser.value)", loser.deviceName ?? loser.device,
+        "", "", "", "", "lost", conflict.column == nil ? "its delete" : "\(loser.value)",
+        loser.deviceName ?? loser.device,
         ControlJSON.text(loser.written))
     }
     Output.print(table.text)

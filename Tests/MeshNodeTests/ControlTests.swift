@@ -63,6 +63,9 @@ import Testing
       try await expect(client.conflicts(), is: node.conflicts())
       try await expect(client.held(), is: node.held())
       try await expect(client.heldRetry(), is: node.heldRetry())
+      for request in [RestoreRequest(conflict: 7), RestoreRequest(table: "notes", key: "n1", columns: ["a"])] {
+        try await expect(client.restore(request), is: node.restore(request))
+      }
       try await expect(client.schema(apply: false).applied, is: false)
       try await expect(client.schema(apply: true).applied, is: true)
       try await expect(client.deviceList(), is: node.deviceList())

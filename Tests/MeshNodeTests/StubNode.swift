@@ -27,7 +27,8 @@ struct StubNode: NodeControl {
     let side = ConflictReport.Side(value: .text("milk"), device: "device-1", deviceName: nil, written: Self.when)
     return ConflictsReport(conflicts: [
       ConflictReport(
-        zone: "zone-1", table: "notes", key: .text("n1"), column: "title", winner: side, loser: side, found: Self.when)
+        id: 7, zone: "zone-1", table: "notes", key: .text("n1"), column: "title", winner: side, loser: side,
+        found: Self.when)
     ])
   }
 
@@ -43,6 +44,12 @@ struct StubNode: NodeControl {
   }
 
   func heldRetry() async throws -> RetryReport { RetryReport(tried: 3, shown: 2) }
+
+  func restore(_ request: RestoreRequest) async throws -> RestoreReport {
+    RestoreReport(
+      table: request.table ?? "notes", key: .text(request.key ?? "\(request.conflict ?? 0)"), deleted: false,
+      values: ["a": .integer(1)], lacking: request.columns ?? [], waitsFor: [])
+  }
 
   func verify(timeout: Duration) async throws -> VerifyReport { throw Refusal.noMember }
 

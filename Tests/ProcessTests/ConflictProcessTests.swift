@@ -60,6 +60,30 @@ extension Daemons {
       }
     }
 
+    @Test func whatLostAndWhatWasDeletedIsRestored() async throws {
+      try await apart(
+        "UPDATE notes SET text = 'oat milk' WHERE id = 'n1'", "UPDATE notes SET text = 'soy milk' WHERE id = 'n1'"
+      ) { tower, laptop in
+        let conflict = try await tower.report(ConflictsReport.self, "conflicts").conflicts[0]
+        #expect(try await tower.done("restore", "--conflict", "\(conflict.id)").stdout.contains("oat milk"))
+        try await tower.settled(with: "laptop")
+        #expect(try await laptop.sqlite("SELECT text FROM notes") == "oat milk\n")
+        #expect(try await tower.done("conflicts").stdout == "No conflicts.\n")
+        // What it overwrote, then the record itself.
+        let restored = try await laptop.report(RestoreReport.self, "restore", "notes", "n1", "--column", "text")
+        #expect(restored.values == ["text": .text("soy milk")])
+        try await laptop.settled(with: "tower")
+        try await tower.sqlite("DELETE FROM notes")
+        try await tower.settled(with: "laptop")
+        try await laptop.done("restore", "notes", "n1")
+        try await laptop.settled(with: "tower")
+        #expect(try await tower.rows() == "notes|'n1'|'soy milk'|1\n")
+        let refused = try await tower.run("restore", "notes", "n1")
+        #expect(refused.status == ExitStatus.refused.rawValue && refused.stderr.contains("--column"))
+        #expect(try await tower.run("restore", "notes").status == ExitStatus.usage.rawValue)
+      }
+    }
+
     @Test func aChildAddedWhileItsParentIsDeletedIsHeldAndComesBackWithIt() async throws {
       try await apart(
         "DELETE FROM notes WHERE id = 'n1'", "INSERT INTO tags VALUES ('t1', 'n1', 'food')"

@@ -53,6 +53,10 @@ extension ControlClient {
     try await post("/v1/held/retry", Nothing(), limit: Self.longWork)
   }
 
+  public func restore(_ request: RestoreRequest) async throws -> RestoreReport {
+    try await post("/v1/restore", request, limit: Self.longWork)
+  }
+
   public func explain(_ request: RecordRequest) async throws -> RecordReport {
     try await post("/v1/explain/record", request, limit: Self.longWork)
   }

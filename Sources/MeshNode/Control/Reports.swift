@@ -137,6 +137,8 @@ public struct PeersReport: Codable, Hashable, Sendable {
 
 /// One column of one record that two devices wrote without having seen each other's value.
 public struct ConflictReport: Codable, Hashable, Sendable {
+  /// By which `mesh restore` puts the loser back.
+  public var id: Int64
   public var zone: String
   public var table: String
   public var key: ReportedValue
@@ -164,8 +166,9 @@ public struct ConflictReport: Codable, Hashable, Sendable {
   }
 
   public init(
-    zone: String, table: String, key: ReportedValue, column: String?, winner: Side, loser: Side, found: Date
+    id: Int64, zone: String, table: String, key: ReportedValue, column: String?, winner: Side, loser: Side, found: Date
   ) {
+    self.id = id
     self.zone = zone
     self.table = table
     self.key = key

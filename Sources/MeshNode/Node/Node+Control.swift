@@ -336,7 +336,8 @@ extension Node: NodeControl {
         deviceName: deviceName(stamp.author.device), written: Self.date(stamp.time.milliseconds))
     }
     return ConflictReport(
-      zone: conflict.zone.description, table: conflict.table, key: ReportedValue(conflict.key), column: conflict.column,
+      id: conflict.id, zone: conflict.zone.description, table: conflict.table, key: ReportedValue(conflict.key),
+      column: conflict.column,
       winner: side(conflict.winnerValue, conflict.winner), loser: side(conflict.loserValue, conflict.loser),
       found: Self.date(conflict.found))
   }

@@ -10,6 +10,24 @@ extension StoreError: Refusing {
   public var refusal: Refusal { Refusal(code: "database.\(code)", message: message) }
 }
 
+extension RestoreError: Refusing {
+  public var refusal: Refusal {
+    let code =
+      switch self {
+      case .unknownRecord: "record.unknown"
+      case .unknownConflict: "conflict.unknown"
+      case .unknownColumn: "column.unknown"
+      case .lives: "record.lives"
+      case .nothingBeaten, .noHistory: "restore.nothing"
+      case .held: "record.held"
+      case .changed: "record.changed"
+      case .refused: "restore.refused"
+      @unknown default: "restore.failed"
+      }
+    return Refusal(code: code, message: description)
+  }
+}
+
 extension MissingKey: Refusing {
   public var refusal: Refusal { Refusal(code: "database.keyMissing", message: description) }
 }

@@ -2,6 +2,8 @@ public import MeshCore
 
 /// A value that lost without having been seen by whoever overwrote it.
 public struct Conflict: Hashable, Sendable {
+  /// By which it is restored.
+  public var id: Int64
   public var zone: ZoneID
   public var table: String
   public var key: Value
@@ -20,14 +22,14 @@ public struct Conflict: Hashable, Sendable {
 }
 
 extension Session {
-  /// From a row of zone, table, key, column, value, loser (author, time), winner (author, time), local, noted.
+  /// From a row of zone, table, key, column, value, loser (author, time), winner (author, time), local, noted, id.
   func conflict(_ row: Statement) throws -> Conflict? {
     guard let zone = ZoneID(row.bytes(0)) else { return nil }
     let loser = Stamp(time: HybridTime(row.bits(6)), author: try catalog.author(row.integer(5)))
     let winner = try row.optional(7).map { Stamp(time: HybridTime(row.bits(8)), author: try catalog.author($0)) }
     let column = row.integer(3)
     return Conflict(
-      zone: zone, table: try catalog.tableName(row.integer(1)), key: row.value(2),
+      id: row.integer(11), zone: zone, table: try catalog.tableName(row.integer(1)), key: row.value(2),
       column: column == ZoneRecords.wholeRecord ? nil : try catalog.column(column).name,
       loserValue: try ExtraValues.decodeValue(row.bytes(4)),
       loser: loser, winnerValue: .null, winner: winner ?? loser, wasLocal: row.integer(9) == 1, found: row.integer(10))

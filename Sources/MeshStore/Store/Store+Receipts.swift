@@ -72,21 +72,23 @@ extension Session {
   fileprivate func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?) throws -> Bool {
     guard let table = catalog.table(ref.table) else { return false }
     do {
-      guard let values else {
-        try sql.run(table.delete, [ref.key])
-        return true
-      }
-      let chosen = table.columns.indices.filter { values[table.columns[$0].id] != nil && $0 != table.keyColumn }
-      let fields = chosen.map { values[table.columns[$0].id] ?? .null }
-      if try sql.exists(table.selectKey, [ref.key]) {
-        if !chosen.isEmpty { try sql.run(table.update(chosen), fields + [ref.key]) }
-      } else {
-        let key = table.keyColumn.flatMap { values[table.columns[$0].id] } ?? ref.key
-        try sql.run(table.upsert(chosen), [key] + fields)
-      }
+      try writeAgain(ref, values, table)
       return true
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
       return false
+    }
+  }
+
+  /// With capture on; throws what SQLite throws.
+  func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?, _ table: TableForm) throws {
+    guard let values else { return try sql.run(table.delete, [ref.key]) }
+    let chosen = table.columns.indices.filter { values[table.columns[$0].id] != nil && $0 != table.keyColumn }
+    let fields = chosen.map { values[table.columns[$0].id] ?? .null }
+    if try sql.exists(table.selectKey, [ref.key]) {
+      if !chosen.isEmpty { try sql.run(table.update(chosen), fields + [ref.key]) }
+    } else {
+      let key = table.keyColumn.flatMap { values[table.columns[$0].id] } ?? ref.key
+      try sql.run(table.upsert(chosen), [key] + fields)
     }
   }
 }

@@ -79,7 +79,8 @@ extension Store {
     try read { session in
       let found = try session.sql.all(
         """
-        SELECT mesh_zone.zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time, was_local, noted
+        SELECT mesh_zone.zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time, was_local, noted,
+          mesh_conflict.id
         FROM mesh_conflict JOIN mesh_zone ON mesh_zone.id = mesh_conflict.zone ORDER BY mesh_conflict.id DESC LIMIT ?
         """, [.count(limit)]
       ) { row in

@@ -1,0 +1,47 @@
+import MeshCore
+
+// What is put back.
+
+/// `POST /v1/restore`.
+public struct RestoreRequest: Codable, Hashable, Sendable {
+  public var table: String?
+  /// As a person writes it: a text, a number, or `x'…'`.
+  public var key: String?
+  /// Whose former values are to come back; none where the record is deleted.
+  public var columns: [String]?
+  /// The number of a conflict, in the place of a record.
+  public var conflict: Int64?
+
+  public init(table: String, key: String, columns: [String] = []) {
+    self.table = table
+    self.key = key
+    self.columns = columns
+  }
+
+  public init(conflict: Int64) { self.conflict = conflict }
+}
+
+/// What was written, as an edit of now.
+public struct RestoreReport: Codable, Hashable, Sendable {
+  public var table: String
+  public var key: ReportedValue
+  /// What lost was a delete: the record is deleted again.
+  public var deleted: Bool
+  public var values: [String: ReportedValue]
+  /// Columns that the history has and this table lacks: not restored.
+  public var lacking: [String]
+  /// Records that it refers to and that are not here: it is held till they are.
+  public var waitsFor: [HoldReport.Awaited]
+
+  public init(
+    table: String, key: ReportedValue, deleted: Bool, values: [String: ReportedValue], lacking: [String],
+    waitsFor: [HoldReport.Awaited]
+  ) {
+    self.table = table
+    self.key = key
+    self.deleted = deleted
+    self.values = values
+    self.lacking = lacking
+    self.waitsFor = waitsFor
+  }
+}

@@ -1,0 +1,38 @@
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// Puts back what was overwritten, lost or deleted.
+extension Node {
+  func restore(_ request: RestoreRequest) throws -> RestoreReport {
+    let restored = try restored(request)
+    replica.databaseChanged()
+    perform()
+    return RestoreReport(
+      table: restored.table, key: ReportedValue(restored.key), deleted: restored.values == nil,
+      values: (restored.values ?? [:]).mapValues { ReportedValue($0) }, lacking: restored.lacking,
+      waitsFor: restored.waitsFor.map {
+        HoldReport.Awaited(table: $0.table, key: ReportedValue($0.key), zone: $0.zone?.description)
+      })
+  }
+
+  private func restored(_ request: RestoreRequest) throws -> RestoredRecord {
+    if let conflict = request.conflict { return try store.restore(.conflict(conflict)) { try replica.reader($0) } }
+    guard let table = request.table, let key = request.key else {
+      throw Refusal(
+        code: "restore.what", message: "Say what is to be restored: a table and a key, or a conflict.", exit: .usage)
+    }
+    // A text may stand for several keys: the first that there was.
+    var unknown = RestoreError.unknownRecord(table: printable(table))
+    for key in Self.keys(key) {
+      do {
+        let wanted = Restoration.record(table: table, key: key, columns: request.columns ?? [])
+        return try store.restore(wanted) { try replica.reader($0) }
+      } catch let error as RestoreError {
+        guard case .unknownRecord = error else { throw error }
+        unknown = error
+      }
+    }
+    throw unknown
+  }
+}

@@ -1,0 +1,122 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// What was overwritten, lost or deleted comes back as an edit of now.
+@Suite struct RestoreTests {
+  private static let schema = """
+    CREATE TABLE list (id TEXT PRIMARY KEY NOT NULL, title TEXT);
+    CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES list ON DELETE CASCADE, a TEXT, b TEXT CHECK (b <> 'no'))
+    """
+
+  private func peers() throws -> (Peer, Peer) {
+    let (a, b) = (
+      try Peer(1, schema: Self.schema, track: ["list", "item"]),
+      try Peer(2, schema: Self.schema, track: ["list", "item"])
+    )
+    try a.run("INSERT INTO list VALUES ('l', 'x'); INSERT INTO item VALUES ('i', 'l', 'a1', 'b1')")
+    try b.pull(from: a)
+    return (a, b)
+  }
+
+  @discardableResult
+  private func restore(_ peer: Peer, _ table: String, _ key: String, _ columns: String...) throws -> RestoredRecord {
+    try peer.store.restore(.record(table: table, key: .text(Array(key.utf8)), columns: columns)) { _ in peer.reader }
+  }
+
+  @Test func whatAColumnHadBeforeComesBackEverywhere() throws {
+    let (a, b) = try peers()
+    try b.run("UPDATE item SET a = 'a2', b = 'b2'")
+    try a.pull(from: b)
+    #expect(try restore(a, "item", "i", "A").values == ["a": .text(Array("a1".utf8))])
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try peer.rows("SELECT a, b FROM item") == ["\"a1\"|\"b2\""]) }
+    // It is an edit like any: again, and what it overwrote is back.
+    try restore(b, "item", "i", "a")
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT a FROM item") == ["\"a2\""] && a.digest() == b.digest())
+    #expect(try a.store.conflicts(limit: 9).isEmpty)
+  }
+
+  @Test func aDeletedRecordComesBackWithAllThatItHadLast() throws {
+    let (a, b) = try peers()
+    try b.run("UPDATE item SET b = 'edited'")
+    try a.pull(from: b)
+    try a.run("DELETE FROM list")
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT id FROM item").isEmpty)
+    // The parent is gone as well: it is said, and the child comes with it.
+    let child = try restore(b, "item", "i")
+    #expect(child.waitsFor == [.init(table: "list", key: .text(Array("l".utf8)), zone: nil)])
+    try synchronize([a, b])
+    #expect(try b.store.heldRecords(limit: 9).map(\.reason) == [.parentDeleted])
+    #expect(try restore(a, "list", "l").waitsFor.isEmpty)
+    try synchronize([a, b])
+    for peer in [a, b] {
+      #expect(
+        try peer.rows("SELECT item.*, title FROM item JOIN list ON list.id = list") == [
+          "\"i\"|\"l\"|\"a1\"|\"edited\"|\"x\""
+        ])
+    }
+    #expect(try a.digest() == b.digest() && a.store.status().held.isEmpty)
+  }
+
+  @Test func theLoserOfAConflictComesBackByItsNumber() throws {
+    let (a, b) = try peers()
+    try a.run("UPDATE item SET a = 'by a'")
+    try a.flush()
+    b.now += 1_000
+    try b.run("UPDATE item SET a = 'by b'")
+    try synchronize([a, b])
+    try b.run("UPDATE item SET a = 'later'")
+    try synchronize([a, b])
+    let conflict = try #require(try a.store.conflicts(limit: 9).first)
+    #expect(try a.rows("SELECT a FROM item") == ["\"later\""])
+    _ = try a.store.restore(.conflict(conflict.id)) { _ in a.reader }
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT a FROM item") == ["\"by a\""] && a.digest() == b.digest())
+    #expect(try a.store.conflicts(limit: 9).isEmpty, "it lost, and did not in the end")
+    #expect(throws: RestoreError.unknownConflict(999)) { try a.store.restore(.conflict(999)) { _ in a.reader } }
+  }
+
+  @Test func anEditThatLostToADeleteBringsTheRecordBack() throws {
+    let (a, b) = try peers()
+    try a.run("DELETE FROM item")
+    try b.run("UPDATE item SET a = 'edited meanwhile'")
+    try synchronize([a, b])
+    let conflict = try #require(try b.store.conflicts(limit: 9).first)
+    _ = try b.store.restore(.conflict(conflict.id)) { _ in b.reader }
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try peer.rows("SELECT * FROM item") == ["\"i\"|\"l\"|\"edited meanwhile\"|\"b1\""]) }
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func whatCannotBeRestoredIsSaidAndChangesNothing() throws {
+    let (a, b) = try peers()
+    #expect(throws: RestoreError.lives(table: "item")) { try restore(a, "item", "i") }
+    #expect(throws: RestoreError.nothingBeaten(column: "a")) { try restore(a, "item", "i", "a") }
+    #expect(throws: RestoreError.unknownColumn(table: "item", column: "z")) { try restore(a, "item", "i", "z") }
+    #expect(throws: RestoreError.unknownRecord(table: "item")) { try restore(a, "item", "j") }
+    #expect(throws: StoreError.self) { try restore(a, "nothing", "i") }
+    // The table has become stricter since.
+    try b.run("UPDATE item SET b = 'b2'")
+    try a.pull(from: b)
+    try a.run(
+      """
+      CREATE TABLE n (id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES list ON DELETE CASCADE, a TEXT, b TEXT CHECK (b <> 'b1'));
+      INSERT INTO n SELECT * FROM item; DROP TABLE item; ALTER TABLE n RENAME TO item
+      """)
+    try a.flush()
+    #expect(throws: RestoreError.refused("CHECK constraint failed: b <> 'b1'")) { try restore(a, "item", "i", "b") }
+    // A column that is gone is not brought back, and is named.
+    try a.run("DELETE FROM item; DROP TRIGGER mesh_capture_2_update; ALTER TABLE item DROP COLUMN a")
+    try a.flush()
+    #expect(try restore(a, "item", "i").lacking == ["a"])
+    #expect(try a.rows("SELECT * FROM item") == ["\"i\"|\"l\"|\"b2\""])
+    // What is held has no row to write to.
+    try a.run("INSERT INTO item VALUES ('orphan', 'nowhere', 'b')")
+    try a.flush()
+    #expect(throws: RestoreError.held(.missingParent)) { try restore(a, "item", "orphan", "b") }
+  }
+}

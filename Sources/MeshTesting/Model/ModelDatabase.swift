@@ -13,6 +13,7 @@ final class ModelDatabase: SimulatedDatabase {
   var refusals: Int { 0 }
   var added: Set<String> { [] }
   var columns: [String: Set<String>] { [:] }
+  var strict: Set<String> { [] }
   func isInStep() -> Bool { true }
   func isCutting() -> Bool { false }
   func mergedIDs() -> Set<ChangeSetID> { store.mergedIDs }

@@ -9,6 +9,8 @@ enum AppSchema {
     let columns: [Column]
     let keyCollation: Collation
     let sql: String
+    /// A column's definition, and what a version of the app has in its place: it refuses rows that the other takes.
+    var stricter: (of: String, definition: String)?
     /// None refers to it, but for itself: an app may drop it, and nothing else goes.
     var isChildless: Bool { name != "list" && name != "folder" }
     /// The table of its only reference, to which its records belong; nil where it has none, or several.
@@ -19,6 +21,9 @@ enum AppSchema {
     /// It refers to nothing: its records can be made shares, and begin in the private zone.
     var isRoot: Bool { columns.allSatisfy { $0.reference == nil } }
   }
+
+  /// By which a table that has a stricter column is known.
+  static let mark = "CONSTRAINT strict"
 
   struct Column {
     let name: String
@@ -72,7 +77,7 @@ enum AppSchema {
       CREATE TABLE item (
         id TEXT PRIMARY KEY NOT NULL, list TEXT NOT NULL REFERENCES list(id) ON DELETE CASCADE,
         title TEXT, photo BLOB, done INTEGER NOT NULL DEFAULT 0)
-      """)
+      """, stricter: ("title TEXT", "title TEXT \(mark) NOT NULL"))
 
   private static let step = Table(
     name: "step", key: "id",
@@ -104,7 +109,7 @@ enum AppSchema {
     keyCollation: .nocase,
     sql: """
       CREATE TABLE tag (name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, color INTEGER, note TEXT) WITHOUT ROWID
-      """)
+      """, stricter: ("color INTEGER", "color INTEGER \(mark) CHECK (color % 4 <> 1)"))
 
   /// Rows of which a transaction writes a whole group, with one value: who sees two values in a group sees half of a unit.
   static let leg = Table(
@@ -144,6 +149,12 @@ extension AppSchema.Table {
   func canonical(_ key: Value) -> Value {
     guard keyCollation == .nocase, case .text(let bytes) = key else { return key }
     return .text(bytes.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 })
+  }
+
+  /// With its stricter column, where it has one.
+  func sql(isStrict: Bool) -> String {
+    guard isStrict, let stricter else { return sql }
+    return sql.replacing(stricter.of, with: stricter.definition)
   }
 
   /// The columns that are there from the beginning.

@@ -12,6 +12,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     return knownColumns
   }
   private var knownColumns: [String: Set<String>] = [:]
+  private(set) var strict: Set<String> = []
   private let vfs: String
   private let tables: [AppSchema.Table]
   private let cryptography: any Cryptography
@@ -100,6 +101,13 @@ final class SQLiteDatabase: SimulatedDatabase {
     """
 
   private func lookAtColumns() throws {
+    strict =
+      try app?.read { db in
+        try Set(
+          String.fetchAll(
+            db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND instr(sql, ?)",
+            arguments: [AppSchema.mark]))
+      } ?? []
     knownColumns =
       try app?.read { db in
         var columns: [String: Set<String>] = [:]

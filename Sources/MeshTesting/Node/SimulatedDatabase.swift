@@ -9,6 +9,9 @@ protocol SimulatedDatabase: AnyObject {
   /// What each table has; no table that is missing.
   var columns: [String: Set<String>] { get }
 
+  /// Tables that have their stricter column.
+  var strict: Set<String> { get }
+
   /// Writes that were refused because a share is read-only.
   var refusals: Int { get }
 

@@ -108,6 +108,7 @@ extension FaultPlan {
       chance("writers.droppedColumns", \.droppedColumns, "a node's app drops a column"),
       chance("writers.renamedColumns", \.renamedColumns, "a node's app renames a column"),
       chance("writers.alterations", \.alterations, "a node's app makes a table anew, with its rows"),
+      chance("writers.constraints", \.constraints, "a node's table gets a CHECK or a NOT NULL, or loses it"),
       chance(
         "writers.recreatedTables", \.recreatedTables, "a node's app drops a table, and makes it anew or does later"),
     ]

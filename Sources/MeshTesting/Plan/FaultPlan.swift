@@ -114,6 +114,8 @@ public struct FaultPlan: Sendable, Equatable {
   public var renamedColumns = 0
   /// A table is made anew with the rows it had, and takes the place of the old one.
   public var alterations = 0
+  /// The same, with a `CHECK` or a `NOT NULL` that it had not, or without.
+  public var constraints = 0
   /// A table is dropped, and made anew without its rows: at once, or later.
   public var recreatedTables = 0
 

@@ -37,9 +37,19 @@ extension Simulation {
   /// The table is made anew with the rows that it had, as one does where `ALTER TABLE` can't.
   func rebuild(_ node: SimulatedNode) throws {
     guard let (table, _) = draw(node, { table, _, _ in table.isChildless }) else { return }
+    try rebuild(node, "writers.alterations", table, isStrict: node.database.strict.contains(table.name))
+  }
+
+  /// From now on the table refuses rows that it took, or takes them again. Where it has such a row, the migration fails.
+  func constrain(_ node: SimulatedNode) throws {
+    guard let (table, _) = draw(node, { table, _, _ in table.isChildless && table.stricter != nil }) else { return }
+    try rebuild(node, "writers.constraints", table, isStrict: !node.database.strict.contains(table.name))
+  }
+
+  private func rebuild(_ node: SimulatedNode, _ fault: String?, _ table: AppSchema.Table, isStrict: Bool) throws {
     let columns = node.database.columns[table.name] ?? []
     let copy = "\(table.name)_new"
-    var sql = [table.sql.replacing(table.name, with: copy)]
+    var sql = [table.sql(isStrict: isStrict).replacing(table.name, with: copy)]
     for column in table.columns where column.isAdded && columns.contains(column.name) {
       sql.append(AppSchema.addition(table, column).replacing("TABLE \(table.name)", with: "TABLE \(copy)"))
     }
@@ -51,7 +61,7 @@ extension Simulation {
       "INSERT INTO \(copy) (\(names)) SELECT \(names) FROM \(table.name)", "DROP TABLE \(table.name)",
       "ALTER TABLE \(copy) RENAME TO \(table.name)",
     ]
-    try alter(node, "writers.alterations", table, sql)
+    try alter(node, fault, table, sql)
   }
 
   /// At once, or the table is missing until the app makes it anew.
@@ -80,6 +90,9 @@ extension Simulation {
   func completeSchema(_ node: SimulatedNode) throws {
     guard storage == .sqlite, !node.isRevoked, !node.isStopped else { return }
     try makeMissingTables(node)
+    for table in AppSchema.tables where node.database.strict.contains(table.name) {
+      try rebuild(node, nil, table, isStrict: false)
+    }
     for table in AppSchema.tables {
       for column in table.columns
       where nodes.contains(where: { $0.database.columns[table.name]?.contains(column.name) == true || !column.isAdded })

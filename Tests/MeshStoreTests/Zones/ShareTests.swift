@@ -451,6 +451,22 @@ import Testing
     #expect(try alice.contents() == before)
   }
 
+  @Test func whatWasSharedOnceCanBeSharedAgain() throws {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    try alice.stand(ZoneStanding(zone: Self.share, role: .owned, root: Self.root, isStopped: true))
+    try bob.drop(Self.share)
+    try alice.settle()
+    #expect(try alice.store.obstacle(toSharing: Self.root) == nil && bob.rows("SELECT id FROM lists").isEmpty)
+    let again = Member.zone(6)
+    try alice.stand(ZoneStanding(zone: again, role: .owned, root: Self.root))
+    try bob.stand([bob.standings[0], ZoneStanding(zone: again, role: .readWrite, root: Self.root)])
+    try converge([alice, bob]) { member in member.standings.map(\.zone).filter { $0 != Self.share } }
+    #expect(try alice.records(again) == ["lists L", "reminders r1", "steps s1"])
+    #expect(try bob.rows("SELECT id FROM steps") == ["s1"] && bob.held().isEmpty && alice.held().isEmpty)
+  }
+
   @Test func aShareThatItsOwnerEndsGivesItsRecordsBack() throws {
     let (alice, laptop) = (try alice(), try Member(2, [Self.mine, Self.shared]))
     try alice.stand(Self.shared)

@@ -264,7 +264,11 @@ private struct Flusher {
     case .birth, .edit:
       if change.record.held != nil { return try materialiser.show(change.ref) }
       if !change.table.references.isEmpty { materialiser.check(change.ref) }
-      if change.old?.isShown != true { try materialiser.appear(change.ref) }
+      if change.old?.isShown != true {
+        try materialiser.appear(change.ref)
+      } else {
+        try materialiser.release(change.ref, change.table)
+      }
       // A column that came while the edit waited was left alone till now.
       if materialiser.progress == .flushedAll, change.hidesColumns { try materialiser.show(change.ref) }
     }

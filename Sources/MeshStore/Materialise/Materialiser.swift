@@ -25,7 +25,7 @@ final class Materialiser {
   /// Something was left for the flush of a record that has rows in the log.
   private(set) var hasPostponed = false
   /// What waits for rows that have appeared. Not by recursion: a chain of references can be longer than the stack.
-  private var appearing: [(RecordRef, zone: Int64)] = []
+  private var appearing: [(RecordRef, zone: Int64, again: Bool)] = []
   private var isAppearing = false
   private var hasWaiters: Bool
   /// Nil of the private zone.
@@ -113,12 +113,15 @@ final class Materialiser {
       }
     } catch let error as DatabaseError where error.refusesRow {
       guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+      if error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE, try makeWay(ref, table, values, error.reason) {
+        return try place(ref, state, replacing: old, changed: nil)
+      }
       return try refuse(ref, table, record, values, error.reason, replacing: old)
     }
     record.extra = unseen(table, values)
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { unchecked.append(ref) }
-    if !stays { try appear(ref) }
+    if stays { try release(ref, table) } else { try appear(ref) }
   }
 
   /// What a table cannot show of these values: columns it lacks, and values that their column would convert.
@@ -132,8 +135,9 @@ final class Materialiser {
   /// Tries again to show a record that is held, or that is shown in part.
   ///
   /// - Parameter overwriting: Even where the row says otherwise.
-  func show(_ ref: RecordRef, overwriting: Bool = false) throws {
-    guard shown.insert(ref).inserted, let record = try records.load(ref), record.isAlive else { return }
+  /// - Parameter again: Though it was tried in this run.
+  func show(_ ref: RecordRef, overwriting: Bool = false, again: Bool = false) throws {
+    guard shown.insert(ref).inserted || again, let record = try records.load(ref), record.isAlive else { return }
     // Its flush shows it.
     if isPartial, !overwriting, try isPending(ref) { return }
     if isPartial, !overwriting, let table = session.catalog.table(ref.table),
@@ -145,25 +149,26 @@ final class Materialiser {
   }
 
   /// A row is in its table that was not there before: the records that wait for it are candidates.
-  func appear(_ ref: RecordRef) throws {
+  func appear(_ ref: RecordRef, again: Bool = false) throws {
     guard hasWaiters || others != nil else { return }
     let waiting = try sql.all(
       "SELECT tbl, key, zone FROM mesh_wait WHERE parent_tbl = ? AND parent_key = ?", [.integer(ref.table), ref.key]
     ) { (RecordRef(table: $0.integer(0), key: $0.value(1)), $0.integer(2)) }
-    appearing += waiting
+    appearing += waiting.map { ($0.0, zone: $0.1, again: again) }
     guard !isAppearing else { return }
     isAppearing = true
     defer { (isAppearing, appearing) = (false, []) }
-    while let (child, zone) = appearing.popLast() { try of(zone)?.show(child) }
+    while let (child, zone, again) = appearing.popLast() { try materialiser(ofZone: zone)?.show(child, again: again) }
   }
 
   /// The materialiser of a zone; nil of one that was never met.
-  private func of(_ zone: Int64) throws -> Materialiser? {
+  func materialiser(ofZone zone: Int64) throws -> Materialiser? {
     zone == records.zone.id ? self : try others?.of(zone)
   }
 
   /// A row has left its table: the rows that refer to it have to be looked at.
   func leave(_ ref: RecordRef, _ table: TableForm) throws {
+    try release(ref, table)
     for reference in table.referrers {
       guard let child = session.catalog.table(reference.child) else { continue }
       let keys = try sql.all(child.keysReferring(reference.column), [ref.key]) { $0.value(0) }
@@ -172,7 +177,7 @@ final class Materialiser {
         unchecked += children
         continue
       }
-      for child in children { try session.occupant(child).flatMap(of)?.check(child) }
+      for child in children { try session.occupant(child).flatMap(materialiser(ofZone:))?.check(child) }
     }
   }
 
@@ -325,13 +330,19 @@ final class Materialiser {
     try leave(ref, table)
   }
 
+  /// Takes a row that another record needs out of its table.
+  func holdShown(_ ref: RecordRef, _ table: TableForm, _ message: String) throws {
+    guard let record = try records.load(ref), record.isShown else { return }
+    try refuse(ref, table, record, try records.values(ref, record), message, replacing: record)
+  }
+
   func note(_ ref: RecordRef, _ reason: HeldReason, _ message: String) throws {
     try sql.run(
       "INSERT OR REPLACE INTO mesh_held (tbl, key, zone, reason, message) VALUES (?, ?, ?, ?, ?)",
       [.integer(ref.table), ref.key, .integer(records.zone.id), .integer(reason.rawValue), .text(message)])
   }
 
-  private func wait(_ ref: RecordRef, for parent: RecordRef) throws {
+  func wait(_ ref: RecordRef, for parent: RecordRef) throws {
     hasWaiters = true
     try sql.run(
       "INSERT OR IGNORE INTO mesh_wait (parent_tbl, parent_key, tbl, key, zone) VALUES (?, ?, ?, ?, ?)",

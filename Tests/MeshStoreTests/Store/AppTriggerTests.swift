@@ -116,4 +116,41 @@ import Testing
     #expect(try b.rows("SELECT items FROM list") == ["1"])
     #expect(try b.store.intrudingTriggers().isEmpty)
   }
+
+  @Test func aFullTextIndexKeptByTriggersFindsTheSameOnBothSides() throws {
+    let schema = """
+      CREATE TABLE note (id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES list ON DELETE CASCADE, text TEXT CHECK (text <> 'no'));
+      CREATE TABLE list (id TEXT PRIMARY KEY NOT NULL);
+      CREATE VIRTUAL TABLE search USING fts5 (text, content=note);
+      CREATE TRIGGER note_in AFTER INSERT ON note BEGIN INSERT INTO search (rowid, text) VALUES (NEW.rowid, NEW.text); END;
+      CREATE TRIGGER note_out AFTER DELETE ON note
+        BEGIN INSERT INTO search (search, rowid, text) VALUES ('delete', OLD.rowid, OLD.text); END;
+      CREATE TRIGGER note_up AFTER UPDATE ON note BEGIN
+        INSERT INTO search (search, rowid, text) VALUES ('delete', OLD.rowid, OLD.text);
+        INSERT INTO search (rowid, text) VALUES (NEW.rowid, NEW.text);
+      END;
+      """
+    let a = try Peer(1, schema: schema, track: ["list", "note"], foreignKeys: true)
+    let b = try Peer(2, schema: schema, track: ["list", "note"], foreignKeys: true)
+    func found(_ word: String) throws -> [[String]] {
+      try [a, b].map {
+        try $0.rows(
+          "SELECT note.id FROM search JOIN note ON note.rowid = search.rowid WHERE search MATCH '\(word)' ORDER BY 1")
+      }
+    }
+    try b.run("INSERT INTO note VALUES ('own', NULL, 'local words')")
+    try a.run("INSERT INTO list VALUES ('l'); INSERT INTO note VALUES ('n', 'l', 'first words'), ('m', NULL, 'other')")
+    try synchronize([a, b])
+    #expect(try found("words") == [["\"n\"", "\"own\""], ["\"n\"", "\"own\""]])
+    try b.run("UPDATE note SET text = 'edited text' WHERE id = 'n'; DELETE FROM note WHERE id = 'm'")
+    try synchronize([a, b])
+    #expect(try found("words") == [["\"own\""], ["\"own\""]] && found("edited") == [["\"n\""], ["\"n\""]])
+    // What leaves the table for its parent, and comes back with it, leaves the index and comes back.
+    try a.run("DELETE FROM list")
+    try b.run("UPDATE note SET text = 'edited again' WHERE id = 'n'")
+    try synchronize([a, b])
+    #expect(try found("edited") == [[], []] && found("other") == [[], []])
+    #expect(try a.store.intrudingTriggers().isEmpty && b.store.intrudingTriggers().isEmpty)
+    for peer in [a, b] { try peer.run("INSERT INTO search (search, rank) VALUES ('integrity-check', 1)") }
+  }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import MeshStore
 
 /// The same numbers from the same seed on every machine.
-private struct Dice {
+struct Dice {
   var state: UInt64
   mutating func roll(_ sides: Int) -> Int {
     state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -1,0 +1,52 @@
+import GRDB
+import MeshCore
+
+/// A `UNIQUE` beside the key, which came after tracking: of the records that can't be shown together, those with the lesser keys are,
+/// and of several zones those of the one that comes first. Whichever comes first gets the row and may lose it again; what is shown does not depend on the order.
+extension Materialiser {
+  /// Takes the rows that are in the record's way out of the table, if all of them come after it. False where one stays, or where
+  /// nobody can tell which they are: then the record is held, and waits for them to change.
+  func makeWay(_ ref: RecordRef, _ table: TableForm, _ values: [Int64: Value], _ message: String) throws -> Bool {
+    let rivals = try rivals(ref, table, values)
+    let places = try rivals.map { rival in try session.occupant(rival).flatMap { try materialiser(ofZone: $0) } }
+    guard !rivals.isEmpty, try zip(rivals, places).allSatisfy({ try comes(ref, before: $0, of: $1) }) else {
+      for rival in rivals { try wait(ref, for: rival) }
+      return false
+    }
+    for (rival, place) in zip(rivals, places) {
+      try place?.holdShown(rival, table, message)
+      try place?.wait(rival, for: ref)
+    }
+    return true
+  }
+
+  /// A row without a record is not flushed yet: nobody may take it away.
+  private func comes(_ ref: RecordRef, before rival: RecordRef, of place: Materialiser?) throws -> Bool {
+    guard let place else { return false }
+    let (own, other) = (records.zone.id, place.records.zone.id)
+    return own == other ? ref.key < rival.key : try session.catalog.zones().precedes(own, other)
+  }
+
+  /// A row is another than before: what it was in the way of may be shown.
+  func release(_ ref: RecordRef, _ table: TableForm) throws {
+    if !table.schema.uniqueIndexes.isEmpty { try appear(ref, again: true) }
+  }
+
+  private func rivals(_ ref: RecordRef, _ table: TableForm, _ values: [Int64: Value]) throws -> [RecordRef] {
+    var found: Set<RecordRef> = []
+    for index in table.schema.uniqueIndexes where !index.isPartial {
+      let places = index.columns.map { name in name.flatMap(table.index(named:)) }
+      let wanted = places.map { place in place.map { values[table.columns[$0].id] ?? table.defaultValue($0) } ?? .null }
+      // An expression's value nobody knows here, and NULL is equal to nothing.
+      guard !wanted.contains(.null) else { continue }
+      let terms = zip(index.columns, index.collations).map { "\(($0 ?? "").quotedName) = ? COLLATE \($1.quotedName)" }
+      let keys = try session.sql.all(
+        "SELECT \(table.keyName.quotedName) FROM main.\(table.schema.name.quotedName) WHERE "
+          + terms.joined(separator: " AND "), wanted
+      ) { RecordRef(table: table.id, key: table.form.canonical($0.value(0))) }
+      found.formUnion(keys)
+    }
+    found.remove(ref)
+    return found.sorted { $0.key < $1.key }
+  }
+}

@@ -1,0 +1,84 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// A `UNIQUE` that appeared after tracking: which of the rows that can't be together are shown does not depend on the order.
+@Suite struct UniqueTests {
+  private static let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT COLLATE NOCASE, w INTEGER)"
+
+  private func peer(_ seed: UInt8) throws -> Peer {
+    let peer = try Peer(seed, schema: Self.schema, track: ["t"])
+    try peer.run("CREATE UNIQUE INDEX one ON t (v); CREATE UNIQUE INDEX two ON t (w, v)")
+    try peer.upkeep()
+    return peer
+  }
+
+  private func shown(_ peer: Peer) throws -> [String] { try peer.rows("SELECT id, v FROM t ORDER BY id") }
+
+  @Test func theLesserKeyIsShownWhoeverCameFirst() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO t VALUES ('a', 'x', 1), ('d', 'y', 1)")
+    try b.run("INSERT INTO t VALUES ('b', 'X', 2), ('c', 'y', 2)")
+    try synchronize([a, b])
+    for peer in [a, b] {
+      #expect(try shown(peer) == ["\"a\"|\"x\"", "\"c\"|\"y\""])
+      let held = try peer.store.heldRecords(limit: 9)
+      #expect(held.map(\.reason) == [.constraint, .constraint])
+      #expect(held.allSatisfy { $0.message?.contains("UNIQUE") == true })
+    }
+    // What was in the way changes, or goes: the next one is shown, at once.
+    try b.run("UPDATE t SET v = 'free' WHERE id = 'a'")
+    try a.run("DELETE FROM t WHERE id = 'c'")
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try shown(peer) == ["\"a\"|\"free\"", "\"b\"|\"X\"", "\"d\"|\"y\""]) }
+    #expect(try a.digest() == b.digest() && a.store.status().held.isEmpty)
+    #expect(try a.flush() == 0 && b.flush() == 0)
+  }
+
+  @Test func withoutTheIndexAllAreShown() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO t VALUES ('a', 'x', 1)")
+    try b.run("INSERT INTO t VALUES ('b', 'x', 2)")
+    try synchronize([a, b])
+    for peer in [a, b] {
+      try peer.run("DROP INDEX one")
+      try peer.upkeep()
+      try peer.apply()
+      #expect(try shown(peer) == ["\"a\"|\"x\"", "\"b\"|\"x\""])
+    }
+  }
+
+  /// Of the merged state, in the order of keys.
+  private func greedy(_ peer: Peer) throws -> [String] {
+    let loose = try Peer(99, schema: Self.schema, track: ["t"])
+    try loose.pull(from: peer)
+    var taken: Set<String> = []
+    return try loose.rows("SELECT id, v, lower(v) FROM t ORDER BY id").compactMap { row in
+      let parts = row.split(separator: "|").map(String.init)
+      guard parts[2] == "NULL" || taken.insert(parts[2]).inserted else { return nil }
+      return parts[0] + "|" + parts[1]
+    }
+  }
+
+  @Test(arguments: 1...30) func anyHistoryEndsWithWhatTheOrderOfKeysSays(seed: Int) throws {
+    var dice = Dice(state: UInt64(seed) &* 0x9e37_79b9_7f4a_7c15)
+    let peers = try (1...3).map { try peer(UInt8($0)) }
+    for _ in 0..<50 {
+      let peer = peers[dice.roll(3)]
+      peer.now += Int64(dice.roll(40))
+      let (key, value) = ("k\(dice.roll(7))", dice.roll(6) == 0 ? "NULL" : "'\(["x", "y", "z", "X"][dice.roll(4)])'")
+      switch dice.roll(10) {
+      case 0...3: try? peer.run("INSERT INTO t VALUES ('\(key)', \(value), \(dice.roll(3)))")
+      case 4, 5: try? peer.run("UPDATE t SET v = \(value) WHERE id = '\(key)'")
+      case 6: try? peer.run("DELETE FROM t WHERE id = '\(key)'")
+      case 7: try peer.flush()
+      default: try peer.pull(from: peers[dice.roll(3)])
+      }
+    }
+    try synchronize(peers)
+    #expect(Set(try peers.map { try $0.digest() }).count == 1)
+    let expected = try greedy(peers[0])
+    for peer in peers { #expect(try shown(peer) == expected) }
+  }
+}

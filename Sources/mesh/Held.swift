@@ -34,12 +34,12 @@ struct Held: AsyncParsableCommand {
     }
 
     private func show(_ records: [HeldReport.Record]) {
-      var table = TextTable("TABLE", "KEY", "ZONE", "REASON", "SINCE", "WAITS FOR")
+      var table = TextTable("TABLE", "KEY", "ZONE", "REASON", "SINCE", "DETAIL")
       for record in records {
         table.add(
           record.table, Output.shortened(record.key), record.zoneName.isEmpty ? record.zone : record.zoneName,
           record.hold.reason, record.hold.since.map(ControlJSON.text) ?? "not known",
-          record.hold.message ?? Held.awaited(record.hold))
+          record.hold.message ?? Held.waits(record.hold))
       }
       Output.print(table.text + "\n")
       let ways = Dictionary(records.map { ($0.hold.wayOut, $0.hold.reason) }, uniquingKeysWith: { $1 })
@@ -74,6 +74,10 @@ struct Held: AsyncParsableCommand {
     if let message = hold.message { facts.append(("SQLite says", message)) }
     if !hold.waitsFor.isEmpty { facts.append(("waits for", awaited(hold))) }
     return facts + [("way out", hold.wayOut)]
+  }
+
+  private static func waits(_ hold: HoldReport) -> String {
+    hold.waitsFor.isEmpty ? "" : "waits for \(awaited(hold))"
   }
 
   private static func awaited(_ hold: HoldReport) -> String {

@@ -8,8 +8,14 @@ extension Node {
   func held() throws -> HeldReport {
     let records = try store.heldRecords(limit: Self.heldLimit + 1)
     let ways = try WaysOut(store)
+    var counts = try heldCounts()
+    if records.count <= Self.heldLimit {
+      // Looked at one by one they may be held for another reason by now.
+      for reason in HeldReason.allCases { counts[reason.name] = nil }
+      for record in records { counts[record.reason.name, default: 0] += 1 }
+    }
     return HeldReport(
-      counts: try heldCounts(),
+      counts: counts,
       records: records.prefix(Self.heldLimit).map { record in
         HeldReport.Record(
           zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,
@@ -78,7 +84,7 @@ struct WaysOut {
   func text(_ records: [HeldRecord]) -> String {
     let held = Set(records.map(\.table))
     switch records.first?.reason {
-    case .missingParent, nil: return "They are shown when the records that they refer to arrive."
+    case .missingParent, nil: return "They are shown when the records that they refer to are here and shown."
     case .parentDeleted: return "Their parent was deleted: they are shown again when it is written again."
     case .unknownTable: return unknown(held)
     case .constraint:

@@ -58,22 +58,42 @@ extension Session {
       [.integer(ref.table), ref.key, .integer(zone.id)]
     ) { (HeldReason(rawValue: $0.integer(0)), $0.text(1)) }
     guard let reason = record?.held ?? (noted?.0 == .valueTooLong ? .valueTooLong : nil) else { return nil }
-    return HeldRecord(
+    var held = HeldRecord(
       zone: zone.zone, table: try catalog.tableName(ref.table), key: ref.key, reason: reason,
-      message: noted?.0 == reason ? noted?.1 : nil, since: record?.heldSince,
-      waitsFor: try awaited(ref, reason, zone))
+      message: noted?.0 == reason ? noted?.1 : nil, since: record?.heldSince, waitsFor: [])
+    switch reason {
+    case .slotTaken: held.waitsFor = [try awaited(ref, besides: zone)]
+    case .parentElsewhere: held.waitsFor = try waited(ref, zone).map { try awaited($0, besides: zone) }
+    case .missingParent, .parentDeleted: try nameParents(of: ref, record, zone, &held)
+    case .unknownTable, .constraint, .valueTooLong, .outsideShare: break
+    }
+    return held
   }
 
-  private func awaited(_ ref: RecordRef, _ reason: HeldReason, _ zone: ZoneRow) throws -> [HeldRecord.Awaited] {
-    switch reason {
-    case .slotTaken: [try awaited(ref, besides: zone)]
-    case .missingParent, .parentDeleted, .parentElsewhere:
-      try sql.all(
-        "SELECT parent_tbl, parent_key FROM mesh_wait WHERE tbl = ? AND key = ? AND zone = ?",
-        [.integer(ref.table), ref.key, .integer(zone.id)]
-      ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }.map { try awaited($0, besides: zone) }
-    case .unknownTable, .constraint, .valueTooLong, .outsideShare: []
+  /// As it is now: a parent that was here when the record was withdrawn for another may have gone since.
+  private func nameParents(
+    of ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow, _ held: inout HeldRecord
+  ) throws {
+    guard let table = catalog.table(ref.table), let record else { return }
+    var missing: [RecordRef] = []
+    for reference in table.references where !reference.isReset {
+      let value = record.extra[table.columns[reference.column].id] ?? table.defaultValue(reference.column)
+      guard value != .null, let parent = catalog.table(reference.parent) else { continue }
+      if try !sql.exists(parent.selectKey, [value]) {
+        missing.append(RecordRef(table: parent.id, key: parent.parentKey(value)))
+      }
     }
+    if missing.isEmpty { missing = try waited(ref, zone) }
+    held.waitsFor = try missing.map { try awaited($0, besides: zone) }
+    let first = try missing.first.flatMap { try ZoneRecords(self, zone: zone).load($0) }
+    held.reason = first?.isAlive == false ? .parentDeleted : .missingParent
+  }
+
+  private func waited(_ ref: RecordRef, _ zone: ZoneRow) throws -> [RecordRef] {
+    try sql.all(
+      "SELECT parent_tbl, parent_key FROM mesh_wait WHERE tbl = ? AND key = ? AND zone = ?",
+      [.integer(ref.table), ref.key, .integer(zone.id)]
+    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
   }
 
   private func awaited(_ ref: RecordRef, besides zone: ZoneRow) throws -> HeldRecord.Awaited {

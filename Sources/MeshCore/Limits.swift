@@ -6,6 +6,12 @@ public enum Limits {
   public static let message = (1 << 20) + (1 << 16)
   /// Bytes of a BLOB that travels inside a change set.
   public static let inlineBlob = 16 << 10
+  /// Bytes of an asset: SQLite's own limit on a BLOB.
+  public static let asset = 1_000_000_000
+  /// Bytes of one chunk of an asset: some milliseconds on a home's line, and a manifest of 0.013 % of the asset.
+  public static let chunk = 256 << 10
+  /// Chunks that one message asks for.
+  public static let chunksWanted = 64
   /// Bytes of one piece of a value that is too long for a change set beside others.
   public static let piece = 512 << 10
   /// Bytes of one value that travels in pieces: assembled in memory before it is merged.

@@ -253,6 +253,8 @@ extension SchemaDescription {
       guard !Double(bitPattern: bits).isNaN else { throw .invalid("default") }
     case .null, .integer:
       break
+    case .asset:
+      throw .limit("default")
     }
   }
 

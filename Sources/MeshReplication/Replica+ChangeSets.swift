@@ -39,6 +39,7 @@ extension Replica {
 
   func flush(_ writers: [ZoneID: ChangeSetWriter], now: Moment) throws {
     let progress = try store.flush(writers, now: now.wall)
+    needsAssets = true
     needsFlush = progress.hasMore
     if progress.leavesToShow, let zone = progress.zone { zones[zone]?.needsApply = true }
     for zone in progress.deletedRoots { try rootDeleted(zone, now: now) }
@@ -206,6 +207,7 @@ extension Replica {
         zones[id]?.awaitsWriter = true
       }
     case .merged(_, let unitEnded, let flushed):
+      needsAssets = true
       try noticePending()
       for (zone, head) in flushed.sorted(by: { $0.key < $1.key }) {
         if let writer = writers[zone] { try announce(head, writer, now: now) }

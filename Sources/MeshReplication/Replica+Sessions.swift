@@ -42,6 +42,7 @@ extension Replica {
       hasForeignSchema = true
     case .goodbye(_, let text):
       let name = sessions.removeValue(forKey: link)?.name ?? "a peer"
+      fetching.lost(link)
       let reason = printable(text)
       actions.append(.close(link, reason: reason))
       actions.append(.log(.info, "\(name) closed the session: \(reason)"))
@@ -51,6 +52,9 @@ extension Replica {
     case .clock(let milliseconds): sessions[link]?.clock = milliseconds &- now.steady
     case .accountHeads(let heads): meetAccountHeads(link, heads)
     case .shareClaim(let zone, let claim): try redeem(link, zone, claim, now: now)
+    case .assetWant(let zone, let asset, let chunks): try giveChunks(link, zone, asset, chunks)
+    case .assetChunk(_, let asset, let index, let bytes): try learnChunk(link, index, asset, bytes, now: now)
+    case .assetHas(_, let asset, let chunks): learnChunks(link, asset, chunks, now: now)
     case .admitted, .announceOnly, .credit, .ping, .pong: break
     }
   }

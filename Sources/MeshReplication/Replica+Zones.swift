@@ -38,6 +38,7 @@ extension Replica {
     let stored = try store.storedVector(zone)
     let merged = try store.mergedVector(zone)
     try handle(link, .share(zone, stored: stored, merged: merged), now: now)
+    needsAssets = true
     try sendHeads(link, zone)
     send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
     requestKeys(link)

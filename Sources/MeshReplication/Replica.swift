@@ -40,6 +40,19 @@ public final class Replica {
   var dropping: Set<ZoneID> = []
   /// Of all shares that end for this account the rows stay, as records of its own.
   public var keepsCopies = false
+  var fetching = AssetFetching()
+  /// Assets of which a chunk has come since peers were told.
+  var grownAssets: Set<AssetID> = []
+  /// Records, or the peers that have their assets, may have changed.
+  var needsAssets = true
+  /// An asset is complete.
+  var needsPlacing = false
+  /// Devices that gave what is no chunk of an asset: they are not asked again.
+  var liars: Set<DeviceID> = []
+  /// Why assets can't be kept here now.
+  public internal(set) var assetFaults: [AssetID: String] = [:]
+  /// Bytes of assets that came since the start.
+  public internal(set) var assetBytes = 0
   var actions: [Action] = []
   var needsFlush = true
   /// The schema may have changed.
@@ -138,6 +151,9 @@ public final class Replica {
     var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest)] = [:]
     /// The peer's wall clock less our steady one, as it last told.
     var clock: Int64?
+    /// Assets that are not complete here, of which the peer is told when there is more.
+    var toldAssets: Set<ToldAsset> = []
+    var unaskedChunks = 0
   }
 
   /// What a device that proves an invite is after.
@@ -201,6 +217,7 @@ public final class Replica {
   public func linkClosed(_ link: LinkID, now: Moment) {
     sessions[link] = nil
     replaced[link] = nil
+    fetching.lost(link)
   }
 
   /// To be called a few times a second.
@@ -209,6 +226,7 @@ public final class Replica {
     hasSettled = true
     watchClock(now)
     for link in sessions.keys.sorted() { try handle(link, .tick, now: now) }
+    try tickAssets(now: now)
     if now.steady &- lastClockTold > Self.clockInterval || lastClockTold == .min {
       lastClockTold = now.steady
       for (link, session) in sessions.sorted(by: { $0.key < $1.key }) where session.conversation.isOpen {
@@ -227,6 +245,7 @@ public final class Replica {
 
   /// The database may have changed.
   public func databaseChanged() {
+    needsAssets = true
     needsUpkeep = true
     needsFlush = true
   }
@@ -272,6 +291,7 @@ public final class Replica {
       return true
     }
     for zone in zones.keys.sorted() { try acknowledge(zone, now: now) }
+    if try workOnAssets(now: now) { return true }
     return try dropEnded(now: now)
   }
 
@@ -316,6 +336,7 @@ public final class Replica {
 
   func end(_ link: LinkID, _ code: Message.Goodbye, _ text: String) {
     guard let session = sessions.removeValue(forKey: link) else { return }
+    fetching.lost(link)
     send(link, .goodbye(code, text: text))
     actions.append(.close(link, reason: text))
     actions.append(.log(.info, "closing the session with \(session.name): \(text)"))

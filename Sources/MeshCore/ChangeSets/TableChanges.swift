@@ -48,12 +48,15 @@ public struct RowChange: Hashable, Sendable {
   public var elementCount: Int { 1 + fields.count }
 }
 
-/// A value, or a reference to one that travels in pieces before.
+/// A value, or a reference to one that travels in pieces before, or beside the change sets.
 public enum FieldValue: Hashable, Sendable {
+  /// No asset; a BLOB has at most `Limits.inlineBlob` bytes.
   case value(Value)
-  /// The unit's long value number `ordinal`, of `size` bytes.
+  /// The unit's long value number `ordinal`, of `size` bytes: a text, or one of many BLOBs of a row, none of which is an asset.
   case long(ordinal: UInt64, size: Int, isText: Bool)
+  case asset(AssetManifest)
 
+  private static let assetTag: UInt8 = 5
   private static let longText: UInt8 = 6
   private static let longBlob: UInt8 = 8
 
@@ -65,18 +68,26 @@ public enum FieldValue: Hashable, Sendable {
       writer.byte(isText ? Self.longText : Self.longBlob)
       writer.varint(ordinal)
       writer.varint(size)
+    case .asset(let manifest):
+      writer.byte(Self.assetTag)
+      manifest.write(to: &writer)
     }
   }
 
   init(from reader: inout ByteReader) throws(DecodingError) {
     let tag = try reader.byte()
-    guard tag == Self.longText || tag == Self.longBlob else {
-      self = .value(try Value(tag: tag, from: &reader))
-      return
+    switch tag {
+    case Self.assetTag: self = .asset(try AssetManifest(from: &reader))
+    case Self.longText, Self.longBlob:
+      let isText = tag == Self.longText
+      self = .long(
+        ordinal: try reader.varint(),
+        size: try reader.count(isText ? Limits.longValue : Limits.inlineBlob, "long value"), isText: isText)
+    default:
+      let value = try Value(tag: tag, from: &reader)
+      if case .blob(let bytes) = value, Asset.isAsset(size: bytes.count) { throw .limit("blob in a change set") }
+      self = .value(value)
     }
-    self = .long(
-      ordinal: try reader.varint(), size: try reader.count(Limits.longValue, "long value"),
-      isText: tag == Self.longText)
   }
 }
 

@@ -51,6 +51,12 @@ public enum Message: Hashable, Sendable {
   case accountHeads([AccountID: [UInt8]])
   /// Who joins a share asks to be let in.
   case shareClaim(ZoneID, ShareClaim)
+  /// Asks for chunks of an asset that a record of the zone uses. What the receiver lacks of them it answers with `assetHas`.
+  case assetWant(ZoneID, AssetID, Range<Int>)
+  /// One chunk of an asset.
+  case assetChunk(ZoneID, AssetID, Int, [UInt8])
+  /// The chunks of an asset that the sender can give: nil where it knows of no such asset in the zone.
+  case assetHas(ZoneID, AssetID, ChunkSet?)
 
   /// A number, and how the id of the change set with it begins.
   public struct LineHead: Hashable, Sendable {
@@ -100,6 +106,7 @@ public enum Message: Hashable, Sendable {
     case goodbye, account, claim, admitted, zones, controlHeads, controlRecords, keyRequest, keys
     case want, changeSets, upToDate, have, announceOnly, credit, acknowledgement, digest, digestRequest, schema
     case ping, pong, heads, lineRequest, line, clock, accountHeads, shareClaim
+    case assetWant, assetChunk, assetHas
   }
 
   public var encoded: [UInt8] {
@@ -217,6 +224,23 @@ public enum Message: Hashable, Sendable {
       tag(.shareClaim)
       zone.write(to: &writer)
       claim.write(to: &writer)
+    case .assetWant(let zone, let asset, let chunks):
+      tag(.assetWant)
+      zone.write(to: &writer)
+      asset.write(to: &writer)
+      writer.varint(chunks.lowerBound)
+      writer.varint(chunks.count)
+    case .assetChunk(let zone, let asset, let index, let bytes):
+      tag(.assetChunk)
+      zone.write(to: &writer)
+      asset.write(to: &writer)
+      writer.varint(index)
+      writer.sized(bytes)
+    case .assetHas(let zone, let asset, let chunks):
+      tag(.assetHas)
+      zone.write(to: &writer)
+      asset.write(to: &writer)
+      (chunks ?? ChunkSet(count: 0)).write(to: &writer)
     }
     return writer.bytes
   }
@@ -305,8 +329,25 @@ public enum Message: Hashable, Sendable {
       }
       return .accountHeads(heads)
     case .shareClaim: return .shareClaim(try ZoneID(from: &reader), try ShareClaim(from: &reader))
+    case .assetWant:
+      let (zone, asset) = (try ZoneID(from: &reader), try AssetID(from: &reader))
+      let first = try reader.count(chunks - 1, "chunk")
+      let count = try reader.count(min(Limits.chunksWanted, chunks - first), "chunks")
+      guard count > 0 else { throw .invalid("a chunk is asked for") }
+      return .assetWant(zone, asset, first..<first + count)
+    case .assetChunk:
+      let (zone, asset) = (try ZoneID(from: &reader), try AssetID(from: &reader))
+      let index = try reader.count(chunks - 1, "chunk")
+      return .assetChunk(zone, asset, index, try reader.sized(Limits.chunk, "chunk"))
+    case .assetHas:
+      let (zone, asset) = (try ZoneID(from: &reader), try AssetID(from: &reader))
+      let chunks = try ChunkSet(from: &reader)
+      return .assetHas(zone, asset, chunks.count == 0 ? nil : chunks)
     }
   }
+
+  /// Of the longest asset.
+  private static let chunks = Asset.chunkCount(size: Limits.asset)
 
   private static func identifiers<Kind>(_ reader: inout ByteReader) throws(DecodingError) -> [Identifier<Kind>] {
     try reader.list(Limits.controlBatch, "ids") { (reader: inout ByteReader) throws(DecodingError) in

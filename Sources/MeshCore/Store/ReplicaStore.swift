@@ -96,6 +96,21 @@ public protocol ReplicaStore: AnyObject {
   /// left.
   func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead?
 
+  // MARK: Assets
+
+  /// Assets that rows wait for and could show, at most `limit`. What of them is in the file already, in other rows or in the value
+  /// that is to be replaced, is taken from there.
+  func wantedAssets(limit: Int) throws -> [WantedAsset]
+  /// Keeps a chunk that came, if a row waits for it and it is what the asset's manifest says.
+  func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) throws -> ChunkOutcome
+  /// Puts assets that are complete into the rows that wait for them: one bounded step. True where it has, and more may be to do.
+  /// Rows that wait for their flush come later.
+  func placeAssets(now: Int64) throws -> Bool
+  /// A chunk of an asset that a record of the zone uses, proven; nil where it is not here.
+  func chunk(_ index: Int, of asset: AssetID, zone: ZoneID) throws -> [UInt8]?
+  /// The chunks of an asset that are here; nil where no record of the zone uses it.
+  func chunks(of asset: AssetID, zone: ZoneID) throws -> ChunkSet?
+
   // MARK: Lines
 
   /// Of each author the last change set whose bytes are here.

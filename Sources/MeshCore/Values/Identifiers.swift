@@ -7,6 +7,11 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable {
 
   public static var size: Int { 32 }
 
+  /// 32 zero bytes, which is nobody's name.
+  public static var zero: Identifier { Identifier(a: 0, b: 0, c: 0, d: 0) }
+
+  private init(a: UInt64, b: UInt64, c: UInt64, d: UInt64) { (self.a, self.b, self.c, self.d) = (a, b, c, d) }
+
   /// Nil where there are not exactly 32 bytes.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.size else { return nil }

@@ -6,6 +6,8 @@ public enum Value: Hashable, Sendable {
   case real(UInt64)
   case text([UInt8])
   case blob([UInt8])
+  /// A BLOB that is longer than those which travel in change sets.
+  case asset(Asset)
 
   /// Bytes as a whole: an array would be hashed byte by byte.
   public func hash(into hasher: inout Hasher) {
@@ -15,6 +17,7 @@ public enum Value: Hashable, Sendable {
     case .integer(let integer): hasher.combine(integer)
     case .real(let bits): hasher.combine(bits)
     case .text(let bytes), .blob(let bytes): bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    case .asset(let asset): hasher.combine(asset)
     }
   }
 
@@ -22,13 +25,14 @@ public enum Value: Hashable, Sendable {
   public static func real(_ double: Double) -> Value { double.isNaN ? .null : .real(double.bitPattern) }
   public static func text(_ string: String) -> Value { .text(Array(string.utf8)) }
 
-  /// Wire tags; 5 (asset manifest) and 7 (increment) are reserved.
+  /// Wire tags. In a field 5 is an asset's manifest, 6 and 8 are long values; 7 (increment) is reserved.
   private enum Tag {
     static let null: UInt8 = 0
     static let integer: UInt8 = 1
     static let real: UInt8 = 2
     static let text: UInt8 = 3
     static let blob: UInt8 = 4
+    static let asset: UInt8 = 5
   }
 
   /// How many bytes the encoding takes at most: the payload and an allowance for tag and length.
@@ -37,9 +41,12 @@ public enum Value: Hashable, Sendable {
     case .null: 1
     case .integer, .real: 11
     case .text(let bytes), .blob(let bytes): bytes.count + 6
+    case .asset: AssetID.size + 6
     }
   }
 
+  /// An asset is written as its id and size: so it is hashed. What travels is its manifest (see `FieldValue`), and so no reader
+  /// takes it.
   public func write(to writer: inout ByteWriter) {
     switch self {
     case .null:
@@ -56,6 +63,10 @@ public enum Value: Hashable, Sendable {
     case .blob(let bytes):
       writer.byte(Tag.blob)
       writer.sized(bytes)
+    case .asset(let asset):
+      writer.byte(Tag.asset)
+      asset.id.write(to: &writer)
+      writer.varint(asset.size)
     }
   }
 
@@ -81,7 +92,7 @@ public enum Value: Hashable, Sendable {
 }
 
 /// SQLite's order of values across types, then within, exact at any magnitude; used wherever records are tried "in key
-/// order". Where SQLite sees two equal numbers, this is an order still: a real comes before an integer, −0 before 0.
+/// order". Assets come last, by size. Where SQLite sees two equal numbers, this is an order still: a real comes before an integer, −0 before 0.
 extension Value: Comparable {
   private var rank: Int {
     switch self {
@@ -89,6 +100,7 @@ extension Value: Comparable {
     case .integer, .real: 1
     case .text: 2
     case .blob: 3
+    case .asset: 4
     }
   }
 
@@ -100,6 +112,7 @@ extension Value: Comparable {
     case (.integer(let a), .real(let b)): isBelow(a, Double(bitPattern: b))
     case (.real(let a), .integer(let b)): !isBelow(b, Double(bitPattern: a))
     case (.text(let a), .text(let b)), (.blob(let a), .blob(let b)): a.lexicographicallyPrecedes(b)
+    case (.asset(let a), .asset(let b)): a < b
     default: left.rank < right.rank
     }
   }

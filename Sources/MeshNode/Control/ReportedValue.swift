@@ -1,6 +1,7 @@
 import MeshCore
 
-/// A SQLite value in JSON: `null`, a number, a text, or `{"blob": "<hexadecimal>"}`.
+/// A SQLite value in JSON: `null`, a number, a text, `{"blob": "<hexadecimal>"}`, or `{"asset": "<id>", "size": <bytes>}` for a BLOB
+/// of more than 16 KiB.
 /// A real with an integral value is read back as an integer: this form is for people.
 public enum ReportedValue: Hashable, Sendable {
   case null
@@ -8,11 +9,17 @@ public enum ReportedValue: Hashable, Sendable {
   case real(Double)
   case text(String)
   case blob([UInt8])
+  case asset(String, size: Int)
 }
 
 extension ReportedValue: Codable {
   private struct Blob: Codable {
     let blob: String
+  }
+
+  private struct Asset: Codable {
+    let asset: String
+    let size: Int
   }
 
   public init(from decoder: any Decoder) throws {
@@ -25,6 +32,8 @@ extension ReportedValue: Codable {
       self = .real(real)
     } else if let text = try? container.decode(String.self) {
       self = .text(text)
+    } else if let asset = try? container.decode(Asset.self) {
+      self = .asset(asset.asset, size: asset.size)
     } else {
       let digits = Array(try container.decode(Blob.self).blob.utf8)
       self = .blob(
@@ -44,6 +53,7 @@ extension ReportedValue: Codable {
     case .real(let real): try container.encode(real)
     case .text(let text): try container.encode(text)
     case .blob(let bytes): try container.encode(Blob(blob: Self.hexadecimal(bytes)))
+    case .asset(let id, let size): try container.encode(Asset(asset: id, size: size))
     }
   }
 }
@@ -70,6 +80,7 @@ extension ReportedValue: CustomStringConvertible {
     case .real(let real): "\(real)"
     case .text(let text): text
     case .blob(let bytes): "x'\(Self.hexadecimal(bytes))'"
+    case .asset(let id, let size): "\(id) (\(size) bytes)"
     }
   }
 

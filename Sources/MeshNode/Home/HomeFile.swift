@@ -20,6 +20,8 @@ public enum HomeFile: Hashable, Sendable {
   case place
   /// Device links that this node printed, as far as it must remember them; the secrets are not in it.
   case links
+  /// A directory: the bytes of assets that are not in their rows.
+  case staging
   /// Where the running daemon answers.
   case controlSocket
   /// Held while a daemon or a writing verb runs.
@@ -37,6 +39,7 @@ public enum HomeFile: Hashable, Sendable {
     case .highWater: "highwater"
     case .place: "place"
     case .links: "links"
+    case .staging: "staging"
     case .controlSocket: "control.sock"
     case .lock: "lock"
     }
@@ -46,7 +49,7 @@ public enum HomeFile: Hashable, Sendable {
   public var isSecret: Bool {
     switch self {
     case .deviceKey, .accountKey, .recoveryKey, .zone: true
-    case .configuration, .accountState, .highWater, .place, .links, .controlSocket, .lock: false
+    case .configuration, .accountState, .highWater, .place, .links, .staging, .controlSocket, .lock: false
     }
   }
 

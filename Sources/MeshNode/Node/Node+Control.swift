@@ -357,6 +357,7 @@ extension ReportedValue {
     case .real(let bits): self = .real(Double(bitPattern: bits))
     case .text(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
     case .blob(let bytes): self = .blob(bytes)
+    case .asset(let asset): self = .asset(asset.id.description, size: asset.size)
     }
   }
 }

@@ -101,6 +101,7 @@ struct WaysOut {
     case .outsideShare: return outsideShare(held)
     case .valueTooLong:
       return "A value is longer than any that is sent: shorten it, and the rest of the record goes out."
+    case .assetIncomplete: return "A BLOB that the table asks for is on its way: mesh asset list shows how far it is."
     @unknown default: return "mesh status names the reason."
     }
   }

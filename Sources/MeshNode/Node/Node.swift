@@ -97,7 +97,9 @@ actor Node {
   /// A new database in the place of one that is gone would only hide that it is gone.
   private static func store(_ path: String, _ home: Home, _ cryptography: Sodium) throws -> Store {
     do {
-      return try Store(path: path, create: false, cryptography: cryptography)
+      return try Store(
+        path: path, create: false, cryptography: cryptography,
+        staging: FileStaging(directory: home.path(of: .staging)))
     } catch let error as StoreError {
       guard error.code == .missing else { throw error }
       throw Refusal(

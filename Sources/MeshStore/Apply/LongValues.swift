@@ -25,6 +25,8 @@ final class LongValues {
     switch field {
     case .value(let inline): inline
     case .long(let ordinal, let size, let isText): try value(ordinal, size: size, isText: isText)
+    case .asset(let manifest):
+      .asset(session.catalog.isWritable ? try session.remember(manifest) : try manifest.asset(session.cryptography))
     }
   }
 

@@ -158,6 +158,10 @@ struct Cutter {
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
       let after = states[ref] ?? State()
+      // What is written again needs its bytes again.
+      if !aftermath.isEmpty, old.isShown, !old.shown.isEmpty, let table = session.catalog.table(ref.table) {
+        try materialiser.keep(old.shown, from: ref, table)
+      }
       if !others.isEmpty {
         let lost = TakenBackValues(ref, from: try records.state(ref, old), to: after)
         try lost.keep(records, others, mover: movers[ref], now: now)

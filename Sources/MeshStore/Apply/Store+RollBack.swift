@@ -29,7 +29,8 @@ extension Session {
     }
     try run.endAll()
     var before: [RecordRef: [Int64: Value]] = [:]
-    for ref in written.keys { before[ref] = try row(ref) }
+    var room = StoreLimits.assetInMemory
+    for ref in written.keys.sorted(by: { ($0.table, $0.key) < ($1.table, $1.key) }) { before[ref] = try row(ref, &room) }
     let refs = written.keys.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
     for ref in refs {
       if let owner = try place(of: ref) { merged[owner, default: []].insert(ref) } else { try remove(ref) }
@@ -41,16 +42,23 @@ extension Session {
       try Cutter(self, row, try reader(row.zone), [:]).restate(ordered, refused, [:], now: now)
     }
     for ref in refs {
-      let (was, merged) = (before[ref], try row(ref))
+      var room = StoreLimits.assetInMemory
+      let (was, merged) = (before[ref], try row(ref, &room))
       guard was != merged, let zone = written[ref] else { continue }
       try noteReceipt(ref, was?.filter { merged?[$0.key] != $0.value }, zone: zone, .notPermitted, now: now)
     }
   }
 
-  /// By column; nil where there is none.
-  private func row(_ ref: RecordRef) throws -> [Int64: Value]? {
+  /// By column, with long BLOBs as far as they are within `room` bytes; nil where there is none.
+  private func row(_ ref: RecordRef, _ room: inout Int) throws -> [Int64: Value]? {
     guard let table = catalog.table(ref.table) else { return nil }
-    let row = try sql.first(table.select, [ref.key]) { row in table.columns.indices.map { row.value($0) } }
+    var row = try sql.first(table.select, [ref.key]) { table.row($0) }
+    for (index, value) in (row ?? []).enumerated() {
+      let cell = Cell(table: table, key: ref.key, index: index)
+      guard let asset = value.asset, let bytes = try bytes(of: asset, cell, limit: room) else { continue }
+      row?[index] = .blob(bytes)
+      room -= bytes.count
+    }
     return row.map { Dictionary(zip(table.columns.map(\.id), $0), uniquingKeysWith: { first, _ in first }) }
   }
 

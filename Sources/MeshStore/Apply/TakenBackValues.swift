@@ -35,8 +35,11 @@ struct TakenBackValues {
     let receipt = cells.filter { fate($0.value.stamp) == .receipt }
     let isDelete = !before.isAlive && after.isAlive && before.life.map { fate($0) == .receipt } ?? false
     if !receipt.isEmpty || isDelete {
+      let values = try receipt.mapValues { cell in
+        try cell.value.asset.flatMap { try records.session.bytes(of: $0, nil) }.map(Value.blob) ?? cell.value
+      }
       try records.session.noteReceipt(
-        ref, isDelete ? nil : receipt.mapValues(\.value), zone: records.zone.id, .cut, now: now)
+        ref, isDelete ? nil : values, zone: records.zone.id, .cut, now: now)
     }
     if let life = before.life, !before.isAlive, after.isAlive, fate(life) == .kept {
       let delete = State.Cell(stamp: life, value: .null)

@@ -67,8 +67,10 @@ struct FlushPlan {
   var rechecked: [RecordRef] = []
   /// Rows that came and went, and that nobody knew.
   var gone: [RecordRef] = []
-  /// Records whose value is too long to be sent.
-  var tooLong: [RecordRef] = []
+  /// Records with a value that is too long to be sent, and what to do about it.
+  var tooLong: [(ref: RecordRef, message: String)] = []
+  /// Of the assets that are sent.
+  var manifests: [AssetManifest] = []
   /// Where its rows were read.
   var source = PendingSlice.Source.log
   /// Rows of the source that this deals with.

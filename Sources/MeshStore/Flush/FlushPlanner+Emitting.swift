@@ -15,25 +15,31 @@ extension FlushPlanner {
     isHeld: Bool = false
   ) throws -> Bool {
     let table = entry.table
-    let sizes = cells.lazy.map { row[$0.index].byteCount }
-    guard sizes.allSatisfy({ $0 <= Limits.longValue }) else {
-      plan.tooLong.append(entry.ref)
+    if let message = tooLong(cells.map(\.index), row, table) {
+      plan.tooLong.append((entry.ref, message))
       return true
     }
+    let (row, manifests) = try withAssets(entry, old, cells.map(\.index), row)
+    let sizes = cells.lazy.map { row[$0.index].byteCount }
     let rowTime = life ?? cells.lazy.map(\.time).max() ?? .zero
     let threshold = longThreshold(sizes)
-    let inline = cells.reduce(0) { $0 + ($1.time == rowTime ? 2 : 12) + min(row[$1.index].encodedBound, threshold + 6) }
+    let inline = cells.reduce(0) {
+      $0 + ($1.time == rowTime ? 2 : 12) + (manifests[$1.index].map { AssetManifest.encodedBound(size: $0.size) }
+        ?? min(row[$1.index].encodedBound, threshold + 6))
+    }
     guard
       layout.take(
         entry.ref.key.encodedBound + 24 + inline, fields: cells.count,
         long: sizes.reduce(0) { $1 > threshold ? $0 + $1 : $0 }, of: room, for: table)
     else { return false }
-    let record =
+    var record =
       if let life, cells.allSatisfy({ $0.time == life }) {
         try bornRecord(entry.ref, table, generation, life, cells, row)
       } else {
         try self.record(entry.ref, table, old: old, generation, life, cells, row, keeping, isHeld)
       }
+    if record.held == nil { record.shown = shown(cells.map(\.index), row, table, life == nil ? old : nil) }
+    plan.manifests += manifests.values
     plan.changes.append(.init(ref: entry.ref, table: table, record: record, old: old, kind: kind))
     guard !cells.isEmpty || kind == .birth else { return true }
     let place = layout.place(of: table)
@@ -41,13 +47,56 @@ extension FlushPlanner {
       let value = row[cell.index]
       return RowChange.Field(
         column: layout.column(cell.index, of: table, at: place), stamp: cell.time == rowTime ? nil : global(cell.time),
-        value: value.byteCount > threshold ? reference(to: value) : .value(value))
+        value: manifests[cell.index].map(FieldValue.asset)
+          ?? (value.byteCount > threshold ? reference(to: value) : .value(value)))
     }
     fields.sort { $0.column < $1.column }
     layout.tables[place].rows.append(
       RowChange(
         key: entry.ref.key, generation: generation, isLife: kind == .birth, stamp: global(rowTime), fields: fields))
     return true
+  }
+
+  /// What is wrong with a value that is too long to be sent; nil where none is.
+  private func tooLong(_ indexes: [Int], _ row: [Value], _ table: TableForm) -> String? {
+    for index in indexes {
+      if row[index].byteCount > Limits.longValue {
+        return "a value is longer than \(Limits.longValue) bytes; shorten it, and the row is sent"
+      }
+      guard let size = row[index].asset?.size, size > Limits.asset || !table.takes(size, in: index) else { continue }
+      let limit = size > Limits.asset ? Limits.asset : StoreLimits.assetInMemory
+      return "the BLOB in the column \(table.columns[index].name) is longer than \(limit) bytes, which is all that can be written "
+        + "there; make the column the last one of a table that is not WITHOUT ROWID, or give the BLOB a table of its own"
+    }
+    return nil
+  }
+
+  /// The row with the names of its long BLOBs, and the manifests of those that are sent.
+  private func withAssets(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ indexes: [Int], _ row: [Value]
+  ) throws -> (row: [Value], manifests: [Int: AssetManifest]) {
+    var manifests: [Int: AssetManifest] = [:]
+    guard row.contains(where: { $0.asset != nil }) else { return (row, manifests) }
+    var named = row
+    for index in indexes {
+      guard let asset = row[index].asset else { continue }
+      if !asset.isUnread {
+        manifests[index] = try session.manifest(asset.id)
+      } else if let found = try content(entry, index, asset.size) {
+        named[index] = .asset(found.asset)
+        manifests[index] = found.manifest
+      }
+    }
+    return (old.map { records.named(named, $0, entry.table) } ?? named, manifests)
+  }
+
+  /// As `StoredRecord.shown`, once these columns are sent.
+  private func shown(_ indexes: [Int], _ row: [Value], _ table: TableForm, _ old: StoredRecord?) -> [Int64: Value] {
+    var shown = old?.shown ?? [:]
+    for index in indexes {
+      shown[table.columns[index].id] = row[index].asset.flatMap { $0.isUnread ? nil : .asset($0) }
+    }
+    return shown
   }
 
   /// Longer values travel in pieces, so that the row's change fits into a part with others.
@@ -146,7 +195,7 @@ extension Value {
   var byteCount: Int {
     switch self {
     case .text(let bytes), .blob(let bytes): bytes.count
-    case .null, .integer, .real: 0
+    case .null, .integer, .real, .asset: 0
     }
   }
 }

@@ -17,7 +17,7 @@ extension FlushPlanner {
     let isNew = old?.isAlive != true
     var state = try source.state(entry.ref, record)
     var generation = (old?.generation ?? 0) + 1
-    var edits = edits(entry, row, after: old)
+    var edits = try edits(entry, row, after: old)
     if let old, !isNew {
       let known = try records.state(entry.ref, old)
       if known.life != state.life { edits = overwriting(state, with: edits, at: time(entry.wall, after: old)) }
@@ -44,14 +44,21 @@ extension FlushPlanner {
   /// What was written while the record moved.
   private mutating func edits(
     _ entry: PendingSlice.Entry, _ row: [Value]?, after old: StoredRecord?
-  ) -> [(column: Int64, cell: State.Cell)] {
+  ) throws -> [(column: Int64, cell: State.Cell)] {
     guard let row else { return [] }
     let isWhole = entry.isInserted || entry.isDeleted
-    return entry.table.columns.indices.compactMap { index in
+    return try entry.table.columns.indices.compactMap { index in
       let column = entry.table.columns[index].id
       guard let wall = entry.columns[column] ?? (isWhole ? entry.wall : nil) else { return nil }
-      return (column, State.Cell(stamp: global(time(wall, after: old)), value: row[index]))
+      return (column, State.Cell(stamp: global(time(wall, after: old)), value: try value(entry, index, row[index])))
     }
+  }
+
+  /// With the name of a long BLOB.
+  private mutating func value(_ entry: PendingSlice.Entry, _ index: Int, _ value: Value) throws -> Value {
+    guard value.isUnread, let size = value.asset?.size, let found = try content(entry, index, size) else { return value }
+    plan.manifests.append(found.manifest)
+    return .asset(found.asset)
   }
 
   private func overwriting(
@@ -69,8 +76,10 @@ extension FlushPlanner {
     let threshold = longThreshold(sorted.map(\.value.value.byteCount))
     let long = sorted.filter { $0.value.value.byteCount > threshold }
     let names = try sorted.map { try session.catalog.column($0.key).name }
-    let inline = zip(sorted, names).reduce(0) {
-      $0 + 12 + min($1.0.value.value.encodedBound, threshold + 6) + $1.1.utf8.count
+    let manifests = try sorted.map { try manifest($0.value.value) }
+    let inline = sorted.indices.reduce(0) {
+      $0 + 12 + names[$1].utf8.count + (manifests[$1].map { AssetManifest.encodedBound(size: $0.size) }
+        ?? min(sorted[$1].value.value.encodedBound, threshold + 6))
     }
     // Their names are in no account yet.
     let unknown = sorted.count { table.indexes[$0.key] == nil }
@@ -82,16 +91,24 @@ extension FlushPlanner {
     else { return false }
     let place = layout.place(of: table)
     let stamp = life ?? sorted.map(\.value.stamp).max() ?? global(time(entry.wall))
-    var fields = zip(sorted, names).map { entry, name in
-      let value = entry.value.value
+    var fields = sorted.indices.map { index in
+      let (column, cell) = sorted[index]
       return RowChange.Field(
-        column: layout.column(entry.key, name, of: table, at: place),
-        stamp: entry.value.stamp == stamp ? nil : entry.value.stamp,
-        value: value.byteCount > threshold ? reference(to: value) : .value(value))
+        column: layout.column(column, names[index], of: table, at: place),
+        stamp: cell.stamp == stamp ? nil : cell.stamp,
+        value: manifests[index].map(FieldValue.asset)
+          ?? (cell.value.byteCount > threshold ? reference(to: cell.value) : .value(cell.value)))
     }
     fields.sort { $0.column < $1.column }
     layout.tables[place].rows.append(
       RowChange(key: entry.ref.key, generation: generation, isLife: life != nil, stamp: stamp, fields: fields))
     return true
+  }
+
+  /// Of an asset, which was met before, or is in the plan.
+  private func manifest(_ value: Value) throws -> AssetManifest? {
+    guard let asset = value.asset, !asset.isUnread else { return nil }
+    if let known = try session.manifest(asset.id) { return known }
+    return try plan.manifests.first { try $0.asset(session.cryptography) == asset }
   }
 }

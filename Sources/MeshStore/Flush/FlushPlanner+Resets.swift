@@ -10,7 +10,7 @@ extension FlushPlanner {
   ) throws -> [Int64: Value] {
     guard old.isShown, !entry.isInserted else { return [:] }
     var found: [Int64: Value] = [:]
-    var values = try records.values(entry.ref, old, row: row)
+    var values = try records.values(entry.ref, old, row: records.named(row, old, entry.table))
     for reference in entry.table.references where reference.isReset && edited.contains(reference.column) {
       let column = entry.table.columns[reference.column].id
       let shown = reference.action == .setDefault ? entry.table.defaultValue(reference.column) : .null

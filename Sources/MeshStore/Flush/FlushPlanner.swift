@@ -19,6 +19,7 @@ struct FlushPlanner {
   let room: Int
   /// Long values that have been sent in this unit already.
   let sent: [Value: UInt64]
+  let hasher: AssetHasher
 
   var plan = FlushPlan()
   var layout = PartLayout()
@@ -28,7 +29,7 @@ struct FlushPlanner {
 
   init(
     _ records: ZoneRecords, _ source: PendingSlice.Source, filter: Int64, writer: ChangeSetWriter, author: Int64,
-    now: Int64, base: HybridTime, room: Int, sent: [Value: UInt64]
+    now: Int64, base: HybridTime, room: Int, sent: [Value: UInt64], hasher: AssetHasher
   ) {
     self.records = records
     self.source = source
@@ -39,6 +40,7 @@ struct FlushPlanner {
     self.base = base
     self.room = room
     self.sent = sent
+    self.hasher = hasher
   }
 
   /// Throws `NeedsRun` where what is not a run is more than one part.
@@ -118,7 +120,7 @@ struct FlushPlanner {
     let isExact = isOnlyCompared || entry.firstID > records.zone.ahead
     let different =
       try isExact && old.held == nil
-      ? records.differences(entry.ref, old, entry.table, row: row) : Array(entry.table.columns.indices)
+      ? differences(entry, old, row) : Array(entry.table.columns.indices)
     // Whatever was noted may have been taken back by a later write.
     if different.isEmpty {
       // A reference may have been written again whose parent is still gone.
@@ -151,6 +153,25 @@ struct FlushPlanner {
     let cells = edited.sorted { $0.key < $1.key }.map { (index: $0.key, time: $0.value) }
     return try emit(
       entry, .edit, old: old, generation: old.generation, life: nil, cells, row, keeping: derived)
+  }
+
+  private func differences(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> [Int] {
+    let isNoted = !entry.isInserted && !entry.isImported
+    return try records.differences(entry.ref, old, entry.table, row: row) { index, asset in
+      // Triggers saw no change of it: it is not read.
+      if isNoted, entry.columns[entry.table.columns[index].id] == nil { return true }
+      guard let manifest = try session.manifest(asset.id) else { return false }
+      return try content(entry, index, asset.size, key: manifest.key)?.asset == asset
+    }
+  }
+
+  /// What the row has in a column: a BLOB of so many bytes. Nil where it has none.
+  func content(
+    _ entry: PendingSlice.Entry, _ index: Int, _ size: Int, key: [UInt8]? = nil
+  ) throws -> (asset: Asset, manifest: AssetManifest)? {
+    try hasher.content(
+      entry.ref, Cell(table: entry.table, key: entry.ref.key, index: index), size: size,
+      key: key ?? AssetManifest.key(of: writer.zone, session.cryptography), session)
   }
 
   private func isStamped(_ column: Int64, _ old: StoredRecord) throws -> Bool {

@@ -167,7 +167,7 @@ struct Router {
   }
 
   private func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
-    try sql.first(table.select, [key]) { row in table.columns.indices.map { row.value($0) } }
+    try sql.first(table.select, [key]) { table.row($0) }
   }
 
   /// - Parameter own: The zone that shows the record now.

@@ -46,16 +46,25 @@ extension Store {
     let row = try ZoneRow.obtain(zone, session.sql)
     guard try session.routeWithin(row.id, hasWriter: writers[zone] != nil) else { return nil }
     var heads: [ZoneID: ChangeSetHead] = [:]
+    let hasher = AssetHasher(budget: StoreLimits.hashedUnderLock)
     for writer in writers.values.sorted(by: { $0.zone < $1.zone }) {
       let zone = try ZoneRow.obtain(writer.zone, session.sql)
       guard zone.runLast == 0, zone.flushPart == 0 else { return nil }
       let draft: Draft?
       do {
-        draft = try Draft(session, writer, now, [:])
+        draft = try Draft(session, writer, now, [:], hasher)
+      } catch is AssetHasher.TooMuch {
+        return nil
       } catch is NeedsRun {
         guard var matches else { return nil }
         try matches.lookOn(session)
-        do { draft = try Draft(session, writer, now, [:], .matches(matches)) } catch is NeedsRun { return nil }
+        do {
+          draft = try Draft(session, writer, now, [:], hasher, .matches(matches))
+        } catch is NeedsRun {
+          return nil
+        } catch is AssetHasher.TooMuch {
+          return nil
+        }
       }
       guard let draft else { continue }
       guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty else { return nil }
@@ -74,6 +83,7 @@ private struct Flusher {
   var sent: [Value: UInt64] = [:]
   /// Records that an app's trigger refused.
   var refused: [RecordRef: String] = [:]
+  private let hasher = AssetHasher()
 
   init(store: Store, writer: ChangeSetWriter, now: Int64) {
     self.store = store
@@ -91,6 +101,9 @@ private struct Flusher {
         try session.run.begin(&zone, filter: session.pendingFilter(zone.id))
         try zone.save(session.sql)
       }
+      return nil
+    } catch is AssetHasher.TooMuch {
+      // A program wrote a long BLOB in between: it is hashed without the lock.
       return nil
     }
   }
@@ -111,7 +124,9 @@ private struct Flusher {
       let isDurable = draft.endsBatch
       return try store.write(isDurable: isDurable) { session in
         let isCurrent = try draft.isCurrent(session)
-        guard let draft = isCurrent ? draft : try Draft(session, writer, now, sent) else { return nil }
+        hasher.budget = StoreLimits.hashedUnderLock
+        defer { hasher.budget = nil }
+        guard let draft = isCurrent ? draft : try Draft(session, writer, now, sent, hasher) else { return nil }
         guard draft.plan.cascades.isEmpty, draft.plan.longValues.isEmpty, isDurable || !draft.endsBatch else {
           return nil
         }
@@ -129,10 +144,10 @@ private struct Flusher {
         if let zone = try ZoneRow.read(writer.zone, session.sql) {
           try session.run.sort(zone, filter: session.pendingFilter(zone.id))
         }
-        return try Draft(session, writer, now, sent)
+        return try Draft(session, writer, now, sent, hasher)
       }
     } catch is NeedsWriteLock {
-      return try store.write { try Draft($0, writer, now, sent) }
+      return try store.write { try Draft($0, writer, now, sent, hasher) }
     }
   }
 
@@ -159,7 +174,7 @@ private struct Flusher {
     switch value {
     case .text(let text): bytes = text
     case .blob(let blob): bytes = blob
-    case .null, .integer, .real: return
+    case .null, .integer, .real, .asset: return
     }
     try makeRoom(parts: UInt64(bytes.count / Limits.piece) + 2)
     let ordinal = try store.write { session in
@@ -212,6 +227,7 @@ private struct Flusher {
     let notesTooLong = try session.sql.exists(
       "SELECT 1 FROM mesh_held WHERE reason = ? LIMIT 1", [.integer(HeldReason.valueTooLong.rawValue)])
     if notesTooLong { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
+    for manifest in plan.manifests { _ = try session.remember(manifest) }
     for change in plan.changes {
       let old = change.old
       if notesTooLong || old?.held != nil || old?.extra.isEmpty == false { try materialiser.stopWaiting(change.ref) }
@@ -225,10 +241,7 @@ private struct Flusher {
       for ref in plan.reshown { try materialiser.show(ref, overwriting: true) }
       try materialiser.settle()
     }
-    for ref in plan.tooLong {
-      try materialiser.note(
-        ref, .valueTooLong, "a value is longer than \(Limits.longValue) bytes; shorten it, and the row is sent")
-    }
+    for (ref, message) in plan.tooLong { try materialiser.note(ref, .valueTooLong, message) }
     part.zone = records.zone
     part.zone.clock = part.clock
     if isAll {
@@ -321,7 +334,7 @@ private struct Draft {
 
   /// Nil where nothing is pending and no unit is open.
   init?(
-    _ session: Session, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64],
+    _ session: Session, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64], _ hasher: AssetHasher,
     _ source: PendingSlice.Source? = nil
   ) throws {
     var part = try NextPart(session, writer, now)
@@ -332,7 +345,7 @@ private struct Draft {
       ZoneRecords(session, zone: part.zone),
       source ?? (part.zone.runLast > 0 ? .run(after: part.zone.runRows) : .log),
       filter: filter, writer: writer, author: part.head.author, now: now, base: part.zone.flushClock, room: part.room,
-      sent: sent)
+      sent: sent, hasher: hasher)
     plan = try planner.make()
     part.clock = plan.clock
     let isOpen = part.zone.flushPart > 0

@@ -22,6 +22,18 @@ enum StoreLimits {
   static let pendingRows = 20_000
   /// Bytes of a value that travels among others; a longer one travels in pieces of its own.
   static let inlineValue = 256 << 10
+  /// Bytes of an asset that is in memory as a whole: where a column is not the last of a rowid table, SQLite rewrites the row
+  /// there (measured: twice the BLOB). Longer ones are not sent from such a column.
+  static let assetInMemory = 64 << 20
+  /// Bytes of an asset that is written with its row in one statement, so that triggers and checks see it; longer ones are
+  /// written in place after a statement that makes room for them.
+  static let assetInStatement = 1 << 20
+  /// Bytes of BLOBs that are hashed while others wait for the write lock: some milliseconds.
+  static let hashedUnderLock = 4 << 20
+  /// Bytes of assets that one transaction puts in place, or one asset.
+  static let placedBytes = 8 << 20
+  /// Rows into which one transaction puts assets.
+  static let placedRows = 200
   /// Conflicts that are kept: some megabytes of usual values.
   static let conflicts = 10_000
   /// Rows that are taken in (or looked at again) in one transaction: each is one short row of the pending log.

@@ -78,7 +78,7 @@ final class Materialiser {
     if let old, old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
     guard let table = session.catalog.table(ref.table) else {
       record.held = state.isAlive ? .unknownTable : nil
-      record.extra = values
+      record.extra = state.isAlive ? values : [:]
       return try records.save(ref, record, replacing: old)
     }
     guard state.isAlive else {
@@ -87,6 +87,7 @@ final class Materialiser {
       return try leave(ref, table)
     }
     if scope?.has(ref, table) == false {
+      if old?.isShown ?? false { try keep(values, from: ref, table) }
       record.held = .outsideShare
       record.extra = values
       try records.save(ref, record, replacing: old)
@@ -104,13 +105,18 @@ final class Materialiser {
       isFree = false
     }
     let stays = old.map { $0.isShown && $0.generation == state.generation } ?? false
+    let before = old?.isShown ?? false ? old : nil
+    var assets = try assets(ref, table, values, old: before, updates: changed != nil && stays)
+    if let column = assets.required { return try lack(column, ref, table, record, values, replacing: old) }
+    let written = values.filter { !assets.untouched.contains($0.key) && assets.missing[$0.key] == nil }
     do {
       if let changed, stays, let old {
-        try update(table, ref.key, values, changed.union(old.extra.keys))
+        try update(table, ref.key, written, changed.union(old.extra.keys))
       } else {
         if !isFree || old?.isShown ?? false { try deleteRow(table, ref.key) }
-        try insert(table, ref.key, values)
+        try insert(table, ref.key, written)
       }
+      try read(&assets, ref, table, old: changed == nil ? nil : before)
     } catch let error as DatabaseError where error.refusesRow {
       guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       if error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE, try makeWay(ref, table, values, error.reason) {
@@ -118,10 +124,25 @@ final class Materialiser {
       }
       return try refuse(ref, table, record, values, error.reason, replacing: old)
     }
-    record.extra = unseen(table, values)
+    record.extra = unseen(table, values).merging(assets.missing.mapValues(Value.asset)) { $1 }
+    record.shown = assets.shown
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { unchecked.append(ref) }
     if stays { try release(ref, table) } else { try appear(ref) }
+  }
+
+  /// The table does not do without a BLOB that is not complete here.
+  private func lack(
+    _ column: String, _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value],
+    replacing old: StoredRecord?
+  ) throws {
+    var held = record
+    held.held = .assetIncomplete
+    held.extra = values
+    try records.save(ref, held, replacing: old)
+    if old?.isShown ?? false { try vacate(ref, table) }
+    try note(ref, .assetIncomplete, "the BLOB of the column \(column) is not complete here; mesh asset list has its progress")
+    try leave(ref, table)
   }
 
   /// What a table cannot show of these values: columns it lacks, and values that their column would convert.
@@ -225,7 +246,7 @@ final class Materialiser {
     if missing.isEmpty && restored.isEmpty { return }
     for entry in missing { try wait(ref, for: entry.parent) }
     if let lost = missing.first(where: { !$0.reference.isReset }) {
-      return try withdraw(ref, table, record, row, reason(lost.parent))
+      return try withdraw(ref, table, record, reason(lost.parent))
     }
     // The reference in the row may be one that nobody has sent yet.
     if isPartial, try isPending(ref) { return }
@@ -274,10 +295,11 @@ final class Materialiser {
 
   /// Takes the row out of its table, and keeps its values.
   private func withdraw(
-    _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ row: [Value], _ reason: HeldReason
+    _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ reason: HeldReason
   ) throws {
     var held = record
-    held.extra = try records.values(ref, record, row: row)
+    held.extra = try displaced(ref, record, table)
+    held.shown = [:]
     held.held = reason
     try records.save(ref, held, replacing: record)
     try vacate(ref, table)
@@ -311,7 +333,7 @@ final class Materialiser {
       if !assignments.isEmpty { try update(table, ref.key, assignments, Set(assignments.keys)) }
     } catch let error as DatabaseError where error.refusesRow {
       guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
-      let values = try records.values(ref, record, row: row)
+      let values = try displaced(ref, record, table)
       return try refuse(ref, table, record, values, error.reason, replacing: record)
     }
     if shown.extra != record.extra { try records.save(ref, shown, replacing: record) }
@@ -321,9 +343,11 @@ final class Materialiser {
     _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value], _ message: String,
     replacing old: StoredRecord?
   ) throws {
+    if old?.isShown ?? false { try keep(values, from: ref, table) }
     var held = record
     held.held = .constraint
     held.extra = values
+    held.shown = [:]
     try records.save(ref, held, replacing: old)
     try vacate(ref, table)
     try note(ref, .constraint, message)
@@ -365,9 +389,10 @@ extension Materialiser {
     // The key's own column, where it has one, is its spelling.
     statement.bind(table.keyColumn.flatMap { values[table.columns[$0].id] } ?? key, at: 1)
     for (place, index) in chosen.filter({ $0 != table.keyColumn }).enumerated() {
-      statement.bind(values[table.columns[index].id] ?? .null, at: place + 2)
+      try bind(values[table.columns[index].id] ?? .null, statement, at: place + 2, table, index)
     }
     if try sql.write(statement) == 0 { throw DatabaseError.ignored }
+    try fill(key, values, table)
   }
 
   /// Inserts where the row is gone unnoticed.
@@ -378,10 +403,12 @@ extension Materialiser {
     guard !chosen.isEmpty else { return }
     let statement = try session.sql.statement(table.update(chosen))
     for (place, index) in chosen.enumerated() {
-      statement.bind(values[table.columns[index].id] ?? .null, at: place + 1)
+      try bind(values[table.columns[index].id] ?? .null, statement, at: place + 1, table, index)
     }
     statement.bind(key, at: chosen.count + 1)
-    guard try sql.write(statement) == 0 else { return }
+    guard try sql.write(statement) == 0 else {
+      return try fill(key, values.filter { changed.contains($0.key) }, table)
+    }
     if try records.hasRow(table, key) { throw DatabaseError.ignored }
     if values.count > chosen.count { try insert(table, key, values) }
   }

@@ -39,7 +39,7 @@ final class Materialisers {
   /// The row becomes free for a record that comes before the one that shows it.
   func mayTake(_ ref: RecordRef, from rival: Int64, _ claimant: Materialiser) throws -> Bool {
     guard try first.session.catalog.zones().precedes(claimant.records.zone.id, rival) else { return false }
-    try of(rival)?.giveUp(ref)
+    try of(rival)?.giveUp(ref, isOver: false)
     return true
   }
 
@@ -63,17 +63,26 @@ extension Materialiser {
   }
 
   /// The record's values are kept, and its row is left to another zone's, which overwrites it.
-  func yield(_ ref: RecordRef) throws {
+  ///
+  /// - Parameter isOver: The row has another's values already, or stays what it is.
+  func yield(_ ref: RecordRef, isOver: Bool) throws {
     guard let record = try records.load(ref), record.isShown else { return }
     var held = record
-    held.extra = try records.values(ref, record)
+    if !isOver, let table = session.catalog.table(ref.table) {
+      held.extra = try displaced(ref, record, table)
+    } else {
+      held.extra = try records.values(ref, record)
+      for (column, value) in record.shown where record.extra[column] == nil { held.extra[column] = value }
+      held.extra = held.extra.filter { !$0.value.isUnread }
+    }
+    held.shown = [:]
     held.held = .slotTaken
     try records.save(ref, held, replacing: record)
   }
 
   /// What belongs to it goes with it.
-  func giveUp(_ ref: RecordRef) throws {
-    try yield(ref)
+  func giveUp(_ ref: RecordRef, isOver: Bool) throws {
+    try yield(ref, isOver: isOver)
     if let table = session.catalog.table(ref.table) { try leave(ref, table) }
   }
 
@@ -85,13 +94,14 @@ extension Materialiser {
 
   fileprivate func takeOver(_ ref: RecordRef, _ table: TableForm) throws {
     guard let record = try records.load(ref), record.held == .slotTaken else { return }
-    guard try shows(table, ref.key, record.extra) else {
+    guard let shown = try shows(table, ref.key, record.extra) else {
       try deleteRow(table, ref.key)
       return try place(ref, try records.state(ref, record), replacing: record, changed: nil)
     }
     var free = record
     free.held = nil
     free.extra = unseen(table, record.extra)
+    free.shown = shown.assets
     try records.save(ref, free, replacing: record)
     if !table.references.isEmpty { check(ref) }
     try appear(ref)
@@ -99,7 +109,9 @@ extension Materialiser {
 
   /// A record that moved here from another zone, where its row stays what it is.
   func arrive(_ ref: RecordRef, _ state: State, from zone: Int64) throws {
-    try others?.of(zone)?.yield(ref)
+    let left = try others?.of(zone)
+    let source = try left?.records.load(ref)
+    try left?.yield(ref, isOver: true)
     let old = try records.load(ref)
     // The zone that it came from may have kept the row from one that comes before this.
     if let first = try others?.heir(ref, besides: zone), let table = session.catalog.table(ref.table),
@@ -113,10 +125,11 @@ extension Materialiser {
       return try first.takeOver(ref, table)
     }
     guard let table = session.catalog.table(ref.table), old?.isAlive != true,
-      try shows(table, ref.key, state.cells.mapValues(\.value))
+      let shown = try shows(table, ref.key, state.cells.mapValues(\.value), as: source)
     else { return try place(ref, state, replacing: old, changed: nil) }
     var record = try records.pack(ref, state, previous: old)
-    record.extra = unseen(table, state.cells.mapValues(\.value))
+    record.extra = unseen(table, state.cells.mapValues(\.value)).merging(shown.missing) { $1 }
+    record.shown = shown.assets
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { check(ref) }
     try appear(ref)
@@ -125,15 +138,40 @@ extension Materialiser {
   /// A local row of this zone is there: whoever else had it keeps its values.
   func claim(_ ref: RecordRef) throws {
     guard let others, let rival = try session.occupant(ref, besides: records.zone.id) else { return }
-    try others.of(rival)?.giveUp(ref)
+    try others.of(rival)?.giveUp(ref, isOver: true)
   }
 
-  /// The row has these values, and defaults where there are none.
-  private func shows(_ table: TableForm, _ key: Value, _ values: [Int64: Value]) throws -> Bool {
-    guard let row = try records.row(table, key) else { return false }
-    return table.columns.indices.allSatisfy { index in
-      let value = values[table.columns[index].id] ?? (index == table.keyColumn ? key : table.defaultValue(index))
-      return row[index] == value
+  /// Nil where the row has not these values, and defaults where there are none. `assets` are as in `StoredRecord.shown`; those
+  /// that are `missing` the row waits for.
+  ///
+  /// - Parameter source: The record that had the row till now, whose assets are believed to be there.
+  private func shows(
+    _ table: TableForm, _ key: Value, _ values: [Int64: Value], as source: StoredRecord? = nil
+  ) throws -> (assets: [Int64: Value], missing: [Int64: Value])? {
+    guard var row = try records.row(table, key) else { return nil }
+    if let source { row = records.named(row, source, table) }
+    var shown: (assets: [Int64: Value], missing: [Int64: Value]) = ([:], [:])
+    for index in table.columns.indices {
+      let column = table.columns[index].id
+      let value = values[column] ?? (index == table.keyColumn ? key : table.defaultValue(index))
+      guard let asset = value.asset else {
+        guard row[index] == value else { return nil }
+        continue
+      }
+      if try row[index] == value || isThere(asset, row[index], Cell(table: table, key: key, index: index)) {
+        shown.assets[column] = value
+      } else if let source, source.extra[column] == value, row[index] == source.shown[column] ?? .null {
+        shown.missing[column] = value
+        shown.assets[column] = source.shown[column]
+      } else {
+        return nil
+      }
     }
+    return shown
+  }
+
+  private func isThere(_ asset: Asset, _ value: Value, _ cell: Cell) throws -> Bool {
+    guard value == .asset(.unread(asset.size)), let manifest = try session.manifest(asset.id) else { return false }
+    return try session.holds(manifest, cell)
   }
 }

@@ -16,6 +16,8 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
   case parentElsewhere = 7
   /// It came with a share, and is neither its root nor what belongs to it.
   case outsideShare = 8
+  /// A BLOB that its table asks for is not complete here.
+  case assetIncomplete = 9
 
   /// The word in displays and in `--json`.
   public var name: String {
@@ -28,6 +30,7 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
     case .valueTooLong: "value-too-long"
     case .parentElsewhere: "parent-in-other-zone"
     case .outsideShare: "outside-share"
+    case .assetIncomplete: "asset-incomplete"
     }
   }
 }

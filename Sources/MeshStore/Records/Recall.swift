@@ -69,8 +69,10 @@ struct Recall {
           try stamps[column] == records.local(field.stamp ?? change.stamp)
         else { continue }
         record.extra[column] = try long.value(of: field.value)
+        record.shown[column] = nil
       }
       if !isHere || kept == nil, record.held == nil { record.held = .unknownTable }
+      if record.held != nil { record.shown = [:] }
       if record.extra != old.extra || record.held != old.held { try records.save(ref, record, replacing: old) }
     }
     return rows

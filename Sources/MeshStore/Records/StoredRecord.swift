@@ -15,6 +15,9 @@ struct StoredRecord {
   /// Merged values that the table does not show: of columns that this schema lacks, of references shown as NULL or
   /// default, of columns whose type would change the value; all of them where the record is held.
   var extra: [Int64: Value] = [:]
+  /// What its row has in columns with assets: the asset that is merged, which is then not in `extra`; or, in the place of one that
+  /// is not complete here, what the row goes on showing (NULL where nothing is listed). Empty where the record is held.
+  var shown: [Int64: Value] = [:]
   var held: HeldReason?
   /// Since when it has been out of its table, in milliseconds since 1970; nil where it is not.
   var heldSince: Int64?
@@ -24,7 +27,29 @@ struct StoredRecord {
   var isShown: Bool { isAlive && held == nil }
 }
 
-/// The form of `mesh_record.extra`: count, then column, type and value. Not the wire's, whose values are shorter.
+extension StoredRecord {
+  /// One row of `mesh_asset_use`.
+  struct AssetUse: Hashable {
+    let column: Int64
+    let asset: AssetID
+    let isShown: Bool
+  }
+
+  /// The assets that are merged.
+  var assetUses: Set<AssetUse> {
+    if extra.isEmpty, shown.isEmpty { return [] }
+    var uses: Set<AssetUse> = []
+    for (column, value) in extra {
+      if let asset = value.asset { uses.insert(AssetUse(column: column, asset: asset.id, isShown: false)) }
+    }
+    for (column, value) in shown where extra[column] == nil {
+      if let asset = value.asset { uses.insert(AssetUse(column: column, asset: asset.id, isShown: true)) }
+    }
+    return uses
+  }
+}
+
+/// The form of values in our tables: count, then column, type and value. Not the wire's, whose values are shorter.
 enum ExtraValues {
   private enum Tag {
     static let null: UInt8 = 0
@@ -32,6 +57,7 @@ enum ExtraValues {
     static let real: UInt8 = 2
     static let text: UInt8 = 3
     static let blob: UInt8 = 4
+    static let asset: UInt8 = 5
   }
 
   /// Stands for no column: under it is since when the record is held. So a held record always has something here, and is
@@ -40,12 +66,20 @@ enum ExtraValues {
 
   /// Of `mesh_record.extra`; nil where there is nothing.
   static func encode(_ record: StoredRecord) -> [UInt8]? {
-    guard let since = record.heldSince else { return encode(record.extra) }
-    return encode(record.extra.merging([heldSince: .integer(since)]) { $1 })
+    let extra = record.heldSince.map { record.extra.merging([heldSince: .integer($0)]) { $1 } } ?? record.extra
+    guard !record.shown.isEmpty else { return encode(extra) }
+    // What the row shows follows what it does not show.
+    var writer = ByteWriter()
+    write(extra, &writer)
+    write(record.shown, &writer)
+    return writer.bytes
   }
 
   static func decode(_ bytes: [UInt8], into record: inout StoredRecord) throws(DecodingError) {
-    record.extra = try decode(bytes)
+    var reader = ByteReader(bytes)
+    record.extra = try read(&reader)
+    record.shown = reader.isAtEnd ? [:] : try read(&reader)
+    try reader.end()
     if case .integer(let since) = record.extra.removeValue(forKey: heldSince) { record.heldSince = since }
   }
 
@@ -53,20 +87,31 @@ enum ExtraValues {
   static func encode(_ values: [Int64: Value]) -> [UInt8]? {
     guard !values.isEmpty else { return nil }
     var writer = ByteWriter()
-    writer.list(values.keys.sorted()) { writer, column in
-      writer.varint(UInt64(column))
-      write(values[column] ?? .null, &writer)
-    }
+    write(values, &writer)
     return writer.bytes
   }
 
   static func decode(_ bytes: [UInt8]) throws(DecodingError) -> [Int64: Value] {
     var reader = ByteReader(bytes)
+    let values: [Int64: Value] = try read(&reader)
+    try reader.end()
+    return values
+  }
+
+  fileprivate static func write(_ values: [Int64: Value], _ writer: inout ByteWriter) {
+    writer.list(values.keys.sorted()) { writer, column in
+      writer.varint(UInt64(column))
+      write(values[column] ?? .null, &writer)
+    }
+  }
+
+  fileprivate static func read(_ reader: inout ByteReader) throws(DecodingError) -> [Int64: Value] {
     var values: [Int64: Value] = [:]
     for _ in 0..<(try reader.count(Int.max, "extra values")) {
-      values[Int64(try reader.count(Int.max, "column"))] = try read(&reader)
+      let column = Int64(try reader.count(Int.max, "column"))
+      let value: Value = try read(&reader)
+      values[column] = value
     }
-    try reader.end()
     return values
   }
 
@@ -97,16 +142,23 @@ enum ExtraValues {
     case .blob(let bytes):
       writer.byte(Tag.blob)
       writer.sized(bytes)
+    case .asset(let asset):
+      writer.byte(Tag.asset)
+      asset.id.write(to: &writer)
+      writer.varint(asset.size)
     }
   }
 
   private static func read(_ reader: inout ByteReader) throws(DecodingError) -> Value {
     switch try reader.byte() {
-    case Tag.null: .null
-    case Tag.integer: .integer(try reader.signedVarint())
-    case Tag.real: .real(try reader.uint64())
-    case Tag.text: .text(try reader.sized(Int.max, "text"))
-    case Tag.blob: .blob(try reader.sized(Int.max, "blob"))
+    case Tag.null: return .null
+    case Tag.integer: return .integer(try reader.signedVarint())
+    case Tag.real: return .real(try reader.uint64())
+    case Tag.text: return .text(try reader.sized(Int.max, "text"))
+    case Tag.blob: return .blob(try reader.sized(Int.max, "blob"))
+    case Tag.asset:
+      let id = try AssetID(from: &reader)
+      return .asset(Asset(id: id, size: try reader.count(Int.max, "asset")))
     default: throw .unknown("value tag")
     }
   }

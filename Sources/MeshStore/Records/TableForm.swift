@@ -27,7 +27,9 @@ final class TableForm {
   var references: [Reference] = []
   var referrers: [Reference] = []
 
-  /// Columns of a row by its key.
+  /// By which SQLite's rowid can be asked for; nil where there is none, or where columns have all its names.
+  let rowidName: String?
+  /// Columns of a row by its key; in the place of a long BLOB zeros, which take no memory, since it is not read here.
   let select: String
   let selectKey: String
   let delete: String
@@ -46,11 +48,33 @@ final class TableForm {
     self.indexes = Dictionary(columns.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
     let table = "main.\(schema.name.quotedName)"
     let place = "FROM \(table) WHERE \(key.name.quotedName) = ?"
-    let names = columns.isEmpty ? "1" : columns.map(\.name.quotedName).joined(separator: ", ")
+    let names = columns.isEmpty ? "1" : columns.map { Self.value($0, isStrict: schema.isStrict) }.joined(separator: ", ")
+    let taken = Set(schema.columns.map(\.name.asciiLowercased))
+    self.rowidName = schema.isWithoutRowid ? nil : ["rowid", "oid", "_rowid_"].first { !taken.contains($0) }
     self.select = "SELECT \(names) \(place)"
     self.selectKey = "SELECT \(key.name.quotedName) \(place)"
     self.delete = "DELETE \(place)"
   }
+
+  private static func value(_ column: Column, isStrict: Bool) -> String {
+    let name = column.name.quotedName
+    if column.schema.isKey || isStrict && column.schema.affinity != .blob { return name }
+    return "CASE WHEN typeof(\(name)) = 'blob' AND length(\(name)) > \(Limits.inlineBlob) THEN zeroblob(length(\(name))) "
+      + "ELSE \(name) END"
+  }
+
+  /// The current row of `select`.
+  func row(_ statement: Statement) -> [Value] {
+    columns.indices.map { $0 == keyColumn ? statement.value($0) : statement.cell($0) }
+  }
+
+  /// A BLOB of the column can be written in place, without the row being in memory: it is the last of a rowid table.
+  func writesInPlace(_ index: Int) -> Bool {
+    rowidName != nil && schema.columns.last?.name == columns[index].name
+  }
+
+  /// Whether an asset of this size can be put into the column: elsewhere than in the last one SQLite has the whole row in memory.
+  func takes(_ size: Int, in index: Int) -> Bool { size <= StoreLimits.assetInMemory || writesInPlace(index) }
 
   /// The reference that a record's zone follows: a table's only one. Those of several are in the private zone, or where they came
   /// from.
@@ -118,7 +142,7 @@ extension Affinity {
   /// True where a column of this affinity keeps the value as it is. Errs on the side of false.
   func keeps(_ value: Value) -> Bool {
     switch value {
-    case .null, .blob: true
+    case .null, .blob, .asset: true
     case .text(let bytes): self == .text || self == .blob || !Self.mayBeNumber(bytes)
     case .integer: self != .real && self != .text
     case .real(let bits):

@@ -6,12 +6,20 @@ extension ZoneRecords {
   ///
   /// The values of a shown record are in its row alone, and its hash covers all columns that have a stamp together: where
   /// the hash is another, they are all named. Of a held record each value is known.
-  func differences(_ ref: RecordRef, _ record: StoredRecord, _ table: TableForm, row: [Value]) throws -> [Int] {
+  ///
+  /// - Parameter isSame: Whether the column with this index has the asset that the record's row should have, which is as long.
+  func differences(
+    _ ref: RecordRef, _ record: StoredRecord, _ table: TableForm, row: [Value],
+    _ isSame: (Int, Asset) throws -> Bool
+  ) throws -> [Int] {
+    let row = try named(row, record, table, isSame)
     let stamped = Set(try columns(record.stamps).map(\.column))
     let hashes = try record.held != nil || hash(ref, record, values(ref, record, row: row)) == record.hash
     return table.columns.indices.filter { index in
       let column = table.columns[index].id
       if let value = record.extra[column] {
+        // The row goes on showing what was there.
+        if value.asset != nil, record.held == nil { return row[index] != record.shown[column] ?? .null }
         return record.held != nil
           ? row[index] != value : row[index] != .null && row[index] != table.defaultValue(index) && row[index] != value
       }

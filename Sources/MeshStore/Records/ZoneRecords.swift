@@ -43,13 +43,29 @@ final class ZoneRecords {
     return record
   }
 
-  /// The table's row, in the order of its columns; nil where there is none.
+  /// The table's row, in the order of its columns, without the bytes of long BLOBs; nil where there is none.
   func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
     let statement = try selection(table)
     defer { statement.reset() }
     statement.bind(key, at: 1)
     guard try statement.step() else { return nil }
-    return table.columns.indices.map { statement.value($0) }
+    return table.row(statement)
+  }
+
+  /// A row whose long BLOBs have names, where they are what the record's row has: judged by their size.
+  ///
+  /// - Parameter isSame: Looks closer, at the column with this index.
+  func named(
+    _ row: [Value], _ record: StoredRecord, _ table: TableForm, _ isSame: (Int, Asset) throws -> Bool
+  ) rethrows -> [Value] {
+    guard row.contains(where: \.isUnread) else { return row }
+    return try row.enumerated().map { index, value in
+      let column = table.columns[index].id
+      guard value.isUnread, let known = (record.shown[column] ?? record.extra[column])?.asset,
+        known.size == value.asset?.size, try isSame(index, known)
+      else { return value }
+      return .asset(known)
+    }
   }
 
   private func selection(_ table: TableForm) throws -> Statement {
@@ -57,6 +73,10 @@ final class ZoneRecords {
     let statement = try sql.statement(table.select)
     selecting[table.id] = statement
     return statement
+  }
+
+  func named(_ row: [Value], _ record: StoredRecord, _ table: TableForm) -> [Value] {
+    named(row, record, table) { _, _ in true }
   }
 
   func hasRow(_ table: TableForm, _ key: Value) throws -> Bool { try sql.exists(table.selectKey, [key]) }
@@ -71,11 +91,13 @@ final class ZoneRecords {
   }
 
   /// The merged values of the columns that have a stamp: from `extra` where they are there, else from the row.
+  ///
+  /// - Parameter known: The row, with names where its long BLOBs have some.
   func values(_ ref: RecordRef, _ record: StoredRecord, row known: [Value]?? = nil) throws -> [Int64: Value] {
     guard record.isAlive else { return [:] }
     var values = record.extra
     guard record.held == nil, let table = catalog.table(ref.table) else { return values }
-    guard let row = try known ?? row(table, ref.key) else { return values }
+    guard let row = try known ?? row(table, ref.key).map({ named($0, record, table) }) else { return values }
     for (column, _) in try columns(record.stamps) where values[column] == nil {
       if let index = table.indexes[column] { values[column] = row[index] }
     }
@@ -156,6 +178,7 @@ final class ZoneRecords {
       record.heldSince = try old?.heldSince ?? freed[ref] ?? time.get()
     }
     try write(try saving.get(), ref, record)
+    try noteUses(ref, record.assetUses, replacing: old?.assetUses ?? [])
     if let hash = old?.hash { count(hash, leaving: true) }
     if let hash = record.hash { count(hash, leaving: false) }
   }
@@ -192,7 +215,21 @@ final class ZoneRecords {
     try sql.run(
       "DELETE FROM mesh_record WHERE tbl = ? AND key = ? AND zone = ?",
       [.integer(ref.table), ref.key, .integer(zone.id)])
+    try noteUses(ref, [], replacing: old.assetUses)
     if let hash = old.hash { count(hash, leaving: true) }
+  }
+
+  private func noteUses(
+    _ ref: RecordRef, _ uses: Set<StoredRecord.AssetUse>, replacing old: Set<StoredRecord.AssetUse>
+  ) throws {
+    guard uses != old else { return }
+    let place: [Value] = [.integer(ref.table), ref.key, .integer(zone.id)]
+    try sql.run("DELETE FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ?", place)
+    for use in uses {
+      try sql.run(
+        "INSERT INTO mesh_asset_use (tbl, key, zone, col, asset, shown) VALUES (?, ?, ?, ?, ?, ?)",
+        place + [.integer(use.column), .blob(use.asset.bytes), .integer(use.isShown ? 1 : 0)])
+    }
   }
 
   /// The digest and the number of live records, for a zone that the access is not about.

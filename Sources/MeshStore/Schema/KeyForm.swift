@@ -28,7 +28,7 @@ struct KeyForm: Hashable, Sendable {
       Int64(exactly: Double(bitPattern: bits)).map(Value.integer) ?? value
     case .text(let bytes):
       .text(canonical(bytes))
-    case .null, .integer, .blob:
+    case .null, .integer, .blob, .asset:
       value
     }
   }

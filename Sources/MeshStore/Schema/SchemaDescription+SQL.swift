@@ -53,6 +53,8 @@ extension Value {
     case .text(let bytes): return String(decoding: bytes, as: UTF8.self).quotedText
     case .blob(let bytes):
       return "X'" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
+    // No default is one.
+    case .asset: return "NULL"
     }
   }
 }

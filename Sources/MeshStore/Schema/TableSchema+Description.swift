@@ -40,6 +40,7 @@ extension Value {
     case .text(let bytes): bytes.count <= SchemaDescription.defaultLimit && !bytes.contains(0)
     case .blob(let bytes): bytes.count <= SchemaDescription.defaultLimit
     case .null, .integer, .real: true
+    case .asset: false
     }
   }
 }

@@ -38,6 +38,8 @@ extension Value {
           return sqlite3_bind_text64(statement, index, start, UInt64($0.count), transient, UInt8(SQLITE_UTF8))
         }
       }
+    // Its bytes are not here: whoever has them binds them.
+    case .asset: return sqlite3_bind_null(statement, index)
     case .blob(let bytes):
       return bytes.withUnsafeBytes {
         // A nil pointer would bind NULL.

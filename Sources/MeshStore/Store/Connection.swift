@@ -158,6 +158,19 @@ final class Statement {
   /// 64 bits that are kept as SQLite's signed integer.
   func bits(_ column: Int) -> UInt64 { UInt64(bitPattern: integer(column)) }
   func value(_ column: Int) -> Value { Value(handle, column: Int32(column)) }
+
+  /// The same of an app's row: a long BLOB is not read.
+  func cell(_ column: Int) -> Value {
+    if sqlite3_column_type(handle, Int32(column)) == SQLITE_BLOB {
+      let size = Int(sqlite3_column_bytes(handle, Int32(column)))
+      if Asset.isAsset(size: size) { return .asset(.unread(size)) }
+    }
+    return value(column)
+  }
+
+  /// A BLOB of zeros, to be written in place.
+  func bindZeros(_ count: Int, at index: Int) { sqlite3_bind_zeroblob64(handle, Int32(index), UInt64(count)) }
+
   func text(_ column: Int) -> String { sqlite3_column_text(handle, Int32(column)).map { String(cString: $0) } ?? "" }
 
   func bytes(_ column: Int) -> [UInt8] {

@@ -6,7 +6,7 @@ extension MeshTables {
     zone, author, record, recordExtra, log, order, head, conflict, held, wait, waiting, importing, recall,
     showing,
     control, account,
-    acknowledgement, foreignSchema, rewrite, receipt, walGuard,
+    acknowledgement, foreignSchema, rewrite, receipt, walGuard, asset, assetUse, assetUsers,
   ]
 
   /// Brings tables of an earlier format up to this one.
@@ -17,6 +17,14 @@ extension MeshTables {
     if format < 3 {
       // Those that are nothing but their key were not found again.
       try db.execute(sql: "UPDATE mesh_record SET extra = x'00' WHERE held IS NOT NULL AND extra IS NULL")
+    }
+    // Long BLOBs were values of change sets: they are found by comparing, and written again as assets.
+    if format < 4 {
+      try db.execute(
+        sql: """
+          INSERT OR REPLACE INTO mesh_import (tbl, task, layout, after)
+          SELECT id, 1, 0, NULL FROM mesh_table WHERE tracked AND id NOT IN (SELECT tbl FROM mesh_import WHERE task > 1)
+          """)
     }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
@@ -217,6 +225,29 @@ extension MeshTables {
       noted INTEGER NOT NULL                      -- milliseconds since 1970
     )
     """
+
+  /// Assets that records have, or had.
+  static let asset = """
+    CREATE TABLE IF NOT EXISTS mesh_asset (
+      id INTEGER PRIMARY KEY,                     -- a rowid table: manifests are long
+      name BLOB NOT NULL UNIQUE,                  -- 32 bytes, the asset's id
+      size INTEGER NOT NULL,                      -- bytes
+      manifest BLOB NOT NULL                      -- key, size and hashes, as on the wire
+    )
+    """
+
+  /// Where merged records have assets.
+  static let assetUse = """
+    CREATE TABLE IF NOT EXISTS mesh_asset_use (
+      tbl INTEGER NOT NULL, key NOT NULL, zone INTEGER NOT NULL,
+      col INTEGER NOT NULL,                       -- mesh_column.id
+      asset BLOB NOT NULL,                        -- mesh_asset.name
+      shown INTEGER NOT NULL,                     -- 1: it is in the row; 0: the row waits for it, or the record is held
+      PRIMARY KEY (tbl, key, zone, col)
+    ) WITHOUT ROWID
+    """
+
+  static let assetUsers = "CREATE INDEX IF NOT EXISTS mesh_asset_users ON mesh_asset_use (asset, shown)"
 
   static let control = """
     CREATE TABLE IF NOT EXISTS mesh_control (

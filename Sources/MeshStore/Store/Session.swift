@@ -8,6 +8,7 @@ struct Session {
   let catalog: Catalog
   let cryptography: any Cryptography
   let run: PendingRun
+  let staged: StagedAssets
 
   /// Rows in the pending log?
   func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }

@@ -65,7 +65,7 @@ extension Session {
     case .slotTaken: held.waitsFor = [try awaited(ref, besides: zone)]
     case .parentElsewhere: held.waitsFor = try waited(ref, zone).map { try awaited($0, besides: zone) }
     case .missingParent, .parentDeleted: try nameParents(of: ref, record, zone, &held)
-    case .unknownTable, .constraint, .valueTooLong, .outsideShare: break
+    case .unknownTable, .constraint, .valueTooLong, .outsideShare, .assetIncomplete: break
     }
     return held
   }

@@ -82,7 +82,10 @@ extension Session {
   /// With capture on; throws what SQLite throws.
   func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?, _ table: TableForm) throws {
     guard let values else { return try sql.run(table.delete, [ref.key]) }
-    let chosen = table.columns.indices.filter { values[table.columns[$0].id] != nil && $0 != table.keyColumn }
+    // Of a BLOB that was too long to be kept there is only the name.
+    let chosen = table.columns.indices.filter {
+      values[table.columns[$0].id].map { $0.asset == nil } ?? false && $0 != table.keyColumn
+    }
     let fields = chosen.map { values[table.columns[$0].id] ?? .null }
     if try sql.exists(table.selectKey, [ref.key]) {
       if !chosen.isEmpty { try sql.run(table.update(chosen), fields + [ref.key]) }

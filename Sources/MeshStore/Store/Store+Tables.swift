@@ -68,6 +68,7 @@ extension Store {
         guard let old = try records.load(ref) else { continue }
         var kept = old
         kept.extra = try records.values(ref, old)
+        kept.shown = [:]
         kept.held = .unknownTable
         try records.save(ref, kept, replacing: old)
       }

@@ -17,6 +17,9 @@ public final class Store: ReplicaStore {
   private let sql: Connection
   private let catalog: Catalog
   private let run: PendingRun
+  let staged: StagedAssets
+  /// Assets that were complete and could not be put in place: they are not tried again until another comes.
+  var refusedAssets: Set<AssetID> = []
   /// The part of a unit that is being merged slice by slice, decoded.
   var partInHand: (id: ChangeSetID, body: ChangeSetBody)?
   /// What was found and put right since the store was opened.
@@ -31,7 +34,11 @@ public final class Store: ReplicaStore {
   /// - Parameters:
   ///   - create: False where a missing file is an error (`missing`).
   ///   - vfs: The name of a registered SQLite VFS; nil for the operating system's.
-  public init(path: String, create: Bool = true, cryptography: any Cryptography, vfs: String? = nil) throws {
+  ///   - staging: Where assets are until they are in their rows.
+  public init(
+    path: String, create: Bool = true, cryptography: any Cryptography, vfs: String? = nil,
+    staging: any AssetStaging = MemoryStaging()
+  ) throws {
     let file = try DatabaseFile(path: path, create: create, vfs: vfs)
     let handle: OpaquePointer
     do {
@@ -48,6 +55,7 @@ public final class Store: ReplicaStore {
     self.sql = Connection(handle)
     self.catalog = Catalog(sql)
     self.run = PendingRun(sql)
+    self.staged = StagedAssets(staging, cryptography)
     // A process that was killed inside a commit leaves it in the WAL, to be read, and perhaps never synced: what others are
     // told from it must not be lost with the power. Any durable commit syncs all before it, and this one changes a page.
     let wasSilent = try write { session in
@@ -56,6 +64,7 @@ public final class Store: ReplicaStore {
       return wasSilent
     }
     if wasSilent { repairs.silences += 1 }
+    try sweepAssets()
   }
 
   /// A second call does nothing.
@@ -123,7 +132,7 @@ public final class Store: ReplicaStore {
   }
 
   private func session(_ db: Database) -> Session {
-    Session(db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run)
+    Session(db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged)
   }
 
   func guarding<T>(_ body: () throws -> T) throws -> T { try mapped(body) }

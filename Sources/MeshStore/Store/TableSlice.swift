@@ -128,7 +128,11 @@ extension TableSlice {
       let ref = RecordRef(table: table.id, key: table.form.canonical(key))
       guard let (records, record) = try live(ref) else { return [Note(key: key, op: PendingSlice.Op.insert)] }
       guard let row = try records.row(table, key) else { return [] }
-      let changed = try records.differences(ref, record, table, row: row)
+      let changed = try records.differences(ref, record, table, row: row) { index, asset in
+        try session.manifest(asset.id).map {
+          try session.holds($0, Cell(table: table, key: key, index: index))
+        } ?? false
+      }
       // A migration fills new columns on every machine by itself: what it wrote is older than every edit, and what
       // is merged already wins over it.
       let isNew = { (index: Int) in !before.isEmpty && !before.contains(table.columns[index].id) }

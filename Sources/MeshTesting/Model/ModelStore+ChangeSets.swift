@@ -115,12 +115,13 @@ extension ModelStore {
       }
     }
     next.merged = end + 1
-    return (next, values.tables)
+    guard let tables = try? naming(values.tables) else { throw Wait(reason: .malformed) }
+    return (next, tables)
   }
 
   private func show(_ names: Set<RecordName>, _ zone: ModelZone) {
     for name in names {
-      rows[name] = zone.records[name].flatMap { $0.isAlive ? $0.cells.mapValues(\.value) : nil }
+      rows[name] = zone.records[name].flatMap { row($0, before: rows[name]) }
     }
   }
 
@@ -150,10 +151,13 @@ extension ModelStore {
     func stamp(_ time: HybridTime) -> Stamp { Stamp(time: min(time, latest), author: writer.author) }
     var line = zone.authors[writer.author] ?? ModelZone.Line()
     let context = zone.context(of: writer.author)
-    let tables = zone.rewrites.sorted { $0.key < $1.key }.map { name, state in
+    let tables = try zone.rewrites.sorted { $0.key < $1.key }.map { name, state in
       let columns = state.cells.keys.sorted()
-      let fields = columns.enumerated().compactMap { index, column in
-        state.cells[column].map { RowChange.Field(column: index, stamp: stamp($0.stamp.time), value: .value($0.value)) }
+      let fields = try columns.enumerated().compactMap { index, column in
+        try state.cells[column].map {
+          RowChange.Field(
+            column: index, stamp: stamp($0.stamp.time), value: try field($0.value, zone: writer.zone))
+        }
       }
       let time = state.life?.time ?? state.cells.values.map(\.stamp.time).max() ?? .zero
       let row = RowChange(
@@ -174,7 +178,7 @@ extension ModelStore {
     line.merged = line.stored.count
     zone.authors[writer.author] = line
     zone.rewrites = [:]
-    let touched = zone.merge(tables)
+    let touched = zone.merge(try naming(tables))
     zoneData[writer.zone] = zone
     show(touched, zone)
     return ChangeSetHead(number: header.number, id: changeSet.id, time: header.time)
@@ -214,7 +218,7 @@ extension ModelStore {
       zone.authors[changeSet.header.author]?.merged = Int(changeSet.header.number)
       zone.log.append(changeSet)
       guard changeSet.header.part.isFinal else { continue }
-      _ = zone.merge(values.tables)
+      _ = zone.merge(try naming(values.tables))
       values = UnitValues()
     }
     zone.clock = HybridClock(last: min(zone.clock.last, zone.log.map(\.header.time).max() ?? .zero))

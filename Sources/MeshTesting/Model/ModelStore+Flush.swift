@@ -31,7 +31,7 @@ extension ModelStore {
     let slice = names.prefix(partSize)
     let isFinal = slice.count == names.count
     let stamp = Stamp(time: zone.clock.tick(noted: now, now: now), author: writer.author)
-    let changes = slice.compactMap { change($0, zone.records[$0]) }
+    let changes = try slice.compactMap { try change($0, zone.records[$0], writer.zone) }
     let sliced = Set(slice)
     pending.removeAll { sliced.contains($0.name) }
     var line = zone.authors[writer.author] ?? ModelZone.Line()
@@ -51,7 +51,7 @@ extension ModelStore {
       header, body: body, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
     line.stored.append(changeSet)
     try line.context.advance(by: context)
-    _ = zone.merge(tables)
+    _ = zone.merge(try naming(tables))
     if isFinal {
       zone.log += line.stored[line.merged...]
       line.merged = line.stored.count
@@ -71,13 +71,13 @@ extension ModelStore {
       let merged = zoneData[zone]?.records[change.name]
       let row = rows[change.name]
       noteReceipt(zone, change.name, row, .notPermitted, now)
-      rows[change.name] = merged.flatMap { $0.isAlive ? $0.cells.mapValues(\.value) : nil }
+      rows[change.name] = merged.flatMap { self.row($0, before: nil) }
     }
     pending.removeAll { change in change.zone.map { open[$0] == false } ?? false }
   }
 
   /// What the pending entries of one record mean: its merged life, whether the row exists now, whether a delete was noted.
-  private func change(_ name: RecordName, _ merged: RecordState<String>?) -> LocalChange? {
+  private func change(_ name: RecordName, _ merged: RecordState<String>?, _ zone: ZoneID) throws -> LocalChange? {
     let entries = pending.filter { $0.name == name }
     let isDeleted = entries.contains { $0.columns == nil }
     let known = merged ?? RecordState()
@@ -87,18 +87,19 @@ extension ModelStore {
     guard known.isAlive, !isDeleted else {
       // Deleted and born again between two flushes: the dead generation in between is skipped.
       let generation = known.generation + (known.isAlive ? 2 : 1)
-      return LocalChange(name: name, generation: generation, isLife: true, values: row)
+      let fields = try row.mapValues { try field($0, zone: zone) }
+      return LocalChange(name: name, generation: generation, isLife: true, values: fields)
     }
     let columns = entries.reduce(into: Set<String>()) { $0.formUnion($1.columns ?? []) }
-    return LocalChange(
-      name: name, generation: known.generation, isLife: false, values: row.filter { columns.contains($0.key) })
+    let fields = try row.filter { columns.contains($0.key) }.mapValues { try field($0, zone: zone) }
+    return LocalChange(name: name, generation: known.generation, isLife: false, values: fields)
   }
 
   private struct LocalChange {
     let name: RecordName
     let generation: UInt64
     let isLife: Bool
-    let values: [String: Value]
+    let values: [String: FieldValue]
   }
 
   /// By table, each with the union of its rows' columns.
@@ -107,7 +108,7 @@ extension ModelStore {
       let columns = Set(changes.flatMap(\.values.keys)).sorted()
       let rows = changes.map { change in
         let fields = columns.enumerated().compactMap { index, column in
-          change.values[column].map { RowChange.Field(column: index, value: .value($0)) }
+          change.values[column].map { RowChange.Field(column: index, value: $0) }
         }
         return RowChange(
           key: change.name.key, generation: change.generation, isLife: change.isLife, stamp: stamp, fields: fields)

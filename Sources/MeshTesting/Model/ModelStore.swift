@@ -15,6 +15,9 @@ public final class ModelStore: ReplicaStore {
   public var cutFault: (any Error)?
   /// Counts what the app wrote.
   private(set) var writes = 0
+  /// All that were met, and those that became complete and are to be shown.
+  var assets: [AssetID: ModelAsset] = [:]
+  var completed: Set<AssetID> = []
   var zoneOrder: [ZoneID] = []
   var zoneData: [ZoneID: ModelZone] = [:]
   let cryptography: any Cryptography
@@ -46,6 +49,7 @@ public final class ModelStore: ReplicaStore {
     (copy.rows, copy.pending, copy.zoneOrder, copy.zoneData) = (rows, pending, zoneOrder, zoneData)
     (copy.accountStates, copy.foreignSchemas) = (accountStates, foreignSchemas)
     (copy.standings, copy.noted) = (standings, noted)
+    (copy.assets, copy.completed) = (assets, completed)
     return copy
   }
 

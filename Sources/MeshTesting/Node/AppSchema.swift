@@ -177,6 +177,7 @@ extension Value {
     case .real(let bits): "\(Double(bitPattern: bits))"
     case .text(let bytes): bytes.count > 24 ? "text[\(bytes.count)]" : String(decoding: bytes, as: UTF8.self)
     case .blob(let bytes): "blob[\(bytes.count)]"
+    case .asset(let asset): "asset[\(asset.size)]"
     }
   }
 }

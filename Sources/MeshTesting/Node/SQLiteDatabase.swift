@@ -20,6 +20,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   private let foreignKeys: Bool
   /// The app has a trigger that writes without asking who is writing.
   private let hasBadTrigger: Bool
+  private let staging = MemoryStaging()
   private var store: Store?
   private var app: DatabaseQueue?
   private var dataVersion: Int?
@@ -46,7 +47,7 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   func open() throws -> any ReplicaStore {
     _ = try connection()
-    let store = try Store(path: Self.path, cryptography: cryptography, vfs: vfs)
+    let store = try Store(path: Self.path, cryptography: cryptography, vfs: vfs, staging: staging)
     self.store = store
     let missing = try tables.map(\.name).filter { try !store.isTracked($0) }
     if !missing.isEmpty { try store.track(tables: missing, now: clock.milliseconds()) }
@@ -405,6 +406,8 @@ extension Value {
     case .real(let bits): Double(bitPattern: bits).databaseValue
     case .text(let bytes): String(decoding: bytes, as: UTF8.self).databaseValue
     case .blob(let bytes): Data(bytes).databaseValue
+    // No app has one: it has the BLOB.
+    case .asset: .null
     }
   }
 }

@@ -62,6 +62,8 @@ import Testing
       return "r" + hex(writer.bytes)
     case .text(let bytes): return "t" + hex(bytes)
     case .blob(let bytes): return "b" + hex(bytes)
+    // SQLite has none.
+    case .asset: return "n"
     }
   }
 

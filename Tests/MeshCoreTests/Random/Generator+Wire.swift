@@ -66,8 +66,20 @@ extension Generator {
   }
 
   private mutating func fieldValue() -> FieldValue {
-    flag(oneIn: 9)
-      ? .long(ordinal: magnitude(), size: below(Limits.longValue + 1), isText: flag()) : .value(value())
+    if flag(oneIn: 9) {
+      let isText = flag()
+      let limit = isText ? Limits.longValue : Limits.inlineBlob
+      return .long(ordinal: magnitude(), size: below(limit + 1), isText: isText)
+    }
+    if flag(oneIn: 9), let manifest = manifest() { return .asset(manifest) }
+    return .value(value())
+  }
+
+  mutating func manifest() -> AssetManifest? {
+    let size = Limits.inlineBlob + 1 + below(3 * Limits.chunk)
+    return AssetManifest(
+      key: bytes(AssetManifest.keySize), size: size,
+      hashes: bytes(Asset.chunkCount(size: size) * AssetManifest.hashSize))
   }
 
   mutating func body(_ author: Author) -> ChangeSetBody {

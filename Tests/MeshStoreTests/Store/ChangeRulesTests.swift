@@ -74,7 +74,7 @@ import Testing
 
   @Test func `the long values of a part are bounded together`() {
     func fields(_ sizes: Int...) -> [RowChange.Field] {
-      sizes.enumerated().map { .init(column: $0, value: .long(ordinal: UInt64($0), size: $1, isText: false)) }
+      sizes.enumerated().map { .init(column: $0, value: .long(ordinal: UInt64($0), size: $1, isText: true)) }
     }
     let columns = ["v", "w"]
     #expect(!isRefused([row(fields: fields(Limits.longValue - 1, 1))], columns: columns))

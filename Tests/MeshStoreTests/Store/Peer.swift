@@ -21,6 +21,7 @@ final class Peer {
   let keys: DeviceKeys
   private(set) var author: Author
   let cryptography: Sodium
+  let staging: any AssetStaging
   var store: Store
   var now: Int64 = 1_800_000_000_000
   /// Another program's connection to the same file.
@@ -30,15 +31,16 @@ final class Peer {
   /// - Parameter begins: False where no zone is known yet.
   init(
     _ seed: UInt8, schema: String = "", track: [String] = [], foreignKeys: Bool = false, integerKeys: Bool = true,
-    begins: Bool = true
+    begins: Bool = true, staging: any AssetStaging = MemoryStaging()
   ) throws {
+    self.staging = staging
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     path = directory.appendingPathComponent("a.db").path
     keys = DeviceKeys(randomness: Seeded(seed: seed))
     author = Author(device: DeviceID(keys.signingKey).unsafe, instance: InstanceID(UInt64(seed)))
     cryptography = try Sodium()
-    store = try Store(path: path, cryptography: cryptography)
+    store = try Store(path: path, cryptography: cryptography, staging: staging)
     var configuration = Configuration()
     configuration.foreignKeysEnabled = foreignKeys
     configuration.busyMode = .timeout(5)
@@ -139,6 +141,25 @@ final class Peer {
     try receive(from: source)
     now = max(now, source.now)
     try apply()
+    try fetch(from: source)
+  }
+
+  /// Takes the chunks that rows here wait for, and puts complete assets in place. Returns how many came.
+  @discardableResult
+  func fetch(from source: Peer) throws -> Int {
+    var came = 0
+    while true {
+      let before = came
+      for want in try store.wantedAssets(limit: 64) {
+        for index in 0..<want.staged.count where !want.staged.contains(index) {
+          guard let bytes = try source.store.chunk(index, of: want.asset.id, zone: Self.zone) else { continue }
+          guard case .staged = try store.stage(bytes, chunk: index, of: want.asset.id) else { continue }
+          came += 1
+        }
+      }
+      let isPlaced = try store.placeAssets(now: now)
+      if !isPlaced, came == before { return came }
+    }
   }
 
   func digest() throws -> ZoneDigest { try store.digest(Self.zone) }
@@ -146,7 +167,7 @@ final class Peer {
   /// Opens the file again, as after a crash.
   func reopen() throws {
     try store.close()
-    store = try Store(path: path, cryptography: cryptography)
+    store = try Store(path: path, cryptography: cryptography, staging: staging)
   }
 }
 

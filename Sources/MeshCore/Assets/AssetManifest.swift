@@ -1,0 +1,113 @@
+/// What proves an asset chunk by chunk: the hashes of its chunks, each of `Limits.chunk` bytes but the last.
+///
+/// The key is that of the zone where the content was first written. It travels along, so that a record which moves to another
+/// zone takes its assets with it unread; who has no manifest can't tell whether a known file is among a zone's assets.
+public struct AssetManifest: Hashable, Sendable {
+  public static let keySize = 32
+  public static let hashSize = 32
+
+  /// 32 bytes, of BLAKE2b.
+  public let key: [UInt8]
+  /// Of the asset, in bytes.
+  public let size: Int
+  /// One after the other, 32 bytes each.
+  public let hashes: [UInt8]
+
+  /// Nil where the size is not an asset's, the hashes are not those of so many chunks, or the key is not one.
+  public init?(key: [UInt8], size: Int, hashes: [UInt8]) {
+    guard key.count == Self.keySize, Asset.isAsset(size: size), size <= Limits.asset,
+      hashes.count == Asset.chunkCount(size: size) * Self.hashSize
+    else { return nil }
+    self.key = key
+    self.size = size
+    self.hashes = hashes
+  }
+
+  /// What it is the manifest of: BLAKE2b-256, with its key, of `mesh/1/asset` ‖ u64 size ‖ hashes.
+  public func asset(_ cryptography: any Cryptography) throws(DecodingError) -> Asset {
+    var writer = ByteWriter(capacity: hashes.count + 20)
+    writer.raw(Array("mesh/1/asset".utf8))
+    writer.uint64(UInt64(size))
+    writer.raw(hashes)
+    guard let id = AssetID(cryptography.hash(writer.bytes, count: AssetID.size, key: key)) else {
+      throw .invalid("a hash of 32 bytes")
+    }
+    return Asset(id: id, size: size)
+  }
+
+  public var chunkCount: Int { hashes.count / Self.hashSize }
+
+  public func hash(ofChunk index: Int) -> ArraySlice<UInt8> {
+    hashes[index * Self.hashSize..<(index + 1) * Self.hashSize]
+  }
+
+  /// Whether these bytes are the chunk `index`.
+  public func isChunk(_ bytes: [UInt8], _ index: Int, _ cryptography: any Cryptography) -> Bool {
+    guard (0..<chunkCount).contains(index), bytes.count == Asset.range(ofChunk: index, size: size).count else {
+      return false
+    }
+    return hash(ofChunk: index).elementsEqual(Self.hash(chunk: bytes, key: key, cryptography))
+  }
+
+  /// The key of content that is first written in a zone: BLAKE2b-256 of `mesh/1/asset` ‖ zone.
+  public static func key(of zone: ZoneID, _ cryptography: any Cryptography) -> [UInt8] {
+    cryptography.hash(Array("mesh/1/asset".utf8) + zone.bytes)
+  }
+
+  /// Keyed BLAKE2b-256 of a chunk's bytes: the same wherever in a BLOB they are.
+  public static func hash(chunk: [UInt8], key: [UInt8], _ cryptography: any Cryptography) -> [UInt8] {
+    cryptography.hash(chunk, count: hashSize, key: key)
+  }
+}
+
+// MARK: - Making one, chunk by chunk
+
+extension AssetManifest {
+  /// Takes an asset's chunks in order and makes its manifest, without all of them being in memory.
+  public struct Builder {
+    private let key: [UInt8]
+    private let cryptography: any Cryptography
+    private var size = 0
+    private var hashes: [UInt8] = []
+
+    public init(key: [UInt8], _ cryptography: any Cryptography) {
+      self.key = key
+      self.cryptography = cryptography
+    }
+
+    /// All chunks but the last have `Limits.chunk` bytes.
+    public mutating func add(_ chunk: [UInt8]) {
+      size += chunk.count
+      hashes += AssetManifest.hash(chunk: chunk, key: key, cryptography)
+    }
+
+    /// Nil where the size is not an asset's.
+    public var manifest: AssetManifest? { AssetManifest(key: key, size: size, hashes: hashes) }
+  }
+}
+
+// MARK: - On the wire
+
+extension AssetManifest {
+  /// How many bytes the encoding takes at most.
+  public static func encodedBound(size: Int) -> Int { keySize + 6 + Asset.chunkCount(size: size) * hashSize }
+
+  public func write(to writer: inout ByteWriter) {
+    writer.raw(key)
+    writer.varint(size)
+    writer.raw(hashes)
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    key = try reader.raw(Self.keySize)
+    size = try reader.count(Limits.asset, "asset")
+    guard Asset.isAsset(size: size) else { throw .invalid("an asset is longer than a blob in a change set") }
+    hashes = try reader.raw(Asset.chunkCount(size: size) * Self.hashSize)
+  }
+
+  public var encoded: [UInt8] {
+    var writer = ByteWriter(capacity: Self.encodedBound(size: size))
+    write(to: &writer)
+    return writer.bytes
+  }
+}

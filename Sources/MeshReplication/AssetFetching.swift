@@ -1,0 +1,176 @@
+import MeshCore
+
+/// Which chunks of which assets are asked of whom: a value, like a conversation. Peers are asked side by side, each for as much as it
+/// answers within a moment, so that change sets are never behind more than that.
+struct AssetFetching: Sendable {
+  /// Chunks asked of one peer and not here yet: 2 MiB keep a fast line busy.
+  static let widestWindow = 8
+  /// An answer that takes longer narrows the window, in milliseconds.
+  static let moment: Int64 = 400
+  /// Silence of a peer after which others are asked, in milliseconds.
+  static let patience: Int64 = 15_000
+  /// How long a peer that has not what it was asked for, or was silent, is not asked again, in milliseconds; it may say earlier
+  /// that it has more.
+  static let pause: Int64 = 30_000
+  /// Assets that are fetched at once.
+  static let assets = 256
+
+  struct Request: Equatable {
+    let link: LinkID
+    let zone: ZoneID
+    let asset: AssetID
+    let chunks: Range<Int>
+  }
+
+  /// Who can be asked in which zones.
+  struct Peer {
+    let link: LinkID
+    let zones: Set<ZoneID>
+  }
+
+  private struct Fetch {
+    let zones: [ZoneID]
+    var staged: ChunkSet
+    var asked: [Int: LinkID] = [:]
+    /// What peers said that they have; believed until then.
+    var known: [LinkID: (chunks: ChunkSet, until: Int64)] = [:]
+    /// Not asked for until then, since it could not be kept.
+    var pausedUntil: Int64 = .min
+  }
+
+  private struct Line {
+    var window = 2
+    /// When each chunk was asked for.
+    var asked: [Place: Int64] = [:]
+    var lastHeard: Int64 = .min
+  }
+
+  private struct Place: Hashable {
+    let asset: AssetID
+    let index: Int
+  }
+
+  private var order: [AssetID] = []
+  private var fetches: [AssetID: Fetch] = [:]
+  private var lines: [LinkID: Line] = [:]
+
+  /// Nothing is left that could be asked for.
+  var isEmpty: Bool { order.isEmpty }
+  /// Chunks that were asked for and are not here.
+  var askedCount: Int { lines.values.reduce(0) { $0 + $1.asked.count } }
+
+  /// What is wanted from now on, the first first. What was asked already stays asked.
+  mutating func want(_ wanted: [WantedAsset]) {
+    var kept: [AssetID: Fetch] = [:]
+    order = []
+    for entry in wanted where !entry.staged.isComplete {
+      var fetch = Fetch(zones: entry.zones, staged: entry.staged)
+      if let known = fetches[entry.asset.id] {
+        (fetch.asked, fetch.known, fetch.pausedUntil) = (known.asked, known.known, known.pausedUntil)
+      }
+      order.append(entry.asset.id)
+      kept[entry.asset.id] = fetch
+    }
+    fetches = kept
+  }
+
+  // MARK: Asking
+
+  mutating func requests(of peers: [Peer], now: Int64) -> [Request] {
+    peers.flatMap { requests(of: $0, now: now) }
+  }
+
+  private mutating func requests(of peer: Peer, now: Int64) -> [Request] {
+    var requests: [Request] = []
+    var free = lines[peer.link, default: Line()].window - lines[peer.link, default: Line()].asked.count
+    for asset in order where free > 0 {
+      guard let fetch = fetches[asset], fetch.pausedUntil <= now,
+        let zone = fetch.zones.first(where: peer.zones.contains)
+      else { continue }
+      var next = firstFree(fetch, from: 0, peer.link, now)
+      while free > 0, let first = next {
+        var end = first + 1
+        while end - first < free, firstFree(fetch, from: end, peer.link, now) == end { end += 1 }
+        for index in first..<end { ask(index, asset, peer.link, now) }
+        requests.append(Request(link: peer.link, zone: zone, asset: asset, chunks: first..<end))
+        free -= end - first
+        next = firstFree(fetch, from: end, peer.link, now)
+      }
+    }
+    return requests
+  }
+
+  /// A chunk that is not here, that nobody was asked for, and that the peer may have.
+  private func firstFree(_ fetch: Fetch, from index: Int, _ link: LinkID, _ now: Int64) -> Int? {
+    let known = fetch.known[link].flatMap { $0.until > now ? $0.chunks : nil }
+    if let known, known.present == 0 { return nil }
+    var next = fetch.staged.firstMissing(from: index)
+    while let candidate = next {
+      if fetch.asked[candidate] == nil, known?.contains(candidate) ?? true { return candidate }
+      next = fetch.staged.firstMissing(from: candidate + 1)
+    }
+    return nil
+  }
+
+  private mutating func ask(_ index: Int, _ asset: AssetID, _ link: LinkID, _ now: Int64) {
+    fetches[asset]?.asked[index] = link
+    lines[link, default: Line()].asked[Place(asset: asset, index: index)] = now
+  }
+
+  // MARK: Answers
+
+  /// True where the chunk was asked of the peer.
+  mutating func arrived(_ index: Int, of asset: AssetID, from link: LinkID, now: Int64) -> Bool {
+    lines[link]?.lastHeard = now
+    guard let since = lines[link]?.asked.removeValue(forKey: Place(asset: asset, index: index)) else { return false }
+    if fetches[asset]?.asked[index] == link { fetches[asset]?.asked[index] = nil }
+    let window = lines[link]?.window ?? 1
+    lines[link]?.window = now - since > Self.moment ? max(1, window - 1) : min(Self.widestWindow, window + 1)
+    return true
+  }
+
+  mutating func staged(_ index: Int, of asset: AssetID) {
+    fetches[asset]?.staged.insert(index)
+    guard fetches[asset]?.staged.isComplete == true else { return }
+    fetches[asset] = nil
+    order.removeAll { $0 == asset }
+  }
+
+  /// The peer says which chunks it has: what it was asked for and has not is asked of others.
+  mutating func has(_ chunks: ChunkSet?, of asset: AssetID, _ link: LinkID, now: Int64) {
+    guard let count = fetches[asset]?.staged.count else { return }
+    let chunks = chunks.flatMap { $0.count == count ? $0 : nil } ?? ChunkSet(count: count)
+    lines[link]?.lastHeard = now
+    fetches[asset]?.known[link] = (chunks, now + Self.pause)
+    release(link) { $0.asset == asset && !chunks.contains($0.index) }
+  }
+
+  /// There is no room for it now.
+  mutating func pause(_ asset: AssetID, now: Int64) { fetches[asset]?.pausedUntil = now + Self.pause }
+
+  mutating func lost(_ link: LinkID) {
+    release(link) { _ in true }
+    lines[link] = nil
+    for asset in order { fetches[asset]?.known[link] = nil }
+  }
+
+  /// Who was silent for too long is asked no more for a while.
+  mutating func expire(now: Int64) {
+    for (link, line) in lines.sorted(by: { $0.key < $1.key }) {
+      guard let first = line.asked.values.min(), now - max(first, line.lastHeard) > Self.patience else { continue }
+      for asset in Set(line.asked.keys.map(\.asset)) {
+        guard let count = fetches[asset]?.staged.count else { continue }
+        fetches[asset]?.known[link] = (ChunkSet(count: count), now + Self.pause)
+      }
+      release(link) { _ in true }
+      lines[link]?.window = 1
+    }
+  }
+
+  private mutating func release(_ link: LinkID, where isMeant: (Place) -> Bool) {
+    for place in lines[link]?.asked.keys.filter(isMeant) ?? [] {
+      lines[link]?.asked[place] = nil
+      if fetches[place.asset]?.asked[place.index] == link { fetches[place.asset]?.asked[place.index] = nil }
+    }
+  }
+}

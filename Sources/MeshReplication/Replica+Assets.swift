@@ -1,0 +1,128 @@
+import MeshCore
+
+/// Assets: asked of the members who may have them, given to those who may have them, put into their rows.
+extension Replica {
+  /// What a peer was told of an asset that is not complete here.
+  struct ToldAsset: Hashable {
+    let zone: ZoneID
+    let asset: AssetID
+  }
+
+  /// Assets of which one peer is told when there is more of them.
+  private static let toldAssets = 256
+  /// Chunks of assets that nobody had asked for, after which their sender is sent away: some come late, after another was asked.
+  private static let unaskedChunks = 1_024
+
+  /// One bounded step; true where more is to do.
+  func workOnAssets(now: Moment) throws -> Bool {
+    if needsPlacing {
+      needsPlacing = try store.placeAssets(now: now.wall)
+      if needsPlacing {
+        needsAssets = true
+        return true
+      }
+    }
+    guard needsAssets else { return false }
+    needsAssets = false
+    let wanted = try store.wantedAssets(limit: AssetFetching.assets)
+    fetching.want(wanted)
+    // Some were here already, in other rows.
+    needsPlacing = wanted.contains(where: \.staged.isComplete)
+    requestChunks(now: now)
+    return needsPlacing
+  }
+
+  func requestChunks(now: Moment) {
+    guard !fetching.isEmpty else { return }
+    let peers = sessions.keys.sorted().compactMap { link -> AssetFetching.Peer? in
+      guard let session = sessions[link], session.conversation.isOpen, let device = session.peer?.device,
+        !liars.contains(device)
+      else { return nil }
+      return AssetFetching.Peer(link: link, zones: Set(session.conversation.commonZones))
+    }
+    for request in fetching.requests(of: peers, now: now.steady) {
+      send(request.link, .assetWant(request.zone, request.asset, request.chunks))
+    }
+  }
+
+  /// A few times a second.
+  func tickAssets(now: Moment) throws {
+    fetching.expire(now: now.steady)
+    requestChunks(now: now)
+    for link in sessions.keys.sorted() {
+      for told in sessions[link]?.told(of: grownAssets) ?? [] { try tellChunks(link, told.zone, told.asset) }
+    }
+    grownAssets = []
+  }
+
+  // MARK: Taking
+
+  func learnChunk(_ link: LinkID, _ index: Int, _ asset: AssetID, _ bytes: [UInt8], now: Moment) throws {
+    guard fetching.arrived(index, of: asset, from: link, now: now.steady) else {
+      sessions[link]?.unaskedChunks += 1
+      guard let count = sessions[link]?.unaskedChunks, count > Self.unaskedChunks else { return }
+      return end(link, .protocolViolation, "chunks of assets came that nobody asks for")
+    }
+    switch try store.stage(bytes, chunk: index, of: asset) {
+    case .staged(let isComplete):
+      fetching.staged(index, of: asset)
+      assetFaults[asset] = nil
+      grownAssets.insert(asset)
+      assetBytes += bytes.count
+      if isComplete {
+        needsPlacing = true
+        if fetching.isEmpty { needsAssets = true }
+      }
+    case .notNeeded:
+      needsAssets = true
+    case .noRoom(let reason):
+      fetching.pause(asset, now: now.steady)
+      if assetFaults.updateValue(reason, forKey: asset) != reason { actions.append(.log(.warning, reason)) }
+    case .wrong:
+      // An honest node proves what it gives.
+      if let device = sessions[link]?.peer?.device, liars.count < Limits.devicesEver { liars.insert(device) }
+      refusals["wrong-chunk", default: 0] += 1
+      fetching.lost(link)
+      return end(link, .protocolViolation, "a chunk of an asset is not what its manifest says")
+    }
+    requestChunks(now: now)
+  }
+
+  func learnChunks(_ link: LinkID, _ asset: AssetID, _ chunks: ChunkSet?, now: Moment) {
+    fetching.has(chunks, of: asset, link, now: now.steady)
+    requestChunks(now: now)
+  }
+
+  // MARK: Giving
+
+  /// Only to members of a zone whose record uses it: to know an asset's name is not enough.
+  func giveChunks(_ link: LinkID, _ zone: ZoneID, _ asset: AssetID, _ chunks: Range<Int>) throws {
+    guard isCommon(zone, link) else { return send(link, .assetHas(zone, asset, nil)) }
+    var lacks = false
+    for index in chunks {
+      if let bytes = try store.chunk(index, of: asset, zone: zone) {
+        send(link, .assetChunk(zone, asset, index, bytes))
+      } else {
+        lacks = true
+      }
+    }
+    if lacks { try tellChunks(link, zone, asset) }
+  }
+
+  private func tellChunks(_ link: LinkID, _ zone: ZoneID, _ asset: AssetID) throws {
+    let chunks = isCommon(zone, link) ? try store.chunks(of: asset, zone: zone) : nil
+    send(link, .assetHas(zone, asset, chunks))
+    let told = ToldAsset(zone: zone, asset: asset)
+    if let chunks, !chunks.isComplete, sessions[link]?.toldAssets.count ?? 0 < Self.toldAssets {
+      sessions[link]?.toldAssets.insert(told)
+    } else {
+      sessions[link]?.toldAssets.remove(told)
+    }
+  }
+}
+
+extension Replica.Session {
+  fileprivate func told(of assets: Set<AssetID>) -> [Replica.ToldAsset] {
+    toldAssets.filter { assets.contains($0.asset) }.sorted { ($0.zone, $0.asset) < ($1.zone, $1.asset) }
+  }
+}

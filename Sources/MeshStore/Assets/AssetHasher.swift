@@ -1,0 +1,55 @@
+import MeshCore
+
+/// Makes the manifests of BLOBs in rows while a flush is planned. A plan may be made again because a program wrote meanwhile: what
+/// was hashed before is hashed again only if that program wrote to its record.
+final class AssetHasher {
+  private struct Place: Hashable {
+    let ref: RecordRef
+    let index: Int
+  }
+
+  private struct Known {
+    let asset: Asset
+    let manifest: AssetManifest
+    /// The greatest id in the log at that time.
+    let last: Int64
+  }
+
+  private var known: [Place: Known] = [:]
+  /// Bytes that may be hashed; nil where there is no lock that others wait for.
+  var budget: Int?
+
+  init(budget: Int? = nil) { self.budget = budget }
+
+  /// More would have to be hashed than the write lock is to be held for.
+  struct TooMuch: Error {}
+
+  /// What the record's row has in a column: a BLOB of so many bytes.
+  ///
+  /// - Parameter key: Of the manifest, if there is none yet.
+  /// - Throws: `TooMuch`.
+  func content(
+    _ ref: RecordRef, _ cell: Cell, size: Int, key: [UInt8], _ session: Session
+  ) throws -> (asset: Asset, manifest: AssetManifest)? {
+    let place = Place(ref: ref, index: cell.index)
+    if let found = known[place], found.asset.size == size, try !isWritten(ref, since: found.last, session) {
+      return (found.asset, found.manifest)
+    }
+    if let left = budget {
+      guard size <= left else { throw TooMuch() }
+      budget = left - size
+    }
+    let last = try session.sql.integer("SELECT max(id) FROM mesh_pending") ?? 0
+    guard let manifest = try session.manifest(of: cell, size: size, key: key) else { return nil }
+    let asset = try manifest.asset(session.cryptography)
+    known[place] = Known(asset: asset, manifest: manifest, last: last)
+    return (asset, manifest)
+  }
+
+  private func isWritten(_ ref: RecordRef, since last: Int64, _ session: Session) throws -> Bool {
+    guard let table = session.catalog.table(ref.table) else { return true }
+    return try session.sql.all(
+      "SELECT key FROM mesh_pending WHERE id > ? AND tbl = ?", [.integer(last), .integer(ref.table)]
+    ) { table.form.canonical($0.value(0)) == ref.key }.contains(true)
+  }
+}

@@ -1,0 +1,109 @@
+import CSQLite
+import GRDB
+import MeshCore
+
+/// One column of a row of an app's table.
+struct Cell {
+  let table: TableForm
+  let key: Value
+  /// In the table's columns.
+  let index: Int
+
+  var column: TableForm.Column { table.columns[index] }
+}
+
+extension Session {
+  /// Reads the BLOB of a cell chunk by chunk, without having more than one in memory; where the table has no rowid, SQLite knows no
+  /// other way than the whole.
+  ///
+  /// - Parameters:
+  ///   - chunks: Nil for all.
+  ///   - body: Returns false where it has enough.
+  /// - Returns: False where the cell has no BLOB of that size.
+  @discardableResult
+  func forEachChunk(
+    of cell: Cell, size: Int, _ chunks: Range<Int>? = nil, _ body: (Int, [UInt8]) throws -> Bool
+  ) throws -> Bool {
+    let chunks = chunks ?? 0..<Asset.chunkCount(size: size)
+    guard let rowid = cell.table.rowidName else { return try forEachChunkOfWhole(cell, size, chunks, body) }
+    let column = cell.column.name.quotedName
+    let place = try sql.integer(
+      """
+      SELECT \(rowid) FROM main.\(cell.table.schema.name.quotedName)
+      WHERE \(cell.table.keyName.quotedName) = ?1 AND typeof(\(column)) = 'blob' AND length(\(column)) = ?2
+      """, [cell.key, .count(size)])
+    guard let place else { return false }
+    let blob = try Blob(sql, cell, rowid: place, isWritable: false)
+    for index in chunks {
+      guard try body(index, blob.read(Asset.range(ofChunk: index, size: size))) else { break }
+    }
+    return true
+  }
+
+  private func forEachChunkOfWhole(
+    _ cell: Cell, _ size: Int, _ chunks: Range<Int>, _ body: (Int, [UInt8]) throws -> Bool
+  ) throws -> Bool {
+    let column = cell.column.name.quotedName
+    let whole = try sql.first(
+      """
+      SELECT \(column) FROM main.\(cell.table.schema.name.quotedName)
+      WHERE \(cell.table.keyName.quotedName) = ?1 AND typeof(\(column)) = 'blob' AND length(\(column)) = ?2
+      """, [cell.key, .count(size)]
+    ) { $0.bytes(0) }
+    guard let whole else { return false }
+    for index in chunks {
+      guard try body(index, Array(whole[Asset.range(ofChunk: index, size: size)])) else { break }
+    }
+    return true
+  }
+
+  /// The manifest of a BLOB in a row; nil where the cell has none of that size.
+  func manifest(of cell: Cell, size: Int, key: [UInt8]) throws -> AssetManifest? {
+    var builder = AssetManifest.Builder(key: key, cryptography)
+    try forEachChunk(of: cell, size: size) { _, bytes in
+      builder.add(bytes)
+      return true
+    }
+    return builder.manifest.flatMap { $0.size == size ? $0 : nil }
+  }
+
+  /// Whether the cell has just these bytes.
+  func holds(_ manifest: AssetManifest, _ cell: Cell) throws -> Bool {
+    var isSame = true
+    let isThere = try forEachChunk(of: cell, size: manifest.size) { index, bytes in
+      isSame = manifest.isChunk(bytes, index, cryptography)
+      return isSame
+    }
+    return isThere && isSame
+  }
+}
+
+/// A BLOB of a row, open for reading or writing in place.
+final class Blob {
+  private let sql: Connection
+  private var handle: OpaquePointer?
+
+  init(_ sql: Connection, _ cell: Cell, rowid: Int64, isWritable: Bool) throws {
+    self.sql = sql
+    let code = sqlite3_blob_open(
+      sql.handle, "main", cell.table.schema.name, cell.column.name, rowid, isWritable ? 1 : 0, &handle)
+    guard code == SQLITE_OK else { throw sql.error(code) }
+  }
+
+  deinit { sqlite3_blob_close(handle) }
+
+  func read(_ range: Range<Int>) throws -> [UInt8] {
+    var code = SQLITE_OK
+    let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, initialized in
+      code = sqlite3_blob_read(handle, buffer.baseAddress, Int32(range.count), Int32(range.lowerBound))
+      initialized = code == SQLITE_OK ? range.count : 0
+    }
+    guard code == SQLITE_OK else { throw sql.error(code) }
+    return bytes
+  }
+
+  func write(_ bytes: [UInt8], at offset: Int) throws {
+    let code = sqlite3_blob_write(handle, bytes, Int32(bytes.count), Int32(offset))
+    guard code == SQLITE_OK else { throw sql.error(code) }
+  }
+}

@@ -1,0 +1,68 @@
+import MeshCore
+
+/// Manifests, and the bytes that are kept for records.
+extension Session {
+  /// Inside a write transaction. What was known stays.
+  func remember(_ manifest: AssetManifest) throws -> Asset {
+    let asset = try manifest.asset(cryptography)
+    try sql.run(
+      "INSERT OR IGNORE INTO mesh_asset (name, size, manifest) VALUES (?, ?, ?)",
+      [.blob(asset.id.bytes), .count(asset.size), .blob(manifest.encoded)])
+    return asset
+  }
+
+  /// Nil of an asset that was never met.
+  func manifest(_ asset: AssetID) throws -> AssetManifest? {
+    let bytes = try sql.first("SELECT manifest FROM mesh_asset WHERE name = ?", [.blob(asset.bytes)]) { $0.bytes(0) }
+    guard let bytes else { return nil }
+    var reader = ByteReader(bytes)
+    return try AssetManifest(from: &reader)
+  }
+
+  /// Whether the asset is complete in the staging.
+  func isStaged(_ asset: Asset) throws -> Bool {
+    guard !asset.isUnread, let manifest = try manifest(asset.id) else { return false }
+    return try staged.isComplete(asset, manifest)
+  }
+
+  /// Copies an asset from a row that is about to lose it to the staging, as far as the row has it.
+  func keep(_ asset: Asset, _ manifest: AssetManifest, from cell: Cell) throws {
+    guard try !staged.isComplete(asset, manifest) else { return }
+    try forEachChunk(of: cell, size: asset.size) { index, bytes in
+      if manifest.isChunk(bytes, index, cryptography) {
+        try staged.write(bytes, index, asset, manifest, isLasting: true)
+      }
+      return true
+    }
+    try staged.sync(asset)
+  }
+
+  /// The bytes of an asset that is in the cell, or staged; nil where they are not here, or are more than `limit`.
+  func bytes(of asset: Asset, _ cell: Cell?, limit: Int = StoreLimits.assetInMemory) throws -> [UInt8]? {
+    guard asset.size <= limit else { return nil }
+    if !asset.isUnread, let manifest = try manifest(asset.id), try staged.isComplete(asset, manifest) {
+      return try (0..<asset.chunkCount).reduce(into: []) { $0 += try staged.read($1, asset, manifest) ?? [] }
+    }
+    var bytes: [UInt8] = []
+    guard let cell else { return nil }
+    try forEachChunk(of: cell, size: asset.size) { _, chunk in
+      bytes += chunk
+      return true
+    }
+    guard bytes.count == asset.size else { return nil }
+    if asset.isUnread { return bytes }
+    return try manifest(asset.id).map { try holds($0, cell) } == true ? bytes : nil
+  }
+}
+
+extension Asset {
+  /// A BLOB in a row whose bytes nobody has read yet: of this size, and whatever it is.
+  static func unread(_ size: Int) -> Asset { Asset(id: AssetID.zero, size: size) }
+  var isUnread: Bool { id == .zero }
+}
+
+extension Value {
+  /// A long BLOB that was not read.
+  var isUnread: Bool { if case .asset(let asset) = self { asset.isUnread } else { false } }
+  var asset: Asset? { if case .asset(let asset) = self { asset } else { nil } }
+}

@@ -1,0 +1,86 @@
+import MeshCore
+
+/// What is in the staging, proven. Which chunks of an asset are there is in memory alone, and found out by hashing after a start.
+///
+/// Guard: used inside accesses of the store, by one caller.
+final class StagedAssets {
+  private let staging: any AssetStaging
+  private let cryptography: any Cryptography
+  private var known: [AssetID: ChunkSet] = [:]
+  /// Of the known, those that lack nothing.
+  private(set) var complete: Set<AssetID> = []
+  /// Those that came from others since the start.
+  private var fetched: Set<AssetID> = []
+  /// Assets of one chunk that came from others stay in memory, for the moment until they are put in place.
+  private var short: [AssetID: [UInt8]] = [:]
+  private var shortBytes = 0
+
+  /// Bytes of short assets in memory; beyond it they are staged as the others.
+  private static let shortLimit = 8 << 20
+
+  init(_ staging: any AssetStaging, _ cryptography: any Cryptography) {
+    self.staging = staging
+    self.cryptography = cryptography
+  }
+
+  /// Which chunks are there.
+  func chunks(_ asset: Asset, _ manifest: AssetManifest) throws -> ChunkSet {
+    if let known = known[asset.id] { return known }
+    var found = ChunkSet(count: asset.chunkCount)
+    for index in 0..<found.count {
+      let range = asset.range(ofChunk: index)
+      // A file that ends before a chunk has none of those behind it either.
+      guard let bytes = try staging.read(range.count, at: range.lowerBound, of: asset.id) else { break }
+      if manifest.isChunk(bytes, index, cryptography) { found.insert(index) }
+    }
+    note(found, asset.id)
+    return found
+  }
+
+  private func note(_ chunks: ChunkSet, _ asset: AssetID) {
+    known[asset] = chunks
+    if chunks.isComplete { complete.insert(asset) }
+  }
+
+  /// It may be the only copy that there is.
+  func isLasting(_ asset: AssetID) -> Bool { !fetched.contains(asset) }
+
+  func isComplete(_ asset: Asset, _ manifest: AssetManifest) throws -> Bool {
+    try chunks(asset, manifest).isComplete
+  }
+
+  /// Nil where the chunk is not there.
+  func read(_ index: Int, _ asset: Asset, _ manifest: AssetManifest) throws -> [UInt8]? {
+    if let bytes = short[asset.id] { return bytes }
+    guard try chunks(asset, manifest).contains(index) else { return nil }
+    let range = asset.range(ofChunk: index)
+    return try staging.read(range.count, at: range.lowerBound, of: asset.id)
+  }
+
+  /// Keeps a chunk that was proven.
+  ///
+  /// - Parameter isLasting: It may be the only copy that there is.
+  func write(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest, isLasting: Bool = false) throws {
+    var chunks = try chunks(asset, manifest)
+    if asset.chunkCount == 1, !isLasting, shortBytes + bytes.count <= Self.shortLimit {
+      if short.updateValue(bytes, forKey: asset.id) == nil { shortBytes += bytes.count }
+    } else {
+      try staging.write(bytes, at: asset.range(ofChunk: index).lowerBound, of: asset.id)
+    }
+    if isLasting { fetched.remove(asset.id) } else if chunks.present == 0 { fetched.insert(asset.id) }
+    chunks.insert(index)
+    note(chunks, asset.id)
+  }
+
+  func sync(_ asset: Asset) throws { try staging.sync(asset.id) }
+
+  func remove(_ asset: AssetID) throws {
+    if let bytes = short.removeValue(forKey: asset) { shortBytes -= bytes.count }
+    known[asset] = nil
+    complete.remove(asset)
+    fetched.remove(asset)
+    try staging.remove(asset)
+  }
+
+  func assets() throws -> [AssetID] { try staging.assets() + short.keys.sorted() }
+}

@@ -1,0 +1,248 @@
+public import MeshCore
+
+extension Store {
+  // MARK: Fetching
+
+  public func wantedAssets(limit: Int) throws -> [WantedAsset] {
+    try read { session in
+      var found: [WantedAsset] = []
+      for asset in try session.assetsInWant(limit: limit) {
+        guard let manifest = try session.manifest(asset.id) else { continue }
+        let uses = try session.wants(asset.id)
+        guard uses.contains(where: { session.catalog.table($0.ref.table)?.takes(asset, $0.column) ?? false }) else {
+          continue
+        }
+        try session.takeFromRows(asset, manifest, uses)
+        let zones = try session.zones(using: asset.id)
+        found.append(WantedAsset(asset: asset, zones: zones, staged: try staged.chunks(asset, manifest)))
+      }
+      return found
+    }
+  }
+
+  public func stage(_ bytes: [UInt8], chunk index: Int, of id: AssetID) throws -> ChunkOutcome {
+    try read { session in
+      guard let manifest = try session.manifest(id), try !session.wants(id).isEmpty else { return .notNeeded }
+      let asset = try manifest.asset(cryptography)
+      guard try !staged.chunks(asset, manifest).contains(index) else { return .notNeeded }
+      guard manifest.isChunk(bytes, index, cryptography) else { return .wrong }
+      do {
+        try staged.write(bytes, index, asset, manifest)
+      } catch let error as StoreError {
+        return .noRoom(error.message)
+      }
+      let isComplete = try staged.isComplete(asset, manifest)
+      if isComplete { refusedAssets = [] }
+      return .staged(isComplete: isComplete)
+    }
+  }
+
+  // MARK: Giving
+
+  public func chunk(_ index: Int, of id: AssetID, zone: ZoneID) throws -> [UInt8]? {
+    try read { session in
+      guard try session.uses(id, in: zone), let manifest = try session.manifest(id), index < manifest.chunkCount
+      else { return nil }
+      let asset = try manifest.asset(cryptography)
+      if let bytes = try staged.read(index, asset, manifest) { return bytes }
+      return try session.chunkOfRow(index, asset, manifest)
+    }
+  }
+
+  public func chunks(of id: AssetID, zone: ZoneID) throws -> ChunkSet? {
+    try read { session in
+      guard try session.uses(id, in: zone), let manifest = try session.manifest(id) else { return nil }
+      let asset = try manifest.asset(cryptography)
+      // Looked at when they are asked for: a row may have been written to since.
+      return try session.showsInRow(id) ? .all(asset.chunkCount) : staged.chunks(asset, manifest)
+    }
+  }
+
+  // MARK: Putting in place
+
+  public func placeAssets(now: Int64) throws -> Bool {
+    let places = try read { try $0.placeable(besides: refusedAssets) }
+    guard !places.isEmpty else { return false }
+    // What came from others can be asked for again; what was kept here may be the only copy.
+    let isDurable = places.contains { staged.isLasting($0.asset) }
+    let placed = try writeRefusing(isDurable: isDurable) { session, refused in
+      try session.applying { try session.place(places, refused) }
+    }
+    refusedAssets.formUnion(Set(places.map(\.asset)).subtracting(placed))
+    for asset in placed { try sweep(asset) }
+    return !placed.isEmpty
+  }
+
+  /// No row waits for it any more.
+  private func sweep(_ asset: AssetID) throws {
+    guard try read({ try $0.wants(asset).isEmpty }) else { return }
+    try guarding { try staged.remove(asset) }
+  }
+
+  /// Forgets what no record has, in the staging and in our tables.
+  func sweepAssets() throws {
+    try write(isDurable: false) { session in
+      guard try !session.sql.exists("SELECT 1 FROM mesh_rewrite LIMIT 1") else { return }
+      try session.sql.run(
+        "DELETE FROM mesh_asset WHERE NOT EXISTS (SELECT 1 FROM mesh_asset_use WHERE asset = mesh_asset.name)")
+      for asset in try staged.assets() where try session.wants(asset).isEmpty { try staged.remove(asset) }
+    }
+  }
+}
+
+extension TableForm {
+  /// Whether it has the column, and can show the asset in it.
+  fileprivate func takes(_ asset: Asset, _ column: Int64) -> Bool {
+    indexes[column].map { takes(asset.size, in: $0) } ?? false
+  }
+}
+
+extension Session {
+  /// A record that waits for an asset, in a column.
+  struct AssetWant {
+    let ref: RecordRef
+    let zone: Int64
+    let column: Int64
+  }
+
+  /// Assets that records wait for which would be shown with them, the shortest first: most are soon there.
+  fileprivate func assetsInWant(limit: Int) throws -> [Asset] {
+    try sql.all(
+      """
+      SELECT DISTINCT a.name, a.size FROM mesh_asset_use u JOIN mesh_asset a ON a.name = u.asset
+      JOIN mesh_record r ON r.tbl = u.tbl AND r.key = u.key AND r.zone = u.zone
+      WHERE u.shown = 0 AND (r.held IS NULL OR r.held IN (\(Self.showable))) ORDER BY a.size, a.name LIMIT ?
+      """, [.count(limit)]
+    ) { row in AssetID(row.bytes(0)).map { Asset(id: $0, size: Int(row.integer(1))) } }.compactMap(\.self)
+  }
+
+  /// A record that is held for these would be looked at again once it has its assets.
+  private static let showable = [HeldReason.assetIncomplete, .constraint].map { "\($0.rawValue)" }.joined(separator: ", ")
+
+  /// - Parameter onlyShowable: As in `assetsInWant`.
+  fileprivate func wants(_ asset: AssetID, onlyShowable: Bool = false) throws -> [AssetWant] {
+    try sql.all(
+      """
+      SELECT u.tbl, u.key, u.zone, u.col FROM mesh_asset_use u
+      JOIN mesh_record r ON r.tbl = u.tbl AND r.key = u.key AND r.zone = u.zone
+      WHERE u.asset = ?1 AND u.shown = 0 AND (?2 = 0 OR r.held IS NULL OR r.held IN (\(Self.showable)))
+      """, [.blob(asset.bytes), .integer(onlyShowable ? 1 : 0)]
+    ) { AssetWant(ref: RecordRef(table: $0.integer(0), key: $0.value(1)), zone: $0.integer(2), column: $0.integer(3)) }
+  }
+
+  fileprivate func zones(using asset: AssetID) throws -> [ZoneID] {
+    try sql.all(
+      """
+      SELECT DISTINCT z.zone FROM mesh_asset_use u JOIN mesh_zone z ON z.id = u.zone WHERE u.asset = ? ORDER BY z.zone
+      """, [.blob(asset.bytes)]
+    ) { ZoneID($0.bytes(0)) }.compactMap(\.self)
+  }
+
+  fileprivate func uses(_ asset: AssetID, in zone: ZoneID) throws -> Bool {
+    try sql.exists(
+      "SELECT 1 FROM mesh_asset_use u JOIN mesh_zone z ON z.id = u.zone WHERE u.asset = ? AND z.zone = ?",
+      [.blob(asset.bytes), .blob(zone.bytes)])
+  }
+
+  /// The cells that show an asset, as far as we know.
+  private func cells(showing asset: AssetID) throws -> [Cell] {
+    try sql.all(
+      "SELECT tbl, key, col FROM mesh_asset_use WHERE asset = ? AND shown = 1 LIMIT 8", [.blob(asset.bytes)]
+    ) { row -> Cell? in
+      guard let table = catalog.table(row.integer(0)), let index = table.indexes[row.integer(2)] else { return nil }
+      return Cell(table: table, key: row.value(1), index: index)
+    }.compactMap(\.self)
+  }
+
+  fileprivate func showsInRow(_ asset: AssetID) throws -> Bool { try !cells(showing: asset).isEmpty }
+
+  fileprivate func chunkOfRow(_ index: Int, _ asset: Asset, _ manifest: AssetManifest) throws -> [UInt8]? {
+    for cell in try cells(showing: asset.id) {
+      var found: [UInt8]?
+      try forEachChunk(of: cell, size: asset.size, index..<index + 1) { _, bytes in
+        if manifest.isChunk(bytes, index, cryptography) { found = bytes }
+        return false
+      }
+      if let found { return found }
+    }
+    return nil
+  }
+
+  /// Chunks that this file has already: in other rows, and in the values that are to be replaced.
+  fileprivate func takeFromRows(_ asset: Asset, _ manifest: AssetManifest, _ wants: [AssetWant]) throws {
+    guard try !staged.chunks(asset, manifest).isComplete else { return }
+    for cell in try cells(showing: asset.id) { try copy(0..<asset.chunkCount, asset, manifest, from: cell) }
+    guard try !staged.chunks(asset, manifest).isComplete else { return }
+    for want in wants { try takeFromPrevious(want, asset, manifest) }
+  }
+
+  private func copy(_ chunks: Range<Int>, _ asset: Asset, _ manifest: AssetManifest, from cell: Cell) throws {
+    try forEachChunk(of: cell, size: asset.size, chunks) { index, bytes in
+      if manifest.isChunk(bytes, index, cryptography) { try staged.write(bytes, index, asset, manifest) }
+      return true
+    }
+  }
+
+  /// What the version before has in common with it, as far as chunks are the same.
+  private func takeFromPrevious(_ want: AssetWant, _ asset: Asset, _ manifest: AssetManifest) throws {
+    guard let zone = try ZoneRow.read(id: want.zone, sql), let table = catalog.table(want.ref.table),
+      let index = table.indexes[want.column],
+      let record = try ZoneRecords(self, zone: zone).load(want.ref), let old = record.shown[want.column]?.asset,
+      let before = try self.manifest(old.id), before.key == manifest.key
+    else { return }
+    var places: [ArraySlice<UInt8>: [Int]] = [:]
+    for chunk in 0..<manifest.chunkCount where try !staged.chunks(asset, manifest).contains(chunk) {
+      places[manifest.hash(ofChunk: chunk), default: []].append(chunk)
+    }
+    let cell = Cell(table: table, key: want.ref.key, index: index)
+    try forEachChunk(of: cell, size: old.size) { chunk, bytes in
+      for place in places[before.hash(ofChunk: chunk)] ?? [] where manifest.isChunk(bytes, place, cryptography) {
+        try staged.write(bytes, place, asset, manifest)
+      }
+      return true
+    }
+  }
+
+  // MARK: Placing
+
+  struct Placement {
+    let want: AssetWant
+    let asset: AssetID
+  }
+
+  /// As many as one transaction takes.
+  fileprivate func placeable(besides refused: Set<AssetID>) throws -> [Placement] {
+    var (placements, bytes): ([Placement], Int) = ([], 0)
+    for id in staged.complete.subtracting(refused).sorted() {
+      guard let asset = try manifest(id)?.asset(cryptography) else { continue }
+      let wants = try wants(asset.id, onlyShowable: true)
+      if wants.isEmpty { continue }
+      if !placements.isEmpty, bytes + asset.size * wants.count > StoreLimits.placedBytes { break }
+      bytes += asset.size * wants.count
+      placements += wants.prefix(StoreLimits.placedRows).map { Placement(want: $0, asset: asset.id) }
+      if placements.count >= StoreLimits.placedRows { break }
+    }
+    return placements
+  }
+
+  /// Returns the assets of which a row shows some that did not.
+  fileprivate func place(_ placements: [Placement], _ refused: [RecordRef: String]) throws -> Set<AssetID> {
+    var placed: Set<AssetID> = []
+    for (zone, group) in Dictionary(grouping: placements, by: \.want.zone).sorted(by: { $0.key < $1.key }) {
+      guard let row = try ZoneRow.read(id: zone, sql) else { continue }
+      let records = ZoneRecords(self, zone: row)
+      let materialiser = try Materialiser(records, progress(), refused: refused)
+      for placement in group { try materialiser.show(placement.want.ref) }
+      try materialiser.settle()
+      try records.zone.save(sql)
+      for placement in group {
+        let want = placement.want
+        let isShown = try sql.exists(
+          "SELECT 1 FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ? AND col = ? AND asset = ? AND shown = 1",
+          [.integer(want.ref.table), want.ref.key, .integer(zone), .integer(want.column), .blob(placement.asset.bytes)])
+        if isShown { placed.insert(placement.asset) }
+      }
+    }
+    return placed
+  }
+}

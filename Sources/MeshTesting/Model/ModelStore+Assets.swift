@@ -1,0 +1,111 @@
+public import MeshCore
+
+/// Assets in memory: their chunks stay for good, and a row has its BLOB or what it had before.
+extension ModelStore {
+  /// An asset that was met.
+  struct ModelAsset {
+    let manifest: AssetManifest
+    var chunks: [Int: [UInt8]] = [:]
+
+    var content: [UInt8]? {
+      guard chunks.count == manifest.chunkCount else { return nil }
+      return (0..<manifest.chunkCount).reduce(into: []) { $0 += chunks[$1] ?? [] }
+    }
+
+    var present: ChunkSet {
+      chunks.keys.reduce(into: ChunkSet(count: manifest.chunkCount)) { $0.insert($1) }
+    }
+  }
+
+  /// What a row shows of a record.
+  ///
+  /// - Parameter before: What it showed till now.
+  func row(_ state: RecordState<String>, before: [String: Value]?) -> [String: Value]? {
+    guard state.isAlive else { return nil }
+    var row: [String: Value] = [:]
+    for (column, cell) in state.cells {
+      guard case .asset(let asset) = cell.value else {
+        row[column] = cell.value
+        continue
+      }
+      row[column] = assets[asset.id]?.content.map(Value.blob) ?? before?[column] ?? .null
+    }
+    return row
+  }
+
+  /// What is sent for a value: a manifest for a long BLOB, whose bytes are kept.
+  func field(_ value: Value, zone: ZoneID) throws -> FieldValue {
+    if case .asset(let asset) = value, let known = assets[asset.id] { return .asset(known.manifest) }
+    guard case .blob(let bytes) = value, Asset.isAsset(size: bytes.count) else { return .value(value) }
+    var builder = AssetManifest.Builder(key: AssetManifest.key(of: zone, cryptography), cryptography)
+    var chunks: [Int: [UInt8]] = [:]
+    for index in 0..<Asset.chunkCount(size: bytes.count) {
+      let chunk = Array(bytes[Asset.range(ofChunk: index, size: bytes.count)])
+      chunks[index] = chunk
+      builder.add(chunk)
+    }
+    guard let manifest = builder.manifest else { return .value(.null) }
+    assets[try manifest.asset(cryptography).id] = ModelAsset(manifest: manifest, chunks: chunks)
+    return .asset(manifest)
+  }
+
+  /// The tables with the names of assets in the place of their manifests.
+  func naming(_ tables: [TableChanges]) throws -> [TableChanges] {
+    var tables = tables
+    for table in tables.indices {
+      for row in tables[table].rows.indices {
+        for field in tables[table].rows[row].fields.indices {
+          guard case .asset(let manifest) = tables[table].rows[row].fields[field].value else { continue }
+          let asset = try manifest.asset(cryptography)
+          if assets[asset.id] == nil { assets[asset.id] = ModelAsset(manifest: manifest) }
+          tables[table].rows[row].fields[field].value = .value(.asset(asset))
+        }
+      }
+    }
+    return tables
+  }
+
+  private func users(of asset: AssetID) -> [(zone: ZoneID, name: RecordName)] {
+    zoneOrder.flatMap { zone in
+      (zoneData[zone]?.records ?? [:]).filter { _, state in
+        state.isAlive && state.cells.values.contains { if case .asset(let used) = $0.value { used.id == asset } else { false } }
+      }.map { (zone, $0.key) }
+    }
+  }
+
+  public func wantedAssets(limit: Int) throws -> [WantedAsset] {
+    let missing = assets.filter { $0.value.content == nil }.sorted { $0.key < $1.key }
+    let wanted = try missing.compactMap { id, known -> WantedAsset? in
+      let zones = Set(users(of: id).map(\.zone)).sorted()
+      guard !zones.isEmpty else { return nil }
+      return WantedAsset(asset: try known.manifest.asset(cryptography), zones: zones, staged: known.present)
+    }
+    return Array(wanted.prefix(limit))
+  }
+
+  public func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) -> ChunkOutcome {
+    guard let known = assets[asset], known.chunks[index] == nil else { return .notNeeded }
+    guard known.manifest.isChunk(bytes, index, cryptography) else { return .wrong }
+    assets[asset]?.chunks[index] = bytes
+    let isComplete = assets[asset]?.content != nil
+    if isComplete { completed.insert(asset) }
+    return .staged(isComplete: isComplete)
+  }
+
+  public func placeAssets(now: Int64) -> Bool {
+    guard let asset = completed.popFirst() else { return false }
+    let waiting = Set(pending.map(\.name))
+    for (zone, name) in users(of: asset) where !waiting.contains(name) {
+      rows[name] = zoneData[zone]?.records[name].flatMap { row($0, before: rows[name]) }
+    }
+    return true
+  }
+
+  public func chunk(_ index: Int, of asset: AssetID, zone: ZoneID) -> [UInt8]? {
+    users(of: asset).contains { $0.zone == zone } ? assets[asset]?.chunks[index] : nil
+  }
+
+  public func chunks(of asset: AssetID, zone: ZoneID) -> ChunkSet? {
+    users(of: asset).contains { $0.zone == zone } ? assets[asset]?.present : nil
+  }
+}

@@ -1,0 +1,361 @@
+import CSQLite
+import Foundation
+import GRDB
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// BLOBs that travel beside the change sets.
+@Suite struct AssetTests {
+  private static let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB)"
+  private static let all = "SELECT id, title, hex(image) FROM photo ORDER BY id"
+  private static let chunk = Limits.chunk
+
+  private func peer(_ seed: UInt8, _ schema: String = schema) throws -> Peer {
+    try Peer(seed, schema: schema, track: ["photo"])
+  }
+
+  /// Everything but the chunks.
+  private func learn(_ peer: Peer, from source: Peer) throws {
+    try source.flush()
+    try peer.receive(from: source)
+    peer.now = max(peer.now, source.now)
+    try peer.apply()
+  }
+
+  private func expectNothingNoted(_ peer: Peer) throws {
+    try peer.store.rescan()
+    try peer.upkeep()
+    #expect(try peer.rows("SELECT * FROM mesh_pending").isEmpty)
+  }
+
+  @Test func otherColumnsAppearAtOnceAndTheBLOBWhenItIsComplete() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', 'harbour', randomblob(\(3 * Self.chunk + 5)))")
+    try learn(b, from: a)
+    #expect(try a.store.mergedVector(Peer.zone)[a.author] == 1, "no pieces")
+    #expect(try b.rows("SELECT id = 'x', title = 'harbour', image FROM photo") == ["1|1|NULL"])
+    #expect(try a.digest() == b.digest())
+    try expectNothingNoted(b)
+    #expect(try b.fetch(from: a) == 4)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try a.digest() == b.digest())
+    try expectNothingNoted(a)
+    try expectNothingNoted(b)
+    #expect(try b.staging.assets().isEmpty && b.store.wantedAssets(limit: 9).isEmpty)
+  }
+
+  @Test func theLimitIsSixteenKiB() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', zeroblob(16384), zeroblob(16385))")
+    try learn(b, from: a)
+    #expect(try b.rows("SELECT length(title), image FROM photo") == ["16384|NULL"])
+    #expect(try b.fetch(from: a) == 1)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+  }
+
+  @Test func oldBytesStayTillTheNewAreCompleteAndOnlyOtherChunksAreFetched() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', 'old', randomblob(\(5 * Self.chunk)))")
+    try b.pull(from: a)
+    let before = try b.rows("SELECT hex(image) FROM photo")
+    try a.run(
+      """
+      UPDATE photo SET title = 'new',
+        image = CAST(substr(image, 1, \(2 * Self.chunk)) || x'01' || substr(image, \(2 * Self.chunk) + 2) AS BLOB)
+      """)
+    try learn(b, from: a)
+    #expect(try b.rows("SELECT title = 'new' FROM photo") == ["1"])
+    #expect(try b.rows("SELECT hex(image) FROM photo") == before)
+    #expect(try a.digest() == b.digest())
+    try expectNothingNoted(b)
+    #expect(try b.fetch(from: a) <= 1)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+  }
+
+  @Test func equalContentIsFetchedOnce() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', NULL, randomblob(300000)); INSERT INTO photo SELECT 'y', NULL, image FROM photo")
+    try learn(b, from: a)
+    #expect(try b.fetch(from: a) == 2)
+    try a.run("INSERT INTO photo SELECT 'z', NULL, image FROM photo WHERE id = 'x'")
+    try learn(b, from: a)
+    #expect(try b.fetch(from: a) == 0)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+  }
+
+  @Test func aTableThatAsksForTheBLOBHoldsTheRowBack() throws {
+    let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB NOT NULL)"
+    let (a, b) = (try peer(1, schema), try peer(2, schema))
+    try a.run("INSERT INTO photo VALUES ('x', 'harbour', randomblob(20000))")
+    try learn(b, from: a)
+    #expect(try b.rows(Self.all).isEmpty)
+    #expect(try b.store.heldCounts() == ["asset-incomplete": 1])
+    #expect(try a.digest() == b.digest())
+    try a.run("UPDATE photo SET title = 'port'")
+    try learn(b, from: a)
+    try b.fetch(from: a)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.store.heldCounts().isEmpty)
+    try expectNothingNoted(b)
+  }
+
+  @Test func whatIsReplacedOrDeletedWhileItIsFetchedEndsRight() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(600000)), ('y', '1', randomblob(600000)), ('z', '1', randomblob(600000))")
+    try learn(b, from: a)
+    for want in try b.store.wantedAssets(limit: 9) {
+      let bytes = try #require(try a.store.chunk(0, of: want.asset.id, zone: Peer.zone))
+      #expect(try b.store.stage(bytes, chunk: 0, of: want.asset.id) == .staged(isComplete: false))
+    }
+    try a.run("UPDATE photo SET image = randomblob(500000) WHERE id = 'x'; DELETE FROM photo WHERE id = 'y'")
+    try a.run("UPDATE photo SET image = 'text' WHERE id = 'z'")
+    try learn(b, from: a)
+    #expect(try b.store.wantedAssets(limit: 9).map(\.asset.size) == [500_000])
+    #expect(try b.fetch(from: a) == 2)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try a.digest() == b.digest())
+    try b.reopen()
+    #expect(try b.staging.assets().isEmpty, "what nobody wants any more is swept")
+  }
+
+  @Test(arguments: ["NULL", "'small'", "x'01'", "randomblob(40000)"])
+  func aLocalEditOfAColumnThatWaitsIsSent(value: String) throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(200000))")
+    try b.pull(from: a)
+    try a.run("UPDATE photo SET image = randomblob(300000)")
+    try learn(b, from: a)
+    try b.run("UPDATE photo SET image = \(value)")
+    try a.pull(from: b)
+    try b.pull(from: a)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try a.rows("SELECT length(image) FROM photo").first != "300000")
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func anEditOfAnotherColumnKeepsTheAssetUnread() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(200000))")
+    try b.pull(from: a)
+    try b.run("UPDATE photo SET title = '2'")
+    try learn(a, from: b)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try a.store.wantedAssets(limit: 9).isEmpty)
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aWriteIntoTheBLOBIsFoundByARescan() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', zeroblob(\(3 * Self.chunk)))")
+    try b.pull(from: a)
+    try a.other.write { db in
+      var blob: OpaquePointer?
+      #expect(sqlite3_blob_open(db.sqliteConnection, "main", "photo", "image", 1, 1, &blob) == SQLITE_OK)
+      #expect(sqlite3_blob_write(blob, [7], 1, Int32(Self.chunk + 9)) == SQLITE_OK)
+      #expect(sqlite3_blob_close(blob) == SQLITE_OK)
+    }
+    try a.store.rescan()
+    try a.upkeep()
+    try learn(b, from: a)
+    #expect(try b.fetch(from: a) == 1)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+  }
+
+  @Test func aRowThatIsReplacedBringsNothingAgain() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(2000000))")
+    try b.pull(from: a)
+    try a.run("CREATE TEMP TABLE kept AS SELECT * FROM photo; DELETE FROM photo; INSERT INTO photo SELECT * FROM kept")
+    try learn(b, from: a)
+    #expect(try b.fetch(from: a) == 0)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test(arguments: [
+    "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB) WITHOUT ROWID",
+    "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB, note TEXT)",
+    "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB, rowid, oid, _rowid_)",
+    "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, title TEXT, image BLOB) STRICT",
+    "CREATE TABLE photo (id BLOB PRIMARY KEY NOT NULL, title, image TEXT)",
+  ])
+  func assetsGoThroughTablesOfAllForms(schema: String) throws {
+    let (a, b) = (try peer(1, schema), try peer(2, schema))
+    try a.run("INSERT INTO photo (id, title, image) VALUES (CAST('x' AS \(schema.contains("id BLOB") ? "BLOB" : "TEXT")), 't', NULL)")
+    if !schema.contains("STRICT") || schema.contains("image BLOB") {
+      try a.run("UPDATE photo SET image = randomblob(\(Self.chunk * 5 + 1))")
+    }
+    try b.pull(from: a)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.rows("SELECT typeof(image) = 'blob', length(image) FROM photo") == ["1|\(Self.chunk * 5 + 1)"])
+    #expect(try a.digest() == b.digest())
+    try expectNothingNoted(b)
+  }
+
+  @Test func aChunkThatIsNoneIsNotTaken() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(2 * Self.chunk)))")
+    try learn(b, from: a)
+    let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
+    var bytes = try #require(try a.store.chunk(1, of: asset.id, zone: Peer.zone))
+    #expect(try b.store.stage(bytes, chunk: 0, of: asset.id) == .wrong)
+    #expect(try b.store.stage(Array(bytes.dropLast()), chunk: 1, of: asset.id) == .wrong)
+    #expect(try b.store.stage(bytes, chunk: 2, of: asset.id) == .wrong)
+    bytes[9] ^= 1
+    #expect(try b.store.stage(bytes, chunk: 1, of: asset.id) == .wrong)
+    #expect(try b.store.chunks(of: asset.id, zone: Peer.zone)?.present == 0)
+  }
+
+  @Test func chunksAreGivenInZonesWhoseRecordsUseThemAndOnlyWhileTheyAreRight() throws {
+    let a = try peer(1)
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(2 * Self.chunk)))")
+    try a.flush()
+    let name = try #require(try a.other.read { try Data.fetchOne($0, sql: "SELECT name FROM mesh_asset") })
+    let asset = try #require(AssetID(Array(name)))
+    #expect(try a.store.chunk(1, of: asset, zone: Peer.zone)?.count == Self.chunk)
+    #expect(try a.store.chunk(2, of: asset, zone: Peer.zone) == nil)
+    let other = ZoneID([UInt8](repeating: 8, count: 32)).unsafe
+    #expect(try a.store.chunk(1, of: asset, zone: other) == nil)
+    #expect(try a.store.chunks(of: asset, zone: other) == nil)
+    try a.run("UPDATE photo SET image = CAST(substr(image, 1, \(Self.chunk)) || randomblob(\(Self.chunk)) AS BLOB)")
+    #expect(try a.store.chunk(0, of: asset, zone: Peer.zone) != nil)
+    #expect(try a.store.chunk(1, of: asset, zone: Peer.zone) == nil, "overwritten, and not flushed yet")
+    try a.run("DELETE FROM photo")
+    try a.flush()
+    #expect(try a.store.chunk(0, of: asset, zone: Peer.zone) == nil)
+  }
+
+  @Test func chunksThatCameAreThereAfterARestart() throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("staging-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let a = try peer(1)
+    let b = try Peer(2, schema: Self.schema, track: ["photo"], staging: FileStaging(directory: directory))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(4 * Self.chunk)))")
+    try learn(b, from: a)
+    let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
+    for index in [0, 2] {
+      let bytes = try #require(try a.store.chunk(index, of: asset.id, zone: Peer.zone))
+      #expect(try b.store.stage(bytes, chunk: index, of: asset.id) == .staged(isComplete: false))
+    }
+    try b.reopen()
+    let again = try #require(try b.store.wantedAssets(limit: 1).first)
+    #expect((0..<4).map(again.staged.contains) == [true, false, true, false])
+    #expect(try b.fetch(from: a) == 2)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
+  }
+
+  @Test func aRowWithoutItsParentKeepsItsBytesAside() throws {
+    let schema = """
+      CREATE TABLE album (id TEXT PRIMARY KEY NOT NULL);
+      CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT REFERENCES album (id), image BLOB)
+      """
+    func peer(_ seed: UInt8) throws -> Peer { try Peer(seed, schema: schema, track: ["album", "photo"]) }
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO album VALUES ('p'); INSERT INTO photo VALUES ('x', 'p', randomblob(\(2 * Self.chunk)))")
+    try b.pull(from: a)
+    let before = try a.rows(Self.all)
+    // Deleted there while a photo is put in here.
+    try a.run("INSERT INTO photo VALUES ('y', 'p', randomblob(\(2 * Self.chunk)))")
+    try a.flush()
+    try b.run("DELETE FROM photo; DELETE FROM album")
+    try learn(a, from: b)
+    #expect(try a.rows(Self.all).isEmpty)
+    #expect(try a.staging.assets().count == 1)
+    try a.reopen()
+    try a.run("INSERT INTO album VALUES ('p')")
+    try a.flush()
+    try a.apply()
+    while try a.store.placeAssets(now: a.now) {}
+    #expect(try a.rows("SELECT id = 'y', length(image) FROM photo") == ["1|\(2 * Self.chunk)"])
+    try b.pull(from: a)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try before != a.rows(Self.all))
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aBLOBBesideOthersIsBoundedAndTheAdviceSaysHow() throws {
+    let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, image BLOB, title TEXT)"
+    let a = try peer(1, schema)
+    try a.run("INSERT INTO photo VALUES ('x', zeroblob(\((64 << 20) + 1)), 't')")
+    try a.flush()
+    let held = try #require(try a.store.heldRecords(limit: 9).first)
+    #expect(held.reason == .valueTooLong)
+    #expect(held.message?.contains("last one") == true)
+  }
+
+  @Test func aLongOneIsPutInPlaceWithoutAStatementThatHasIt() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', zeroblob(3000000))")
+    try a.run("UPDATE photo SET title = '2'")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT title + 0, length(image), image = zeroblob(3000000) FROM photo") == ["2|3000000|1"])
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func theTableThatTheColumnsAreMissingFromShowsTheBLOBWhenItHasThem() throws {
+    let a = try peer(1)
+    let b = try peer(2, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT)")
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(100000))")
+    try b.pull(from: a)
+    #expect(try b.store.wantedAssets(limit: 9).isEmpty)
+    #expect(try a.digest() == b.digest())
+    try b.run("ALTER TABLE photo ADD COLUMN image BLOB")
+    try b.upkeep()
+    try b.apply()
+    try b.fetch(from: a)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func whatACutTookBackIsWrittenAgainWithItsBytes() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', NULL)")
+    try b.pull(from: a)
+    try a.run("UPDATE photo SET image = randomblob(\(2 * Self.chunk))")
+    try a.flush()
+    let wrote = try a.rows(Self.all)
+    try a.store.cut([a.author: 1], aftermath: [a.author: .writtenAgain], zone: Peer.zone, a.reader, now: a.now)
+    #expect(try a.rows("SELECT image FROM photo") == ["NULL"])
+    try a.renew(InstanceID(99))
+    #expect(try a.store.writeAgain(a.writer, now: a.now) != nil)
+    while try a.store.placeAssets(now: a.now) {}
+    #expect(try a.rows(Self.all) == wrote)
+    try b.pull(from: a)
+    #expect(try b.rows(Self.all) == wrote)
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func concurrentEditsOfABLOBEndWithTheLater() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(50000))")
+    try b.pull(from: a)
+    try a.run("UPDATE photo SET image = randomblob(60000)")
+    b.now = a.now + 1_000
+    try b.run("UPDATE photo SET image = randomblob(70000)")
+    try synchronize([a, b])
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try a.digest() == b.digest())
+    #expect(try a.store.conflicts(limit: 9).count + b.store.conflicts(limit: 9).count > 0)
+  }
+
+  @Test func aFileOfTheFormatBeforeGetsItsLongBLOBsSent() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(50000))")
+    try a.flush()
+    try a.other.write { db in
+      try db.execute(
+        sql: """
+          UPDATE mesh_record SET extra = NULL; DROP TABLE mesh_asset; DROP TABLE mesh_asset_use;
+          UPDATE mesh_state SET format = 2
+          """)
+    }
+    try a.reopen()
+    try a.upkeep()
+    try b.pull(from: a)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try a.digest() == b.digest())
+  }
+}

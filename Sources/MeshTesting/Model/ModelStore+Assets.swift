@@ -65,6 +65,10 @@ extension ModelStore {
     return tables
   }
 
+  func meet(_ manifests: [AssetID: AssetManifest]) {
+    for (id, manifest) in manifests where assets[id] == nil { assets[id] = ModelAsset(manifest: manifest) }
+  }
+
   private func users(of asset: AssetID) -> [(zone: ZoneID, name: RecordName)] {
     zoneOrder.flatMap { zone in
       (zoneData[zone]?.records ?? [:]).filter { _, state in

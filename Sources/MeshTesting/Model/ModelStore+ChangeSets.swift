@@ -101,7 +101,7 @@ extension ModelStore {
       throw Wait(reason: .unfinishedUnit)
     }
     var next = line
-    var values = UnitValues()
+    var values = UnitValues(cryptography)
     for changeSet in line.stored[line.merged...end] {
       guard changeSet.header.time.milliseconds <= now + Choices.clockBound else { throw Wait(reason: .futureTime) }
       guard let key = reader.keys[changeSet.header.epoch] else { throw Wait(reason: .epochKey) }
@@ -115,8 +115,8 @@ extension ModelStore {
       }
     }
     next.merged = end + 1
-    guard let tables = try? naming(values.tables) else { throw Wait(reason: .malformed) }
-    return (next, tables)
+    meet(values.manifests)
+    return (next, values.tables)
   }
 
   private func show(_ names: Set<RecordName>, _ zone: ModelZone) {
@@ -208,7 +208,7 @@ extension ModelStore {
       zone.authors[author]?.merged = 0
       zone.authors[author]?.context = CausalContext()
     }
-    var values = UnitValues()
+    var values = UnitValues(cryptography)
     for changeSet in log {
       guard let key = reader.keys[changeSet.header.epoch],
         let bytes = changeSet.body(key: key, with: reader.cryptography),
@@ -218,8 +218,9 @@ extension ModelStore {
       zone.authors[changeSet.header.author]?.merged = Int(changeSet.header.number)
       zone.log.append(changeSet)
       guard changeSet.header.part.isFinal else { continue }
-      _ = zone.merge(try naming(values.tables))
-      values = UnitValues()
+      meet(values.manifests)
+      _ = zone.merge(values.tables)
+      values = UnitValues(cryptography)
     }
     zone.clock = HybridClock(last: min(zone.clock.last, zone.log.map(\.header.time).max() ?? .zero))
     for (name, state) in before {

@@ -1,9 +1,13 @@
 import MeshCore
 
-/// The changes of one unit, part by part, with the values in place that travelled in pieces before them.
+/// The changes of one unit, part by part, with the values in place that travelled in pieces before them, and the names of assets.
 struct UnitValues {
   private(set) var tables: [TableChanges] = []
+  private(set) var manifests: [AssetID: AssetManifest] = [:]
+  private let cryptography: any Cryptography
   private var pieces: [UInt64: [UInt8]] = [:]
+
+  init(_ cryptography: any Cryptography) { self.cryptography = cryptography }
 
   /// False where pieces do not follow each other, or are missing.
   mutating func add(_ content: ChangeSetBody.Content) -> Bool {
@@ -15,6 +19,11 @@ struct UnitValues {
       for var table in changes {
         for row in table.rows.indices {
           for field in table.rows[row].fields.indices {
+            if case .asset(let manifest) = table.rows[row].fields[field].value {
+              guard let asset = try? manifest.asset(cryptography) else { return false }
+              manifests[asset.id] = manifest
+              table.rows[row].fields[field].value = .value(.asset(asset))
+            }
             guard case .long(let ordinal, let size, let isText) = table.rows[row].fields[field].value else { continue }
             guard let bytes = pieces[ordinal], bytes.count == size else { return false }
             table.rows[row].fields[field].value = .value(isText ? .text(bytes) : .blob(bytes))

@@ -88,7 +88,7 @@ struct Archive {
       guard let key = keys[changeSet.header.epoch], let content = changeSet.body(key: key, with: cryptography) else {
         continue
       }
-      var unit = changeSet.header.part.index == 0 ? UnitValues() : units[author] ?? UnitValues()
+      var unit = changeSet.header.part.index == 0 ? UnitValues(cryptography) : units[author] ?? UnitValues(cryptography)
       let before = unit.tables.count
       _ = unit.add(try ChangeSetBody(content, author: author).content)
       units[author] = unit

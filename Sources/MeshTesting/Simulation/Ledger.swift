@@ -1,5 +1,22 @@
 import MeshCore
 
+/// The names of long BLOBs that were first written in a zone.
+struct AssetNaming {
+  let zone: ZoneID
+  let cryptography: any Cryptography
+
+  func name(_ value: Value) -> Value {
+    guard case .blob(let bytes) = value, Asset.isAsset(size: bytes.count) else { return value }
+    var builder = AssetManifest.Builder(key: AssetManifest.key(of: zone, cryptography), cryptography)
+    for index in 0..<Asset.chunkCount(size: bytes.count) {
+      builder.add(Array(bytes[Asset.range(ofChunk: index, size: bytes.count)]))
+    }
+    return (try? builder.manifest?.asset(cryptography)).map(Value.asset) ?? value
+  }
+
+  func name(_ contents: Contents) -> Contents { contents.mapValues { $0.mapValues(name) } }
+}
+
 /// What one node's app has written and been told is committed: of each cell, the last value.
 struct Ledger {
   struct Cell: Hashable, Comparable {
@@ -36,10 +53,15 @@ struct Ledger {
   var facts: Set<Fact> {
     var facts = Set(deletes.map { Fact.delete($0) })
     for (name, row) in rows {
-      for (column, value) in row { facts.insert(.value(Cell(record: name, column: column), value)) }
+      for (column, value) in row {
+        facts.insert(.value(Cell(record: name, column: column), naming?.name(value) ?? value))
+      }
     }
     return facts
   }
+
+  /// How long BLOBs are called where change sets have them.
+  var naming: AssetNaming?
 
   private(set) var rows: [RecordName: [String: Value]] = [:]
   private(set) var deletes: Set<RecordName> = []

@@ -33,7 +33,7 @@ struct Oracle {
   private struct Line {
     var last: ChangeSet?
     var seen = CausalContext()
-    var unit = UnitValues()
+    var unit: UnitValues
     /// The time of its last change set before the unit: inside one, stamps come in the order of keys.
     var begun = HybridTime.zero
     /// The end of its last whole unit.
@@ -63,13 +63,13 @@ struct Oracle {
     guard let key = context.keys[header.epoch], let plaintext = changeSet.body(key: key, with: cryptography),
       let body = try? ChangeSetBody(plaintext, author: header.author)
     else { return fault("cannot be decrypted") }
-    var line = authors[header.author] ?? Line()
+    var line = authors[header.author] ?? Line(unit: UnitValues(cryptography))
     for text in check(changeSet, body, &line) { fault(text) }
     line.last = changeSet
     if !line.unit.add(body.content) { fault("lacks pieces of a long value") }
     if header.part.isFinal {
       for table in line.unit.tables { merge(table, header, line.seen) }
-      line.unit = UnitValues()
+      line.unit = UnitValues(cryptography)
       line.merged = header.number
     }
     authors[header.author] = line

@@ -139,7 +139,7 @@ extension Simulation {
     guard zone != nil, joins.allSatisfy(\.isOver) else { return false }
     for node in honest {
       guard let store = node.store, try store.pendingCount() == 0, try node.database.isInStep(),
-        try !node.database.isCutting()
+        try !node.database.isCutting(), try store.wantedAssets(limit: 1).isEmpty
       else { return false }
     }
     for zone in zones {
@@ -186,6 +186,7 @@ extension Simulation {
       "\(role)\(vectors.joined())pending \(try store.pendingCount())"
       + (try node.database.isInStep() ? "" : ", has not looked at its schema")
       + (try node.database.isCutting() ? ", is not done with what was cut" : "")
+      + (try store.wantedAssets(limit: 1).first.map { ", waits for \($0.asset.id)" } ?? "")
   }
 
   /// Authors as nodes; several instances of one in the order of their ids.

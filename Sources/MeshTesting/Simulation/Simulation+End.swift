@@ -23,8 +23,10 @@ extension Simulation {
         try checkShares(node, oracles, contents)
       } else if let zone, let oracle = oracles[zone], let store = node.store {
         let log = try wholeLog(store, zone).map { try ChangeSet($0, with: cryptography).id }
+        let naming = AssetNaming(zone: zone, cryptography: cryptography)
+        node.ledger.naming = naming
         try checkWrites(node, oracle, in: Set(log))
-        if let difference = oracle.differences(contents, held: try node.database.held(zone)).first {
+        if let difference = oracle.differences(naming.name(contents), held: try node.database.held(zone)).first {
           violate("n\(node.index): \(difference)")
         }
       }

@@ -11,7 +11,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
 
   @Test func longValuesTravelInPieces() throws {
     let (a, b) = (try peer(1), try peer(2))
-    try a.run("INSERT INTO t VALUES (1, 'short', randomblob(3000000))")
+    try a.run("INSERT INTO t VALUES (1, hex(randomblob(1500000)), NULL)")
     try a.run("INSERT INTO t VALUES (2, hex(randomblob(400000)), randomblob(300000)), (3, 'x', NULL)")
     #expect(try a.flush() == 1)
     let same = "SELECT id, v, hex(w) FROM t ORDER BY id"
@@ -205,7 +205,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
 
   @Test func aFullDiskLosesNothingAndLeavesCaptureOn() throws {
     let (a, b) = (try peer(1), try peer(2))
-    try a.run("INSERT INTO t VALUES (1, 'a', zeroblob(900000))")
+    try a.run("INSERT INTO t VALUES (1, hex(zeroblob(450000)), NULL)")
     try b.run("UPDATE t SET v = v")
     let pages = try b.store.read { try $0.sql.integer("PRAGMA page_count") ?? 0 }
     try a.flush()

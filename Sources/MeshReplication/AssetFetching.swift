@@ -13,7 +13,7 @@ struct AssetFetching: Sendable {
   /// that it has more.
   static let pause: Int64 = 30_000
   /// Assets that are fetched at once.
-  static let assets = 256
+  static let assets = 1_024
 
   struct Request: Equatable {
     let link: LinkID
@@ -39,7 +39,7 @@ struct AssetFetching: Sendable {
   }
 
   private struct Line {
-    var window = 2
+    var window = 1
     /// When each chunk was asked for.
     var asked: [Place: Int64] = [:]
     var lastHeard: Int64 = .min
@@ -138,7 +138,7 @@ struct AssetFetching: Sendable {
 
   /// The peer says which chunks it has: what it was asked for and has not is asked of others.
   mutating func has(_ chunks: ChunkSet?, of asset: AssetID, _ link: LinkID, now: Int64) {
-    guard let count = fetches[asset]?.staged.count else { return }
+    guard let count = fetches[asset]?.staged.count else { return release(link) { $0.asset == asset } }
     let chunks = chunks.flatMap { $0.count == count ? $0 : nil } ?? ChunkSet(count: count)
     lines[link]?.lastHeard = now
     fetches[asset]?.known[link] = (chunks, now + Self.pause)

@@ -6,7 +6,7 @@ import MeshCore
 final class StagedAssets {
   private let staging: any AssetStaging
   private let cryptography: any Cryptography
-  private var known: [AssetID: ChunkSet] = [:]
+  private var presence: [AssetID: ChunkSet] = [:]
   /// Of the known, those that lack nothing.
   private(set) var complete: Set<AssetID> = []
   /// Those that came from others since the start.
@@ -25,7 +25,7 @@ final class StagedAssets {
 
   /// Which chunks are there.
   func chunks(_ asset: Asset, _ manifest: AssetManifest) throws -> ChunkSet {
-    if let known = known[asset.id] { return known }
+    if let known = presence[asset.id] { return known }
     var found = ChunkSet(count: asset.chunkCount)
     for index in 0..<found.count {
       let range = asset.range(ofChunk: index)
@@ -38,7 +38,7 @@ final class StagedAssets {
   }
 
   private func note(_ chunks: ChunkSet, _ asset: AssetID) {
-    known[asset] = chunks
+    presence[asset] = chunks
     if chunks.isComplete { complete.insert(asset) }
   }
 
@@ -76,11 +76,14 @@ final class StagedAssets {
 
   func remove(_ asset: AssetID) throws {
     if let bytes = short.removeValue(forKey: asset) { shortBytes -= bytes.count }
-    known[asset] = nil
+    presence[asset] = nil
     complete.remove(asset)
     fetched.remove(asset)
     try staging.remove(asset)
   }
 
   func assets() throws -> [AssetID] { try staging.assets() + short.keys.sorted() }
+
+  /// Those that were looked at since the start.
+  var known: [AssetID] { presence.keys.sorted() }
 }

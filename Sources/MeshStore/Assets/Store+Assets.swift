@@ -5,8 +5,11 @@ extension Store {
 
   public func wantedAssets(limit: Int) throws -> [WantedAsset] {
     try read { session in
-      var found: [WantedAsset] = []
+      try session.sweepStaging(staged.known)
+      var (found, bytes): ([WantedAsset], Int) = ([], 0)
       for asset in try session.assetsInWant(limit: limit) {
+        bytes += asset.size
+        if bytes > StoreLimits.stagedBytes, !found.isEmpty { break }
         guard let manifest = try session.manifest(asset.id) else { continue }
         let uses = try session.wants(asset.id)
         guard uses.contains(where: { session.catalog.table($0.ref.table)?.takes(asset, $0.column) ?? false }) else {
@@ -82,10 +85,10 @@ extension Store {
   /// Forgets what no record has, in the staging and in our tables.
   func sweepAssets() throws {
     try write(isDurable: false) { session in
-      guard try !session.sql.exists("SELECT 1 FROM mesh_rewrite LIMIT 1") else { return }
+      try session.sweepStaging(staged.assets())
+      guard try !session.writesAgain() else { return }
       try session.sql.run(
         "DELETE FROM mesh_asset WHERE NOT EXISTS (SELECT 1 FROM mesh_asset_use WHERE asset = mesh_asset.name)")
-      for asset in try staged.assets() where try session.wants(asset).isEmpty { try staged.remove(asset) }
     }
   }
 }
@@ -201,6 +204,17 @@ extension Session {
       }
       return true
     }
+  }
+
+  // MARK: Sweeping
+
+  /// What a cut took back and is to be written again is no record's meanwhile.
+  fileprivate func writesAgain() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_rewrite LIMIT 1") }
+
+  /// Removes those that no record waits for.
+  fileprivate func sweepStaging(_ assets: [AssetID]) throws {
+    guard try !assets.isEmpty && !writesAgain() else { return }
+    for asset in assets where try wants(asset).isEmpty { try staged.remove(asset) }
   }
 
   // MARK: Placing

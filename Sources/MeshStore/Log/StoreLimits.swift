@@ -30,6 +30,8 @@ enum StoreLimits {
   static let assetInStatement = 1 << 20
   /// Bytes of BLOBs that are hashed while others wait for the write lock: some milliseconds.
   static let hashedUnderLock = 4 << 20
+  /// Bytes of assets that are fetched at one time, or one asset: what the staging takes beside what it keeps for held records.
+  static let stagedBytes = 4 << 30
   /// Bytes of assets that one transaction puts in place, or one asset.
   static let placedBytes = 8 << 20
   /// Rows into which one transaction puts assets.

@@ -186,7 +186,17 @@ extension Simulation {
       "\(role)\(vectors.joined())pending \(try store.pendingCount())"
       + (try node.database.isInStep() ? "" : ", has not looked at its schema")
       + (try node.database.isCutting() ? ", is not done with what was cut" : "")
-      + (try store.wantedAssets(limit: 1).first.map { ", waits for \($0.asset.id)" } ?? "")
+      + (try store.wantedAssets(limit: 1).first.map { try sources($0) } ?? "")
+  }
+
+  /// Where the chunks are of an asset that a node waits for.
+  private func sources(_ wanted: WantedAsset) throws -> String {
+    let places = try nodes.compactMap { node -> String? in
+      guard let zone = wanted.zones.first else { return nil }
+      let given = try (0..<wanted.staged.count).filter { try node.store?.chunk($0, of: wanted.asset.id, zone: zone) != nil }
+      return "n\(node.index) gives \(given.count) of \(wanted.staged.count)"
+    }
+    return ", waits for \(wanted.asset.id) of \(wanted.asset.size) bytes (\(places.joined(separator: ", ")))"
   }
 
   /// Authors as nodes; several instances of one in the order of their ids.

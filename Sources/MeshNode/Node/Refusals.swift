@@ -18,7 +18,7 @@ extension RestoreError: Refusing {
       case .unknownConflict: "conflict.unknown"
       case .unknownColumn: "column.unknown"
       case .lives: "record.lives"
-      case .nothingBeaten, .noHistory: "restore.nothing"
+      case .nothingBeaten, .noHistory, .assetGone: "restore.nothing"
       case .held: "record.held"
       case .changed: "record.changed"
       case .refused: "restore.refused"

@@ -148,7 +148,7 @@ extension Session {
   }
 
   /// The cells that show an asset, as far as we know.
-  private func cells(showing asset: AssetID) throws -> [Cell] {
+  func cells(showing asset: AssetID) throws -> [Cell] {
     try sql.all(
       "SELECT tbl, key, col FROM mesh_asset_use WHERE asset = ? AND shown = 1 LIMIT 8", [.blob(asset.bytes)]
     ) { row -> Cell? in

@@ -15,7 +15,7 @@ public struct RestoredRecord: Hashable, Sendable {
   public var key: Value
   /// Nil where the record was deleted again.
   public var values: [String: Value]?
-  /// Columns that the history has and this table lacks: they are not restored.
+  /// Columns that are not restored: the history has them and this table lacks them, or they had a long BLOB that is gone.
   public var lacking: [String]
   /// Records that it refers to and that are not here: it is held till they are restored as well.
   public var waitsFor: [HeldRecord.Awaited]
@@ -35,6 +35,8 @@ public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   case noHistory(table: String)
   /// Somebody wrote to it meanwhile.
   case changed
+  /// Nothing but a long BLOB was to come back, and its bytes are not here any more.
+  case assetGone(column: String)
   /// In SQLite's own words.
   case refused(String)
 
@@ -50,6 +52,8 @@ public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case .held(let reason):
       "The record is kept and not shown (\(reason.name)), so its values can't be written: mesh held says what would free it."
     case .noHistory(let table): "What the record of \(table) had before it was deleted is not in the log."
+    case .assetGone(let column):
+      "The BLOB of \(column) that was overwritten is not here any more: BLOBs of more than 16 KiB are kept in their rows alone."
     case .changed: "The record was written to meanwhile: look at it, and say it again."
     case .refused(let text): "The table refuses what was to be restored: \(text)."
     }
@@ -162,17 +166,30 @@ extension Session {
     if let reason = record.held { throw RestoreError.held(reason) }
     let hasRow = try sql.exists(table.selectKey, [plan.ref.key])
     guard record.generation == plan.generation, record.isAlive == hasRow else { throw RestoreError.changed }
+    let (values, gone) = try withBytes(plan.values)
+    if let column = gone.first, values?.isEmpty == true, record.isAlive { throw RestoreError.assetGone(column: column) }
     do {
-      try writeAgain(plan.ref, plan.values, table)
+      try writeAgain(plan.ref, values, table)
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
       throw RestoreError.refused(error.reason)
     }
-    let known = plan.values?.filter { table.indexes[$0.key] != nil }
+    let known = values?.filter { table.indexes[$0.key] != nil }
+    let lacking = try (values ?? [:]).keys.filter { table.indexes[$0] == nil }.map { try catalog.column($0).name }
     return RestoredRecord(
-      table: name, key: plan.ref.key, values: try known.map(named),
-      lacking: try (plan.values ?? [:]).keys.filter { table.indexes[$0] == nil }.map { try catalog.column($0).name }
-        .sorted(),
+      table: name, key: plan.ref.key, values: try known.map(named), lacking: (lacking + gone).sorted(),
       waitsFor: try missingParents(table, known ?? [:]))
+  }
+
+  /// Long BLOBs as such, as far as their bytes are here; and the columns of the others, without which the rest is restored.
+  private func withBytes(_ values: [Int64: Value]?) throws -> (values: [Int64: Value]?, gone: [String]) {
+    var (found, gone): ([Int64: Value]?, [String]) = (values, [])
+    for (column, value) in values ?? [:] {
+      guard let asset = value.asset else { continue }
+      let content = try bytes(of: asset, cells(showing: asset.id).first)
+      found?[column] = content.map(Value.blob)
+      if content == nil { gone.append(try catalog.column(column).name) }
+    }
+    return (found, gone.sorted())
   }
 
   private func named(_ values: [Int64: Value]) throws -> [String: Value] {

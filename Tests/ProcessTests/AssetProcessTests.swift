@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+extension Daemons {
+  /// Long BLOBs between running daemons.
+  @Suite struct AssetProcessTests {
+    /// Bytes of a BLOB that takes a while.
+    private static let size = 24 << 20
+    private static let content = "SELECT id, typeof(text), length(text), stars FROM notes ORDER BY id"
+
+    private func staged(_ node: MeshProcess) -> Int {
+      let directory = node.home + "/staging"
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+      return names.reduce(0) { sum, name in
+        let attributes = try? FileManager.default.attributesOfItem(atPath: directory + "/" + name)
+        return sum + ((attributes?[.size] as? Int) ?? 0)
+      }
+    }
+
+    private func expectEqual(_ a: MeshProcess, _ b: MeshProcess) async throws {
+      try await eventually("the BLOBs are there") {
+        try await b.number("SELECT count(*) FROM mesh_asset_use WHERE NOT shown") == 0
+      }
+      #expect(try await a.rows() == b.rows())
+      #expect(try await b.sqlite("PRAGMA integrity_check") == "ok\n")
+      #expect(staged(b) == 0)
+    }
+
+    @Test func aReceiverKilledWhileABLOBComesGoesOnWithTheChunksItHas() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(\(Self.size)), 1)")
+        try await eventually("the row is there") { try await laptop.number("SELECT count(*) FROM notes") == 1 }
+        try await eventually("some chunks came") { staged(laptop) > Self.size / 8 }
+        await daemons.laptop.kill()
+        let survived = staged(laptop)
+        // It may have been faster than we looked.
+        let isThere = try await laptop.number("SELECT count(*) FROM notes WHERE length(text) = \(Self.size)") == 1
+        #expect(isThere || survived > 0)
+        try await tower.sqlite("UPDATE notes SET stars = 2")
+        _ = try await laptop.serve()
+        try await laptop.settled(with: "tower")
+        #expect(try await laptop.number("SELECT stars FROM notes") == 2)
+        try await expectEqual(tower, laptop)
+      }
+    }
+
+    @Test func aGiverKilledInBetweenIsAskedAgain() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(\(Self.size)), 1)")
+        try await eventually("some chunks came") { staged(laptop) > Self.size / 8 }
+        await daemons.tower.kill()
+        _ = try await tower.serve("--peer", try await laptop.address())
+        try await tower.settled(with: "laptop")
+        try await expectEqual(tower, laptop)
+        // And back, in place of what is there.
+        try await laptop.sqlite("UPDATE notes SET text = CAST(substr(text, 2) || x'07' AS BLOB)")
+        try await laptop.sqlite("INSERT INTO notes SELECT 'copy', text, 0 FROM notes")
+        try await laptop.settled(with: "tower")
+        try await expectEqual(laptop, tower)
+      }
+    }
+  }
+}

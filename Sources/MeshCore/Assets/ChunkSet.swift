@@ -42,7 +42,13 @@ public struct ChunkSet: Hashable, Sendable {
   public func firstMissing(from index: Int = 0) -> Int? {
     var index = index
     while index < count {
-      if index % 64 == 0, words[index / 64] == .max { index += 64 } else if contains(index) { index += 1 } else { return index }
+      if index % 64 == 0, words[index / 64] == .max {
+        index += 64
+      } else if contains(index) {
+        index += 1
+      } else {
+        return index
+      }
     }
     return nil
   }

@@ -55,8 +55,9 @@ struct Rewrite {
   /// Bytes that it takes in a change set, without long values.
   func size(inlining threshold: Int) -> Int {
     cells.values.reduce(ref.key.encodedBound + 48) { size, cell in
-      size + 12 + (cell.value.asset.map { AssetManifest.encodedBound(size: $0.size) }
-        ?? min(cell.value.encodedBound, threshold + 6))
+      size + 12
+        + (cell.value.asset.map { AssetManifest.encodedBound(size: $0.size) }
+          ?? min(cell.value.encodedBound, threshold + 6))
     }
   }
 }

@@ -30,7 +30,9 @@ extension Session {
     try run.endAll()
     var before: [RecordRef: [Int64: Value]] = [:]
     var room = StoreLimits.assetInMemory
-    for ref in written.keys.sorted(by: { ($0.table, $0.key) < ($1.table, $1.key) }) { before[ref] = try row(ref, &room) }
+    for ref in written.keys.sorted(by: { ($0.table, $0.key) < ($1.table, $1.key) }) {
+      before[ref] = try row(ref, &room)
+    }
     let refs = written.keys.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
     for ref in refs {
       if let owner = try place(of: ref) { merged[owner, default: []].insert(ref) } else { try remove(ref) }

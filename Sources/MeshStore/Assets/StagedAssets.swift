@@ -60,7 +60,8 @@ final class StagedAssets {
   /// Keeps a chunk that was proven.
   ///
   /// - Parameter isLasting: It may be the only copy that there is.
-  func write(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest, isLasting: Bool = false) throws {
+  func write(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest, isLasting: Bool = false) throws
+  {
     var chunks = try chunks(asset, manifest)
     if asset.chunkCount == 1, !isLasting, shortBytes + bytes.count <= Self.shortLimit {
       if short.updateValue(bytes, forKey: asset.id) == nil { shortBytes += bytes.count }

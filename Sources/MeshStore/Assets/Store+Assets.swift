@@ -120,7 +120,8 @@ extension Session {
   }
 
   /// A record that is held for these would be looked at again once it has its assets.
-  private static let showable = [HeldReason.assetIncomplete, .constraint].map { "\($0.rawValue)" }.joined(separator: ", ")
+  private static let showable = [HeldReason.assetIncomplete, .constraint].map { "\($0.rawValue)" }.joined(
+    separator: ", ")
 
   /// - Parameter onlyShowable: As in `assetsInWant`.
   fileprivate func wants(_ asset: AssetID, onlyShowable: Bool = false) throws -> [AssetWant] {

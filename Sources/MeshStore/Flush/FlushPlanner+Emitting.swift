@@ -24,8 +24,9 @@ extension FlushPlanner {
     let rowTime = life ?? cells.lazy.map(\.time).max() ?? .zero
     let threshold = longThreshold(sizes)
     let inline = cells.reduce(0) {
-      $0 + ($1.time == rowTime ? 2 : 12) + (manifests[$1.index].map { AssetManifest.encodedBound(size: $0.size) }
-        ?? min(row[$1.index].encodedBound, threshold + 6))
+      $0 + ($1.time == rowTime ? 2 : 12)
+        + (manifests[$1.index].map { AssetManifest.encodedBound(size: $0.size) }
+          ?? min(row[$1.index].encodedBound, threshold + 6))
     }
     guard
       layout.take(
@@ -65,7 +66,8 @@ extension FlushPlanner {
       }
       guard let size = row[index].asset?.size, size > Limits.asset || !table.takes(size, in: index) else { continue }
       let limit = size > Limits.asset ? Limits.asset : StoreLimits.assetInMemory
-      return "the BLOB in the column \(table.columns[index].name) is longer than \(limit) bytes, which is all that can be written "
+      return
+        "the BLOB in the column \(table.columns[index].name) is longer than \(limit) bytes, which is all that can be written "
         + "there; make the column the last one of a table that is not WITHOUT ROWID, or give the BLOB a table of its own"
     }
     return nil

@@ -56,7 +56,9 @@ extension FlushPlanner {
 
   /// With the name of a long BLOB.
   private mutating func value(_ entry: PendingSlice.Entry, _ index: Int, _ value: Value) throws -> Value {
-    guard value.isUnread, let size = value.asset?.size, let found = try content(entry, index, size) else { return value }
+    guard value.isUnread, let size = value.asset?.size, let found = try content(entry, index, size) else {
+      return value
+    }
     plan.manifests.append(found.manifest)
     return .asset(found.asset)
   }
@@ -78,8 +80,9 @@ extension FlushPlanner {
     let names = try sorted.map { try session.catalog.column($0.key).name }
     let manifests = try sorted.map { try manifest($0.value.value) }
     let inline = sorted.indices.reduce(0) {
-      $0 + 12 + names[$1].utf8.count + (manifests[$1].map { AssetManifest.encodedBound(size: $0.size) }
-        ?? min(sorted[$1].value.value.encodedBound, threshold + 6))
+      $0 + 12 + names[$1].utf8.count
+        + (manifests[$1].map { AssetManifest.encodedBound(size: $0.size) }
+          ?? min(sorted[$1].value.value.encodedBound, threshold + 6))
     }
     // Their names are in no account yet.
     let unknown = sorted.count { table.indexes[$0.key] == nil }

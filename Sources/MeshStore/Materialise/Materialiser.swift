@@ -141,7 +141,8 @@ final class Materialiser {
     held.extra = values
     try records.save(ref, held, replacing: old)
     if old?.isShown ?? false { try vacate(ref, table) }
-    try note(ref, .assetIncomplete, "the BLOB of the column \(column) is not complete here; mesh asset list has its progress")
+    try note(
+      ref, .assetIncomplete, "the BLOB of the column \(column) is not complete here; mesh asset list has its progress")
     try leave(ref, table)
   }
 

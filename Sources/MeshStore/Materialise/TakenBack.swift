@@ -9,7 +9,9 @@ struct TakenBack: Error {
 extension Store {
   /// One transaction, begun again for each record because of which an app's trigger takes it back; `body` gets those, with the
   /// trigger's words.
-  func writeRefusing<T>(isDurable: Bool = true, _ body: (Session, _ refused: [RecordRef: String]) throws -> T) throws -> T {
+  func writeRefusing<T>(isDurable: Bool = true, _ body: (Session, _ refused: [RecordRef: String]) throws -> T) throws
+    -> T
+  {
     var refused: [RecordRef: String] = [:]
     while true {
       do {

@@ -48,7 +48,8 @@ final class TableForm {
     self.indexes = Dictionary(columns.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
     let table = "main.\(schema.name.quotedName)"
     let place = "FROM \(table) WHERE \(key.name.quotedName) = ?"
-    let names = columns.isEmpty ? "1" : columns.map { Self.value($0, isStrict: schema.isStrict) }.joined(separator: ", ")
+    let names =
+      columns.isEmpty ? "1" : columns.map { Self.value($0, isStrict: schema.isStrict) }.joined(separator: ", ")
     let taken = Set(schema.columns.map(\.name.asciiLowercased))
     self.rowidName = schema.isWithoutRowid ? nil : ["rowid", "oid", "_rowid_"].first { !taken.contains($0) }
     self.select = "SELECT \(names) \(place)"
@@ -59,7 +60,8 @@ final class TableForm {
   private static func value(_ column: Column, isStrict: Bool) -> String {
     let name = column.name.quotedName
     if column.schema.isKey || isStrict && column.schema.affinity != .blob { return name }
-    return "CASE WHEN typeof(\(name)) = 'blob' AND length(\(name)) > \(Limits.inlineBlob) THEN zeroblob(length(\(name))) "
+    return
+      "CASE WHEN typeof(\(name)) = 'blob' AND length(\(name)) > \(Limits.inlineBlob) THEN zeroblob(length(\(name))) "
       + "ELSE \(name) END"
   }
 

@@ -72,7 +72,8 @@ extension ModelStore {
   private func users(of asset: AssetID) -> [(zone: ZoneID, name: RecordName)] {
     zoneOrder.flatMap { zone in
       (zoneData[zone]?.records ?? [:]).filter { _, state in
-        state.isAlive && state.cells.values.contains { if case .asset(let used) = $0.value { used.id == asset } else { false } }
+        state.isAlive
+          && state.cells.values.contains { if case .asset(let used) = $0.value { used.id == asset } else { false } }
       }.map { (zone, $0.key) }
     }
   }

@@ -193,7 +193,9 @@ extension Simulation {
   private func sources(_ wanted: WantedAsset) throws -> String {
     let places = try nodes.compactMap { node -> String? in
       guard let zone = wanted.zones.first else { return nil }
-      let given = try (0..<wanted.staged.count).filter { try node.store?.chunk($0, of: wanted.asset.id, zone: zone) != nil }
+      let given = try (0..<wanted.staged.count).filter {
+        try node.store?.chunk($0, of: wanted.asset.id, zone: zone) != nil
+      }
       return "n\(node.index) gives \(given.count) of \(wanted.staged.count)"
     }
     return ", waits for \(wanted.asset.id) of \(wanted.asset.size) bytes (\(places.joined(separator: ", ")))"

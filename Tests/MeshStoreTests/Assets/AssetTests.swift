@@ -76,7 +76,8 @@ import Testing
 
   @Test func equalContentIsFetchedOnce() throws {
     let (a, b) = (try peer(1), try peer(2))
-    try a.run("INSERT INTO photo VALUES ('x', NULL, randomblob(300000)); INSERT INTO photo SELECT 'y', NULL, image FROM photo")
+    try a.run(
+      "INSERT INTO photo VALUES ('x', NULL, randomblob(300000)); INSERT INTO photo SELECT 'y', NULL, image FROM photo")
     try learn(b, from: a)
     #expect(try b.fetch(from: a) == 2)
     try a.run("INSERT INTO photo SELECT 'z', NULL, image FROM photo WHERE id = 'x'")
@@ -103,7 +104,9 @@ import Testing
 
   @Test func whatIsReplacedOrDeletedWhileItIsFetchedEndsRight() throws {
     let (a, b) = (try peer(1), try peer(2))
-    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(600000)), ('y', '1', randomblob(600000)), ('z', '1', randomblob(600000))")
+    try a.run(
+      "INSERT INTO photo VALUES ('x', '1', randomblob(600000)), ('y', '1', randomblob(600000)), ('z', '1', randomblob(600000))"
+    )
     try learn(b, from: a)
     for want in try b.store.wantedAssets(limit: 9) {
       let bytes = try #require(try a.store.chunk(0, of: want.asset.id, zone: Peer.zone))
@@ -183,7 +186,9 @@ import Testing
   ])
   func assetsGoThroughTablesOfAllForms(schema: String) throws {
     let (a, b) = (try peer(1, schema), try peer(2, schema))
-    try a.run("INSERT INTO photo (id, title, image) VALUES (CAST('x' AS \(schema.contains("id BLOB") ? "BLOB" : "TEXT")), 't', NULL)")
+    try a.run(
+      "INSERT INTO photo (id, title, image) VALUES (CAST('x' AS \(schema.contains("id BLOB") ? "BLOB" : "TEXT")), 't', NULL)"
+    )
     if !schema.contains("STRICT") || schema.contains("image BLOB") {
       try a.run("UPDATE photo SET image = randomblob(\(Self.chunk * 5 + 1))")
     }

@@ -1,0 +1,166 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// Chunks between replicas: who asks, who gives, who is believed.
+@Suite struct AssetExchangeTests {
+  private static let photo = RecordName(table: "list", key: .text("photo"))
+
+  private func content(_ size: Int, _ seed: Int = 7) -> [UInt8] {
+    (0..<size).map { UInt8(truncatingIfNeeded: $0 &* seed) }
+  }
+
+  private func write(_ mesh: TestMesh, _ node: Int, _ bytes: [UInt8]) throws {
+    mesh.nodes[node].store.write(Self.photo, ["title": .text("t"), "image": .blob(bytes)])
+    mesh.nodes[node].replica.databaseChanged()
+    try mesh.pump()
+  }
+
+  private func shown(_ mesh: TestMesh, _ node: Int) -> Value? { mesh.nodes[node].store.rows[Self.photo]?["image"] }
+
+  @Test func aBLOBPassesThroughANodeInBetween() throws {
+    let mesh = try TestMesh(3)
+    try mesh.connect(1, 0)
+    try mesh.connect(2, 1)
+    try mesh.pump()
+    let bytes = content(5 * Limits.chunk + 3)
+    try write(mesh, 0, bytes)
+    // It was told that there is nothing yet, and then that there is.
+    try mesh.wait(300)
+    #expect([1, 2].allSatisfy { shown(mesh, $0) == .blob(bytes) })
+    #expect(mesh.nodes[2].replica.assetBytes == bytes.count)
+  }
+
+  @Test func aSourceThatLeftIsReplacedByWhoeverHasTheAsset() throws {
+    let mesh = try TestMesh(3)
+    let bytes = content(3 * Limits.chunk)
+    try mesh.meet(1, 0)
+    try mesh.meet(2, 0)
+    try write(mesh, 0, bytes)
+    try mesh.meet(1, 0)
+    try mesh.meet(2, 1)
+    #expect([1, 2].allSatisfy { shown(mesh, $0) == .blob(bytes) })
+  }
+
+  @Test func twoWritesOfOneContentAreFetchedOnce() throws {
+    let mesh = try TestMesh(2)
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    let bytes = content(2 * Limits.chunk)
+    try write(mesh, 0, bytes)
+    mesh.nodes[0].store.write(RecordName(table: "list", key: .text("copy")), ["image": .blob(bytes)])
+    mesh.nodes[0].replica.databaseChanged()
+    try mesh.pump()
+    let copy = mesh.nodes[1].store.rows[RecordName(table: "list", key: .text("copy"))]?["image"]
+    #expect((copy == .blob(bytes)) == true)
+    #expect(mesh.nodes[1].replica.assetBytes == bytes.count)
+  }
+
+  // MARK: Members that lie
+
+  private struct World {
+    let mesh: TestMesh
+    let zone: ZoneID
+    let manifest: AssetManifest
+    let asset: Asset
+    let bytes: [UInt8]
+    /// Of device 2, which the test plays, with node 1.
+    let link: LinkID
+
+    init() throws {
+      mesh = try TestMesh(3)
+      zone = try mesh.zone
+      try mesh.meet(1, 0)
+      let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+      let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
+      bytes = (0..<Limits.chunk).map { UInt8(truncatingIfNeeded: $0) }
+      var builder = AssetManifest.Builder(key: [UInt8](repeating: 1, count: 32), mesh.cryptography)
+      for _ in 0..<4 { builder.add(bytes) }
+      let made = builder.manifest
+      manifest = try #require(made)
+      asset = try manifest.asset(mesh.cryptography)
+      link = try mesh.admit(2, to: 1)
+      let author = Author(device: try mesh.account.device(2), instance: InstanceID(7))
+      let stamp = Stamp(time: HybridTime(milliseconds: VirtualClock.epoch + 1), author: author)
+      let row = RowChange(
+        key: .text("photo"), generation: 1, isLife: true, stamp: stamp,
+        fields: [.init(column: 0, value: .asset(manifest))])
+      let body = ChangeSetBody(
+        context: CausalContext(), content: .changes([TableChanges(table: "list", columns: ["image"], rows: [row])]))
+      let header = ChangeSetHeader(
+        zone: zone, author: author, number: 1, previous: nil, time: stamp.time, epoch: epoch, part: .only)
+      let changeSet = try ChangeSet(
+        header, body: body.encoded(author: author), key: key, secrets: mesh.account.devices[2],
+        with: mesh.cryptography)
+      try mesh.give(.changeSets(zone, [changeSet.bytes]), to: 1, link)
+    }
+
+    var wants: [Range<Int>] {
+      (mesh.nodes[1].sent[link] ?? []).compactMap {
+        if case .assetWant(_, asset.id, let chunks) = $0 { chunks } else { nil }
+      }
+    }
+  }
+
+  @Test func whoGivesAnotherChunkThanItWasAskedForIsSentAway() throws {
+    let world = try World()
+    #expect(world.wants.first?.contains(0) == true)
+    try world.mesh.give(.assetChunk(world.zone, world.asset.id, 0, world.bytes), to: 1, world.link)
+    #expect(world.mesh.nodes[1].closed.isEmpty)
+    let asked = try #require(world.wants.last?.first)
+    try world.mesh.give(.assetChunk(world.zone, world.asset.id, asked, world.bytes.reversed()), to: 1, world.link)
+    #expect(world.mesh.nodes[1].closed.contains { $0.contains("manifest") })
+    #expect(world.mesh.nodes[1].replica.refusals["wrong-chunk"] == 1)
+    let link = try world.mesh.admit(2, to: 1)
+    let wants = (world.mesh.nodes[1].sent[link] ?? []).contains { if case .assetWant = $0 { true } else { false } }
+    #expect(!wants, "nor is it asked again")
+  }
+
+  @Test func chunksThatNobodyAskedForAreBounded() throws {
+    let world = try World()
+    for _ in 0..<1_024 {
+      try world.mesh.give(.assetChunk(world.zone, world.asset.id, 3, world.bytes), to: 1, world.link)
+    }
+    #expect(world.mesh.nodes[1].closed.isEmpty)
+    #expect(world.mesh.nodes[1].store.chunks(of: world.asset.id, zone: world.zone)?.contains(3) == false)
+    try world.mesh.give(.assetChunk(world.zone, world.asset.id, 3, world.bytes), to: 1, world.link)
+    #expect(!world.mesh.nodes[1].closed.isEmpty)
+  }
+
+  @Test func aPartOfAnAssetIsGivenOnAndTheRestWhenItComes() throws {
+    let world = try World()
+    let mesh = world.mesh
+    try mesh.give(.assetChunk(world.zone, world.asset.id, 0, world.bytes), to: 1, world.link)
+    try mesh.connect(0, 1)
+    try mesh.pump()
+    #expect(mesh.nodes[0].store.chunks(of: world.asset.id, zone: world.zone)?.present == 1)
+    for index in 1..<4 {
+      try mesh.give(.assetChunk(world.zone, world.asset.id, index, world.bytes), to: 1, world.link)
+      try mesh.wait(500)
+    }
+    #expect((shown(mesh, 1) == shown(mesh, 0)) == true)
+    #expect(mesh.nodes[0].store.chunks(of: world.asset.id, zone: world.zone)?.isComplete == true)
+  }
+
+  @Test func nobodyElseLearnsOfAnAsset() throws {
+    let mesh = try TestMesh([2, 1])
+    try write(mesh, 0, content(2 * Limits.chunk))
+    let zone = try mesh.zone
+    let asset = try #require(mesh.nodes[0].store.record(Self.photo, zone: zone)?.cells["image"]?.value)
+    guard case .asset(let asset) = asset else { throw Stray() }
+    let link = try mesh.admit(1, to: 0)
+    let other = ZoneID([UInt8](repeating: 5, count: 32)) ?? zone
+    let unknown = AssetID([UInt8](repeating: 5, count: 32)) ?? asset.id
+    for (zone, id) in [(other, asset.id), (zone, unknown)] {
+      try mesh.give(.assetWant(zone, id, 0..<2), to: 0, link)
+      #expect(mesh.nodes[0].sent[link]?.last == .assetHas(zone, id, nil))
+    }
+    try mesh.give(.assetWant(zone, asset.id, 0..<2), to: 0, link)
+    let given = (mesh.nodes[0].sent[link] ?? []).count { if case .assetChunk = $0 { true } else { false } }
+    #expect(given == 2)
+  }
+
+  private struct Stray: Error {}
+}

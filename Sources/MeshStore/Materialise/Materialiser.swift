@@ -358,7 +358,7 @@ final class Materialiser {
   /// Takes a row that another record needs out of its table.
   func holdShown(_ ref: RecordRef, _ table: TableForm, _ message: String) throws {
     guard let record = try records.load(ref), record.isShown else { return }
-    try refuse(ref, table, record, try records.values(ref, record), message, replacing: record)
+    try refuse(ref, table, record, try displaced(ref, record, table), message, replacing: record)
   }
 
   func note(_ ref: RecordRef, _ reason: HeldReason, _ message: String) throws {

@@ -22,7 +22,11 @@ extension Replica {
         return true
       }
     }
-    guard needsAssets else { return false }
+    return try needsAssets ? refreshAssets(now: now) : false
+  }
+
+  /// Looks again what rows wait for. True where some of it is to be put in place.
+  func refreshAssets(now: Moment) throws -> Bool {
     needsAssets = false
     let wanted = try store.wantedAssets(limit: AssetFetching.assets)
     fetching.want(wanted)

@@ -51,6 +51,7 @@ extension Replica {
       try store.pendingCount() == 0
     else { return }
     do {
+      needsAssets = true
       try store.cut(zone.limits, aftermath: try aftermath(id), zone: id, try reader(id), now: now.wall)
     } catch is MissingKey {
       // As in `upkeep`: the cut is carried out once the key is here.

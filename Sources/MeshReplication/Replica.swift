@@ -235,6 +235,8 @@ public final class Replica {
     }
     if now.steady &- lastKeyRequest > Self.keyRequestInterval || lastKeyRequest == .min {
       lastKeyRequest = now.steady
+      // Whatever else changed: a zone that ended, what was written again.
+      _ = try refreshAssets(now: now)
       for link in sessions.keys.sorted() { requestKeys(link) }
       try cutRevokedDevices(now: now)
       for zone in zones.keys.sorted() { try replaceMissingEpoch(zone, now: now) }

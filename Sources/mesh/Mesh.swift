@@ -31,7 +31,8 @@ struct Mesh: AsyncParsableCommand {
       Init.self, Track.self, Untrack.self, Rescan.self, Schema.self, Serve.self, Device.self, Account.self, Share.self,
       Status.self,
       Peers.self,
-      Zones.self, Held.self, Conflicts.self, Restore.self, Explain.self, Verify.self, Wait.self, Doctor.self,
+      Zones.self, Held.self, Asset.self, Conflicts.self, Restore.self, Explain.self, Verify.self, Wait.self,
+      Doctor.self,
     ])
 
   static let version = "0.1.0"

@@ -62,6 +62,7 @@ import Testing
       try await expect(client.zones().zones, is: [StubNode.zone])
       try await expect(client.conflicts(), is: node.conflicts())
       try await expect(client.held(), is: node.held())
+      try await expect(client.assets(), is: node.assets())
       try await expect(client.heldRetry(), is: node.heldRetry())
       for request in [RestoreRequest(conflict: 7), RestoreRequest(table: "notes", key: "n1", columns: ["a"])] {
         try await expect(client.restore(request), is: node.restore(request))

@@ -43,6 +43,15 @@ struct StubNode: NodeControl {
       complete: true)
   }
 
+  static let assets = AssetsReport(
+    waiting: [
+      .init(
+        asset: "asset-1", size: 900_000, here: 262_144, zone: "zone-1", table: "photos", key: .text("p1"),
+        column: "image", reason: nil)
+    ], complete: true, received: 262_144)
+
+  func assets() async throws -> AssetsReport { Self.assets }
+
   func heldRetry() async throws -> RetryReport { RetryReport(tried: 3, shown: 2) }
 
   func restore(_ request: RestoreRequest) async throws -> RestoreReport {

@@ -53,6 +53,8 @@ extension ControlClient {
     try await post("/v1/held/retry", Nothing(), limit: Self.longWork)
   }
 
+  public func assets() async throws -> AssetsReport { try await get("/v1/assets") }
+
   public func restore(_ request: RestoreRequest) async throws -> RestoreReport {
     try await post("/v1/restore", request, limit: Self.longWork)
   }

@@ -25,6 +25,7 @@ struct ControlRoutes {
     router.get("v1/conflicts") { _, _ in try Response.json(await node.conflicts()) }
     router.get("v1/held") { _, _ in try Response.json(await node.held()) }
     router.post("v1/held/retry") { _, _ in try Response.json(await node.heldRetry()) }
+    router.get("v1/assets") { _, _ in try Response.json(await node.assets()) }
     router.post("v1/restore") { request, _ in
       try Response.json(await node.restore(await body(RestoreRequest.self, of: request)))
     }

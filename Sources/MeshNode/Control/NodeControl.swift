@@ -14,6 +14,8 @@ public protocol NodeControl: Sendable {
   func held() async throws -> HeldReport
   /// Has what is held looked at again, and returns when that is done.
   func heldRetry() async throws -> RetryReport
+  /// The BLOBs that rows wait for, and how much of them is here.
+  func assets() async throws -> AssetsReport
   /// Puts back a value that was overwritten or lost, or a record that was deleted, as an edit of now.
   func restore(_ request: RestoreRequest) async throws -> RestoreReport
   /// Why a record has the values that it has, in each zone that has it.

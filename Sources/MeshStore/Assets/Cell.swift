@@ -25,19 +25,24 @@ extension Session {
     of cell: Cell, size: Int, _ chunks: Range<Int>? = nil, _ body: (Int, [UInt8]) throws -> Bool
   ) throws -> Bool {
     let chunks = chunks ?? 0..<Asset.chunkCount(size: size)
-    guard let rowid = cell.table.rowidName else { return try forEachChunkOfWhole(cell, size, chunks, body) }
-    let column = cell.column.name.quotedName
-    let place = try sql.integer(
-      """
-      SELECT \(rowid) FROM main.\(cell.table.schema.name.quotedName)
-      WHERE \(cell.table.keyName.quotedName) = ?1 AND typeof(\(column)) = 'blob' AND length(\(column)) = ?2
-      """, [cell.key, .count(size)])
-    guard let place else { return false }
+    guard cell.table.rowidName != nil else { return try forEachChunkOfWhole(cell, size, chunks, body) }
+    guard let place = try rowid(of: cell, size: size) else { return false }
     let blob = try Blob(sql, cell, rowid: place, isWritable: false)
     for index in chunks {
       guard try body(index, blob.read(Asset.range(ofChunk: index, size: size))) else { break }
     }
     return true
+  }
+
+  /// Nil where the cell has no BLOB of that size, or its table no rowid.
+  func rowid(of cell: Cell, size: Int) throws -> Int64? {
+    guard let rowid = cell.table.rowidName else { return nil }
+    let column = cell.column.name.quotedName
+    return try sql.integer(
+      """
+      SELECT \(rowid) FROM main.\(cell.table.schema.name.quotedName)
+      WHERE \(cell.table.keyName.quotedName) = ?1 AND typeof(\(column)) = 'blob' AND length(\(column)) = ?2
+      """, [cell.key, .count(size)])
   }
 
   private func forEachChunkOfWhole(

@@ -13,10 +13,13 @@ extension Session {
 
   /// Nil of an asset that was never met.
   func manifest(_ asset: AssetID) throws -> AssetManifest? {
+    if let known = staged.manifests[asset] { return known }
     let bytes = try sql.first("SELECT manifest FROM mesh_asset WHERE name = ?", [.blob(asset.bytes)]) { $0.bytes(0) }
     guard let bytes else { return nil }
     var reader = ByteReader(bytes)
-    return try AssetManifest(from: &reader)
+    let manifest = try AssetManifest(from: &reader)
+    staged.note(manifest, of: asset)
+    return manifest
   }
 
   /// Whether the asset is complete in the staging.

@@ -11,12 +11,22 @@ final class StagedAssets {
   private(set) var complete: Set<AssetID> = []
   /// Those that came from others since the start.
   private var fetched: Set<AssetID> = []
+  /// Those that were looked up last: a name tells its manifest for good, and one is asked for with each chunk.
+  private(set) var manifests: [AssetID: AssetManifest] = [:]
   /// Assets of one chunk that came from others stay in memory, for the moment until they are put in place.
   private var short: [AssetID: [UInt8]] = [:]
   private var shortBytes = 0
 
   /// Bytes of short assets in memory; beyond it they are staged as the others.
   private static let shortLimit = 8 << 20
+
+  /// Manifests in memory: 122 KB each at most.
+  private static let manifestsKept = 16
+
+  func note(_ manifest: AssetManifest, of asset: AssetID) {
+    if manifests.count >= Self.manifestsKept { manifests = [:] }
+    manifests[asset] = manifest
+  }
 
   init(_ staging: any AssetStaging, _ cryptography: any Cryptography) {
     self.staging = staging

@@ -162,6 +162,11 @@ extension Session {
 
   fileprivate func chunkOfRow(_ index: Int, _ asset: Asset, _ manifest: AssetManifest) throws -> [UInt8]? {
     for cell in try cells(showing: asset.id) {
+      if asset.size >= BlobServer.least, let rowid = try rowid(of: cell, size: asset.size),
+        let bytes = server.chunk(index, of: asset, cell, rowid: rowid), manifest.isChunk(bytes, index, cryptography)
+      {
+        return bytes
+      }
       var found: [UInt8]?
       try forEachChunk(of: cell, size: asset.size, index..<index + 1) { _, bytes in
         if manifest.isChunk(bytes, index, cryptography) { found = bytes }

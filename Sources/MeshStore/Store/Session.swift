@@ -9,6 +9,7 @@ struct Session {
   let cryptography: any Cryptography
   let run: PendingRun
   let staged: StagedAssets
+  let server: BlobServer
 
   /// Rows in the pending log?
   func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }

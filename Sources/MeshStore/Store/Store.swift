@@ -18,6 +18,7 @@ public final class Store: ReplicaStore {
   private let catalog: Catalog
   private let run: PendingRun
   let staged: StagedAssets
+  private let server: BlobServer
   /// Assets that were complete and could not be put in place: they are not tried again until another comes.
   var refusedAssets: Set<AssetID> = []
   /// The part of a unit that is being merged slice by slice, decoded.
@@ -56,6 +57,7 @@ public final class Store: ReplicaStore {
     self.catalog = Catalog(sql)
     self.run = PendingRun(sql)
     self.staged = StagedAssets(staging, cryptography)
+    self.server = BlobServer(path: path, vfs: vfs)
     // A process that was killed inside a commit leaves it in the WAL, to be read, and perhaps never synced: what others are
     // told from it must not be lost with the power. Any durable commit syncs all before it, and this one changes a page.
     let wasSilent = try write { session in
@@ -70,6 +72,7 @@ public final class Store: ReplicaStore {
   /// A second call does nothing.
   public func close() throws {
     try mapped {
+      server.close()
       walGuard?.close()
       walGuard = nil
       sql.forget()
@@ -79,6 +82,7 @@ public final class Store: ReplicaStore {
 
   /// Gives back the memory that much work took: SQLite's pages, and what the allocator keeps. What is needed again is read again.
   public func releaseMemory() {
+    server.rest()
     file.queue.releaseMemory()
     mesh_trim_memory()
   }
@@ -113,6 +117,7 @@ public final class Store: ReplicaStore {
   /// - Parameter isDurable: False for what others can be asked for again, and have not been told that we have it.
   func write<T>(isDurable: Bool = true, _ body: (Session) throws -> T) throws -> T {
     try mapped {
+      server.rest()
       do {
         let result = try file.write(isDurable: isDurable) { db in
           try catalog.refresh(db)
@@ -132,7 +137,7 @@ public final class Store: ReplicaStore {
   }
 
   private func session(_ db: Database) -> Session {
-    Session(db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged)
+    Session(db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged, server: server)
   }
 
   func guarding<T>(_ body: () throws -> T) throws -> T { try mapped(body) }

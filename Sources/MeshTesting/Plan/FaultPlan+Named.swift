@@ -69,6 +69,15 @@ extension FaultPlan {
     return plan
   }()
 
+  /// BLOBs from 20 KiB to 1 MiB, and sources that come and go.
+  public static let assets: FaultPlan = {
+    var plan = ordinary
+    (plan.longValues, plan.longSize) = (3, 20 << 10...1 << 20)
+    (plan.kills, plan.powerCuts, plan.deaths, plan.cuts, plan.silentCuts) = (20, 25, 15, 12, 12)
+    plan.rescans = 40
+    return plan
+  }()
+
   /// One member that lies in every way it can.
   public static let lying: FaultPlan = {
     var plan = ordinary
@@ -121,7 +130,8 @@ extension FaultPlan {
   public static let named: [String: FaultPlan] = [
     "calm": calm, "ordinary": ordinary, "crashing": crashing, "partitioned": partitioned, "wrong-clocks": wrongClocks,
     "simultaneous": simultaneous,
-    "line": line, "bad-disks": badDisks, "writing": writing, "lying": lying, "history": history, "schemas": schemas,
+    "line": line, "assets": assets, "bad-disks": badDisks, "writing": writing, "lying": lying, "history": history,
+    "schemas": schemas,
     "shares": shares, "wide": wide,
   ]
 }

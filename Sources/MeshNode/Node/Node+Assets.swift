@@ -1,0 +1,27 @@
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// BLOBs on their way.
+extension Node {
+  func assets() throws -> AssetsReport {
+    let awaited = try store.awaitedAssets(limit: Self.assetsListed + 1)
+    return AssetsReport(
+      waiting: awaited.prefix(Self.assetsListed).map { item in
+        AssetsReport.Item(
+          asset: item.asset.id.description, size: item.asset.size, here: item.here, zone: item.zone.description,
+          table: item.table, key: ReportedValue(item.key), column: item.column, reason: reason(item))
+      }, complete: awaited.count <= Self.assetsListed, received: replica.assetBytes)
+  }
+
+  /// Of a report that a person reads.
+  private static let assetsListed = 1_000
+
+  private func reason(_ item: AwaitedAsset) -> String? {
+    if let fault = replica.assetFaults[item.asset.id] { return fault }
+    switch item.held {
+    case nil, .assetIncomplete, .constraint: return nil
+    case .some(let held): return "its record is held (\(held.name)); mesh held says what would free it"
+    }
+  }
+}

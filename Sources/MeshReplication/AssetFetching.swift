@@ -9,8 +9,8 @@ struct AssetFetching: Sendable {
   static let moment: Int64 = 400
   /// Silence of a peer after which others are asked, in milliseconds.
   static let patience: Int64 = 15_000
-  /// How long a peer that has not what it was asked for, or was silent, is not asked again, in milliseconds; it may say earlier
-  /// that it has more.
+  /// How long a peer that has not what it was asked for is not asked for it again, in milliseconds; it may say earlier that it has
+  /// more.
   static let pause: Int64 = 30_000
   /// Assets that are fetched at once.
   static let assets = 1_024
@@ -154,16 +154,15 @@ struct AssetFetching: Sendable {
     for asset in order { fetches[asset]?.known[link] = nil }
   }
 
-  /// Who was silent for too long is asked no more for a while.
+  /// What a peer has not answered for too long may be asked of others. It is asked nothing more till it has answered, which on a slow
+  /// line it may yet do, or is gone.
   mutating func expire(now: Int64) {
     for (link, line) in lines.sorted(by: { $0.key < $1.key }) {
       guard let first = line.asked.values.min(), now - max(first, line.lastHeard) > Self.patience else { continue }
-      for asset in Set(line.asked.keys.map(\.asset)) {
-        guard let count = fetches[asset]?.staged.count else { continue }
-        fetches[asset]?.known[link] = (ChunkSet(count: count), now + Self.pause)
-      }
-      release(link) { _ in true }
       lines[link]?.window = 1
+      for place in line.asked.keys where fetches[place.asset]?.asked[place.index] == link {
+        fetches[place.asset]?.asked[place.index] = nil
+      }
     }
   }
 

@@ -10,7 +10,7 @@ extension Replica {
 
   /// Assets of which one peer is told when there is more of them.
   private static let toldAssets = 256
-  /// Chunks of assets that nobody had asked for, after which their sender is sent away: some come late, after another was asked.
+  /// Chunks of assets that nobody had asked for, after which their sender is sent away.
   private static let unaskedChunks = 1_024
 
   /// One bounded step; true where more is to do.
@@ -65,7 +65,7 @@ extension Replica {
     guard fetching.arrived(index, of: asset, from: link, now: now.steady) else {
       sessions[link]?.unaskedChunks += 1
       guard let count = sessions[link]?.unaskedChunks, count > Self.unaskedChunks else { return }
-      return end(link, .protocolViolation, "chunks of assets came that nobody asks for")
+      return end(link, .protocolViolation, "chunks of assets came that nobody asked for")
     }
     switch try store.stage(bytes, chunk: index, of: asset) {
     case .staged(let isComplete):

@@ -11,6 +11,7 @@ struct Restore: AsyncParsableCommand {
 
       Examples:
         mesh restore notes n1
+        mesh restore lists l1 --descendants
         mesh restore notes n1 --column text --column stars
         mesh restore --conflict 12
       """)
@@ -21,10 +22,13 @@ struct Restore: AsyncParsableCommand {
   @Argument(help: "The primary key: a text, a number, or x'…' for a BLOB.") var key: String?
   @Option(name: .customLong("column"), help: "A column whose former value is to come back; may be given several times.")
   var columns: [String] = []
+  @Flag(help: "Put back what went with the deleted record, because it refers to it, as well.") var descendants = false
   @Option(help: "The number of a conflict, as mesh conflicts shows it.") var conflict: Int64?
 
   func validate() throws {
-    guard (conflict == nil) == (table != nil && key != nil), conflict == nil || table == nil && columns.isEmpty else {
+    guard (conflict == nil) == (table != nil && key != nil),
+      conflict == nil || table == nil && columns.isEmpty && !descendants
+    else {
       throw ValidationError("Name a table and a key, or a conflict with --conflict.")
     }
   }
@@ -32,11 +36,12 @@ struct Restore: AsyncParsableCommand {
   func run() async throws {
     let request =
       conflict.map { RestoreRequest(conflict: $0) }
-      ?? RestoreRequest(table: table ?? "", key: key ?? "", columns: columns)
+      ?? RestoreRequest(table: table ?? "", key: key ?? "", columns: columns, descendants: descendants)
     let report = try await home.access().withNode(.home) { try await $0.restore(request) }
     if json.isOn { return try Output.json(report) }
     let values = report.values.sorted { $0.key < $1.key }.map { ("  \($0.key)", Output.shortened($0.value)) }
     Output.facts([(report.deleted ? "deleted" : "restored", "\(report.table) \(report.key)")] + values)
+    if report.descendants > 0 { Output.facts([("with it", Output.count(report.descendants, "record", "records"))]) }
     if !report.lacking.isEmpty {
       Output.note("Not restored, since the table lacks them: \(report.lacking.joined(separator: ", ")).")
     }

@@ -9,13 +9,16 @@ public struct RestoreRequest: Codable, Hashable, Sendable {
   public var key: String?
   /// Whose former values are to come back; none where the record is deleted.
   public var columns: [String]?
+  /// Of a deleted record: what went with it comes back as well.
+  public var descendants: Bool?
   /// The number of a conflict, in the place of a record.
   public var conflict: Int64?
 
-  public init(table: String, key: String, columns: [String] = []) {
+  public init(table: String, key: String, columns: [String] = [], descendants: Bool = false) {
     self.table = table
     self.key = key
     self.columns = columns
+    self.descendants = descendants
   }
 
   public init(conflict: Int64) { self.conflict = conflict }
@@ -32,10 +35,12 @@ public struct RestoreReport: Codable, Hashable, Sendable {
   public var lacking: [String]
   /// Records that it refers to and that are not here: it is held till they are.
   public var waitsFor: [HoldReport.Awaited]
+  /// How many records that belong to it came back with it.
+  public var descendants: Int
 
   public init(
     table: String, key: ReportedValue, deleted: Bool, values: [String: ReportedValue], lacking: [String],
-    waitsFor: [HoldReport.Awaited]
+    waitsFor: [HoldReport.Awaited], descendants: Int = 0
   ) {
     self.table = table
     self.key = key
@@ -43,5 +48,6 @@ public struct RestoreReport: Codable, Hashable, Sendable {
     self.values = values
     self.lacking = lacking
     self.waitsFor = waitsFor
+    self.descendants = descendants
   }
 }

@@ -108,8 +108,8 @@ extension Node {
     for fault in try store.trackingFaults() {
       checks.append(
         HealthCheck(
-          "table", .warning, "A synchronized table has changed so that it would not be taken now. \(fault)",
-          wayOut: "Rows of others that it refuses are held: mesh held lists them."))
+          "table", .warning, "A synchronized table has changed since it was tracked. \(fault)",
+          wayOut: "What it refuses of others' rows is held: mesh held lists it."))
     }
     checks += try repairChecks()
     if checks.isEmpty { checks.append(HealthCheck("capture", .ok, "Every synchronized table is captured.")) }

@@ -13,7 +13,7 @@ extension Node {
       values: (restored.values ?? [:]).mapValues { ReportedValue($0) }, lacking: restored.lacking,
       waitsFor: restored.waitsFor.map {
         HoldReport.Awaited(table: $0.table, key: ReportedValue($0.key), zone: $0.zone?.description)
-      })
+      }, descendants: restored.descendants)
   }
 
   private func restored(_ request: RestoreRequest) throws -> RestoredRecord {
@@ -26,7 +26,8 @@ extension Node {
     var unknown = RestoreError.unknownRecord(table: printable(table))
     for key in Self.keys(key) {
       do {
-        let wanted = Restoration.record(table: table, key: key, columns: request.columns ?? [])
+        let wanted = Restoration.record(
+          table: table, key: key, columns: request.columns ?? [], descendants: request.descendants ?? false)
         return try store.restore(wanted) { try replica.reader($0) }
       } catch let error as RestoreError {
         guard case .unknownRecord = error else { throw error }

@@ -11,7 +11,7 @@ enum TrackingRules {
     var description: String { "\(table): \(text)" }
     /// Of a table that is synchronized.
     var notice: String {
-      "The synchronized table \(table) would not be taken as it is now: \(text). What it refuses is held."
+      "The synchronized table \(table) has changed: \(text)."
     }
   }
 

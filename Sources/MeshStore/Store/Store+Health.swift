@@ -27,7 +27,7 @@ extension Store {
 
   /// Tables that are synchronized and would not be taken as they are now, each with the rule and the way out.
   public func trackingFaults() throws -> [String] {
-    try read { try TrackingRules.laterViolations($0.db).map(\.description) }
+    try read { try $0.trackingFaults().map(\.description) }
   }
 
   /// What was found and put right since the store was opened.
@@ -47,6 +47,30 @@ extension Store {
   /// none but those that were taken in.
   public func oldestPending() throws -> Int64? {
     try read { try $0.sql.integer("SELECT min(wall) FROM mesh_pending WHERE wall > 0") }
+  }
+}
+
+extension Session {
+  func trackingFaults() throws -> [TrackingRules.Violation] {
+    try TrackingRules.laterViolations(db)
+      + catalog.allTables.filter(isSharedInPart).map { table in
+        let keys = table.schema.foreignKeys.count
+        return TrackingRules.Violation(
+          table: table.schema.name,
+          text:
+            "it has \(keys) foreign keys: what is in a share stays there, and what is written anew goes into none; keep one, "
+            + "if new rows are to be shared")
+      }
+  }
+
+  /// Its records came into a share while it had one foreign key.
+  private func isSharedInPart(_ table: TableForm) throws -> Bool {
+    try table.schema.foreignKeys.count > 1 && !table.isPrivate && catalog.zones().isRouted
+      && sql.exists(
+        """
+        SELECT 1 FROM mesh_record WHERE tbl = ? AND held IS NULL AND generation & 1
+          AND zone IN (SELECT id FROM mesh_zone WHERE root_table IS NOT NULL AND NOT stopped) LIMIT 1
+        """, [.integer(table.id)])
   }
 }
 

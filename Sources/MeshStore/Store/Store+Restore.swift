@@ -4,7 +4,9 @@ public import MeshCore
 /// What is to be put back.
 public enum Restoration: Hashable, Sendable {
   /// Of a record that is deleted, all that it had last; of one that lives, what the values of these columns overwrote.
-  case record(table: String, key: Value, columns: [String])
+  ///
+  /// - Parameter descendants: What went with the deleted record, because it refers to it, comes back with it.
+  case record(table: String, key: Value, columns: [String], descendants: Bool = false)
   /// The value, or the delete, that lost in a conflict, by its number.
   case conflict(Int64)
 }
@@ -19,45 +21,8 @@ public struct RestoredRecord: Hashable, Sendable {
   public var lacking: [String]
   /// Records that it refers to and that are not here: it is held till they are restored as well.
   public var waitsFor: [HeldRecord.Awaited]
-}
-
-/// Why nothing was restored.
-public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
-  case unknownRecord(table: String)
-  case unknownConflict(Int64)
-  case unknownColumn(table: String, column: String)
-  /// It lives, and no column was named.
-  case lives(table: String)
-  /// Nobody overwrote anything in the column.
-  case nothingBeaten(column: String)
-  case held(HeldReason)
-  /// Its last state is not in the log.
-  case noHistory(table: String)
-  /// Somebody wrote to it meanwhile.
-  case changed
-  /// Nothing but a long BLOB was to come back, and its bytes are not here any more.
-  case assetGone(column: String)
-  /// In SQLite's own words.
-  case refused(String)
-
-  public var description: String {
-    switch self {
-    case .unknownRecord(let table): "The table \(table) has no record with that key, and had none."
-    case .unknownConflict(let id): "There is no conflict \(id), or it is too old to be kept: mesh conflicts lists them."
-    case .unknownColumn(let table, let column): "\(table) has no column \(column) here: name one of the table's own."
-    case .lives(let table):
-      "The record is not deleted. Name the columns of \(table) whose former value is to come back, with --column; "
-        + "mesh explain record shows what each has overwritten."
-    case .nothingBeaten(let column): "Nobody has overwritten a value of \(column): there is none to put back."
-    case .held(let reason):
-      "The record is kept and not shown (\(reason.name)), so its values can't be written: mesh held says what would free it."
-    case .noHistory(let table): "What the record of \(table) had before it was deleted is not in the log."
-    case .assetGone(let column):
-      "The BLOB of \(column) that was overwritten is not here any more: BLOBs of more than 16 KiB are kept in their rows alone."
-    case .changed: "The record was written to meanwhile: look at it, and say it again."
-    case .refused(let text): "The table refuses what was to be restored: \(text)."
-    }
-  }
+  /// How many records came back with it.
+  public var descendants = 0
 }
 
 extension Store {
@@ -65,8 +30,17 @@ extension Store {
   public func restore(
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestoredRecord {
-    let plan = try read { try $0.plan(wanted, reader) }
-    return try write { try $0.carryOut(plan) }
+    let (plan, descendants) = try read { session -> (RestorePlan, [RestorePlan]) in
+      let plan = try session.plan(wanted, reader)
+      guard case .record(_, _, _, true) = wanted else { return (plan, []) }
+      return (plan, try session.descendants(of: plan, reader))
+    }
+    return try write { session in
+      var restored = try session.carryOut(plan)
+      for descendant in descendants { _ = try session.carryOut(descendant) }
+      restored.descendants = descendants.count
+      return restored
+    }
   }
 }
 
@@ -85,7 +59,7 @@ extension Session {
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestorePlan {
     switch wanted {
-    case .record(let name, let key, let columns):
+    case .record(let name, let key, let columns, _):
       guard let number = catalog.knownTable(name) else {
         throw StoreError(.unknownTable, "no synchronized table is called \(name); mesh status lists them")
       }
@@ -134,13 +108,12 @@ extension Session {
     let name = try catalog.tableName(ref.table)
     guard let record = try place.load(ref) else { throw RestoreError.unknownRecord(table: name) }
     let log = LogReader(session: self, zone: place.zone.id, reader: try reader(place.zone.zone))
-    let history = RecordHistory(log: log, ref: ref)
     var plan = RestorePlan(ref: ref, zone: place.zone.id, generation: record.generation, values: nil)
     if let reason = record.held { throw RestoreError.held(reason) }
     if record.isAlive {
       guard !columns.isEmpty else { throw RestoreError.lives(table: name) }
       let state = try place.state(ref, record)
-      let beaten = try history.beaten(state)
+      let beaten = try log.beaten(ref, state)
       var values: [Int64: Value] = [:]
       for column in columns {
         guard let value = beaten[column] else {
@@ -150,12 +123,64 @@ extension Session {
       }
       plan.values = values
     } else {
-      guard let last = try history.lastLife(before: record.generation) else {
+      guard let last = try log.lastLives(before: [ref: record.generation])[ref] else {
         throw RestoreError.noHistory(table: name)
       }
       plan.values = last.cells.mapValues(\.value)
     }
     return plan
+  }
+
+  /// What was deleted with the record or after it, and referred to it or to what did: parents before children. The delete of a
+  /// parent and those that follow from it have one time, or later ones.
+  fileprivate func descendants(
+    of root: RestorePlan, _ reader: (ZoneID) throws -> ChangeSetReader
+  ) throws -> [RestorePlan] {
+    guard let zone = try ZoneRow.read(id: root.zone, sql) else { return [] }
+    let records = ZoneRecords(self, zone: zone)
+    guard let deleted = try records.load(root.ref), !deleted.isAlive else { return [] }
+    var generations: [RecordRef: UInt64] = [:]
+    for table in closure(of: root.ref.table) {
+      let keys = try sql.all(
+        "SELECT key FROM mesh_record WHERE tbl = ? AND zone = ? AND NOT generation & 1",
+        [.integer(table.id), .integer(zone.id)]
+      ) { RecordRef(table: table.id, key: $0.value(0)) }
+      for ref in keys where ref != root.ref {
+        guard let record = try records.load(ref), record.stamps.latest >= deleted.stamps.latest else { continue }
+        generations[ref] = record.generation
+      }
+    }
+    let log = LogReader(session: self, zone: zone.id, reader: try reader(zone.zone))
+    let lives = try log.lastLives(before: generations)
+    var (found, parents): ([RestorePlan], [RecordRef]) = ([], [root.ref])
+    while let parent = parents.popLast() {
+      for reference in catalog.table(parent.table)?.referrers ?? [] {
+        guard let child = catalog.table(reference.child), let form = catalog.table(parent.table) else { continue }
+        let column = child.columns[reference.column].id
+        for (ref, state) in lives.sorted(by: { $0.key.key < $1.key.key }) where ref.table == child.id {
+          guard let generation = generations[ref], let value = state.cells[column]?.value,
+            form.parentKey(value) == parent.key
+          else { continue }
+          generations[ref] = nil
+          found.append(
+            RestorePlan(ref: ref, zone: zone.id, generation: generation, values: state.cells.mapValues(\.value)))
+          parents.append(ref)
+        }
+      }
+    }
+    return found
+  }
+
+  /// The tables whose rows can refer to one of the table's, by way of others or not.
+  private func closure(of table: Int64) -> [TableForm] {
+    var (found, next): ([Int64: TableForm], [Int64]) = ([:], [table])
+    while let id = next.popLast() {
+      for reference in catalog.table(id)?.referrers ?? [] where found[reference.child] == nil {
+        found[reference.child] = catalog.table(reference.child)
+        next.append(reference.child)
+      }
+    }
+    return found.values.sorted { $0.id < $1.id }
   }
 
   fileprivate func carryOut(_ plan: RestorePlan) throws -> RestoredRecord {
@@ -202,47 +227,6 @@ extension Session {
         let parent = catalog.table(reference.parent), try !sql.exists(parent.selectKey, [value])
       else { return nil }
       return HeldRecord.Awaited(table: parent.schema.name, key: parent.parentKey(value), zone: nil)
-    }
-  }
-}
-
-/// What the log has of one record.
-private struct RecordHistory {
-  typealias State = ZoneRecords.State
-
-  let log: LogReader
-  let ref: RecordRef
-
-  /// What it had when it lived last.
-  func lastLife(before generation: UInt64) throws -> State? {
-    var states: [UInt64: State] = [:]
-    try forEachState { state in
-      guard state.isAlive, state.generation < generation else { return }
-      states[state.generation, default: State()].merge(state)
-    }
-    return states.max { $0.key < $1.key }?.value
-  }
-
-  /// The value that each column had before.
-  func beaten(_ state: State) throws -> [Int64: Value] {
-    var cells: [Int64: State.Cell] = [:]
-    try forEachState { earlier in
-      guard earlier.generation == state.generation else { return }
-      for (column, cell) in earlier.cells where cell.stamp < state.cells[column]?.stamp ?? cell.stamp {
-        if cells[column].map({ $0.stamp < cell.stamp }) ?? true { cells[column] = cell }
-      }
-    }
-    return cells.mapValues(\.value)
-  }
-
-  private func forEachState(_ visit: (State) throws -> Void) throws {
-    for head in try AuthorHead.all(log.session.sql, zone: log.zone) where head.merged > 0 {
-      for number in 1...head.merged {
-        let long = try log.longValues(head.author, number)
-        try log.forEachRow(head.author, number) { other, change, columns, _ in
-          if other == ref { try visit(State(change, columns: columns, long)) }
-        }
-      }
     }
   }
 }

@@ -13,7 +13,7 @@ extension Store {
     case .schema:
       let (wasSilent, findings, faults) = try write { session in
         let (wasSilent, findings) = try session.noteSchema()
-        return (wasSilent, findings, try TrackingRules.laterViolations(session.db))
+        return (wasSilent, findings, try session.trackingFaults())
       }
       repairs.note(wasSilent: wasSilent, findings)
       return .schemaChanged(findings.compactMap(\.notice) + faults.map(\.notice))

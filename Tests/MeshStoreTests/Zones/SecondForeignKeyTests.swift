@@ -79,6 +79,18 @@ import Testing
     for member in [alice, laptop, bob] { #expect(try member.held().isEmpty) }
   }
 
+  @Test func itIsSaidThatNewRowsGoIntoNoShare() throws {
+    let alice = try SharedList.alice()
+    #expect(try alice.store.trackingFaults().isEmpty)
+    try alice.run(Self.migrations[0])
+    guard case .schemaChanged(let notices) = try alice.store.upkeep(alice.reader, now: alice.now) else {
+      Issue.record("the change is not seen")
+      return
+    }
+    #expect(notices.count == 1 && notices[0].contains("reminders") && notices[0].contains("goes into none"))
+    #expect(try alice.store.trackingFaults().count == 1)
+  }
+
   @Test func aReferenceToSomethingPrivateShowsNothingOfIt() throws {
     let (alice, laptop, bob) = try members(Self.migrations[0])
     try alice.run("INSERT INTO tags VALUES ('t', 'doctor'); UPDATE reminders SET tag = 't' WHERE id = 'r1'")

@@ -1,0 +1,38 @@
+/// Why nothing was restored.
+public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
+  case unknownRecord(table: String)
+  case unknownConflict(Int64)
+  case unknownColumn(table: String, column: String)
+  /// It lives, and no column was named.
+  case lives(table: String)
+  /// Nobody overwrote anything in the column.
+  case nothingBeaten(column: String)
+  case held(HeldReason)
+  /// Its last state is not in the log.
+  case noHistory(table: String)
+  /// Somebody wrote to it meanwhile.
+  case changed
+  /// Nothing but a long BLOB was to come back, and its bytes are not here any more.
+  case assetGone(column: String)
+  /// In SQLite's own words.
+  case refused(String)
+
+  public var description: String {
+    switch self {
+    case .unknownRecord(let table): "The table \(table) has no record with that key, and had none."
+    case .unknownConflict(let id): "There is no conflict \(id), or it is too old to be kept: mesh conflicts lists them."
+    case .unknownColumn(let table, let column): "\(table) has no column \(column) here: name one of the table's own."
+    case .lives(let table):
+      "The record is not deleted. Name the columns of \(table) whose former value is to come back, with --column; "
+        + "mesh explain record shows what each has overwritten."
+    case .nothingBeaten(let column): "Nobody has overwritten a value of \(column): there is none to put back."
+    case .held(let reason):
+      "The record is kept and not shown (\(reason.name)), so its values can't be written: mesh held says what would free it."
+    case .noHistory(let table): "What the record of \(table) had before it was deleted is not in the log."
+    case .assetGone(let column):
+      "The BLOB of \(column) that was overwritten is not here any more: BLOBs of more than 16 KiB are kept in their rows alone."
+    case .changed: "The record was written to meanwhile: look at it, and say it again."
+    case .refused(let text): "The table refuses what was to be restored: \(text)."
+    }
+  }
+}

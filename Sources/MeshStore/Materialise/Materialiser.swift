@@ -167,6 +167,7 @@ final class Materialiser {
     {
       return
     }
+    if record.isShown, record.extra.isEmpty { try stopWaiting(ref) }
     try place(ref, try records.state(ref, record), replacing: record, changed: [])
   }
 
@@ -238,7 +239,7 @@ final class Materialiser {
       let value = record.extra[column] ?? row[reference.column]
       guard value != .null, let parent = session.catalog.table(reference.parent) else { continue }
       let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
-      if try isPresent(parentRef, parent, value, inZone: home == reference) {
+      if try isPresent(parentRef, parent, value, for: home == reference ? ref : nil) {
         if reference.isReset, record.extra[column] != nil, row[reference.column] != value { restored.insert(column) }
       } else {
         missing.append((reference, parentRef, value))
@@ -268,18 +269,20 @@ final class Materialiser {
       }.compactMap { $0 })
   }
 
-  /// - Parameter inZone: The row has to be this very zone's: what happens to another's would happen to the child.
-  private func isPresent(_ ref: RecordRef, _ table: TableForm, _ value: Value, inZone: Bool) throws -> Bool {
+  /// - Parameter child: Given where the row has to be this very zone's: what happens to another's would happen to the child.
+  private func isPresent(_ ref: RecordRef, _ table: TableForm, _ value: Value, for child: RecordRef?) throws -> Bool {
     let hasRow = try records.hasRow(table, value)
-    guard inZone else {
+    guard let child else {
       if hasRow || !isPartial { return hasRow }
       return try records.load(ref)?.isShown ?? false
     }
     if let record = try records.load(ref), record.isAlive {
       return record.held == nil && (hasRow || isPartial)
     }
-    // A row that is not flushed yet is of no zone.
-    return try hasRow && isPartial && session.occupant(ref) == nil
+    // A row that is not flushed yet is of no zone: its flush says whether it is of this one.
+    guard try hasRow && isPartial && session.occupant(ref) == nil else { return false }
+    try wait(child, for: ref)
+    return true
   }
 
   private func reason(_ parent: RecordRef) throws -> HeldReason {

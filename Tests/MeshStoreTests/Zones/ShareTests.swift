@@ -610,4 +610,26 @@ import Testing
     #expect(try bob.rows("SELECT * FROM notes") == ["n|NULL|new"])
     #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
   }
+
+  @Test func whatIsShownAgainBesideANewRowOfAnotherZoneIsNotItsChild() throws {
+    let alice = try alice()
+    try alice.run(
+      "CREATE TABLE notes (id TEXT PRIMARY KEY NOT NULL, r TEXT REFERENCES reminders ON DELETE SET NULL, v)")
+    try alice.store.track(tables: ["notes"], now: alice.now)
+    try alice.stand(Self.shared)
+    try alice.run("INSERT INTO notes VALUES ('n', 'r1', 'old')")
+    try alice.settle()
+    try alice.run("DELETE FROM reminders WHERE id = 'r1'")
+    try alice.settle()
+    try alice.run("INSERT INTO reminders VALUES ('r1', 'M', 'again', 0); ALTER TABLE tags ADD COLUMN color TEXT")
+    while try alice.store.upkeep(alice.reader, now: alice.now) != .done {}
+    _ = try alice.store.apply(Self.share, alice.reader(Self.share), flushing: alice.writers(), now: alice.now)
+    try alice.settle()
+    #expect(try alice.rows("SELECT * FROM notes") == ["n|NULL|old"])
+    // In the share it is its parent again.
+    try alice.run("UPDATE reminders SET list = 'L'")
+    try alice.settle()
+    #expect(try alice.rows("SELECT * FROM notes") == ["n|r1|old"])
+    #expect(try alice.rows("SELECT * FROM mesh_wait").isEmpty)
+  }
 }

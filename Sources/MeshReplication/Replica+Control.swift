@@ -87,7 +87,7 @@ extension Replica {
     }
     guard !new.isEmpty else { return }
     for case .fork(let proof) in new.map(\.act) where !wasNew { notify(fork: proof) }
-    for other in links(hearing: id) where other != link { send(other, .controlRecords(id, new.map(\.encoded))) }
+    passOn(new, id, besides: link)
     try controlChanged(id, now: now)
     try share(id, link, now: now)
   }
@@ -205,6 +205,14 @@ extension Replica {
     try store.insertControlRecord(record.encoded, id: record.id, zone: id)
     zones[id, default: Zone(id, cryptography)].insert(record, cryptography)
     recompute(id)
-    for link in links(sharing: id) { send(link, .controlRecords(id, [record.encoded])) }
+    passOn([record], id, besides: nil)
+  }
+
+  /// Sends what is new here to whoever hears of the zone.
+  func passOn(_ records: [ControlRecord], _ id: ZoneID, besides source: LinkID?) {
+    for start in stride(from: 0, to: records.count, by: Self.controlBatch) {
+      let slice = records[start..<min(start + Self.controlBatch, records.count)].map(\.encoded)
+      for link in links(hearing: id) where link != source { send(link, .controlRecords(id, slice)) }
+    }
   }
 }

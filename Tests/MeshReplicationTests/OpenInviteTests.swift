@@ -80,4 +80,17 @@ import Testing
     try mesh.pump()
     #expect(mesh.permission(0, zone, of: 1) == nil)
   }
+
+  @Test func `what a device learns of a share by joining, those that are connected learn`() throws {
+    let mesh = try TestMesh([1, 2])
+    let zone = try mesh.share()
+    #expect(try mesh.join(1, mesh.invite(zone, uses: nil), at: 0) == .done)
+    try mesh.meet(1, 0)
+    try mesh.connect(2, 1)
+    try mesh.pump()
+    try mesh.expectEqual([0, 1, 2], zone)
+    // Its account has the share already: joining again brings what was said meanwhile.
+    #expect(try mesh.join(1, mesh.invite(zone, .readOnly, uses: nil), at: 0) == .done)
+    try mesh.expectEqual([0, 1, 2], zone)
+  }
 }

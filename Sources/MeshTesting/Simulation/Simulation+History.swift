@@ -102,7 +102,7 @@ extension Simulation {
     let keeper = keeper(of: node)
     noteRevoked(keeper)
     guard privateZone(of: node) != nil, keeper.replica != nil, node.home.place > 0, !node.isRevoked, !node.isLiar,
-      nodes.filter(\.isRevoked).count < nodes.count / 3
+      nodes.filter(\.isRevoked).count < nodes.count / 3, keeper.replica?.account.certificates[node.device] != nil
     else { return }
     say(keeper.index, "revokes n\(node.index)")
     let device = node.device

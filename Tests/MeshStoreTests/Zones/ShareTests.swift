@@ -632,4 +632,22 @@ import Testing
     #expect(try alice.rows("SELECT * FROM notes") == ["n|r1|old"])
     #expect(try alice.rows("SELECT * FROM mesh_wait").isEmpty)
   }
+
+  @Test func aRecordThatIsBackBeforeItsParentShowsItsReferenceOnceThatIsBack() throws {
+    let alice = try alice()
+    try alice.run(
+      "CREATE TABLE notes (id TEXT PRIMARY KEY NOT NULL, r TEXT REFERENCES reminders ON DELETE SET NULL, v)")
+    try alice.store.track(tables: ["notes"], now: alice.now)
+    try alice.stand(Self.shared)
+    try alice.run("INSERT INTO notes VALUES ('n', 'r1', 'old')")
+    try alice.settle()
+    #expect(try alice.records(Self.share) == ["lists L", "notes n", "reminders r1", "steps s1"])
+    var stopped = Self.shared
+    stopped.isStopped = true
+    try alice.run("UPDATE notes SET v = 'new'")
+    try alice.stand(stopped)
+    try alice.settle()
+    #expect(try alice.records(Self.share).isEmpty)
+    #expect(try alice.rows("SELECT * FROM notes") == ["n|r1|new"])
+  }
 }

@@ -35,7 +35,7 @@ extension Simulation {
 
   /// Every write of the node's app is in a change set that stands, or was beaten, or is in a receipt.
   private func checkWrites(_ node: SimulatedNode, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]) throws {
-    let missing = node.ledger.facts.filter { !isTold($0, mine, oracles) }
+    let missing = node.ledger.facts.filter { !isTold($0, node, mine, oracles) }
     guard !missing.isEmpty, let store = node.store else { return }
     let receipts = try receipts(store)
     let signed = try archive.writes(of: node.ledger, keys, cryptography)
@@ -49,13 +49,20 @@ extension Simulation {
     }
   }
 
-  private func isTold(_ fact: Ledger.Fact, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]) -> Bool {
+  private func isTold(
+    _ fact: Ledger.Fact, _ node: SimulatedNode, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]
+  ) -> Bool {
     switch fact {
     case .value: oracles.values.contains { $0.tells(fact) }
     case .delete(let name):
       oracles.values.contains { $0.deleted.contains(name) }
-        || mine.allSatisfy { $0.oracle.states[name]?.isAlive != true }
+        || mine.allSatisfy { $0.oracle.states[name]?.isAlive != true || hasLeft($0.known, node) }
     }
+  }
+
+  /// By deleting the root of another's share, with all that hangs on it; its account may have come back since.
+  private func hasLeft(_ zone: KnownZone, _ node: SimulatedNode) -> Bool {
+    zone.account != node.home.account && zone.root.map(node.ledger.deletes.contains) == true
   }
 
   private func receipts(_ store: any ReplicaStore) throws -> Set<Ledger.Fact> {

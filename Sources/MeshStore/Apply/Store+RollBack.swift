@@ -19,23 +19,29 @@ extension Session {
       (id: $0.integer(0), table: $0.integer(1), key: $0.value(2), zone: $0.integer(3), op: $0.integer(4))
     }
     var merged: [Int64: Set<RecordRef>] = [:]
-    var written: [RecordRef: Int64] = [:]
+    var written: Set<Written> = []
     for row in rows {
       try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(row.id)])
       guard let table = catalog.table(row.table) else { continue }
       let ref = RecordRef(table: row.table, key: table.form.canonical(row.key))
       // It has moved elsewhere, and stays where it was as well.
-      if row.op == PendingSlice.Op.depart { merged[row.zone, default: []].insert(ref) } else { written[ref] = row.zone }
+      if row.op == PendingSlice.Op.depart {
+        merged[row.zone, default: []].insert(ref)
+      } else {
+        written.insert(Written(zone: row.zone, ref: ref))
+      }
     }
     try run.endAll()
-    var before: [RecordRef: [Int64: Value]] = [:]
     var room = StoreLimits.assetInMemory
-    for ref in written.keys.sorted(by: { ($0.table, $0.key) < ($1.table, $1.key) }) {
-      before[ref] = try row(ref, &room)
-    }
-    let refs = written.keys.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
-    for ref in refs {
-      if let owner = try place(of: ref) { merged[owner, default: []].insert(ref) } else { try remove(ref) }
+    let before = try written.sorted().map { (place: $0, values: try values($0, &room)) }
+    for (place, _) in before {
+      if try held(place) != nil {
+        merged[place.zone, default: []].insert(place.ref)
+      } else if let owner = try self.place(of: place.ref) {
+        merged[owner, default: []].insert(place.ref)
+      } else {
+        try remove(place.ref)
+      }
     }
     for (zone, refs) in merged.sorted(by: { $0.key < $1.key }) {
       guard let row = try ZoneRow.read(id: zone, sql) else { continue }
@@ -43,12 +49,26 @@ extension Session {
       let ordered = refs.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
       try Cutter(self, row, try reader(row.zone), [:]).restate(ordered, refused, [:], now: now)
     }
-    for ref in refs {
+    for (place, was) in before {
       var room = StoreLimits.assetInMemory
-      let (was, merged) = (before[ref], try row(ref, &room))
-      guard was != merged, let zone = written[ref] else { continue }
-      try noteReceipt(ref, was?.filter { merged?[$0.key] != $0.value }, zone: zone, .notPermitted, now: now)
+      let merged = try values(place, &room)
+      let lost = was?.filter { merged?[$0.key] != $0.value }
+      // Nil: it was deleted.
+      guard lost.map({ !$0.isEmpty }) ?? (merged != nil) else { continue }
+      try noteReceipt(place.ref, lost, zone: place.zone, .notPermitted, now: now)
     }
+  }
+
+  /// What a program wrote to a record: in its row, or beside it where another zone's record has the row by now.
+  private func values(_ place: Written, _ room: inout Int) throws -> [Int64: Value]? {
+    try held(place)?.extra ?? row(place.ref, &room)
+  }
+
+  private func held(_ place: Written) throws -> StoredRecord? {
+    guard let zone = try ZoneRow.read(id: place.zone, sql),
+      let record = try ZoneRecords(self, zone: zone).load(place.ref), record.isAlive, record.held != nil
+    else { return nil }
+    return record
   }
 
   /// By column, with long BLOBs as far as they are within `room` bytes; nil where there is none.
@@ -73,5 +93,14 @@ extension Session {
     try materialiser.deleteRow(table, ref.key)
     try materialiser.leave(ref, table)
     try materialiser.settle()
+  }
+}
+
+/// A record with rows in the log that its zone takes no more.
+private struct Written: Hashable, Comparable {
+  let zone: Int64
+  let ref: RecordRef
+  static func < (left: Written, right: Written) -> Bool {
+    (left.ref.table, left.ref.key, left.zone) < (right.ref.table, right.ref.key, right.zone)
   }
 }

@@ -28,8 +28,8 @@ import Testing
   }
 
   /// A member of another's zone.
-  private func neighbour() throws -> Member {
-    let member = try Member(5, [ZoneStanding(zone: Self.other, role: .privateZone)])
+  private func neighbour(_ zone: ZoneID = other) throws -> Member {
+    let member = try Member(5, [ZoneStanding(zone: zone, role: .privateZone)])
     try member.run("INSERT INTO lists VALUES ('N', 'n'); INSERT INTO reminders VALUES ('x', 'N', 'neighbour''s', 0)")
     try member.settle()
     return member
@@ -76,6 +76,26 @@ import Testing
     #expect(try alice.rows("SELECT title FROM reminders WHERE id = 'x'") == ["bob's"])
     #expect(try title("x", in: Self.other, of: bob) == .text("neighbour's"))
     #expect(try Array(bob.held().values) == [.slotTaken])
+  }
+
+  @Test func whatWasWrittenToARecordThatHasLostItsRowIsKeptWhenThePermissionGoes() throws {
+    let (alice, bob) = try members()
+    try alice.run("INSERT INTO reminders VALUES ('x', 'L', 'alice''s', 0)")
+    try converge([alice, bob]) { _ in [Self.share] }
+    bob.lacking = [Self.share]
+    try bob.run("UPDATE reminders SET title = 'bob''s' WHERE id = 'x'")
+    try bob.settle()
+    // The other share's id is lower: its record takes the row.
+    let first = Member.zone(0)
+    try bob.stand(ZoneStanding(zone: first, role: .readWrite, root: RecordName(table: "lists", key: .text("N"))))
+    try bob.pull(first, from: neighbour(first))
+    #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'x'") == ["neighbour's"])
+    try bob.stand(ZoneStanding(zone: Self.share, role: .readOnly, root: SharedList.root))
+    try bob.settle()
+    #expect(try bob.store.receipts(Self.share).map(\.values) == [["title": .text("bob's")]])
+    #expect(try title("x", in: Self.share, of: bob) == .text("alice's"))
+    #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'x'") == ["neighbour's"])
+    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
   }
 
   @Test func aRecordThatMayNotLeaveAnyMoreHasItsMergedValues() throws {

@@ -6,7 +6,6 @@ public import FoundationEssentials
 public struct HeldReport: Codable, Hashable, Sendable {
   /// By reason: records that are kept and not shown, and change sets that are stored and not merged.
   public var counts: [String: Int]
-  /// By zone, table and key.
   public var records: [Record]
   /// All records are listed.
   public var complete: Bool

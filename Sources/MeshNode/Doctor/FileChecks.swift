@@ -109,7 +109,7 @@ extension Node {
       checks.append(
         HealthCheck(
           "table", .warning, "A synchronized table has changed since it was tracked. \(fault)",
-          wayOut: "What it refuses of others' rows is held: mesh held lists it."))
+          wayOut: "What a table refuses of others' rows is held, and mesh held lists it."))
     }
     checks += try repairChecks()
     if checks.isEmpty { checks.append(HealthCheck("capture", .ok, "Every synchronized table is captured.")) }

@@ -22,7 +22,7 @@ public struct HeldRecord: Hashable, Sendable {
 }
 
 extension Store {
-  /// By zone, table and key; rows that are too long come last.
+  /// Rows that are too long come last.
   public func heldRecords(limit: Int) throws -> [HeldRecord] {
     try read { session in
       let found = try session.sql.all(

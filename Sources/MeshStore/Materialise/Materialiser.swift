@@ -264,14 +264,14 @@ final class Materialiser {
   /// Records that programs have written rows of the log for, which may be on their way to another zone; found where one is asked for.
   private lazy var pending = Result {
     Set(
-      try sql.all(Self.written) { row in
+      try sql.all(Self.written, [.integer(records.zone.id)]) { row in
         session.catalog.table(row.integer(0)).map { RecordRef(table: $0.id, key: $0.form.canonical(row.value(1))) }
       }.compactMap { $0 })
   }
 
   private static let written = """
     SELECT DISTINCT tbl, key FROM mesh_pending
-    WHERE key IS NOT NULL AND op NOT IN (\(PendingSlice.Op.depart), \(PendingSlice.Op.look))
+    WHERE key IS NOT NULL AND op <> \(PendingSlice.Op.look) AND (op <> \(PendingSlice.Op.depart) OR abs(zone) = ?)
     """
 
   /// - Parameter child: Given where the row has to be this very zone's: what happens to another's would happen to the child.

@@ -86,8 +86,10 @@ extension Materialiser {
     if let table = session.catalog.table(ref.table) { try leave(ref, table) }
   }
 
-  /// The zone has no record for the row any more that could be shown: the next zone's takes it, or it goes.
+  /// The zone has no record for the row any more that could be shown: the next zone's takes it, or it goes; unless another's has it
+  /// by now.
   func vacate(_ ref: RecordRef, _ table: TableForm) throws {
+    guard try !isOthers(ref) else { return }
     guard let heir = try others?.heir(ref) else { return try deleteRow(table, ref.key) }
     try heir.takeOver(ref, table)
   }

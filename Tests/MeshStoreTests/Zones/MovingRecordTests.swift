@@ -127,4 +127,25 @@ import Testing
     #expect(try title("x", in: Self.other, of: alice) == .text("alice's"))
     #expect(try Array(alice.held().values) == [.slotTaken])
   }
+
+  @Test func aRecordThatLeavesAZoneDoesNotTakeItsRowBack() throws {
+    let alice = try SharedList.alice()
+    let other = ZoneStanding(zone: Self.other, role: .owned, root: RecordName(table: "lists", key: .text("M")))
+    try alice.stand(other)
+    while try !alice.records(Self.other).contains("lists M") { _ = try alice.step() }
+    #expect(try alice.records(Self.home).contains("lists M"), "it has arrived, and not left")
+    let before = try alice.contents()
+    try alice.run("ALTER TABLE tags ADD COLUMN color TEXT")
+    while case .schemaChanged = try alice.store.upkeep(alice.reader, now: alice.now) {}
+    _ = try alice.store.apply(Self.home, alice.reader(Self.home), flushing: alice.writers(), now: alice.now)
+    let held = try alice.rows(
+      """
+      SELECT r.held FROM mesh_record r JOIN mesh_zone z ON z.id = r.zone JOIN mesh_table t ON t.id = r.tbl
+      WHERE t.name = 'lists' AND r.key = 'M' AND z.zone = x'\(String(repeating: "01", count: 32))'
+      """)
+    #expect(held == ["\(HeldReason.slotTaken.rawValue)"])
+    try alice.settle()
+    #expect(try alice.contents() == before && alice.held().isEmpty)
+    #expect(try alice.records(Self.other) == ["lists M", "reminders r2", "steps s2"])
+  }
 }

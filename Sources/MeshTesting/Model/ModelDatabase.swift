@@ -11,6 +11,8 @@ final class ModelDatabase: SimulatedDatabase {
 
   var disk: VirtualDisk? { nil }
   var refusals: Int { 0 }
+  /// They are kept for good.
+  var staged: Int { 0 }
   var added: Set<String> { [] }
   var columns: [String: Set<String>] { [:] }
   var strict: Set<String> { [] }

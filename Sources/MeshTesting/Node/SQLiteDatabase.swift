@@ -21,6 +21,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   /// The app has a trigger that writes without asking who is writing.
   private let hasBadTrigger: Bool
   private let staging = MemoryStaging()
+  var staged: Int { staging.size }
   private var store: Store?
   private var app: DatabaseQueue?
   private var dataVersion: Int?

@@ -15,6 +15,9 @@ protocol SimulatedDatabase: AnyObject {
   /// Writes that were refused because a share is read-only.
   var refusals: Int { get }
 
+  /// Bytes of assets that are kept outside of their rows.
+  var staged: Int { get }
+
   /// Opens it for a node, at the first start and after each crash.
   func open() throws -> any ReplicaStore
   /// Whether somebody has committed since the last look, or there was none.

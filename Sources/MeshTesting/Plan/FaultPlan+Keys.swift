@@ -143,6 +143,8 @@ extension FaultPlan {
       chance("liars.gaps", \.gaps, "a number that nothing leads to"),
       chance("liars.brokenChains", \.brokenChains, "a number after a change set that nobody has"),
       chance("liars.farFuture", \.farFutures, "a time hours ahead"),
+      chance(
+        "liars.wrongChunks", \.wrongChunks, "a chunk of an asset that is altered, or kept back though it was promised"),
       chance("liars.generations", \.generations, "a generation that no past explains"),
       chance("liars.floods", \.floods, "more messages than anybody asked for"),
       chance("liars.overreaches", \.overreaches, "a change set in a share that it may not write, or not any more"),

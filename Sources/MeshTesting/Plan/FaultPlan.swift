@@ -150,6 +150,8 @@ public struct FaultPlan: Sendable, Equatable {
   public var gaps = 0
   public var brokenChains = 0
   public var farFutures = 0
+  /// Of the chunks of assets that its replica gives, one in that many.
+  public var wrongChunks = 0
   public var generations = 0
   public var floods = 0
   /// In shares: change sets beyond permission, control records that are not its to say, change sets under an old epoch, keys

@@ -24,6 +24,16 @@ struct Liar {
     self.generator = generator
   }
 
+  /// What becomes of a message that its replica sends; nil where it is kept back.
+  mutating func passOn(_ bytes: [UInt8]) -> [UInt8]? {
+    guard plan.wrongChunks > 0, bytes.count > Limits.inlineBlob, generator.once(in: plan.wrongChunks),
+      case .assetChunk(let zone, let asset, let index, var chunk)? = try? Message.decode(bytes)
+    else { return bytes }
+    if generator.once(in: 3) { return nil }
+    chunk[Int.random(in: 0..<chunk.count, using: &generator)] ^= 1
+    return Message.assetChunk(zone, asset, index, chunk).encoded
+  }
+
   mutating func heard(sent bytes: [UInt8]) { Self.remember(bytes, &sent) }
   mutating func heard(received bytes: [UInt8]) { Self.remember(bytes, &received) }
 

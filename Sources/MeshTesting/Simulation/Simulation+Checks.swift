@@ -139,7 +139,7 @@ extension Simulation {
     guard zone != nil, joins.allSatisfy(\.isOver) else { return false }
     for node in honest {
       guard let store = node.store, try store.pendingCount() == 0, try node.database.isInStep(),
-        try !node.database.isCutting(), try store.wantedAssets(limit: 1).isEmpty
+        try !node.database.isCutting(), try !waitsForAsset(node)
       else { return false }
     }
     for zone in zones {
@@ -155,6 +155,19 @@ extension Simulation {
       guard states.count <= 1 else { return false }
     }
     return true
+  }
+
+  /// The node waits for an asset; for one that only a liar had it may wait for ever.
+  private func waitsForAsset(_ node: SimulatedNode) throws -> Bool {
+    let wanted = try node.store?.wantedAssets(limit: 1_000) ?? []
+    guard nodes.contains(where: \.isLiar) else { return !wanted.isEmpty }
+    return try wanted.contains { entry in
+      try entry.staged.isComplete
+        || honest.contains { other in
+          try other !== node
+            && entry.zones.contains { try other.store?.chunks(of: entry.asset.id, zone: $0)?.isComplete ?? false }
+        }
+    }
   }
 
   func wholeLog(_ store: any ReplicaStore, _ zone: ZoneID) throws -> [[UInt8]] {

@@ -169,7 +169,9 @@ extension Simulation {
       case .send(let link, let bytes):
         guard let (wire, end) = network.wire(node.index, link) else { continue }
         node.liar?.heard(sent: bytes)
-        send(node, wire, end, bytes)
+        let passed = node.isLiar ? node.liar?.passOn(bytes) : bytes
+        if passed != bytes { occurred("liars.wrongChunks") }
+        if let passed { send(node, wire, end, passed) }
       case .close(let link, let reason):
         guard let (wire, end) = network.wire(node.index, link) else { continue }
         say(node.index, "closes connection \(wire): \(named(reason))")

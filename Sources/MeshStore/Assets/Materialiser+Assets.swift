@@ -103,8 +103,12 @@ extension Materialiser {
   func bind(_ value: Value, _ statement: Statement, at parameter: Int, _ table: TableForm, _ index: Int) throws {
     guard let asset = value.asset else { return statement.bind(value, at: parameter) }
     if isFilled(asset, table, index) { return statement.bindZeros(asset.size, at: parameter) }
-    statement.bind(try session.bytes(of: asset, nil), at: parameter)
+    guard let bytes = try session.bytes(of: asset, nil) else { throw Self.lostChunk }
+    statement.bind(bytes, at: parameter)
   }
+
+  private static let lostChunk = StoreError(
+    .inputOutput, "the staging of assets has lost a chunk; it is fetched again")
 
   private func isFilled(_ asset: Asset, _ table: TableForm, _ index: Int) -> Bool {
     asset.size > StoreLimits.assetInStatement && table.writesInPlace(index)
@@ -121,9 +125,7 @@ extension Materialiser {
       let blob = try Blob(
         session.sql, Cell(table: table, key: key, index: index), rowid: place, isWritable: true)
       for chunk in 0..<asset.chunkCount {
-        guard let bytes = try session.staged.read(chunk, asset, manifest) else {
-          throw StoreError(.inputOutput, "the staging of assets has lost a chunk; it is fetched again")
-        }
+        guard let bytes = try session.staged.read(chunk, asset, manifest) else { throw Self.lostChunk }
         try blob.write(bytes, at: asset.range(ofChunk: chunk).lowerBound)
       }
     }

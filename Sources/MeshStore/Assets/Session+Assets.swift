@@ -44,7 +44,12 @@ extension Session {
   func bytes(of asset: Asset, _ cell: Cell?, limit: Int = StoreLimits.assetInMemory) throws -> [UInt8]? {
     guard asset.size <= limit else { return nil }
     if !asset.isUnread, let manifest = try manifest(asset.id), try staged.isComplete(asset, manifest) {
-      return try (0..<asset.chunkCount).reduce(into: []) { $0 += try staged.read($1, asset, manifest) ?? [] }
+      var bytes: [UInt8] = []
+      for chunk in 0..<asset.chunkCount {
+        guard let next = try staged.read(chunk, asset, manifest) else { return nil }
+        bytes += next
+      }
+      return bytes
     }
     var bytes: [UInt8] = []
     guard let cell else { return nil }

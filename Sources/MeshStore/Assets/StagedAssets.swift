@@ -17,6 +17,17 @@ final class StagedAssets {
   private var short: [AssetID: [UInt8]] = [:]
   private var shortBytes = 0
 
+  /// What in the file has been compared with an asset that is wanted: all that the two have in common is taken.
+  private var compared: [AssetID: Set<Source>] = [:]
+
+  /// A cell, and the asset that it shows.
+  struct Source: Hashable {
+    let ref: RecordRef
+    /// In the table's columns.
+    let index: Int
+    let content: AssetID
+  }
+
   /// Bytes of short assets in memory; beyond it they are staged as the others.
   private static let shortLimit = 8 << 20
 
@@ -64,8 +75,20 @@ final class StagedAssets {
     if let bytes = short[asset.id] { return bytes }
     guard try chunks(asset, manifest).contains(index) else { return nil }
     let range = asset.range(ofChunk: index)
-    return try staging.read(range.count, at: range.lowerBound, of: asset.id)
+    if let bytes = try staging.read(range.count, at: range.lowerBound, of: asset.id) { return bytes }
+    forget(index, asset.id)
+    return nil
   }
+
+  /// The chunk was there and is not any more, so it is to be fetched again.
+  func forget(_ index: Int, _ asset: AssetID) {
+    presence[asset]?.remove(index)
+    complete.remove(asset)
+    compared[asset] = nil
+  }
+
+  func isCompared(_ asset: AssetID, with source: Source) -> Bool { compared[asset]?.contains(source) ?? false }
+  func noteCompared(_ asset: AssetID, with source: Source) { compared[asset, default: []].insert(source) }
 
   /// Keeps a chunk that was proven.
   ///
@@ -90,6 +113,7 @@ final class StagedAssets {
     presence[asset] = nil
     complete.remove(asset)
     fetched.remove(asset)
+    compared[asset] = nil
     try staging.remove(asset)
   }
 

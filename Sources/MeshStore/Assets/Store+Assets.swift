@@ -47,7 +47,10 @@ extension Store {
       guard try session.uses(id, in: zone), let manifest = try session.manifest(id), index < manifest.chunkCount
       else { return nil }
       let asset = try manifest.asset(cryptography)
-      if let bytes = try staged.read(index, asset, manifest) { return bytes }
+      if let bytes = try staged.read(index, asset, manifest) {
+        if manifest.isChunk(bytes, index, cryptography) { return bytes }
+        staged.forget(index, id)
+      }
       return try session.chunkOfRow(index, asset, manifest)
     }
   }
@@ -177,19 +180,32 @@ extension Session {
     return nil
   }
 
-  /// Chunks that this file has already: in other rows, and in the values that are to be replaced.
+  /// Cells that are looked at for one asset: of content that is in ever so many rows a few will do.
+  private static let sources = 8
+
+  /// Chunks that this file has already: in other rows, and in the values that are to be replaced. Each is read once.
   fileprivate func takeFromRows(_ asset: Asset, _ manifest: AssetManifest, _ wants: [AssetWant]) throws {
-    guard try !staged.chunks(asset, manifest).isComplete else { return }
-    for cell in try cells(showing: asset.id) { try copy(0..<asset.chunkCount, asset, manifest, from: cell) }
-    guard try !staged.chunks(asset, manifest).isComplete else { return }
-    for want in wants { try takeFromPrevious(want, asset, manifest) }
+    for cell in try cells(showing: asset.id) {
+      try take(asset, manifest, from: cell, showing: asset.id) { chunk, bytes in
+        if manifest.isChunk(bytes, chunk, cryptography) { try staged.write(bytes, chunk, asset, manifest) }
+      }
+    }
+    for want in wants.prefix(Self.sources) { try takeFromPrevious(want, asset, manifest) }
   }
 
-  private func copy(_ chunks: Range<Int>, _ asset: Asset, _ manifest: AssetManifest, from cell: Cell) throws {
-    try forEachChunk(of: cell, size: asset.size, chunks) { index, bytes in
-      if manifest.isChunk(bytes, index, cryptography) { try staged.write(bytes, index, asset, manifest) }
-      return true
+  /// - Parameter body: What is done with each chunk of the cell.
+  private func take(
+    _ asset: Asset, _ manifest: AssetManifest, from cell: Cell, showing content: AssetID, size: Int? = nil,
+    _ body: (Int, [UInt8]) throws -> Void
+  ) throws {
+    let source = StagedAssets.Source(
+      ref: RecordRef(table: cell.table.id, key: cell.key), index: cell.index, content: content)
+    guard try !staged.isComplete(asset, manifest), !staged.isCompared(asset.id, with: source) else { return }
+    try forEachChunk(of: cell, size: size ?? asset.size) { chunk, bytes in
+      try body(chunk, bytes)
+      return try !staged.isComplete(asset, manifest)
     }
+    staged.noteCompared(asset.id, with: source)
   }
 
   /// What the version before has in common with it, as far as chunks are the same.
@@ -204,11 +220,10 @@ extension Session {
       places[manifest.hash(ofChunk: chunk), default: []].append(chunk)
     }
     let cell = Cell(table: table, key: want.ref.key, index: index)
-    try forEachChunk(of: cell, size: old.size) { chunk, bytes in
+    try take(asset, manifest, from: cell, showing: old.id, size: old.size) { chunk, bytes in
       for place in places[before.hash(ofChunk: chunk)] ?? [] where manifest.isChunk(bytes, place, cryptography) {
         try staged.write(bytes, place, asset, manifest)
       }
-      return true
     }
   }
 

@@ -252,6 +252,68 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
   }
 
+  /// In one statement with its row, and in place after it.
+  @Test(arguments: [3, 6])
+  func aChunkThatTheStagingLostIsFetchedAgain(chunks: Int) throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(chunks * Self.chunk)))")
+    try learn(b, from: a)
+    let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
+    for index in 0..<chunks {
+      let bytes = try #require(try a.store.chunk(index, of: asset.id, zone: Peer.zone))
+      _ = try b.store.stage(bytes, chunk: index, of: asset.id)
+    }
+    // Somebody tidied up.
+    let first = try #require(try b.staging.read(Self.chunk, at: 0, of: asset.id))
+    try b.staging.remove(asset.id)
+    try b.staging.write(first, at: 0, of: asset.id)
+    #expect(throws: StoreError.self) { while try b.store.placeAssets(now: b.now) {} }
+    #expect(try b.rows("SELECT image FROM photo") == ["NULL"])
+    #expect(try b.store.wantedAssets(limit: 1).first?.staged.contains(1) == false)
+    for index in 2..<chunks { #expect(try b.store.chunk(index, of: asset.id, zone: Peer.zone) == nil) }
+    #expect(try b.fetch(from: a) == chunks - 1)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+  }
+
+  @Test func aChunkThatWasSpoiltInTheStagingIsNotGivenOn() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(3 * Self.chunk)))")
+    try learn(b, from: a)
+    let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
+    let bytes = try #require(try a.store.chunk(1, of: asset.id, zone: Peer.zone))
+    _ = try b.store.stage(bytes, chunk: 1, of: asset.id)
+    #expect(try b.store.chunk(1, of: asset.id, zone: Peer.zone) == bytes)
+    try b.staging.write([1, 2, 3], at: Self.chunk + 5, of: asset.id)
+    #expect(try b.store.chunk(1, of: asset.id, zone: Peer.zone) == nil)
+    #expect(try b.fetch(from: a) == 3)
+  }
+
+  @Test func theVersionBeforeIsReadOnceForWhatItHasInCommon() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(4 * Self.chunk)))")
+    try b.pull(from: a)
+    try a.run("UPDATE photo SET image = CAST(x'01' || substr(image, 2) AS BLOB)")
+    func poke(_ byte: UInt8) throws {
+      try b.other.write { db in
+        var blob: OpaquePointer?
+        #expect(sqlite3_blob_open(db.sqliteConnection, "main", "photo", "image", 1, 1, &blob) == SQLITE_OK)
+        #expect(sqlite3_blob_write(blob, [byte], 1, Int32(2 * Self.chunk)) == SQLITE_OK)
+        #expect(sqlite3_blob_close(blob) == SQLITE_OK)
+      }
+    }
+    let good = try #require(try b.rows("SELECT hex(substr(image, \(2 * Self.chunk) + 1, 1)) FROM photo").first)
+    let byte = try #require(UInt8(good.filter { $0 != "\"" }, radix: 16))
+    try poke(byte ^ 1)
+    try learn(b, from: a)
+    let taken = try #require(try b.store.wantedAssets(limit: 1).first?.staged)
+    #expect((0..<4).map(taken.contains) == [false, true, false, true])
+    // The row has it now, and nobody looks.
+    try poke(byte)
+    #expect(try b.store.wantedAssets(limit: 1).first?.staged.present == 2)
+    #expect(try b.fetch(from: a) == 2)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+  }
+
   @Test func aRowWithoutItsParentKeepsItsBytesAside() throws {
     let schema = """
       CREATE TABLE album (id TEXT PRIMARY KEY NOT NULL);

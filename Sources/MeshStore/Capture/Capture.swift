@@ -111,7 +111,8 @@ extension Capture {
       finding.reasons.insert(table.schemaRow == nil ? .returned : .recreated)
     }
     try db.execute(
-      sql: "UPDATE mesh_table SET layout = ?, schema_row = ? WHERE id = ?", arguments: [layout.id, row, table.id])
+      sql: "UPDATE mesh_table SET layout = ?, schema_row = ?, collation = ? WHERE id = ?",
+      arguments: [layout.id, row, key.collation, table.id])
     return finding
   }
 

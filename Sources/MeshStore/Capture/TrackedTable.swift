@@ -12,6 +12,8 @@ struct TrackedTable: Hashable, Sendable {
   let layout: Int64?
   /// Its rowid in `sqlite_schema` when its triggers were last looked at; nil where it was not there.
   let schemaRow: Int64?
+  /// Of its key, when its triggers were last looked at.
+  let keyCollation: String?
   /// Nil where the file has no such table now.
   let schema: TableSchema?
 
@@ -34,7 +36,7 @@ struct TrackedTable: Hashable, Sendable {
   }
 
   private static let select =
-    "SELECT id, name, private, integer_keys, layout, schema_row FROM mesh_table WHERE tracked = 1"
+    "SELECT id, name, private, integer_keys, layout, schema_row, collation FROM mesh_table WHERE tracked = 1"
 
   private init(_ row: Row, _ db: Database) throws {
     id = row["id"]
@@ -43,6 +45,7 @@ struct TrackedTable: Hashable, Sendable {
     allowsIntegerKeys = row["integer_keys"]
     layout = row["layout"]
     schemaRow = row["schema_row"]
+    keyCollation = row["collation"]
     schema = try TableSchema.read(db, name)
   }
 }
@@ -78,7 +81,8 @@ struct CaptureFinding: Hashable, Sendable {
   /// `mesh_column.id` of the columns that it did not have before.
   var newColumns: [Int64] = []
 
-  private var isGone: Bool { !reasons.isDisjoint(with: [.tableMissing, .keyUnfit]) }
+  /// It has gone, or lost its key.
+  var isGone: Bool { !reasons.isDisjoint(with: [.tableMissing, .keyUnfit]) }
   /// Writes may have gone unnoticed, and the table can be compared with the records by values.
   var needsRescan: Bool { !isGone && !reasons.isEmpty }
   /// It is not there, or was not.

@@ -27,7 +27,8 @@ struct PendingMatches {
     defer { statement.reset() }
     while try statement.step() {
       last = statement.integer(0)
-      guard let table = session.catalog.table(statement.integer(1)), !statement.isNull(3) else { continue }
+      guard let table = session.catalog.table(ofNoted: statement.integer(4), statement.integer(1)), !statement.isNull(3)
+      else { continue }
       if refs.contains(RecordRef(table: table.id, key: table.form.canonical(statement.value(3)))) { ids.append(last) }
     }
   }

@@ -83,7 +83,7 @@ struct PendingSlice {
   private mutating func add(
     _ row: Statement, _ source: Source, _ places: inout [RecordRef: Int], _ catalog: Catalog
   ) throws -> Bool {
-    guard let table = catalog.table(row.integer(1)), !row.isNull(3) else {
+    guard let table = catalog.table(ofNoted: row.integer(4), row.integer(1)), !row.isNull(3) else {
       count += 1
       return true
     }

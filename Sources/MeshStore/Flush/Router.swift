@@ -65,7 +65,7 @@ struct Router {
     )
     defer { statement.reset() }
     while try statement.step() {
-      guard let table = session.catalog.table(statement.integer(1)), !statement.isNull(3) else {
+      guard let table = session.catalog.table(ofNoted: statement.integer(4), statement.integer(1)), !statement.isNull(3) else {
         strays.append(statement.integer(0))
         continue
       }
@@ -103,7 +103,7 @@ struct Router {
     let (ref, table) = (entry.ref, entry.table)
     let shown = try session.place(of: ref)
     guard let row = try row(table, ref.key) else {
-      if let shown { return try routeDelete(entry, shown) }
+      if let zone = try shown ?? (table.isHere ? nil : keeper(of: ref)) { return try routeDelete(entry, zone) }
       return try routeHeld(entry)
     }
     guard let shown else { return .zone(try home(ref, table, row, own: nil)) }
@@ -126,13 +126,16 @@ struct Router {
     return .zone(zone)
   }
 
+  /// Of the zones in which the record lives, the first.
+  private func keeper(of ref: RecordRef) throws -> Int64? {
+    try sql.all(
+      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND generation & 1", [.integer(ref.table), ref.key]
+    ) { $0.integer(0) }.min(by: zones.precedes)
+  }
+
   /// The record is not in its table: an edit was noted before it was withdrawn, or its parent is in another zone.
   private mutating func routeHeld(_ entry: Entry) throws -> Route {
-    let held = try sql.all(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND generation & 1",
-      [.integer(entry.ref.table), entry.ref.key]
-    ) { $0.integer(0) }
-    guard let zone = held.min(by: zones.precedes) else { return .drop }
+    guard let zone = try keeper(of: entry.ref) else { return .drop }
     guard entry.mayMove, let left = try ZoneRow.read(id: zone, sql),
       let record = try ZoneRecords(session, zone: left).load(entry.ref), record.held != .outsideShare
     else { return entry.ids.isEmpty ? .drop : .zone(zone) }
@@ -167,7 +170,7 @@ struct Router {
   }
 
   private func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
-    try sql.first(table.select, [key]) { table.row($0) }
+    table.isHere ? try sql.first(table.select, [key]) { table.row($0) } : nil
   }
 
   /// - Parameter own: The zone that shows the record now.

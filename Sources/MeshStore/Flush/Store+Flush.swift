@@ -269,7 +269,7 @@ private struct Flusher {
   private func present(_ change: FlushPlan.Change, _ materialiser: Materialiser) throws {
     switch change.kind {
     case .delete:
-      if materialiser.others != nil { try materialiser.vacate(change.ref, change.table) }
+      if materialiser.others != nil, change.table.isHere { try materialiser.vacate(change.ref, change.table) }
       try materialiser.leave(change.ref, change.table)
     case .departure:
       if change.old?.isShown == true { try materialiser.vacate(change.ref, change.table) }

@@ -6,6 +6,7 @@ import MeshCore
 final class Catalog {
   private let sql: Connection
   private var tables: [Int64: TableForm] = [:]
+  private var goneTables: [Int64: TableForm] = [:]
   private var tableNumbers: [String: Int64] = [:]
   private var columns: [Int64: ColumnName] = [:]
   private var columnNumbers: [ColumnKey: Int64] = [:]
@@ -29,6 +30,7 @@ final class Catalog {
   /// Forgets everything: after a rollback, which may have taken back new numbers, and when tables change.
   func forget() {
     tables = [:]
+    goneTables = [:]
     tableNumbers = [:]
     columns = [:]
     columnNumbers = [:]
@@ -62,6 +64,7 @@ final class Catalog {
     for id in tableNumbers.values {
       guard let table = tracked.first(where: { $0.id == id }) else { continue }
       tables[id] = try form(table)
+      if tables[id] == nil { goneTables[id] = TableForm(gone: table) }
     }
     connectReferences()
     schemaVersion = version
@@ -97,6 +100,12 @@ final class Catalog {
 
   /// The table as this file shows it; nil where it is not synchronized here.
   func table(_ id: Int64) -> TableForm? { tables[id] }
+
+  /// The same for what triggers noted of it: the deletes of a table that has gone since are still sent.
+  func table(ofNoted op: Int64, _ id: Int64) -> TableForm? {
+    tables[id] ?? (op == PendingSlice.Op.delete ? goneTables[id] : nil)
+  }
+
   var allTables: [TableForm] { tables.values.sorted { $0.id < $1.id } }
 
   func tableName(_ id: Int64) throws -> String {

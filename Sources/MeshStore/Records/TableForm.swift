@@ -14,6 +14,8 @@ final class TableForm {
   let schema: TableSchema
   /// Its records are in no share.
   let isPrivate: Bool
+  /// False of one that was dropped: nothing but its name and the form of its keys is known.
+  let isHere: Bool
   let form: KeyForm
   let keyName: String
   let keyAffinity: Affinity
@@ -35,11 +37,13 @@ final class TableForm {
   let delete: String
 
   init(
-    id: Int64, schema: TableSchema, key: TableSchema.Column, form: KeyForm, columns: [Column], isPrivate: Bool = false
+    id: Int64, schema: TableSchema, key: TableSchema.Column, form: KeyForm, columns: [Column], isPrivate: Bool = false,
+    isHere: Bool = true
   ) {
     self.id = id
     self.schema = schema
     self.isPrivate = isPrivate
+    self.isHere = isHere
     self.form = form
     self.keyName = key.name
     self.keyAffinity = key.affinity
@@ -55,6 +59,19 @@ final class TableForm {
     self.select = "SELECT \(names) \(place)"
     self.selectKey = "SELECT \(key.name.quotedName) \(place)"
     self.delete = "DELETE \(place)"
+  }
+
+  /// A synchronized table that has gone, or lost its key; nil where nobody noted how its keys were compared.
+  convenience init?(gone table: TrackedTable) {
+    guard let collation = table.keyCollation.flatMap(Collation.init(sql:)) else { return nil }
+    let key = TableSchema.Column(
+      name: "", declaredType: "", notNull: true, collation: "", isKey: true, generated: .no, affinity: .blob)
+    let schema = TableSchema(
+      name: table.name, columns: [], isRowidAlias: false, isAutoincrement: false, isWithoutRowid: false,
+      isStrict: false, foreignKeys: [], uniqueIndexes: [], triggers: [])
+    self.init(
+      id: table.id, schema: schema, key: key, form: KeyForm(collation: collation, keyIsColumn: true), columns: [],
+      isPrivate: table.isPrivate, isHere: false)
   }
 
   private static func value(_ column: Column, isStrict: Bool) -> String {

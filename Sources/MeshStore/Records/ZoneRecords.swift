@@ -45,6 +45,7 @@ final class ZoneRecords {
 
   /// The table's row, in the order of its columns, without the bytes of long BLOBs; nil where there is none.
   func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
+    guard table.isHere else { return nil }
     let statement = try selection(table)
     defer { statement.reset() }
     statement.bind(key, at: 1)

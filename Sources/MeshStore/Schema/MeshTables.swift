@@ -3,7 +3,7 @@ import GRDB
 /// The tables that the store keeps beside the app's: one constant each. `Tables.md` is their specification.
 enum MeshTables {
   /// Of the whole set; a file with a greater number is refused.
-  static let format = 4
+  static let format = 5
 
   /// Makes what is missing. Throws `StoreError` (`formatTooNew`) where a later version of this program made them.
   static func create(_ db: Database) throws {
@@ -40,7 +40,8 @@ enum MeshTables {
       private INTEGER NOT NULL,                   -- 1: never part of a share
       integer_keys INTEGER NOT NULL,              -- 1: the owner accepts that equal integer keys are one record
       layout INTEGER,                             -- mesh_layout.id that the triggers write
-      schema_row INTEGER                          -- rowid of the table in sqlite_schema; NULL where it is not here
+      schema_row INTEGER,                         -- rowid of the table in sqlite_schema; NULL where it is not here
+      collation TEXT                              -- of its key, when the triggers were last brought up to date
     )
     """
 

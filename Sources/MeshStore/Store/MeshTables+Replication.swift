@@ -26,6 +26,10 @@ extension MeshTables {
           SELECT id, 1, 0, NULL FROM mesh_table WHERE tracked AND id NOT IN (SELECT tbl FROM mesh_import WHERE task > 1)
           """)
     }
+    // Filled when the triggers are looked at, which this asks for.
+    if format < 5, try !db.columns(in: "mesh_table").contains(where: { $0.name == "collation" }) {
+      try db.execute(sql: "ALTER TABLE mesh_table ADD COLUMN collation TEXT")
+    }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 

@@ -111,7 +111,7 @@ extension Session {
     let layouts = Dictionary(uniqueKeysWithValues: try TrackedTable.all(db).map { ($0.id, $0.layout ?? 0) })
     let findings = try Capture.update(db)
     for finding in findings {
-      if finding.reasons.contains(.recreated) { try forgetLostWrites(finding) }
+      if finding.reasons.contains(.recreated) || finding.isGone { try forgetLostWrites(finding) }
       if finding.needsRecall { try requestRecall(finding, before: layouts[finding.table] ?? 0) }
       guard finding.needsRescan else { continue }
       try request(
@@ -140,13 +140,19 @@ extension Session {
       [table, .integer(kept)])
   }
 
-  /// Rows that were written and not flushed when their table was dropped are gone with it.
+  /// Rows that were written and not flushed when their table was dropped are gone with it. What was deleted before stays deleted,
+  /// unless it was written again.
   private func forgetLostWrites(_ finding: CaptureFinding) throws {
-    guard let schema = try TableSchema.read(db, finding.name), let key = schema.keyColumn else { return }
+    var isLost = "true"
+    if !finding.isGone, let schema = try TableSchema.read(db, finding.name), let key = schema.keyColumn {
+      isLost =
+        "NOT EXISTS (SELECT 1 FROM main.\(schema.name.quotedName) AS t WHERE t.\(key.name.quotedName) = mesh_pending.key)"
+    }
     try sql.run(
       """
-      DELETE FROM mesh_pending WHERE tbl = ? AND op <> \(PendingSlice.Op.delete) AND NOT EXISTS (
-        SELECT 1 FROM main.\(schema.name.quotedName) AS t WHERE t.\(key.name.quotedName) = mesh_pending.key)
+      DELETE FROM mesh_pending WHERE tbl = ?1 AND \(isLost) AND (op <> \(PendingSlice.Op.delete) OR key IN (
+        SELECT key FROM mesh_pending WHERE tbl = ?1 GROUP BY key
+        HAVING max(iif(op = \(PendingSlice.Op.insert), id, 0)) > max(iif(op = \(PendingSlice.Op.delete), id, 0))))
       """, [.integer(finding.table)])
     try run.endAll()
   }

@@ -1,0 +1,86 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Dropping a table says nothing about its rows; what somebody deleted before says it, be the table gone when the node looks.
+@Suite struct DeletedThenDroppedTests {
+  private func peers(key: String) throws -> (Peer, Peer) {
+    let schema = "CREATE TABLE t (id \(key) PRIMARY KEY NOT NULL, a TEXT)"
+    let a = try Peer(1, schema: schema, track: ["t"])
+    let b = try Peer(2, schema: schema, track: ["t"])
+    try a.run("INSERT INTO t VALUES ('K', 'a1'), ('l', 'a2'), ('m', 'a3')")
+    try synchronize([a, b])
+    return (a, b)
+  }
+
+  @Test(arguments: ["TEXT", "TEXT COLLATE NOCASE", "TEXT COLLATE RTRIM", ""])
+  func itIsDeletedEverywhere(key: String) throws {
+    let (a, b) = try peers(key: key)
+    try a.run("DELETE FROM t WHERE id IN ('K', 'l'); DROP TABLE t")
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT id FROM t") == ["\"m\""])
+    #expect(try a.digest() == b.digest())
+    #expect(try a.store.status().held == [.unknownTable: 1])
+    try a.run("CREATE TABLE t (id \(key) PRIMARY KEY NOT NULL, a TEXT)")
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT id FROM t") == ["\"m\""])
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func whatWasWrittenAgainAfterTheDeleteStays() throws {
+    let (a, b) = try peers(key: "TEXT")
+    try a.run("DELETE FROM t; INSERT INTO t VALUES ('K', 'again'); DELETE FROM t; INSERT INTO t VALUES ('l', 'again')")
+    try a.run("DROP TABLE t")
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT id, a FROM t") == ["\"l\"|\"a2\""])
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func whatNobodyEverSentIsForgotten() throws {
+    let (a, b) = try peers(key: "TEXT")
+    try a.run("INSERT INTO t VALUES ('n', 'new'); DELETE FROM t WHERE id = 'n'; UPDATE t SET a = 'b'; DROP TABLE t")
+    try a.flush()
+    #expect(try a.store.pendingCount() == 0)
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT id, a FROM t") == ["\"K\"|\"a1\"", "\"l\"|\"a2\"", "\"m\"|\"a3\""])
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func itIsDeletedBeforeWhatComesIsMerged() throws {
+    let (a, b) = try peers(key: "TEXT")
+    try b.run("UPDATE t SET a = 'meanwhile' WHERE id = 'K'")
+    try b.flush()
+    try a.run("DELETE FROM t WHERE id = 'K'; DROP TABLE t")
+    try a.upkeep()
+    try a.receive(from: b)
+    for _ in 0..<10 { _ = try a.store.apply(Peer.zone, a.reader, flushing: [Peer.zone: a.writer], now: a.now) }
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT id FROM t") == ["\"l\"", "\"m\""])
+    #expect(try a.digest() == b.digest())
+  }
+
+  /// A file of the format before did not say how keys are compared.
+  @Test func aFileOfAnEarlierFormatLearnsItWhenItIsOpened() throws {
+    let (a, b) = try peers(key: "TEXT COLLATE NOCASE")
+    try a.run("ALTER TABLE mesh_table DROP COLUMN collation; UPDATE mesh_state SET format = 4")
+    try a.reopen()
+    try a.upkeep()
+    try a.run("DELETE FROM t WHERE id = 'K'; DROP TABLE t")
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT id FROM t") == ["\"l\"", "\"m\""])
+  }
+
+  @Test func theRootOfAnothersShareIsLeftAndOnesOwnEnds() throws {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try converge([alice, bob])
+    let tables = "DROP TABLE steps; DROP TABLE reminders; DROP TABLE lists"
+    try bob.run("DELETE FROM lists WHERE id = 'L'; \(tables)")
+    try bob.settle()
+    #expect(bob.deletedRoots == [SharedList.share])
+    #expect(try bob.store.storedVector(SharedList.share).authors.count == 1, "nothing was sent")
+    try alice.run("DELETE FROM lists WHERE id = 'L'; \(tables)")
+    for _ in 0..<100 where alice.deletedRoots.isEmpty { _ = try alice.step() }
+    #expect(alice.deletedRoots == [SharedList.share])
+  }
+}

@@ -163,8 +163,7 @@ extension Replica {
     guard let zone = zones[id], zone.state.owner != nil else { return }
     try endDropping(id, now: now)
     try updateStandings()
-    let limits = try cutLimits(id)
-    zones[id]?.limits = limits
+    try setLimits(id)
     if zone.state.currentEpoch == nil, mayWrite(zone) { try mintEpoch(id, now: now) }
     try leaveThoseOut(id, now: now)
     try offer(id, now: now)
@@ -174,7 +173,7 @@ extension Replica {
     needsFlush = true
   }
 
-  /// What was refused for want of a certificate or a grant may be welcome now.
+  /// What was refused, or taken back, may be welcome now.
   private func askAgain(_ id: ZoneID, now: Moment) throws {
     guard zones[id]?.hasRefused == true else { return }
     zones[id]?.hasRefused = false

@@ -13,7 +13,7 @@ extension Replica {
   func cutLimits(_ id: ZoneID) throws -> [Author: UInt64] {
     guard let state = zones[id]?.state else { return [:] }
     let citations = try store.citations(id)
-    var authors = Set(try store.storedVector(id).authors).union(state.ends.keys)
+    var authors = Set(try store.storedVector(id).authors).union(citations.keys).union(state.ends.keys)
     for (device, points) in state.cuts {
       authors.formUnion(points.keys.map { Author(device: device, instance: $0) })
     }
@@ -25,6 +25,20 @@ extension Replica {
       limits[author] = isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citations)
     }
     return try limits.merging(unsent(id, state)) { min($0, $1) }
+  }
+
+  /// The limits as the control log has them now. They also rise: what a device did stops counting that was revoked before anybody
+  /// had seen it. What was cut is asked for again then, and this device gives no number a second time.
+  func setLimits(_ id: ZoneID) throws {
+    let before = zones[id]?.limits ?? [:]
+    let limits = try cutLimits(id)
+    zones[id]?.limits = limits
+    let raised = before.filter { limits[$0.key] ?? .max > $0.value }
+    guard !raised.isEmpty else { return }
+    zones[id]?.hasRefused = true
+    if let author = try author(id), raised[author] != nil, try reasonForNewInstance(id) != nil {
+      try renewInstance(id, because: nil)
+    }
   }
 
   /// Where a share has ended for this account, what this device wrote there and nobody has acknowledged who goes on with it: of one
@@ -61,6 +75,8 @@ extension Replica {
     }
     try noticePending()
     zones[id]?.carriedOut = zone.limits
+    // After a start it may have been no more than to look whether a cut was begun.
+    guard zone.limits != zone.carriedOut ?? [:] else { return }
     zones[id]?.mayWriteAgain = true
     zones[id]?.forked = []
     zones[id]?.needsApply = true

@@ -99,8 +99,9 @@ public final class Replica {
     var keyMissingSince: Int64?
     /// Where the authors of cut devices end; and as far as the store has carried it out since the start.
     var limits: [Author: UInt64] = [:]
-    var carriedOut: [Author: UInt64] = [:]
-    /// Change sets were refused that a certificate would make good.
+    /// Nil before it was asked to.
+    var carriedOut: [Author: UInt64]?
+    /// Change sets are not here that were refused or cut, and may be good now or later.
     var hasRefused = false
     /// Authors of whom a peer has another branch than is here: what follows it there is not asked for.
     var forked: Set<Author> = []

@@ -4,11 +4,18 @@ extension Store {
   public func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws {
+    var (limits, aftermath) = (limits, aftermath)
     let touched = try write { session -> [RecordRef] in
       try requireNothingPending(session)
       let row = try ZoneRow.obtain(zone, session.sql)
+      for (author, limit) in try Cutter.begun(session, row) {
+        // Some of it is taken back already, so the rest goes as well; it comes again where it stands now.
+        if limits[author] == nil { aftermath[author] = .kept }
+        limits[author] = min(limits[author] ?? limit, limit)
+      }
       return try Cutter(session, row, reader, limits).mark()
     }
+    guard !limits.isEmpty else { return }
     for start in stride(from: 0, to: touched.count, by: Choices.slice) {
       let slice = Array(touched[start..<min(start + Choices.slice, touched.count)])
       try restate(slice, zone, reader, limits, aftermath, now: now)
@@ -74,23 +81,19 @@ struct Cutter {
   let log: LogReader
   /// By the author's number in this file: never inside a unit, which nobody merges in part.
   let limits: [Int64: UInt64]
-  /// Above which nothing is taken.
-  private let refused: [Int64: UInt64]
 
   init(_ session: Session, _ zone: ZoneRow, _ reader: ChangeSetReader, _ limits: [Author: UInt64]) throws {
     self.session = session
     self.zone = zone
     self.log = LogReader(session: session, zone: zone.id, reader: reader)
-    var refused: [Int64: UInt64] = [:]
     var numbers: [Int64: UInt64] = [:]
     for (author, said) in limits.sorted(by: { $0.key < $1.key }) {
       let number = try session.catalog.authorNumber(author)
       // Whoever ends an author may name any number; those of change sets that are here are numbers of SQLite's.
       let limit = min(said, UInt64(Int64.max) - 1)
-      refused[number] = limit
       numbers[number] = try Self.unitEnd(session, zone.id, number, limit)
     }
-    (self.limits, self.refused) = (numbers, refused)
+    self.limits = numbers
   }
 
   private static func unitEnd(_ session: Session, _ zone: Int64, _ author: Int64, _ limit: UInt64) throws -> UInt64 {
@@ -101,12 +104,21 @@ struct Cutter {
     return UInt64(bitPattern: end ?? 0)
   }
 
-  /// Refuses the authors' change sets from now on. Returns the records that those above the limits touched.
+  /// Where cuts end authors that are not done yet.
+  static func begun(_ session: Session, _ zone: ZoneRow) throws -> [Author: UInt64] {
+    var limits: [Author: UInt64] = [:]
+    for head in try AuthorHead.all(session.sql, zone: zone.id) {
+      if let cut = head.cut { limits[try session.catalog.author(head.author)] = cut }
+    }
+    return limits
+  }
+
+  /// Begins: whoever comes after a crash goes on with it. Returns the records that change sets above the limits touched.
   func mark() throws -> [RecordRef] {
     for (author, limit) in limits {
       var head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
-      let refused = refused[author] ?? limit
-      head.cut = min(head.cut ?? refused, refused)
+      guard head.stored > limit || head.applied > limit else { continue }
+      head.cut = limit
       try head.save(session.sql, zone: zone.id)
     }
     return try touched()
@@ -228,6 +240,7 @@ struct Cutter {
           [.integer(zone.id), .integer(author), .bits(limit)])
       }
       guard head.stored > limit || head.applied > limit else { continue }
+      head.cut = nil
       let id = limit > 0 ? try LogRow.id(session.sql, zone: zone.id, author: author, number: limit) : nil
       let time = try session.sql.integer(
         "SELECT time FROM mesh_log WHERE zone = ? AND author = ? AND number = ?",

@@ -81,8 +81,7 @@ struct UnitReader {
   }
 
   private func limit(_ author: Author, _ head: AuthorHead?) -> UInt64 {
-    if let cut = reader.cuts[author] { return min(head?.cut ?? .max, cut) }
-    return head.map { $0.cut ?? .max } ?? reader.unknown(author) ?? .max
+    min(head?.cut ?? .max, reader.cuts[author] ?? (head == nil ? reader.unknown(author) : nil) ?? .max)
   }
 
   // MARK: One author

@@ -20,6 +20,7 @@ struct AuthorHead {
   var appliedRows: Int64 = 0
   /// What the author had merged at `applied`.
   var context = CausalContext()
+  /// Where a cut that is begun and not done ends the author.
   var cut: UInt64?
   var malformed: String?
   /// What the first change set cites, whatever became of it since.

@@ -146,8 +146,6 @@ extension AuthorHead {
     _ changeSet: ChangeSet, _ sql: Connection, zone: Int64, _ quota: inout WaitingQuota
   ) throws -> StoreOutcome {
     let header = changeSet.header
-    // A number above a cut is refused for ever: to the sender it is a gap that nothing fills.
-    if let cut, header.number > cut { return .gap }
     if header.number <= stored {
       guard let existing = try LogRow.id(sql, zone: zone, author: author, number: header.number) else {
         return .duplicate

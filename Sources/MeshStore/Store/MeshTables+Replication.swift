@@ -30,6 +30,10 @@ extension MeshTables {
     if format < 5, try !db.columns(in: "mesh_table").contains(where: { $0.name == "collation" }) {
       try db.execute(sql: "ALTER TABLE mesh_table ADD COLUMN collation TEXT")
     }
+    // It stayed when the cut was done.
+    if format < 6 {
+      try db.execute(sql: "UPDATE mesh_head SET cut = NULL WHERE cut >= stored AND cut >= applied")
+    }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 
@@ -130,7 +134,7 @@ extension MeshTables {
       applied INTEGER NOT NULL DEFAULT 0,         -- last number whose rows are all in the state: beyond `merged` inside a unit
       applied_rows INTEGER NOT NULL DEFAULT 0,    -- rows of the number after it that are in the state
       context BLOB,                               -- what the author had merged at `applied`, all differences together
-      cut INTEGER,                                -- numbers above it are refused
+      cut INTEGER,                                -- numbers above it are being taken back; else NULL
       malformed TEXT,                             -- why its next change set can never be merged
       citation BLOB,                              -- the control record that its first change set cites
       PRIMARY KEY (zone, author)

@@ -194,7 +194,6 @@ extension ModelStore {
       throw MissingKey(epoch: changeSet.header.epoch)
     }
     let before = zone.records
-    zone.cuts = limits
     let log = zone.log.filter { $0.header.number <= zone.unitEnd($0.header.author, limits[$0.header.author]) }
     for author in limits.keys {
       guard let line = zone.authors[author] else { continue }

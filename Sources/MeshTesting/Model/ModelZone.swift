@@ -11,7 +11,6 @@ struct ModelZone {
   var log: [ChangeSet] = []
   /// Position of the first of them: a log that was made anew after a cut has places that nobody has read yet.
   var logStart = 0
-  var cuts: [Author: UInt64] = [:]
   /// What this device wrote, that was cut, and is to be written again: cells and life of its own only.
   var rewrites: [RecordName: RecordState<String>] = [:]
   var acknowledgements: [DeviceID: (time: HybridTime, bytes: [UInt8])] = [:]
@@ -55,7 +54,7 @@ struct ModelZone {
   /// Numbers that were cut are not waited for.
   func isMerged(_ context: CausalContext, _ reader: ChangeSetReader) -> Bool {
     context.entries.allSatisfy { author, seen in
-      let limit = cuts[author] ?? (authors[author] == nil ? reader.unknown(author) : nil)
+      let limit = reader.cuts[author] ?? (authors[author] == nil ? reader.unknown(author) : nil)
       return min(seen.number, limit ?? .max) <= UInt64(authors[author]?.merged ?? 0)
     }
   }

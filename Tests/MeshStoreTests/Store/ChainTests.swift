@@ -52,14 +52,30 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     #expect(try take([first, second], peer) == [.stored, outcome])
   }
 
-  @Test func `a cut lets its own number in, and none above it`() throws {
+  @Test func `a cut leaves its own number, and what it took back comes again once nothing refuses it`() throws {
     let peer = try peer()
     var forger = try Forger(9)
     let chain = try chain(&forger, 3, peer)
-    try peer.store.cut([forger.author: 2], zone: Peer.zone, peer.reader, now: peer.now)
-    #expect(try take(chain, peer) == [.stored, .stored, .gap])
+    #expect(try take(chain, peer) == [.stored, .stored, .stored])
     try peer.apply()
+    try peer.store.cut([forger.author: 2], zone: Peer.zone, peer.reader, now: peer.now)
     #expect(try peer.rows("SELECT id FROM t") == ["1", "2"])
+    #expect(try take(chain, peer) == [.duplicate, .duplicate, .stored])
+    try peer.apply()
+    #expect(try peer.rows("SELECT id FROM t") == ["1", "2", "3"])
+  }
+
+  @Test func `a cut that a crash left half done is finished, whatever the limits are by then`() throws {
+    let peer = try peer()
+    var forger = try Forger(9)
+    let chain = try chain(&forger, 3, peer)
+    #expect(try take(chain, peer) == [.stored, .stored, .stored])
+    try peer.apply()
+    try peer.run("UPDATE mesh_head SET cut = 2")
+    try peer.store.cut([:], zone: Peer.zone, peer.reader, now: peer.now)
+    #expect(try peer.rows("SELECT id FROM t") == ["1", "2"])
+    #expect(try peer.store.storedVector(Peer.zone)[forger.author] == 2)
+    #expect(try peer.rows("SELECT cut FROM mesh_head") == ["NULL"])
   }
 
   @Test func `what is here above a cut that is not carried out yet is neither merged nor waited for`() throws {

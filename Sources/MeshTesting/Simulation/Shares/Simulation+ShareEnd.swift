@@ -10,7 +10,8 @@ extension Simulation {
     else { return }
     let records = try controlRecords(store, zone.id)
     checkSecondReading(zone, state, records)
-    checkKeys(zone, state, ControlLog(records) { state.account(of: $0) })
+    let known = try nodes.filter { !$0.isLiar }.flatMap { try $0.store.map { try controlRecords($0, zone.id) } ?? [] }
+    checkKeys(zone, state, ControlLog(records + known) { state.account(of: $0) })
   }
 
   /// What a node shows, and what became of its app's writes.

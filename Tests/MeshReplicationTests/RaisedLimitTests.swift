@@ -1,0 +1,59 @@
+import MeshCore
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// A lowering that stops counting: the owner revoked the device that said it before hearing of it.
+@Suite struct RaisedLimitTests {
+  /// Two devices of the owner's (0 and 1), and two participants (2 and 3). 2 writes something last that 3 has, and 0 if it is
+  /// there. 1 lowers 2 without knowing it, one of the participants hears of that and takes it back, and 0 revokes 1.
+  private func mesh(heardBy node: Int, isOwnerThere: Bool) throws -> (TestMesh, ZoneID) {
+    let mesh = try TestMesh([2, 1, 1])
+    let zone = try mesh.share()
+    for joiner in [2, 3] {
+      #expect(try mesh.join(joiner, mesh.invite(zone), at: 0) == .done)
+      try mesh.connect(joiner, 0)
+    }
+    try mesh.connect(2, 3)
+    try mesh.pump()
+    try mesh.write(2, "a", "one", in: zone)
+    try mesh.meet(1, 0)
+    if !isOwnerThere { for joiner in [2, 3] { mesh.part(joiner, 0) } }
+    try mesh.write(2, "a", "two", in: zone)
+    #expect(mesh.title(0, "a") == .text(isOwnerThere ? "two" : "one") && mesh.title(3, "a") == .text("two"))
+    for joiner in [2, 3] { mesh.part(joiner, 0) }
+    mesh.part(2, 3)
+    try mesh.nodes[1].replica.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    try mesh.meet(1, node)
+    #expect(mesh.title(node, "a") == .text("one"))
+    try mesh.nodes[0].replica.revoke(mesh.nodes[1].device, now: mesh.now)
+    return (mesh, zone)
+  }
+
+  @Test(arguments: [2, 3], [false, true])
+  func `what was taken back for it comes again`(node: Int, restarts: Bool) throws {
+    let (mesh, zone) = try mesh(heardBy: node, isOwnerThere: true)
+    if restarts { try mesh.restart(node) }
+    for joiner in [2, 3] { try mesh.connect(joiner, 0) }
+    try mesh.pump()
+    for node in [0, 2, 3] { #expect(mesh.title(node, "a") == .text("two")) }
+    try mesh.expectEqual([0, 2, 3], zone)
+  }
+
+  @Test(arguments: [false, true])
+  func `whose writes were taken back gives no number twice`(restarts: Bool) throws {
+    let (mesh, zone) = try mesh(heardBy: 2, isOwnerThere: false)
+    try mesh.meet(2, 0)
+    #expect(mesh.title(2, "a") == .text("one"))
+    if restarts { try mesh.restart(2) }
+    try mesh.wait(1_000)
+    try mesh.write(2, "a", "three", in: zone)
+    for joiner in [2, 3] { try mesh.connect(joiner, 0) }
+    try mesh.pump()
+    for node in [0, 2, 3] {
+      #expect(mesh.title(node, "a") == .text("three"))
+      #expect(mesh.nodes[node].replica.refusals["fork"] == nil)
+    }
+    try mesh.expectEqual([0, 2, 3], zone)
+  }
+}

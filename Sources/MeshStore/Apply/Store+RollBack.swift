@@ -72,7 +72,7 @@ extension Session {
   }
 
   /// By column, with long BLOBs as far as they are within `room` bytes; nil where there is none.
-  private func row(_ ref: RecordRef, _ room: inout Int) throws -> [Int64: Value]? {
+  func row(_ ref: RecordRef, _ room: inout Int) throws -> [Int64: Value]? {
     guard let table = catalog.table(ref.table) else { return nil }
     var row = try sql.first(table.select, [ref.key]) { table.row($0) }
     for (index, value) in (row ?? []).enumerated() {

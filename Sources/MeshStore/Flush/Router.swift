@@ -33,7 +33,7 @@ struct Router {
     case zone(Int64)
     case move(from: Int64, to: Int64)
     case drop
-    /// Its root is gone: the share is left.
+    /// Its root is gone: the share is left, and what was written to it is given up.
     case leave(Int64)
 
     /// Whose the record's pending rows are from now on.
@@ -54,6 +54,7 @@ struct Router {
       try place(placed[entry.ref] ?? [], again: route)
       try carry(out: route, entry)
     }
+    for case .leave(let zone) in routed.map(\.route) { try giveUp(zone) }
   }
 
   private func entries() throws -> [Entry] {
@@ -65,7 +66,8 @@ struct Router {
     )
     defer { statement.reset() }
     while try statement.step() {
-      guard let table = session.catalog.table(ofNoted: statement.integer(4), statement.integer(1)), !statement.isNull(3) else {
+      guard let table = session.catalog.table(ofNoted: statement.integer(4), statement.integer(1)), !statement.isNull(3)
+      else {
         strays.append(statement.integer(0))
         continue
       }
@@ -107,6 +109,7 @@ struct Router {
       return try routeHeld(entry)
     }
     guard let shown else { return .zone(try home(ref, table, row, own: nil)) }
+    if zones.entries[shown]?.isLeft == true { return .leave(shown) }
     // Be its reference what it was: what is written under a parent that has left goes where the parent is.
     let home = try home(ref, table, row, own: shown)
     if home == shown { return entry.ids.isEmpty ? .drop : .zone(shown) }
@@ -287,8 +290,7 @@ struct Router {
       for id in entry.ids { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
     case .leave(let zone):
       try markRootGone(zone)
-      for id in entry.ids { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
-      try sql.run("DELETE FROM mesh_pending WHERE zone = ?", [.integer(zone)])
+      try assign(entry.ids, zone)
     }
   }
 

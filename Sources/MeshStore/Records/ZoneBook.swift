@@ -14,7 +14,7 @@ struct ZoneBook {
     var zone: ZoneID { standing.zone }
     var role: ZoneStanding.Role { standing.role }
     var root: RecordName? { standing.root }
-    var mayWrite: Bool { standing.mayWrite }
+    var mayWrite: Bool { standing.mayWrite && !isLeft }
     /// Nothing that happens to its records concerns anybody else any more.
     var isLeft: Bool { isRootGone && role == .readWrite }
   }

@@ -14,6 +14,11 @@ struct AssetFetching: Sendable {
   static let pause: Int64 = 30_000
   /// Assets that are fetched at once.
   static let assets = 1_024
+  /// Assets that nobody has, of those that are fetched, that make way for others at one time: so many are asked for in vain in each
+  /// tick, and not more.
+  static let madeWay = 64
+  /// Assets that have made way and are remembered: some megabytes.
+  static let aside = 65_536
 
   struct Request: Equatable {
     let link: LinkID
@@ -53,6 +58,10 @@ struct AssetFetching: Sendable {
   private var order: [AssetID] = []
   private var fetches: [AssetID: Fetch] = [:]
   private var lines: [LinkID: Line] = [:]
+  /// Assets that made way because nobody has them, and until when.
+  private var aside: [AssetID: Int64] = [:]
+  /// Others wait for their turn.
+  private var hasMore = false
 
   /// Nothing is left that could be asked for.
   var isEmpty: Bool { order.isEmpty }
@@ -60,10 +69,11 @@ struct AssetFetching: Sendable {
   var askedCount: Int { lines.values.reduce(0) { $0 + $1.asked.count } }
 
   /// What is wanted from now on, the first first. What was asked already stays asked.
-  mutating func want(_ wanted: [WantedAsset]) {
+  mutating func want(_ wanted: WantedAssets) {
     var kept: [AssetID: Fetch] = [:]
     order = []
-    for entry in wanted where !entry.staged.isComplete {
+    hasMore = !wanted.isAll
+    for entry in wanted.assets where !entry.staged.isComplete {
       var fetch = Fetch(zones: entry.zones, staged: entry.staged)
       if let known = fetches[entry.asset.id] {
         (fetch.asked, fetch.known, fetch.pausedUntil) = (known.asked, known.known, known.pausedUntil)
@@ -138,11 +148,57 @@ struct AssetFetching: Sendable {
 
   /// The peer says which chunks it has: what it was asked for and has not is asked of others.
   mutating func has(_ chunks: ChunkSet?, of asset: AssetID, _ link: LinkID, now: Int64) {
-    guard let count = fetches[asset]?.staged.count else { return release(link) { $0.asset == asset } }
+    guard let count = fetches[asset]?.staged.count else {
+      if let chunks, chunks.present > 0 { aside[asset] = aside[asset].map { min($0, now) } }
+      return release(link) { $0.asset == asset }
+    }
     let chunks = chunks.flatMap { $0.count == count ? $0 : nil } ?? ChunkSet(count: count)
     lines[link]?.lastHeard = now
     fetches[asset]?.known[link] = (chunks, now + Self.pause)
     release(link) { $0.asset == asset && !chunks.contains($0.index) }
+  }
+
+  // MARK: What nobody has
+
+  /// Assets that made way.
+  var setAside: Set<AssetID> { Set(aside.keys) }
+
+  /// Assets of which no peer has anything that is not here, as far as they have said so.
+  func absent(_ peers: [Peer], now: Int64) -> Set<AssetID> {
+    setAside.union(order.filter { heldBackUntil($0, peers, now) != nil })
+  }
+
+  /// Where others wait for their turn, some that nobody has make way for them, for as long as it is believed that nobody has them.
+  /// True where what is wanted is to be looked up again.
+  mutating func makeWay(_ peers: [Peer], now: Int64) -> Bool {
+    let before = aside.count
+    aside = aside.filter { $0.value > now }
+    var isChanged = aside.count < before
+    guard hasMore, !peers.isEmpty else { return isChanged }
+    var room = min(Self.madeWay, Self.aside - aside.count)
+    for asset in order where room > 0 {
+      guard let until = heldBackUntil(asset, peers, now) else { continue }
+      aside[asset] = until
+      room -= 1
+      isChanged = true
+    }
+    return isChanged
+  }
+
+  /// Somebody has come who may have them.
+  mutating func forgetAside() { aside = [:] }
+
+  /// Nil where some peer may have something of it that is not here.
+  private func heldBackUntil(_ asset: AssetID, _ peers: [Peer], _ now: Int64) -> Int64? {
+    guard let fetch = fetches[asset], fetch.asked.isEmpty, fetch.pausedUntil <= now else { return nil }
+    var until = Int64.max
+    for peer in peers where !peer.zones.isDisjoint(with: fetch.zones) {
+      guard let known = fetch.known[peer.link], known.until > now,
+        known.chunks.present == 0 || firstFree(fetch, from: 0, peer.link, now) == nil
+      else { return nil }
+      until = min(until, known.until)
+    }
+    return until
   }
 
   /// There is no room for it now.

@@ -9,7 +9,7 @@ extension Replica {
   }
 
   /// Assets of which one peer is told when there is more of them.
-  private static let toldAssets = 256
+  private static let toldAssets = 2_048
   /// Chunks of assets that nobody had asked for, after which their sender is sent away.
   private static let unaskedChunks = 1_024
 
@@ -28,35 +28,49 @@ extension Replica {
   /// Looks again what rows wait for. True where some of it is to be put in place.
   func refreshAssets(now: Moment) throws -> Bool {
     needsAssets = false
-    let wanted = try store.wantedAssets(limit: AssetFetching.assets)
+    let wanted = try store.wantedAssets(limit: AssetFetching.assets, besides: fetching.setAside)
     fetching.want(wanted)
+    for entry in wanted.assets { if let fault = entry.fault { pause(entry.asset.id, fault, now: now) } }
+    hasBacklogMoved = true
     // Some were here already, in other rows.
-    needsPlacing = wanted.contains(where: \.staged.isComplete)
+    needsPlacing = wanted.assets.contains(where: \.staged.isComplete)
     requestChunks(now: now)
     return needsPlacing
   }
 
+  /// It can't be kept now; others may be.
+  private func pause(_ asset: AssetID, _ fault: String, now: Moment) {
+    fetching.pause(asset, now: now.steady)
+    if assetFaults.updateValue(fault, forKey: asset) != fault { actions.append(.log(.warning, fault)) }
+  }
+
   func requestChunks(now: Moment) {
     guard !fetching.isEmpty else { return }
-    let peers = sessions.keys.sorted().compactMap { link -> AssetFetching.Peer? in
+    for request in fetching.requests(of: assetPeers, now: now.steady) {
+      send(request.link, .assetWant(request.zone, request.asset, request.chunks))
+    }
+  }
+
+  /// Who can be asked for chunks.
+  var assetPeers: [AssetFetching.Peer] {
+    sessions.keys.sorted().compactMap { link in
       guard let session = sessions[link], session.conversation.isOpen, let device = session.peer?.device,
         !liars.contains(device)
       else { return nil }
       return AssetFetching.Peer(link: link, zones: Set(session.conversation.commonZones))
-    }
-    for request in fetching.requests(of: peers, now: now.steady) {
-      send(request.link, .assetWant(request.zone, request.asset, request.chunks))
     }
   }
 
   /// A few times a second.
   func tickAssets(now: Moment) throws {
     fetching.expire(now: now.steady)
+    if fetching.makeWay(assetPeers, now: now.steady) { needsAssets = true }
     requestChunks(now: now)
     for link in sessions.keys.sorted() {
       for told in sessions[link]?.told(of: grownAssets) ?? [] { try tellChunks(link, told.zone, told.asset) }
     }
     grownAssets = []
+    try tellBacklogs(now: now)
   }
 
   // MARK: Taking
@@ -73,6 +87,7 @@ extension Replica {
       assetFaults[asset] = nil
       grownAssets.insert(asset)
       assetBytes += bytes.count
+      hasBacklogMoved = true
       if isComplete {
         needsPlacing = true
         if fetching.isEmpty { needsAssets = true }
@@ -80,8 +95,7 @@ extension Replica {
     case .notNeeded:
       needsAssets = true
     case .noRoom(let reason):
-      fetching.pause(asset, now: now.steady)
-      if assetFaults.updateValue(reason, forKey: asset) != reason { actions.append(.log(.warning, reason)) }
+      pause(asset, reason, now: now)
     case .wrong:
       // An honest node proves what it gives.
       if let device = sessions[link]?.peer?.device, liars.count < Limits.devicesEver { liars.insert(device) }
@@ -102,7 +116,7 @@ extension Replica {
   /// Only to members of a zone whose record uses it: to know an asset's name is not enough.
   func giveChunks(_ link: LinkID, _ zone: ZoneID, _ asset: AssetID, _ chunks: Range<Int>) throws {
     guard isCommon(zone, link) else { return send(link, .assetHas(zone, asset, nil)) }
-    var lacks = false
+    var lacks = chunks.isEmpty
     for index in chunks {
       if let bytes = try store.chunk(index, of: asset, zone: zone) {
         send(link, .assetChunk(zone, asset, index, bytes))

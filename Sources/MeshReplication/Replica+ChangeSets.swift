@@ -241,6 +241,7 @@ extension Replica {
     for link in links(sharing: id) { try sendHeads(link, id, beyond: told) }
     let acknowledgement = acknowledgement(id, merged, now: now)
     for link in links(sharing: id) { send(link, .acknowledgement(acknowledgement)) }
+    zones[id]?.toldBacklog = nil
   }
 
   func acknowledgement(_ id: ZoneID, _ merged: VersionVector, now: Moment) -> Acknowledgement {
@@ -258,6 +259,7 @@ extension Replica {
       return end(link, .protocolViolation, "an acknowledgement is not signed by its device")
     }
     if peer.device == acknowledgement.device {
+      sessions[link]?.backlogs[acknowledgement.zone] = nil
       sessions[link]?.acknowledged[acknowledgement.zone] = acknowledgement.merged
       sessions[link]?.merged[acknowledgement.zone] = acknowledgement.merged
     }

@@ -55,6 +55,8 @@ extension Replica {
     case .assetWant(let zone, let asset, let chunks): try giveChunks(link, zone, asset, chunks)
     case .assetChunk(_, let asset, let index, let bytes): try learnChunk(link, index, asset, bytes, now: now)
     case .assetHas(_, let asset, let chunks): learnChunks(link, asset, chunks, now: now)
+    case .assetBacklog(let zone, let backlog):
+      if isCommon(zone, link) { sessions[link]?.backlogs[zone] = backlog }
     case .admitted, .announceOnly, .credit, .ping, .pong: break
     }
   }

@@ -30,6 +30,8 @@ extension Replica {
     public var merged: [ZoneID: VersionVector]
     /// What it has acknowledged with its signature.
     public var acknowledged: [ZoneID: VersionVector]
+    /// What it lacks of the assets of that; nil where it has not said.
+    public var backlogs: [ZoneID: AssetBacklog]
     public var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest)]
   }
 
@@ -78,7 +80,7 @@ extension Replica {
       return PeerView(
         link: link, device: peer.device, account: peer.account, name: peer.request.name, address: session.info.address,
         role: session.info.role, zones: session.conversation.commonZones, merged: session.merged,
-        acknowledged: session.acknowledged, digests: session.digests)
+        acknowledged: session.acknowledged, backlogs: session.backlogs, digests: session.digests)
     }
   }
 

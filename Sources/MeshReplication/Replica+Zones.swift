@@ -39,8 +39,10 @@ extension Replica {
     let merged = try store.mergedVector(zone)
     try handle(link, .share(zone, stored: stored, merged: merged), now: now)
     needsAssets = true
+    fetching.forgetAside()
     try sendHeads(link, zone)
     send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
+    zones[zone]?.toldBacklog = nil
     requestKeys(link)
   }
 

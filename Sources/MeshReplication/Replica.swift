@@ -47,6 +47,8 @@ public final class Replica {
   var needsAssets = true
   /// An asset is complete.
   var needsPlacing = false
+  /// What is lacking of assets may be another amount than peers were told.
+  var hasBacklogMoved = false
   /// Devices that gave what is no chunk of an asset: they are not asked again.
   var liars: Set<DeviceID> = []
   /// Why assets can't be kept here now.
@@ -95,6 +97,11 @@ public final class Replica {
     /// Something could not be merged, since local rows came first and could not be signed.
     var awaitsWriter = false
     var acknowledged: VersionVector?
+    /// What peers were told that is lacking here of assets, since the last acknowledgement; and when.
+    var toldBacklog: AssetBacklog?
+    var backlogTold: Int64 = .min
+    /// Some of it was still coming.
+    var hasBacklog = false
     /// Since when no current epoch's key is here, on the steady clock.
     var keyMissingSince: Int64?
     /// Where the authors of cut devices end; and as far as the store has carried it out since the start.
@@ -149,6 +156,8 @@ public final class Replica {
     var offeredBytes = 0
     var merged: [ZoneID: VersionVector] = [:]
     var acknowledged: [ZoneID: VersionVector] = [:]
+    /// What the peer lacks of the assets of what it has acknowledged; nil until it has said so.
+    var backlogs: [ZoneID: AssetBacklog] = [:]
     var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest)] = [:]
     /// The peer's wall clock less our steady one, as it last told.
     var clock: Int64?
@@ -295,6 +304,7 @@ public final class Replica {
     }
     for zone in zones.keys.sorted() { try acknowledge(zone, now: now) }
     if try workOnAssets(now: now) { return true }
+    try tellBacklogs(now: now)
     return try dropEnded(now: now)
   }
 

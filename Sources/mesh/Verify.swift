@@ -50,8 +50,12 @@ struct Wait: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Wait until every connected device has everything.",
     discussion: """
-      Exit code 0: nothing is pending and every connected device has acknowledged all; 1: not in time, with what is \
-      missing; 4: no device is connected.
+      Everything: the rows, and the BLOBs of more than 16 KiB that travel beside them. So this machine may be switched off then, \
+      or its disk be lost. What a device does not fetch is not waited for, and said: what it fetches on demand only, and what \
+      nobody has who is connected to it.
+
+      Exit code 0: nothing is pending and every connected device has all of it; 1: not in time, with what is missing; 4: no \
+      device is connected.
 
       Examples:
         sqlite3 notes.db "insert into notes values ('n1', 'milk')" && mesh wait
@@ -75,7 +79,15 @@ struct Wait: AsyncParsableCommand {
   }
 
   private func show(_ report: WaitReport) {
-    if report.complete { return Output.print("Every connected device has everything.") }
+    if report.complete {
+      Output.print("Every connected device has everything\(report.without.isEmpty ? "." : ", but:")")
+      for one in report.without {
+        guard let absent = one.assets?.absent else { continue }
+        Output.print(
+          "  \(one.name ?? one.device) does not fetch \(Output.blobs(absent)); mesh asset list, there, says why.")
+      }
+      return
+    }
     if report.pending > 0 {
       Output.print("\(Output.count(report.pending, "row", "rows")) captured and not flushed yet.")
     }
@@ -84,10 +96,15 @@ struct Wait: AsyncParsableCommand {
         "\(Output.count(report.tooLong, "row has", "rows have")) a value that is too long to be sent: mesh doctor names them."
       )
     }
+    if report.assets.coming.assets > 0 {
+      Output.print("\(Output.blobs(report.assets.coming)) not here yet: mesh asset list shows them.")
+    }
     guard !report.missing.isEmpty else { return }
-    var table = TextTable("DEVICE", "ZONE", "TO RECEIVE", "TO SEND")
+    var table = TextTable("DEVICE", "ZONE", "TO RECEIVE", "TO SEND", "BLOBS IT FETCHES")
     for missing in report.missing {
-      table.add(missing.name ?? missing.device, missing.zone, "\(missing.behind.here)", "\(missing.behind.there)")
+      table.add(
+        missing.name ?? missing.device, missing.zone, "\(missing.behind.here)", "\(missing.behind.there)",
+        missing.assets.map { $0.coming.assets == 0 ? "0" : Output.blobs($0.coming) } ?? "not said")
     }
     Output.print(table.text)
   }

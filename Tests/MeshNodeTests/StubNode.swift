@@ -65,7 +65,7 @@ struct StubNode: NodeControl {
   /// Never in time, unless it is told to stop; then with what is missing.
   func wait(timeout: Duration) async throws -> WaitReport {
     try await Task.sleep(for: timeout)
-    return WaitReport(pending: 1, tooLong: 0, missing: [])
+    return WaitReport(pending: 1, tooLong: 0, members: [])
   }
 
   func track(_ request: TrackRequest) async throws -> TrackReport {

@@ -144,6 +144,53 @@ import Testing
     #expect(mesh.nodes[0].store.chunks(of: world.asset.id, zone: world.zone)?.isComplete == true)
   }
 
+  @Test func whatIsLackingIsSaidBehindEachAcknowledgement() throws {
+    let world = try World()
+    let mesh = world.mesh
+    func said() -> [Message] {
+      (mesh.nodes[1].sent[world.link] ?? []).filter {
+        switch $0 {
+        case .acknowledgement, .assetBacklog: true
+        default: false
+        }
+      }
+    }
+    func backlog(coming: Int, bytes: Int, absent: Int = 0) -> AssetBacklog {
+      AssetBacklog(
+        coming: AssetBacklog.Amount(assets: coming, bytes: coming > 0 ? bytes : 0),
+        absent: AssetBacklog.Amount(assets: absent, bytes: absent > 0 ? bytes : 0))
+    }
+    let acknowledged = try #require(
+      said().lastIndex { if case .acknowledgement(let one) = $0 { !one.merged.numbers.isEmpty } else { false } })
+    let all = 4 * Limits.chunk
+    #expect(said()[(acknowledged + 1)...] == [.assetBacklog(world.zone, backlog(coming: 1, bytes: all))])
+    try mesh.give(.assetChunk(world.zone, world.asset.id, 0, world.bytes), to: 1, world.link)
+    try mesh.wait(1_100)
+    #expect(said().last == .assetBacklog(world.zone, backlog(coming: 1, bytes: all - Limits.chunk)))
+    try mesh.give(.assetHas(world.zone, world.asset.id, nil), to: 1, world.link)
+    try mesh.wait(1_100)
+    #expect(
+      said().last == .assetBacklog(world.zone, backlog(coming: 0, bytes: all - Limits.chunk, absent: 1)),
+      "nobody who is there has it")
+    try mesh.give(.assetHas(world.zone, world.asset.id, .all(4)), to: 1, world.link)
+    for index in 1..<4 {
+      try mesh.give(.assetChunk(world.zone, world.asset.id, index, world.bytes), to: 1, world.link)
+    }
+    #expect(
+      said().last == .assetBacklog(world.zone, backlog(coming: 0, bytes: 0)), "at once, and not with the next tick")
+  }
+
+  @Test func whoWaitsKnowsWhetherTheBytesAreThere() throws {
+    let mesh = try TestMesh(2)
+    let zone = try mesh.zone
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    try write(mesh, 0, content(3 * Limits.chunk))
+    let peer = try #require(mesh.nodes[0].replica.peerViews.first)
+    #expect(peer.acknowledged[zone] == mesh.nodes[0].store.mergedVector(zone))
+    #expect(peer.backlogs[zone] == AssetBacklog())
+  }
+
   @Test func nobodyElseLearnsOfAnAsset() throws {
     let mesh = try TestMesh([2, 1])
     try write(mesh, 0, content(2 * Limits.chunk))

@@ -17,6 +17,9 @@ import Testing
       fetching.requests(of: peers, now: now)
     }
 
+    @discardableResult
+    func makesWay(_ peers: [AssetFetching.Peer], now: Int64) -> Bool { fetching.makeWay(peers, now: now) }
+
     func arrived(_ index: Int, of asset: AssetID, from link: LinkID, now: Int64) -> Bool {
       fetching.arrived(index, of: asset, from: link, now: now)
     }
@@ -36,7 +39,7 @@ import Testing
   private func chunks(_ requests: [AssetFetching.Request]) -> [Int] { requests.flatMap { Array($0.chunks) } }
 
   @Test func noChunkIsAskedTwiceAndPeersAreAskedSideBySide() {
-    box.fetching.want([wanted([0, 2])])
+    box.fetching.want(WantedAssets([wanted([0, 2])], isAll: true))
     let requests = box.requests(of: peers(2), now: 0)
     #expect(Set(requests.map(\.link)).count == 2)
     #expect(chunks(requests) == [1, 3])
@@ -45,13 +48,13 @@ import Testing
   }
 
   @Test func onlyPeersOfAZoneThatUsesItAreAsked() {
-    box.fetching.want([wanted()])
+    box.fetching.want(WantedAssets([wanted()], isAll: true))
     #expect(box.requests(of: peers(2, in: Self.other), now: 0).isEmpty)
     #expect(box.requests(of: peers(1), now: 0).allSatisfy { $0.zone == Self.zone })
   }
 
   @Test func theWindowGrowsWithFastAnswersAndNarrowsWithSlowOnes() {
-    box.fetching.want([wanted()])
+    box.fetching.want(WantedAssets([wanted()], isAll: true))
     for index in 0..<20 {
       _ = box.requests(of: peers(1), now: Int64(index))
       #expect(box.arrived(index, of: Self.asset.id, from: links[0], now: Int64(index)))
@@ -68,7 +71,7 @@ import Testing
   }
 
   @Test func whatAPeerLacksIsAskedOfAnotherAndOfItAgainOnceItHasMore() {
-    box.fetching.want([wanted()])
+    box.fetching.want(WantedAssets([wanted()], isAll: true))
     _ = box.requests(of: peers(1), now: 0)
     var has = ChunkSet(count: 40)
     has.insert(1)
@@ -86,7 +89,7 @@ import Testing
   }
 
   @Test func whoIsSilentOrGoneIsReplaced() {
-    box.fetching.want([wanted()])
+    box.fetching.want(WantedAssets([wanted()], isAll: true))
     _ = box.requests(of: peers(1), now: 0)
     box.fetching.expire(now: AssetFetching.patience)
     #expect(box.fetching.askedCount == 1)
@@ -99,7 +102,7 @@ import Testing
   }
 
   @Test func aChunkThatWasNotAskedForIsNotExpected() {
-    box.fetching.want([wanted()])
+    box.fetching.want(WantedAssets([wanted()], isAll: true))
     _ = box.requests(of: peers(1), now: 0)
     #expect(!box.arrived(0, of: Self.asset.id, from: links[1], now: 1))
     #expect(!box.arrived(9, of: Self.asset.id, from: links[0], now: 1))
@@ -108,14 +111,59 @@ import Testing
   }
 
   @Test func whatIsNotWantedAnyMoreIsNotAskedFor() {
-    box.fetching.want([wanted()])
+    box.fetching.want(WantedAssets([wanted()], isAll: true))
     _ = box.requests(of: peers(1), now: 0)
-    box.fetching.want([])
+    box.fetching.want(WantedAssets([], isAll: true))
     #expect(box.fetching.isEmpty && box.requests(of: peers(2), now: 1).isEmpty)
     #expect(box.arrived(0, of: Self.asset.id, from: links[0], now: 1), "it was on its way")
-    box.fetching.want([wanted(Array(0..<39))])
+    box.fetching.want(WantedAssets([wanted(Array(0..<39))], isAll: true))
     #expect(chunks(box.requests(of: peers(1), now: 2)) == [39])
     box.fetching.staged(39, of: Self.asset.id)
     #expect(box.fetching.isEmpty)
+  }
+
+  private static func short(_ count: Int) -> [WantedAsset] {
+    (1...count).map { number in
+      let id = AssetID([UInt8](repeating: 0, count: 30) + [UInt8(number >> 8), UInt8(number & 255)]) ?? .zero
+      return WantedAsset(asset: Asset(id: id, size: 20_000), zones: [zone], staged: ChunkSet(count: 1))
+    }
+  }
+
+  @Test func whatNobodyHasMakesWayWhereOthersWait() {
+    let wanted = Self.short(AssetFetching.assets)
+    box.fetching.want(WantedAssets(wanted, isAll: false))
+    for entry in wanted.prefix(100) { box.fetching.has(nil, of: entry.asset.id, links[0], now: 0) }
+    #expect(!box.makesWay(peers(2), now: 1), "the other peer was not asked")
+    for entry in wanted.prefix(100) { box.fetching.has(nil, of: entry.asset.id, links[1], now: 1) }
+    #expect(box.fetching.absent(peers(2), now: 2).count == 100)
+    box.makesWay(peers(2), now: 2)
+    #expect(box.fetching.setAside == Set(wanted.prefix(AssetFetching.madeWay).map(\.asset.id)))
+    let rest = wanted.filter { !box.fetching.setAside.contains($0.asset.id) }
+    box.fetching.want(WantedAssets(rest, isAll: true))
+    box.makesWay(peers(2), now: 3)
+    #expect(box.fetching.setAside.count == AssetFetching.madeWay, "all others have their turn")
+    #expect(box.fetching.absent(peers(2), now: 3).count == 100)
+    // One has come.
+    box.fetching.has(.all(1), of: wanted[3].asset.id, links[1], now: 4)
+    #expect(box.makesWay(peers(2), now: 4))
+    #expect(!box.fetching.setAside.contains(wanted[3].asset.id))
+    #expect(box.makesWay(peers(2), now: AssetFetching.pause + 1))
+    #expect(box.fetching.setAside.isEmpty, "what was said is not believed for ever")
+  }
+
+  @Test func whoCanBeAskedMayHaveIt() {
+    box.fetching.want(WantedAssets([wanted([1])], isAll: true))
+    #expect(box.fetching.absent(peers(1, in: Self.other), now: 0) == [Self.asset.id], "in none of its zones")
+    #expect(box.fetching.absent(peers(1), now: 0).isEmpty)
+    var has = ChunkSet(count: 40)
+    has.insert(1)
+    box.fetching.has(has, of: Self.asset.id, links[0], now: 0)
+    #expect(box.fetching.absent(peers(1), now: 1) == [Self.asset.id], "it is here")
+    has.insert(2)
+    box.fetching.has(has, of: Self.asset.id, links[0], now: 1)
+    #expect(box.fetching.absent(peers(1), now: 2).isEmpty)
+    box.fetching.pause(Self.asset.id, now: 2)
+    box.fetching.has(nil, of: Self.asset.id, links[0], now: 3)
+    #expect(box.fetching.absent(peers(1), now: 3).isEmpty, "it may well be there, and waits for room here")
   }
 }

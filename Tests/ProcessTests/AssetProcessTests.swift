@@ -44,6 +44,18 @@ extension Daemons {
       }
     }
 
+    @Test func whoeverWaitedMayLoseItsDisk() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(\(Self.size)), 1)")
+        try await tower.sqlite("INSERT INTO notes VALUES ('photo', randomblob(50000), 1)")
+        try await tower.done("wait")
+        await daemons.tower.kill()
+        await daemons.laptop.kill()
+        #expect(try await laptop.number("SELECT count(*) FROM notes WHERE length(text) >= 50000") == 2)
+        #expect(try await tower.rows() == laptop.rows())
+      }
+    }
+
     @Test func aGiverKilledInBetweenIsAskedAgain() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(\(Self.size)), 1)")

@@ -51,12 +51,15 @@ public enum Message: Hashable, Sendable {
   case accountHeads([AccountID: [UInt8]])
   /// Who joins a share asks to be let in.
   case shareClaim(ZoneID, ShareClaim)
-  /// Asks for chunks of an asset that a record of the zone uses. What the receiver lacks of them it answers with `assetHas`.
+  /// Asks for chunks of an asset that a record of the zone uses. What the receiver lacks of them it answers with `assetHas`, and so
+  /// it does where no chunk is asked for.
   case assetWant(ZoneID, AssetID, Range<Int>)
   /// One chunk of an asset.
   case assetChunk(ZoneID, AssetID, Int, [UInt8])
   /// The chunks of an asset that the sender can give: nil where it knows of no such asset in the zone.
   case assetHas(ZoneID, AssetID, ChunkSet?)
+  /// What the sender lacks of the assets of what it has acknowledged last in this session.
+  case assetBacklog(ZoneID, AssetBacklog)
 
   /// A number, and how the id of the change set with it begins.
   public struct LineHead: Hashable, Sendable {
@@ -106,7 +109,7 @@ public enum Message: Hashable, Sendable {
     case goodbye, account, claim, admitted, zones, controlHeads, controlRecords, keyRequest, keys
     case want, changeSets, upToDate, have, announceOnly, credit, acknowledgement, digest, digestRequest, schema
     case ping, pong, heads, lineRequest, line, clock, accountHeads, shareClaim
-    case assetWant, assetChunk, assetHas
+    case assetWant, assetChunk, assetHas, assetBacklog
   }
 
   public var encoded: [UInt8] {
@@ -241,6 +244,10 @@ public enum Message: Hashable, Sendable {
       zone.write(to: &writer)
       asset.write(to: &writer)
       (chunks ?? ChunkSet(count: 0)).write(to: &writer)
+    case .assetBacklog(let zone, let backlog):
+      tag(.assetBacklog)
+      zone.write(to: &writer)
+      backlog.write(to: &writer)
     }
     return writer.bytes
   }
@@ -333,7 +340,6 @@ public enum Message: Hashable, Sendable {
       let (zone, asset) = (try ZoneID(from: &reader), try AssetID(from: &reader))
       let first = try reader.count(chunks - 1, "chunk")
       let count = try reader.count(min(Limits.chunksWanted, chunks - first), "chunks")
-      guard count > 0 else { throw .invalid("a chunk is asked for") }
       return .assetWant(zone, asset, first..<first + count)
     case .assetChunk:
       let (zone, asset) = (try ZoneID(from: &reader), try AssetID(from: &reader))
@@ -343,6 +349,8 @@ public enum Message: Hashable, Sendable {
       let (zone, asset) = (try ZoneID(from: &reader), try AssetID(from: &reader))
       let chunks = try ChunkSet(from: &reader)
       return .assetHas(zone, asset, chunks.count == 0 ? nil : chunks)
+    case .assetBacklog:
+      return .assetBacklog(try ZoneID(from: &reader), try AssetBacklog(from: &reader))
     }
   }
 

@@ -98,9 +98,14 @@ public protocol ReplicaStore: AnyObject {
 
   // MARK: Assets
 
-  /// Assets that rows wait for and could show, at most `limit`. What of them is in the file already, in other rows or in the value
-  /// that is to be replaced, is taken from there.
-  func wantedAssets(limit: Int) throws -> [WantedAsset]
+  /// Assets that rows wait for and could show, if they are to be fetched: at most `limit`, those of each device in turn, the shortest
+  /// first, so that no device's keep back another's. What of them is in the file already, in other rows or in the value that is
+  /// to be replaced, is taken from there.
+  /// - Parameter besides: Left out, and nothing is looked up of them.
+  func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets
+  /// What is lacking of the assets that the zone's records name. What is not counted would survive a power cut.
+  /// - Parameter absent: Those that nobody has who could be asked.
+  func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog
   /// Keeps a chunk that came, if a row waits for it and it is what the asset's manifest says.
   func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) throws -> ChunkOutcome
   /// Puts assets that are complete into the rows that wait for them: one bounded step. True where it has, and more may be to do.
@@ -143,6 +148,8 @@ public protocol ReplicaStore: AnyObject {
 }
 
 extension ReplicaStore {
+  public func wantedAssets(limit: Int) throws -> [WantedAsset] { try wantedAssets(limit: limit, besides: []).assets }
+
   /// Merges only while nothing is pending.
   public func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress {
     try apply(zone, reader, flushing: [:], now: now)

@@ -1,3 +1,34 @@
+/// What a device lacks of the BLOBs of more than 16 KiB that records have.
+public struct LackingAssets: Codable, Hashable, Sendable {
+  public struct Amount: Codable, Hashable, Sendable {
+    public var assets: Int
+    /// Of them those that are lacking.
+    public var bytes: Int
+
+    public init(assets: Int = 0, bytes: Int = 0) {
+      self.assets = assets
+      self.bytes = bytes
+    }
+  }
+
+  /// It fetches them, and somebody it is connected to may have them.
+  public var coming: Amount
+  /// It does not: they are fetched on demand, of records that are held, or had by nobody it is connected to.
+  public var absent: Amount
+
+  public init(coming: Amount = Amount(), absent: Amount = Amount()) {
+    self.coming = coming
+    self.absent = absent
+  }
+
+  public static func += (left: inout LackingAssets, right: LackingAssets) {
+    left.coming.assets += right.coming.assets
+    left.coming.bytes += right.coming.bytes
+    left.absent.assets += right.absent.assets
+    left.absent.bytes += right.absent.bytes
+  }
+}
+
 /// `GET /v1/assets`: the BLOBs of more than 16 KiB that rows wait for.
 public struct AssetsReport: Codable, Hashable, Sendable {
   /// The shortest first: so they are fetched.

@@ -49,28 +49,40 @@ public struct WaitReport: Codable, Hashable, Sendable {
   public var pending: Int
   /// Rows with a value that is too long to be sent.
   public var tooLong: Int
-  /// Members that have not acknowledged everything, or from whom something has yet to come.
+  /// Members that have not acknowledged everything, or from whom something has yet to come; and those that fetch long BLOBs.
   public var missing: [Missing]
+  /// What this node lacks of long BLOBs itself.
+  public var assets: LackingAssets
+  /// Members that have all but some long BLOBs, which they don't fetch.
+  public var without: [Missing]
 
   public struct Missing: Codable, Hashable, Sendable {
     public var zone: String
     public var device: String
     @OrNull public var name: String?
     public var behind: PeerReport.Behind
+    /// Null where it has not said what it lacks of what it acknowledged.
+    @OrNull public var assets: LackingAssets?
 
-    public init(zone: String, device: String, name: String?, behind: PeerReport.Behind) {
+    public init(zone: String, device: String, name: String?, behind: PeerReport.Behind, assets: LackingAssets?) {
       self.zone = zone
       self.device = device
       self.name = name
       self.behind = behind
+      self.assets = assets
     }
+
+    var isComplete: Bool { behind.here == 0 && behind.there == 0 && assets?.coming.assets == 0 }
   }
 
-  public init(pending: Int, tooLong: Int, missing: [Missing]) {
-    self.complete = pending == 0 && tooLong == 0 && missing.isEmpty
+  /// - Parameter members: One for each member and zone in common.
+  public init(pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets()) {
+    missing = members.filter { !$0.isComplete }
+    without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
+    complete = pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
     self.pending = pending
     self.tooLong = tooLong
-    self.missing = missing
+    self.assets = assets
   }
 }
 

@@ -25,6 +25,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public var held: [String: Int]
   /// Share to number of writes that were made here and that it did not take; `mesh share receipt`.
   public var receipts: [String: Int]
+  /// What this node lacks of long BLOBs.
+  public var assets: LackingAssets
   /// What a person should look into, each with its way out; empty when all is well.
   public var alarms: [String]
   public var zones: [ZoneReport]
@@ -33,7 +35,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public init(
     running: Bool, account: String, accountName: String, device: String, deviceName: String, instance: String?,
     database: String, listen: String?, tables: [String] = [], pending: Int, held: [String: Int],
-    receipts: [String: Int] = [:], alarms: [String] = [], zones: [ZoneReport], peers: [PeerReport]
+    receipts: [String: Int] = [:], assets: LackingAssets = LackingAssets(), alarms: [String] = [], zones: [ZoneReport],
+    peers: [PeerReport]
   ) {
     self.running = running
     self.account = account
@@ -47,6 +50,7 @@ public struct StatusReport: Codable, Hashable, Sendable {
     self.pending = pending
     self.held = held
     self.receipts = receipts
+    self.assets = assets
     self.alarms = alarms
     self.zones = zones
     self.peers = peers
@@ -100,6 +104,8 @@ public struct PeerReport: Codable, Hashable, Sendable {
   @OrNull public var address: String?
   public var connected: Bool
   public var behind: Behind
+  /// What it lacks of long BLOBs in the zones in common; null where it has not said so in this session.
+  @OrNull public var assets: LackingAssets?
   /// Why the last connection ended or did not begin; null when there was no trouble.
   @OrNull public var lastError: String?
 
@@ -118,7 +124,7 @@ public struct PeerReport: Codable, Hashable, Sendable {
 
   public init(
     device: String?, account: String?, name: String?, address: String?, connected: Bool, behind: Behind,
-    lastError: String?
+    assets: LackingAssets? = nil, lastError: String?
   ) {
     self.device = device
     self.account = account
@@ -126,6 +132,7 @@ public struct PeerReport: Codable, Hashable, Sendable {
     self.address = address
     self.connected = connected
     self.behind = behind
+    self.assets = assets
     self.lastError = lastError
   }
 }

@@ -13,7 +13,7 @@ extension Node: NodeControl {
       instance: zone?.author?.instance.description, database: store.path,
       listen: listening?.description,
       tables: try store.tables().map(\.name), pending: try store.pendingCount(), held: try heldCounts(),
-      receipts: try receipts(),
+      receipts: try receipts(), assets: try lackingAssets(),
       alarms: try alarms(), zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
   }
 
@@ -51,7 +51,8 @@ extension Node: NodeControl {
       reports.append(
         PeerReport(
           device: peer.device.description, account: peer.account.description, name: printable(peer.name),
-          address: peer.address, connected: true, behind: try behind(peer), lastError: nil))
+          address: peer.address, connected: true, behind: try behind(peer), assets: lackingAssets(peer), lastError: nil)
+      )
     }
     for (address, dial) in dials.sorted(by: { $0.key.description < $1.key.description }) {
       if let device = dial.device, connected.contains(device) { continue }
@@ -165,15 +166,16 @@ extension Node: NodeControl {
     _ = lookAtDatabase()
     let peers = replica.peerViews
     guard !peers.isEmpty else { throw Refusal.noMember }
-    let missing = try peers.flatMap { peer in
-      try peer.zones.compactMap { zone -> WaitReport.Missing? in
-        let behind = try self.behind(peer, zone)
-        guard behind.here > 0 || behind.there > 0 else { return nil }
-        return WaitReport.Missing(
-          zone: zone.description, device: peer.device.description, name: printable(peer.name), behind: behind)
+    let members = try peers.flatMap { peer in
+      try peer.zones.map { zone in
+        WaitReport.Missing(
+          zone: zone.description, device: peer.device.description, name: printable(peer.name),
+          behind: try behind(peer, zone), assets: peer.backlogs[zone].map(LackingAssets.init))
       }
     }
-    return WaitReport(pending: try store.pendingCount(), tooLong: try store.tooLongCount(), missing: missing)
+    return WaitReport(
+      pending: try store.pendingCount(), tooLong: try store.tooLongCount(), members: members,
+      assets: try lackingAssets())
   }
 
   // MARK: Tables

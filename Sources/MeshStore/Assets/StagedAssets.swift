@@ -54,6 +54,8 @@ final class StagedAssets {
       guard let bytes = try staging.read(range.count, at: range.lowerBound, of: asset.id) else { break }
       if manifest.isChunk(bytes, index, cryptography) { found.insert(index) }
     }
+    // Found after a start, perhaps in pages that no disk has yet.
+    if found.present > 0 { try staging.sync(asset.id) }
     note(found, asset.id)
     return found
   }
@@ -61,6 +63,23 @@ final class StagedAssets {
   private func note(_ chunks: ChunkSet, _ asset: AssetID) {
     presence[asset] = chunks
     if chunks.isComplete { complete.insert(asset) }
+  }
+
+  /// Chunks that are known to be there.
+  func present(_ asset: AssetID) -> Int { presence[asset]?.present ?? 0 }
+
+  /// It is complete, and would survive a power cut.
+  func isKept(_ asset: AssetID) -> Bool { complete.contains(asset) && isLasting(asset) }
+
+  /// From now on an asset that is complete survives a power cut, though it came from others.
+  func settle(_ asset: AssetID) throws {
+    guard complete.contains(asset), !isLasting(asset) else { return }
+    if let bytes = short.removeValue(forKey: asset) {
+      shortBytes -= bytes.count
+      try staging.write(bytes, at: 0, of: asset)
+    }
+    try staging.sync(asset)
+    fetched.remove(asset)
   }
 
   /// It may be the only copy that there is.

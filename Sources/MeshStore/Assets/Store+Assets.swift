@@ -3,29 +3,9 @@ public import MeshCore
 extension Store {
   // MARK: Fetching
 
-  public func wantedAssets(limit: Int) throws -> [WantedAsset] {
-    try read { session in
-      try session.sweepStaging(staged.known)
-      var (found, bytes): ([WantedAsset], Int) = ([], 0)
-      for asset in try session.assetsInWant(limit: limit) {
-        bytes += asset.size
-        if bytes > StoreLimits.stagedBytes, !found.isEmpty { break }
-        guard let manifest = try session.manifest(asset.id) else { continue }
-        let uses = try session.wants(asset.id)
-        guard uses.contains(where: { session.catalog.table($0.ref.table)?.takes(asset, $0.column) ?? false }) else {
-          continue
-        }
-        try session.takeFromRows(asset, manifest, uses)
-        let zones = try session.zones(using: asset.id)
-        found.append(WantedAsset(asset: asset, zones: zones, staged: try staged.chunks(asset, manifest)))
-      }
-      return found
-    }
-  }
-
   public func stage(_ bytes: [UInt8], chunk index: Int, of id: AssetID) throws -> ChunkOutcome {
     try read { session in
-      guard let manifest = try session.manifest(id), try !session.wants(id).isEmpty else { return .notNeeded }
+      guard let manifest = try session.manifest(id), try session.isFetched(id) else { return .notNeeded }
       let asset = try manifest.asset(cryptography)
       guard try !staged.chunks(asset, manifest).contains(index) else { return .notNeeded }
       guard manifest.isChunk(bytes, index, cryptography) else { return .wrong }
@@ -56,12 +36,17 @@ extension Store {
   }
 
   public func chunks(of id: AssetID, zone: ZoneID) throws -> ChunkSet? {
-    try read { session in
+    let chunks = try read { session -> ChunkSet? in
       guard try session.uses(id, in: zone), let manifest = try session.manifest(id) else { return nil }
       let asset = try manifest.asset(cryptography)
       // Looked at when they are asked for: a row may have been written to since.
       return try session.showsInRow(id) ? .all(asset.chunkCount) : staged.chunks(asset, manifest)
     }
+    // Somebody may give up a copy because this one is whole.
+    guard let chunks, chunks.isComplete else { return chunks }
+    try settleAssets()
+    try guarding { try staged.settle(id) }
+    return chunks
   }
 
   // MARK: Putting in place
@@ -74,6 +59,7 @@ extension Store {
     let placed = try writeRefusing(isDurable: isDurable) { session, refused in
       try session.applying { try session.place(places, refused) }
     }
+    if !isDurable { hasUnsettledAssets = true }
     refusedAssets.formUnion(Set(places.map(\.asset)).subtracting(placed))
     for asset in placed { try sweep(asset) }
     return !placed.isEmpty
@@ -96,13 +82,6 @@ extension Store {
   }
 }
 
-extension TableForm {
-  /// Whether it has the column, and can show the asset in it.
-  fileprivate func takes(_ asset: Asset, _ column: Int64) -> Bool {
-    indexes[column].map { takes(asset.size, in: $0) } ?? false
-  }
-}
-
 extension Session {
   /// A record that waits for an asset, in a column.
   struct AssetWant {
@@ -111,23 +90,12 @@ extension Session {
     let column: Int64
   }
 
-  /// Assets that records wait for which would be shown with them, the shortest first: most are soon there.
-  fileprivate func assetsInWant(limit: Int) throws -> [Asset] {
-    try sql.all(
-      """
-      SELECT DISTINCT a.name, a.size FROM mesh_asset_use u JOIN mesh_asset a ON a.name = u.asset
-      JOIN mesh_record r ON r.tbl = u.tbl AND r.key = u.key AND r.zone = u.zone
-      WHERE u.shown = 0 AND (r.held IS NULL OR r.held IN (\(Self.showable))) ORDER BY a.size, a.name LIMIT ?
-      """, [.count(limit)]
-    ) { row in AssetID(row.bytes(0)).map { Asset(id: $0, size: Int(row.integer(1))) } }.compactMap(\.self)
-  }
-
   /// A record that is held for these would be looked at again once it has its assets.
   private static let showable = [HeldReason.assetIncomplete, .constraint].map { "\($0.rawValue)" }.joined(
     separator: ", ")
 
-  /// - Parameter onlyShowable: As in `assetsInWant`.
-  fileprivate func wants(_ asset: AssetID, onlyShowable: Bool = false) throws -> [AssetWant] {
+  /// - Parameter onlyShowable: Of records that are shown, or would be looked at again with it.
+  func wants(_ asset: AssetID, onlyShowable: Bool = false) throws -> [AssetWant] {
     try sql.all(
       """
       SELECT u.tbl, u.key, u.zone, u.col FROM mesh_asset_use u
@@ -137,7 +105,7 @@ extension Session {
     ) { AssetWant(ref: RecordRef(table: $0.integer(0), key: $0.value(1)), zone: $0.integer(2), column: $0.integer(3)) }
   }
 
-  fileprivate func zones(using asset: AssetID) throws -> [ZoneID] {
+  func zones(using asset: AssetID) throws -> [ZoneID] {
     try sql.all(
       """
       SELECT DISTINCT z.zone FROM mesh_asset_use u JOIN mesh_zone z ON z.id = u.zone WHERE u.asset = ? ORDER BY z.zone
@@ -184,13 +152,20 @@ extension Session {
   private static let sources = 8
 
   /// Chunks that this file has already: in other rows, and in the values that are to be replaced. Each is read once.
-  fileprivate func takeFromRows(_ asset: Asset, _ manifest: AssetManifest, _ wants: [AssetWant]) throws {
-    for cell in try cells(showing: asset.id) {
-      try take(asset, manifest, from: cell, showing: asset.id) { chunk, bytes in
-        if manifest.isChunk(bytes, chunk, cryptography) { try staged.write(bytes, chunk, asset, manifest) }
+  ///
+  /// - Returns: Why they could not be kept, if so.
+  func takeFromRows(_ asset: Asset, _ manifest: AssetManifest, _ wants: [AssetWant]) throws -> String? {
+    do {
+      for cell in try cells(showing: asset.id) {
+        try take(asset, manifest, from: cell, showing: asset.id) { chunk, bytes in
+          if manifest.isChunk(bytes, chunk, cryptography) { try staged.write(bytes, chunk, asset, manifest) }
+        }
       }
+      for want in wants.prefix(Self.sources) { try takeFromPrevious(want, asset, manifest) }
+      return nil
+    } catch let error as StoreError {
+      return error.message
     }
-    for want in wants.prefix(Self.sources) { try takeFromPrevious(want, asset, manifest) }
   }
 
   /// - Parameter body: What is done with each chunk of the cell.
@@ -233,7 +208,7 @@ extension Session {
   fileprivate func writesAgain() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_rewrite LIMIT 1") }
 
   /// Removes those that no record waits for.
-  fileprivate func sweepStaging(_ assets: [AssetID]) throws {
+  func sweepStaging(_ assets: [AssetID]) throws {
     guard try !assets.isEmpty && !writesAgain() else { return }
     for asset in assets where try wants(asset).isEmpty { try staged.remove(asset) }
   }

@@ -32,6 +32,8 @@ enum StoreLimits {
   static let hashedUnderLock = 4 << 20
   /// Bytes of assets that are fetched at one time, or one asset: what the staging takes beside what it keeps for held records.
   static let stagedBytes = 4 << 30
+  /// The same of one device's assets: the longest, and some others.
+  static let stagedBytesOfDevice = 2 << 30
   /// Bytes of assets that one transaction puts in place, or one asset.
   static let placedBytes = 8 << 20
   /// Rows into which one transaction puts assets.

@@ -33,6 +33,8 @@ extension StoredRecord {
     let column: Int64
     let asset: AssetID
     let isShown: Bool
+    /// Whoever wrote it: a `mesh_author.id`.
+    let author: Int64
   }
 
   /// The assets that are merged.
@@ -40,12 +42,16 @@ extension StoredRecord {
     if extra.isEmpty, shown.isEmpty { return [] }
     var uses: Set<AssetUse> = []
     for (column, value) in extra {
-      if let asset = value.asset { uses.insert(AssetUse(column: column, asset: asset.id, isShown: false)) }
+      if let asset = value.asset { uses.insert(use(asset, column, isShown: false)) }
     }
     for (column, value) in shown where extra[column] == nil {
-      if let asset = value.asset { uses.insert(AssetUse(column: column, asset: asset.id, isShown: true)) }
+      if let asset = value.asset { uses.insert(use(asset, column, isShown: true)) }
     }
     return uses
+  }
+
+  private func use(_ asset: Asset, _ column: Int64, isShown: Bool) -> AssetUse {
+    AssetUse(column: column, asset: asset.id, isShown: isShown, author: stamps.author(of: column))
   }
 }
 

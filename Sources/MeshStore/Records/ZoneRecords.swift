@@ -228,8 +228,10 @@ final class ZoneRecords {
     try sql.run("DELETE FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ?", place)
     for use in uses {
       try sql.run(
-        "INSERT INTO mesh_asset_use (tbl, key, zone, col, asset, shown) VALUES (?, ?, ?, ?, ?, ?)",
-        place + [.integer(use.column), .blob(use.asset.bytes), .integer(use.isShown ? 1 : 0)])
+        "INSERT INTO mesh_asset_use (tbl, key, zone, col, asset, shown, author) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        place + [
+          .integer(use.column), .blob(use.asset.bytes), .integer(use.isShown ? 1 : 0), .integer(use.author),
+        ])
     }
   }
 

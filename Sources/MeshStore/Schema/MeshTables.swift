@@ -3,7 +3,7 @@ import GRDB
 /// The tables that the store keeps beside the app's: one constant each. `Tables.md` is their specification.
 enum MeshTables {
   /// Of the whole set; a file with a greater number is refused.
-  static let format = 6
+  static let format = 7
 
   /// Makes what is missing. Throws `StoreError` (`formatTooNew`) where a later version of this program made them.
   static func create(_ db: Database) throws {
@@ -41,7 +41,8 @@ enum MeshTables {
       integer_keys INTEGER NOT NULL,              -- 1: the owner accepts that equal integer keys are one record
       layout INTEGER,                             -- mesh_layout.id that the triggers write
       schema_row INTEGER,                         -- rowid of the table in sqlite_schema; NULL where it is not here
-      collation TEXT                              -- of its key, when the triggers were last brought up to date
+      collation TEXT,                             -- of its key, when the triggers were last brought up to date
+      on_demand INTEGER NOT NULL DEFAULT 0        -- 1: assets of its rows are fetched when they are asked for
     )
     """
 

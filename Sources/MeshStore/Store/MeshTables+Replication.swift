@@ -9,6 +9,9 @@ extension MeshTables {
     acknowledgement, foreignSchema, rewrite, receipt, walGuard, asset, assetUse, assetUsers,
   ]
 
+  /// Made once the tables have the columns of this format.
+  static let indexes = [assetWaiting]
+
   /// Brings tables of an earlier format up to this one.
   static func update(_ db: Database, from format: Int) throws {
     if format < 2, try !db.columns(in: "mesh_zone").contains(where: { $0.name == "stopped" }) {
@@ -34,8 +37,20 @@ extension MeshTables {
     if format < 6 {
       try db.execute(sql: "UPDATE mesh_head SET cut = NULL WHERE cut >= stored AND cut >= applied")
     }
+    if format < 7 {
+      for (table, column, definition) in columnsOfFormat7
+      where try !db.columns(in: table).contains(where: { $0.name == column }) {
+        try db.execute(sql: "ALTER TABLE \(table) ADD COLUMN \(column) \(definition)")
+      }
+    }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
+
+  private static let columnsOfFormat7 = [
+    ("mesh_table", "on_demand", "INTEGER NOT NULL DEFAULT 0"), ("mesh_asset", "choice", "INTEGER"),
+    ("mesh_asset", "source", "BLOB"), ("mesh_asset", "source_time", "INTEGER"),
+    ("mesh_asset_use", "author", "INTEGER NOT NULL DEFAULT 0"),
+  ]
 
   /// One row per zone that was met: its counters, changed in the transaction that changes what they count.
   static let zone = """
@@ -240,7 +255,10 @@ extension MeshTables {
       id INTEGER PRIMARY KEY,                     -- a rowid table: manifests are long
       name BLOB NOT NULL UNIQUE,                  -- 32 bytes, the asset's id
       size INTEGER NOT NULL,                      -- bytes
-      manifest BLOB NOT NULL                      -- key, size and hashes, as on the wire
+      manifest BLOB NOT NULL,                     -- key, size and hashes, as on the wire
+      choice INTEGER,                             -- 1: it is fetched, 0: it is not; NULL: as its table says
+      source BLOB,                                -- the device that had it last, as far as it was asked; NULL: nobody yet
+      source_time INTEGER                         -- when that was, in milliseconds since 1970
     )
     """
 
@@ -251,11 +269,15 @@ extension MeshTables {
       col INTEGER NOT NULL,                       -- mesh_column.id
       asset BLOB NOT NULL,                        -- mesh_asset.name
       shown INTEGER NOT NULL,                     -- 1: it is in the row; 0: the row waits for it, or the record is held
+      author INTEGER NOT NULL DEFAULT 0,          -- mesh_author.id of who wrote it into the record; 0: not known
       PRIMARY KEY (tbl, key, zone, col)
     ) WITHOUT ROWID
     """
 
   static let assetUsers = "CREATE INDEX IF NOT EXISTS mesh_asset_users ON mesh_asset_use (asset, shown)"
+
+  static let assetWaiting =
+    "CREATE INDEX IF NOT EXISTS mesh_asset_waiting ON mesh_asset_use (zone, asset) WHERE shown = 0"
 
   static let control = """
     CREATE TABLE IF NOT EXISTS mesh_control (

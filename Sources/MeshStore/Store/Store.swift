@@ -21,6 +21,8 @@ public final class Store: ReplicaStore {
   private let server: BlobServer
   /// Assets that were complete and could not be put in place: they are not tried again until another comes.
   var refusedAssets: Set<AssetID> = []
+  /// Assets were put in place by commits that a power cut may take back.
+  var hasUnsettledAssets = false
   /// The part of a unit that is being merged slice by slice, decoded.
   var partInHand: (id: ChangeSetID, body: ChangeSetBody)?
   /// What was found and put right since the store was opened.
@@ -98,6 +100,7 @@ public final class Store: ReplicaStore {
     try MeshTables.create(db)
     for sql in MeshTables.replication { try db.execute(sql: sql) }
     if let format { try MeshTables.update(db, from: format) }
+    for sql in MeshTables.indexes { try db.execute(sql: sql) }
   }
 
   // MARK: Access

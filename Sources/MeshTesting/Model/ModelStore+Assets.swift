@@ -78,14 +78,24 @@ extension ModelStore {
     }
   }
 
-  public func wantedAssets(limit: Int) throws -> [WantedAsset] {
-    let missing = assets.filter { $0.value.content == nil }.sorted { $0.key < $1.key }
+  public func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
+    let missing = assets.filter { $0.value.content == nil && !besides.contains($0.key) }.sorted { $0.key < $1.key }
     let wanted = try missing.compactMap { id, known -> WantedAsset? in
       let zones = Set(users(of: id).map(\.zone)).sorted()
       guard !zones.isEmpty else { return nil }
       return WantedAsset(asset: try known.manifest.asset(cryptography), zones: zones, staged: known.present)
     }
-    return Array(wanted.prefix(limit))
+    return WantedAssets(Array(wanted.prefix(limit)), isAll: wanted.count <= limit)
+  }
+
+  public func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {
+    var backlog = AssetBacklog()
+    for (id, known) in assets where known.content == nil && users(of: id).contains(where: { $0.zone == zone }) {
+      let here = known.chunks.values.reduce(0) { $0 + $1.count }
+      let amount = AssetBacklog.Amount(assets: 1, bytes: known.manifest.size - here)
+      if absent.contains(id) { backlog.absent += amount } else { backlog.coming += amount }
+    }
+    return backlog
   }
 
   public func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) -> ChunkOutcome {

@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test func aMessageWithAnUnknownTagIsSkipped() throws {
-    #expect(try Message.decode([32]) == nil)
+    #expect(try Message.decode([33]) == nil)
     #expect(try Message.decode([0, 1, 2]) == nil)
     #expect(try Message.decode([255]) == nil)
   }

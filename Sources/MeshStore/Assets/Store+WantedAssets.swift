@@ -1,0 +1,127 @@
+public import MeshCore
+
+/// Which assets are to come, and how much is lacking.
+extension Store {
+  public func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
+    try read { session in
+      try session.sweepStaging(staged.known)
+      var room = FetchRoom()
+      var wanted = WantedAssets([], isAll: true)
+      var met: Set<AssetID> = []
+      for (asset, device) in try session.assetsInWant(limit: limit + besides.count + 1) {
+        guard !besides.contains(asset.id) else {
+          room.occupy(staged.present(asset.id) * Limits.chunk, of: device)
+          continue
+        }
+        guard !met.contains(asset.id), let manifest = try session.manifest(asset.id) else { continue }
+        let uses = try session.wants(asset.id)
+        guard uses.contains(where: { session.takes(asset.size, table: $0.ref.table, column: $0.column) }) else {
+          continue
+        }
+        guard met.count < limit, room.take(asset.size, of: device) else {
+          wanted.isAll = false
+          continue
+        }
+        met.insert(asset.id)
+        let fault = try session.takeFromRows(asset, manifest, uses)
+        wanted.assets.append(
+          WantedAsset(
+            asset: asset, zones: try session.zones(using: asset.id), staged: try staged.chunks(asset, manifest),
+            fault: fault))
+      }
+      return wanted
+    }
+  }
+
+  public func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog {
+    try settleAssets()
+    return try read { session in
+      var isComing: [Asset: Bool] = [:]
+      for use in try session.assetsLacking(zone) {
+        let isTaken = session.takes(use.asset.size, table: use.table, column: use.column)
+        let comes = use.isFetched && isTaken && !absent.contains(use.asset.id)
+        isComing[use.asset] = comes || isComing[use.asset] ?? false
+      }
+      var backlog = AssetBacklog()
+      for (asset, comes) in isComing where !staged.isKept(asset.id) {
+        let bytes = max(0, asset.size - staged.present(asset.id) * Limits.chunk)
+        let amount = AssetBacklog.Amount(assets: 1, bytes: bytes)
+        if comes { backlog.coming += amount } else { backlog.absent += amount }
+      }
+      return backlog
+    }
+  }
+
+  /// What was told to be here survives a power cut. Chunks that come are asked for again after one, and so nothing is synced before.
+  func settleAssets() throws {
+    try guarding { for asset in refusedAssets { try staged.settle(asset) } }
+    guard hasUnsettledAssets else { return }
+    // A durable commit syncs all before it, and this one changes a page.
+    try write { try $0.applying {} }
+    hasUnsettledAssets = false
+  }
+}
+
+extension Session {
+  /// Whether records that wait for an asset have it fetched. Those that are held for these reasons would be looked at again once it is
+  /// there; and a row that is not in sight without it does not wait to be asked for.
+  static let isFetched = """
+    (r.held = \(HeldReason.assetIncomplete.rawValue)
+      OR coalesce(r.held, \(HeldReason.constraint.rawValue)) = \(HeldReason.constraint.rawValue)
+        AND coalesce(a.choice, 1 - t.on_demand) = 1)
+    """
+
+  private static let uses = """
+    mesh_asset_use u JOIN mesh_asset a ON a.name = u.asset JOIN mesh_table t ON t.id = u.tbl
+    JOIN mesh_record r ON r.tbl = u.tbl AND r.key = u.key AND r.zone = u.zone
+    """
+
+  /// Assets that records wait for which would be shown with them, with the device that wrote it: the first of each device first,
+  /// and of one device the shortest, since most are soon there.
+  fileprivate func assetsInWant(limit: Int) throws -> [(asset: Asset, device: [UInt8])] {
+    try sql.all(
+      """
+      SELECT asset, size, device FROM (
+        SELECT u.asset, a.size, d.device, row_number() OVER (PARTITION BY d.device ORDER BY a.size, u.asset) AS turn
+        FROM \(Self.uses) LEFT JOIN mesh_author d ON d.id = u.author
+        WHERE u.shown = 0 AND \(Self.isFetched) GROUP BY u.asset, d.device)
+      ORDER BY turn, size, asset LIMIT ?
+      """, [.count(limit)]
+    ) { row in AssetID(row.bytes(0)).map { (Asset(id: $0, size: Int(row.integer(1))), row.optionalBytes(2) ?? []) } }
+    .compactMap(\.self)
+  }
+
+  func isFetched(_ asset: AssetID) throws -> Bool {
+    try sql.exists(
+      "SELECT 1 FROM \(Self.uses) WHERE u.asset = ? AND u.shown = 0 AND \(Self.isFetched)", [.blob(asset.bytes)])
+  }
+
+  /// A record that has not the bytes of an asset that is merged.
+  fileprivate struct Lack {
+    let asset: Asset
+    let table: Int64
+    let column: Int64
+    let isFetched: Bool
+  }
+
+  fileprivate func assetsLacking(_ zone: ZoneID) throws -> [Lack] {
+    try sql.all(
+      """
+      SELECT u.asset, a.size, u.tbl, u.col, \(Self.isFetched) FROM \(Self.uses)
+      WHERE u.shown = 0 AND u.zone = (SELECT id FROM mesh_zone WHERE zone = ?)
+      """, [.blob(zone.bytes)]
+    ) { row in
+      AssetID(row.bytes(0)).map {
+        Lack(
+          asset: Asset(id: $0, size: Int(row.integer(1))), table: row.integer(2), column: row.integer(3),
+          isFetched: row.integer(4) == 1)
+      }
+    }.compactMap(\.self)
+  }
+
+  /// Whether the table has the column, and can show an asset of this size in it.
+  func takes(_ size: Int, table: Int64, column: Int64) -> Bool {
+    guard let table = catalog.table(table), let index = table.indexes[column] else { return false }
+    return table.takes(size, in: index)
+  }
+}

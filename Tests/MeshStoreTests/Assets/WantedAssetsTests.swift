@@ -1,0 +1,123 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Which assets have their turn, and what is said to be lacking.
+@Suite struct WantedAssetsTests {
+  private static let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB)"
+
+  private func peer(_ seed: UInt8, _ schema: String = schema) throws -> Peer {
+    try Peer(seed, schema: schema, track: ["photo"])
+  }
+
+  /// Everything but the chunks.
+  private func learn(_ peer: Peer, from source: Peer) throws {
+    try source.flush()
+    try peer.receive(from: source)
+    peer.now = max(peer.now, source.now)
+    try peer.apply()
+  }
+
+  private func insert(_ peer: Peer, _ key: String, _ size: Int) throws {
+    try peer.run("INSERT INTO photo VALUES ('\(key)', '1', randomblob(\(size)))")
+  }
+
+  private func backlog(_ peer: Peer, absent: Set<AssetID> = []) throws -> AssetBacklog {
+    try peer.store.assetBacklog(Peer.zone, absent: absent)
+  }
+
+  @Test func eachDeviceHasItsTurnHoweverManyAnotherNames() throws {
+    let (flood, honest, reader) = (try peer(1), try peer(2), try peer(3))
+    for number in 0..<6 { try insert(flood, "f\(number)", 20_000 + number) }
+    try insert(honest, "h", 900_000)
+    try learn(reader, from: flood)
+    try learn(reader, from: honest)
+    let wanted = try reader.store.wantedAssets(limit: 3, besides: [])
+    #expect(wanted.assets.map(\.asset.size) == [20_000, 900_000, 20_001])
+    #expect(!wanted.isAll)
+    // Who overwrites has written it.
+    try learn(flood, from: honest)
+    try flood.run("UPDATE photo SET image = randomblob(19999) WHERE id = 'h'")
+    try learn(reader, from: flood)
+    #expect(try reader.store.wantedAssets(limit: 2).map(\.asset.size) == [19_999, 20_000])
+    let others = try reader.store.wantedAssets(limit: 9, besides: Set(wanted.assets.map(\.asset.id)))
+    #expect(others.assets.map(\.asset.size) == [19_999, 20_002, 20_003, 20_004, 20_005])
+    #expect(others.isAll)
+  }
+
+  @Test func noDeviceTakesAllTheRoomAndEachHasSome() {
+    var room = FetchRoom()
+    func take(_ size: Int, _ device: UInt8) -> Bool { room.take(size, of: [device]) }
+    let long = Limits.asset
+    let first = (take(long, 1), take(long, 1), take(long, 1))
+    #expect(first == (true, true, false))
+    let others = (take(long, 2), take(long, 3), take(long, 3), take(long, 4), take(20_000, 4))
+    #expect(others == (true, true, false, true, false), "one, beyond the bound of all")
+    var staged = FetchRoom()
+    staged.occupy(StoreLimits.stagedBytesOfDevice, of: [1])
+    staged.occupy(0, of: [2])
+    let after = (staged.take(20_000, of: [1]), staged.take(long, of: [2]))
+    #expect(after == (false, true))
+  }
+
+  @Test func whatIsLackingIsCountedTillItIsInItsRow() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try insert(a, "x", 3 * Limits.chunk)
+    try insert(a, "y", 20_000)
+    try a.run("INSERT INTO photo SELECT 'z', '1', image FROM photo WHERE id = 'y'")
+    try learn(b, from: a)
+    #expect(try backlog(b).coming == AssetBacklog.Amount(assets: 2, bytes: 3 * Limits.chunk + 20_000))
+    let wanted = try b.store.wantedAssets(limit: 9)
+    let long = try #require(wanted.last?.asset.id)
+    let bytes = try #require(try a.store.chunk(1, of: long, zone: Peer.zone))
+    _ = try b.store.stage(bytes, chunk: 1, of: long)
+    #expect(try backlog(b).coming.bytes == 2 * Limits.chunk + 20_000)
+    #expect(try backlog(b, absent: [long]).absent == AssetBacklog.Amount(assets: 1, bytes: 2 * Limits.chunk))
+    #expect(try backlog(b, absent: [long]).coming.assets == 1)
+    try b.fetch(from: a)
+    #expect(try backlog(b) == AssetBacklog())
+    #expect(try backlog(a) == AssetBacklog())
+  }
+
+  @Test func whatAConstraintKeepsOutIsNotLackingOnceItIsKept() throws {
+    let (a, b) = (try peer(1), try peer(2, Self.schema.dropLast() + ", CHECK (length(image) < 30000))"))
+    try insert(a, "x", 40_000)
+    try learn(b, from: a)
+    #expect(try b.fetch(from: a) == 1)
+    #expect(try backlog(b) == AssetBacklog())
+    #expect(try b.staging.assets().count == 1, "what was in memory is in the file now")
+    try b.reopen()
+    _ = try b.store.wantedAssets(limit: 9)
+    #expect(try backlog(b) == AssetBacklog())
+  }
+
+  @Test func whatIsHeldForAnotherReasonIsAbsent() throws {
+    let a = try peer(1)
+    let b = try Peer(2, schema: "CREATE TABLE other (id TEXT PRIMARY KEY NOT NULL)", track: ["other"])
+    try insert(a, "x", 40_000)
+    try learn(b, from: a)
+    #expect(try backlog(b) == AssetBacklog(absent: AssetBacklog.Amount(assets: 1, bytes: 40_000)))
+  }
+
+  @Test func aFileOfTheFormatBeforeGetsItsColumns() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try insert(a, "x", 40_000)
+    try learn(b, from: a)
+    try b.run(
+      """
+      DROP INDEX mesh_asset_waiting;
+      ALTER TABLE mesh_asset_use DROP COLUMN author;
+      CREATE TABLE before (id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, manifest BLOB NOT NULL);
+      INSERT INTO before SELECT id, name, size, manifest FROM mesh_asset;
+      DROP TABLE mesh_asset;
+      ALTER TABLE before RENAME TO mesh_asset;
+      UPDATE mesh_state SET format = 4
+      """)
+    try b.reopen()
+    try b.upkeep()
+    #expect(try b.fetch(from: a) == 1)
+    #expect(try b.rows("SELECT length(image) FROM photo") == ["40000"])
+    #expect(try a.digest() == b.digest())
+  }
+}

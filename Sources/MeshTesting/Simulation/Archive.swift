@@ -17,6 +17,8 @@ struct Archive {
     var isBirth = false
     /// A birth that does not name the column: it has no stamp there, and any value that has one beats it.
     var isImplied = false
+    /// By its author, later on: a copy of a file may be of the time before, and then the later write is to be asked after.
+    var isOverwritten = false
     /// Of a delete: the change set in which its author had made the record, where it did. Where that goes as well, nothing is left
     /// to be deleted.
     var undoes: ChangeSetID?
@@ -44,8 +46,7 @@ struct Archive {
     if changeSets.updateValue(bytes, forKey: id) == nil { order.append(id) }
   }
 
-  /// What of a ledger was ever signed: of equal facts, the last. Not what its author overwrote later: a copy of a file may be of
-  /// the time before, and then the later write is to be asked after.
+  /// What of a ledger was ever signed: of equal facts, the last.
   func writes(of ledger: Ledger, _ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [Write] {
     let wanted = ledger.facts
     var found: [Ledger.Fact: Write] = [:]
@@ -60,13 +61,11 @@ struct Archive {
     func isBehind(_ id: ChangeSetID, _ other: ChangeSetID) -> Bool {
       sequence(first: id) { previous[$0] ?? nil }.contains(other)
     }
-    let last = found.values.filter { write in
-      !(all[write.fact.record] ?? []).contains {
+    let told = found.values.map { write in
+      var told = write
+      told.isOverwritten = (all[write.fact.record] ?? []).contains {
         $0.isLater(than: write) && $0.overwrites(write) && isBehind($0.changeSet, write.changeSet)
       }
-    }
-    let told = last.map { write in
-      var told = write
       told.undoes =
         all[write.fact.record]?.first {
           write.isDelete && $0.isBirth && $0.generation == write.generation - 1

@@ -142,7 +142,7 @@ extension Simulation {
     for fact in lost where !signed.contains(where: { $0.fact == fact }) {
       violate("n\(node.index): \(fact) was committed and is in no change set")
     }
-    let missing = (signed + entrusted).filter { write in
+    let missing = (signed.filter { !$0.isOverwritten } + entrusted).filter { write in
       !oracle.tells(write.fact) && !oracle.beats(write) && write.undoes.map(log.contains) ?? true
     }
     guard !missing.isEmpty else { return }

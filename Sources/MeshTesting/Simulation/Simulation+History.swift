@@ -92,7 +92,7 @@ extension Simulation {
     for other in honest where other !== node { merged.formUnion(try other.database.mergedIDs()) }
     if let zone { node.ledger.naming = AssetNaming(zone: zone, cryptography: cryptography) }
     entrusted = (entrusted + (try archive.writes(of: node.ledger, keys, cryptography))).filter {
-      merged.contains($0.changeSet)
+      !$0.isOverwritten && merged.contains($0.changeSet)
     }
   }
 

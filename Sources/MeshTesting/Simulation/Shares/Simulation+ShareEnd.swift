@@ -57,6 +57,8 @@ extension Simulation {
     case .value: oracles.values.contains { $0.tells(fact) }
     case .delete(let name):
       oracles.values.contains { $0.deleted.contains(name) }
+        // Its account may have written the record anew, in a zone of its own.
+        || zones.contains { hasLeft($0, node) && oracles[$0.id]?.states[name] != nil }
         || mine.allSatisfy { $0.oracle.states[name]?.isAlive != true || hasLeft($0.known, node) }
     }
   }

@@ -64,6 +64,7 @@ final class Merger {
       let news = try State(change, columns: columns, long)
       var state = try old.map { try merger.records.state(ref, $0) } ?? State()
       let before = state
+      if let old { try merger.materialiser.requireNoticed(ref, old, before) }
       let losses = state.merge(news)
       if state != before {
         let changed = Set(state.cells.filter { before.cells[$0.key] != $0.value }.keys)

@@ -4,7 +4,7 @@ extension Store {
   public func apply(
     _ zone: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) throws -> ApplyProgress {
-    if let progress = try showAgain(zone, besidePending: !writers.isEmpty) { return progress }
+    if let progress = try showAgain(zone, besidePending: !writers.isEmpty, now: now) { return progress }
     if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
     while true {
       var matches: PendingMatches?
@@ -75,6 +75,9 @@ extension Store {
         }
       } catch is NeedsDurability {
         isDurable = true
+      } catch let unnoticed as Unnoticed {
+        try note(unnoticed, now: now)
+        return .flushFirst
       } catch is FlushTakenBack {
         return .flushFirst
       } catch let taken as TakenBack where refused[taken.ref] == nil {

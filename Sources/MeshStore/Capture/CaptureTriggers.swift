@@ -18,9 +18,11 @@ struct CaptureTriggers {
     self.layout = layout
   }
 
-  /// What makes a trigger fire. An update that leaves the record its key fires `update`, one that does not `move`.
+  /// What makes a trigger fire. An update that leaves the record its key fires `update`, one that does not `move`. Where something
+  /// beside the key is `UNIQUE`, `replace` and `retake` name, before an insert and an update, the rows that it would displace: SQLite
+  /// tells nobody of what `REPLACE` deletes.
   enum Event: String, CaseIterable {
-    case insert, update, move, delete
+    case insert, update, move, delete, replace, retake
   }
 
   /// `mesh_pending.op`.
@@ -47,16 +49,18 @@ struct CaptureTriggers {
       trigger(
         event, on: "UPDATE", when: "\(keys) IS NOT \(new(keyName))",
         [note(.delete, key: old(keyName)), note(.insert, key: new(keyName))])
+    case .replace: trigger(event, "BEFORE", on: "INSERT", rivals)
+    case .retake: trigger(event, "BEFORE", on: "UPDATE", rivals)
     }
   }
 
   private func trigger(
-    _ event: Event, on statement: String, when condition: String? = nil, _ body: [String]
+    _ event: Event, _ moment: String = "AFTER", on statement: String, when condition: String? = nil, _ body: [String]
   ) -> String? {
     if body.isEmpty { return nil }
     // `IS NOT 1` rather than `= 0`: if the row of mesh_state were lost, writes would be noted all the same.
     return """
-      CREATE TRIGGER \(Self.name(table, event).quotedName) AFTER \(statement) ON \(schema.name.quotedName)
+      CREATE TRIGGER \(Self.name(table, event).quotedName) \(moment) \(statement) ON \(schema.name.quotedName)
       WHEN \(condition.map { "\($0) AND " } ?? "")(SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1
       BEGIN
       \(body.map { "  \($0);" }.joined(separator: "\n"))
@@ -66,6 +70,19 @@ struct CaptureTriggers {
 
   private func note(_ operation: Operation, key: String) -> String {
     "\(Self.into) VALUES (\(table), \(layout), \(key), \(operation.rawValue), 0, 0, \(Self.wall))"
+  }
+
+  /// For each index the rows that have what the new one has, with an update of no column: a flush looks whether they are there.
+  private var rivals: [String] {
+    schema.uniqueIndexes.filter(\.isPlain).map { index in
+      let terms = zip(index.columns.compactMap(\.self), index.collations).map { column, collation in
+        "\(column.quotedName) = \(new(column)) COLLATE \(collation.quotedName)"
+      }
+      return """
+        \(Self.into) SELECT \(table), \(layout), \(keyName.quotedName), \(Operation.update.rawValue), 0, 0, \(Self.wall)
+            FROM \(schema.name.quotedName) WHERE \(terms.joined(separator: " AND ")) AND \(keyName.quotedName) IS NOT \(new(keyName))
+        """
+    }.sorted()
   }
 
   /// One statement for each word. LIMIT keeps SQLite from folding the inner query into the outer and computing the

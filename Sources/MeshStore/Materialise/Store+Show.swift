@@ -4,14 +4,19 @@ extension Store {
   /// Looks at a slice of the zone's held records again, where a schema has changed. Nil where there is none to look at.
   ///
   /// - Parameter besidePending: Though rows are pending; else it asks for a flush first.
-  func showAgain(_ zone: ZoneID, besidePending: Bool) throws -> ApplyProgress? {
+  func showAgain(_ zone: ZoneID, besidePending: Bool, now: Int64) throws -> ApplyProgress? {
     guard try read({ try $0.showCursor(zone) }) != nil else { return nil }
-    return try writeRefusing { session, refused in
-      // The rows of a run stay in the log until it is done.
-      guard try session.isInStep(), try besidePending && !session.hasRun() || !session.hasPending() else {
-        return .flushFirst
+    do {
+      return try writeRefusing { session, refused in
+        // The rows of a run stay in the log until it is done.
+        guard try session.isInStep(), try besidePending && !session.hasRun() || !session.hasPending() else {
+          return .flushFirst
+        }
+        return try session.applying { try session.showSlice(zone, refused) }
       }
-      return try session.applying { try session.showSlice(zone, refused) }
+    } catch let unnoticed as Unnoticed {
+      try note(unnoticed, now: now)
+      return .flushFirst
     }
   }
 }
@@ -35,7 +40,12 @@ extension Session {
     ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
     // What is pending has its own turn: a flush shows what it is about.
     let materialiser = try Materialiser(records, progress(), refused: refused)
-    for ref in refs { try materialiser.show(ref) }
+    for ref in refs {
+      if let record = try records.load(ref), record.isShown {
+        try materialiser.requireNoticed(ref, record, records.state(ref, record))
+      }
+      try materialiser.show(ref)
+    }
     try materialiser.settle()
     if let next = refs.last, refs.count == Choices.slice {
       try sql.run(

@@ -41,6 +41,11 @@ struct TableSchema: Hashable, Sendable {
     var isPartial: Bool
     /// True of `CREATE UNIQUE INDEX`, false of a constraint inside `CREATE TABLE`.
     var isIndex: Bool
+
+    /// Which rows can't be together everybody can tell, with built-in SQL.
+    var isPlain: Bool {
+      !isPartial && !columns.contains(nil) && collations.allSatisfy { Collation(sql: $0) != nil }
+    }
   }
 
   var name: String

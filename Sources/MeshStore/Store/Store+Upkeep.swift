@@ -118,10 +118,19 @@ extension Session {
         finding.reasons.contains(.returned)
           ? .compareReturned : finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
         layout: finding.newColumns.isEmpty ? 0 : layouts[finding.table] ?? 0)
+      if finding.needsRecall { try compareReferrers(of: finding) }
     }
     try updatePermissions()
     try requestShow()
     return (wasSilent, findings)
+  }
+
+  /// What was deleted while a table was gone took nothing along.
+  private func compareReferrers(of finding: CaptureFinding) throws {
+    for table in try TrackedTable.all(db) where table.id != finding.table {
+      let refers = table.schema?.foreignKeys.contains { $0.parent.asciiLowercased == finding.name.asciiLowercased }
+      if refers == true { try request(.compare, table.id) }
+    }
   }
 
   /// One that is under way began with the first of several changes: what has returned since is lost all the same.

@@ -67,6 +67,16 @@ struct TableSlice {
     return slice
   }
 
+  /// One record, whatever else is under way.
+  init(_ session: Session, _ table: TableForm, record key: Value) throws {
+    self.init(table: table.id, after: .null)
+    let row = try session.sql.first(table.selectKey, [key]) { $0.value(0) }
+    notes =
+      try row.map { try Comparison(session, table, before: []).notes($0) } ?? [
+        Note(key: key, op: PendingSlice.Op.delete)
+      ]
+  }
+
   private init(table: Int64, after: Value) {
     self.table = table
     self.after = after
@@ -86,6 +96,16 @@ struct TableSlice {
     let isCurrent = try sql.exists(
       "SELECT 1 FROM mesh_import WHERE tbl = ? AND after IS ?", [.integer(table), after])
     guard try isCurrent && session.isCurrent() else { return false }
+    try insertNotes(sql, now: now)
+    if let last {
+      try sql.run("UPDATE mesh_import SET after = ? WHERE tbl = ?", [last, .integer(table)])
+    } else {
+      try sql.run("DELETE FROM mesh_import WHERE tbl = ?", [.integer(table)])
+    }
+    return true
+  }
+
+  func insertNotes(_ sql: Connection, now: Int64) throws {
     for note in notes {
       try sql.run(
         "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -94,12 +114,6 @@ struct TableSlice {
           .integer(note.mask), .integer(note.wall ?? now),
         ])
     }
-    if let last {
-      try sql.run("UPDATE mesh_import SET after = ? WHERE tbl = ?", [last, .integer(table)])
-    } else {
-      try sql.run("DELETE FROM mesh_import WHERE tbl = ?", [.integer(table)])
-    }
-    return true
   }
 }
 
@@ -136,9 +150,23 @@ extension TableSlice {
       // A migration fills new columns on every machine by itself: what it wrote is older than every edit, and what
       // is merged already wins over it.
       let isNew = { (index: Int) in !before.isEmpty && !before.contains(table.columns[index].id) }
-      return updates(key, changed.filter { !isNew($0) }, wall: nil)
+      let notes =
+        updates(key, changed.filter { !isNew($0) }, wall: nil)
         + updates(
           key, changed.filter { isNew($0) && record.extra[table.columns[$0].id] == nil }, wall: PendingSlice.migrated)
+      // The foreign key may not have been there when the row came: a flush looks at it.
+      if notes.isEmpty, try hasDanglingReference(row) {
+        return [Note(key: key, op: PendingSlice.Op.update, layout: layout)]
+      }
+      return notes
+    }
+
+    private func hasDanglingReference(_ row: [Value]) throws -> Bool {
+      try table.references.contains { reference in
+        let value = row[reference.column]
+        guard value != .null, let parent = session.catalog.table(reference.parent) else { return false }
+        return try !session.sql.exists(parent.selectKey, [value])
+      }
     }
 
     private func live(_ ref: RecordRef) throws -> (ZoneRecords, StoredRecord)? {

@@ -21,7 +21,7 @@ import Testing
   @Test func `installing and updating again changes nothing`() throws {
     let bench = try CaptureBench(Self.table, track: ["t"])
     let before = try triggers(bench)
-    #expect(before.count == CaptureTriggers.Event.allCases.count)
+    #expect(before.count == 4, "nothing is UNIQUE beside the key")
     let version = try bench.file.read { try Int.fetchOne($0, sql: "PRAGMA schema_version") }
     #expect(try bench.file.read { try Capture.needsUpdate($0) } == false)
     let again = try bench.file.write { try Capture.install($0, tables: ["T"]) }
@@ -77,7 +77,7 @@ import Testing
   @Test func `a table that is dropped and made again is told from one that lost its triggers`() throws {
     // The last object of the schema: without one of ours behind it, SQLite would give its place again.
     let bench = try CaptureBench("CREATE TABLE other (id TEXT PRIMARY KEY NOT NULL); \(Self.table)", track: ["t"])
-    let triggers = CaptureTriggers.Event.allCases.map { "DROP TRIGGER mesh_capture_1_\($0.rawValue);" }.joined()
+    let triggers = CaptureTriggers.Event.allCases.map { "DROP TRIGGER IF EXISTS mesh_capture_1_\($0.rawValue);" }.joined()
     for _ in 0..<3 {
       try bench.execute(triggers)
       #expect(try update(bench).map(\.reasons) == [.triggersMissing])

@@ -81,4 +81,36 @@ import Testing
     let expected = try greedy(peers[0])
     for peer in peers { #expect(try shown(peer) == expected) }
   }
+
+  /// SQLite tells no trigger of what `REPLACE` deletes.
+  @Test(
+    arguments: [
+      "REPLACE INTO t VALUES ('z', 'X', 9)", "UPDATE OR REPLACE t SET v = 'X' WHERE id = 'b'",
+      "INSERT OR REPLACE INTO t SELECT id, 'X', 8 FROM t WHERE id = 'b'",
+    ],
+    [
+      "", "UPDATE t SET w = 5 WHERE id = 'a'", "UPDATE t SET v = 'other' WHERE id = 'a'",
+      "DELETE FROM t WHERE id = 'a'",
+    ])
+  func aRowThatReplaceDisplacedIsDeletedEverywhere(replace: String, meanwhile: String) throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO t VALUES ('a', 'x', 1), ('b', 'y', 2)")
+    try synchronize([a, b])
+    if !meanwhile.isEmpty { try b.run(meanwhile) }
+    try a.run(replace)
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try peer.rows("SELECT id FROM t WHERE id = 'a'").isEmpty) }
+    #expect(try a.digest() == b.digest())
+    #expect(try shown(a) == shown(b))
+  }
+
+  @Test func whatDisplacesNothingSaysNothing() throws {
+    let a = try peer(1)
+    try a.run("INSERT INTO t VALUES ('a', 'x', 1), ('b', 'y', 2)")
+    try a.flush()
+    try a.run("INSERT OR IGNORE INTO t VALUES ('z', 'x', 9)")
+    #expect(throws: (any Error).self) { try a.run("INSERT INTO t VALUES ('z', 'x', 9)") }
+    try a.run("INSERT INTO t VALUES ('a', 'x', 1) ON CONFLICT (v) DO UPDATE SET w = excluded.w")
+    #expect(try a.flush() == 0 && a.store.pendingCount() == 0)
+  }
 }

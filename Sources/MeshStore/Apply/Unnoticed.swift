@@ -1,0 +1,29 @@
+import MeshCore
+
+/// A row is not what is merged, and nothing in the log says why: a program wrote it in a way that no trigger is told of. What it
+/// wrote has to be noted first, or it would be taken for what was merged, and the digest would be of nothing that anybody else has.
+struct Unnoticed: Error {
+  let ref: RecordRef
+}
+
+extension Materialiser {
+  /// To be asked of a record before anything is merged into it. Where rows are pending nobody can tell: they may be why.
+  ///
+  /// - Parameter state: What is merged, as its row shows it.
+  func requireNoticed(_ ref: RecordRef, _ record: StoredRecord, _ state: State) throws {
+    guard progress == .clean, record.isShown, let table = session.catalog.table(ref.table) else { return }
+    let mayBeGone = state.cells.values.allSatisfy { $0.value == .null }
+    let isThere = try !mayBeGone || records.hasRow(table, ref.key)
+    guard try isThere && records.hash(ref, state) == record.hash else { throw Unnoticed(ref: ref) }
+  }
+}
+
+extension Store {
+  /// As a comparison of the whole table would. A flush comes next.
+  func note(_ unnoticed: Unnoticed, now: Int64) throws {
+    try write { session in
+      guard try session.isCurrent(), let table = session.catalog.table(unnoticed.ref.table) else { return }
+      try TableSlice(session, table, record: unnoticed.ref.key).insertNotes(session.sql, now: now)
+    }
+  }
+}

@@ -16,6 +16,8 @@ final class ModelDatabase: SimulatedDatabase {
   var added: Set<String> { [] }
   var columns: [String: Set<String>] { [:] }
   var strict: Set<String> { [] }
+  var unique: Set<String> { [] }
+  var referring: Set<String> { [] }
   func isInStep() -> Bool { true }
   func isCutting() -> Bool { false }
   func mergedIDs() -> Set<ChangeSetID> { store.mergedIDs }

@@ -11,11 +11,13 @@ enum AppSchema {
     let sql: String
     /// A column's definition, and what a version of the app has in its place: it refuses rows that the other takes.
     var stricter: (of: String, definition: String)?
+    /// A column of which a version of the app wants no value twice.
+    var unique: String?
     /// None refers to it, but for itself: an app may drop it, and nothing else goes.
     var isChildless: Bool { name != "list" && name != "folder" }
-    /// The table of its only reference, to which its records belong; nil where it has none, or several.
+    /// The table of its only reference, to which its records belong; nil where it has none, or several from the beginning.
     var parent: String? {
-      let references = columns.compactMap(\.reference)
+      let references = firstColumns.compactMap(\.reference)
       return references.count == 1 ? references[0].parent : nil
     }
     /// It refers to nothing: its records can be made shares, and begin in the private zone.
@@ -64,20 +66,21 @@ enum AppSchema {
     keyCollation: .binary,
     sql: """
       CREATE TABLE list (id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL DEFAULT '', rank REAL)
-      """)
+      """, unique: "title")
 
   private static let item = Table(
     name: "item", key: "id",
     columns: [
       Column(name: "list", reference: Reference(parent: "list", cascades: true)), Column(name: "title"),
       Column(name: "photo"), Column(name: "done", defaultValue: .integer(0)),
+      Column(name: "folder", reference: Reference(parent: "folder", cascades: false), isAdded: true),
     ],
     keyCollation: .binary,
     sql: """
       CREATE TABLE item (
         id TEXT PRIMARY KEY NOT NULL, list TEXT NOT NULL REFERENCES list(id) ON DELETE CASCADE,
         title TEXT, photo BLOB, done INTEGER NOT NULL DEFAULT 0)
-      """, stricter: ("title TEXT", "title TEXT \(mark) NOT NULL"))
+      """, stricter: ("title TEXT", "title TEXT \(mark) NOT NULL"), unique: "title")
 
   private static let step = Table(
     name: "step", key: "id",
@@ -126,15 +129,22 @@ enum AppSchema {
 
   /// The tables that a write to one of them can change.
   static func affected(by table: String) -> [String] {
+    if table == "folder" { return ["item", "folder"] }
     let related = ["list", "item", "step"]
     return related.contains(table) ? related : [table]
   }
 
   /// The statement that adds a column.
-  static func addition(_ table: Table, _ column: Column) -> String {
-    let clause = column.defaultValue == .null ? "" : " DEFAULT '\(column.defaultValue.shown)'"
+  ///
+  /// - Parameter refers: False of one that is to be no foreign key.
+  static func addition(_ table: Table, _ column: Column, refers: Bool = true) -> String {
+    var clause = column.defaultValue == .null ? "" : " DEFAULT '\(column.defaultValue.shown)'"
+    if refers, let reference = column.reference { clause += " REFERENCES \(reference.parent) ON DELETE SET NULL" }
     return "ALTER TABLE \(table.name) ADD COLUMN \(column.name) TEXT\(clause)"
   }
+
+  /// Of the index for a column that has no value twice, whatever its case.
+  static func index(_ table: Table) -> String { "app_unique_\(table.name)" }
 }
 
 extension AppSchema.Column {

@@ -13,6 +13,8 @@ final class SQLiteDatabase: SimulatedDatabase {
   }
   private var knownColumns: [String: Set<String>] = [:]
   private(set) var strict: Set<String> = []
+  private(set) var unique: Set<String> = []
+  private(set) var referring: Set<String> = []
   private let vfs: String
   private let tables: [AppSchema.Table]
   private let cryptography: any Cryptography
@@ -110,6 +112,10 @@ final class SQLiteDatabase: SimulatedDatabase {
             db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND instr(sql, ?)",
             arguments: [AppSchema.mark]))
       } ?? []
+    unique = try names("SELECT tbl_name FROM sqlite_schema WHERE type = 'index' AND name GLOB 'app_unique_*'")
+    referring = try names(
+      "SELECT name FROM sqlite_schema, pragma_foreign_key_list(name) AS k WHERE type = 'table' AND k.\"from\" = 'folder'"
+    )
     knownColumns =
       try app?.read { db in
         var columns: [String: Set<String>] = [:]
@@ -118,6 +124,10 @@ final class SQLiteDatabase: SimulatedDatabase {
         }
         return columns
       } ?? [:]
+  }
+
+  private func names(_ sql: String) throws -> Set<String> {
+    try app?.read { Set(try String.fetchAll($0, sql: sql)) } ?? []
   }
 
   var added: Set<String> {

@@ -11,6 +11,10 @@ protocol SimulatedDatabase: AnyObject {
 
   /// Tables that have their stricter column.
   var strict: Set<String> { get }
+  /// Tables that have no value of a column twice.
+  var unique: Set<String> { get }
+  /// Tables whose added reference is a foreign key.
+  var referring: Set<String> { get }
 
   /// Writes that were refused because a share is read-only.
   var refusals: Int { get }

@@ -109,6 +109,8 @@ extension FaultPlan {
       chance("writers.renamedColumns", \.renamedColumns, "a node's app renames a column"),
       chance("writers.alterations", \.alterations, "a node's app makes a table anew, with its rows"),
       chance("writers.constraints", \.constraints, "a node's table gets a CHECK or a NOT NULL, or loses it"),
+      chance("writers.uniques", \.uniques, "a node's table gets a UNIQUE index, or loses it"),
+      chance("writers.references", \.references, "a node's table gets a second foreign key, or loses it"),
       chance(
         "writers.recreatedTables", \.recreatedTables, "a node's app drops a table, and makes it anew or does later"),
     ]

@@ -116,6 +116,10 @@ public struct FaultPlan: Sendable, Equatable {
   public var alterations = 0
   /// The same, with a `CHECK` or a `NOT NULL` that it had not, or without.
   public var constraints = 0
+  /// A `UNIQUE` index comes, or goes.
+  public var uniques = 0
+  /// A column beside the only reference becomes a foreign key as well, or is one no more.
+  public var references = 0
   /// A table is dropped, and made anew without its rows: at once, or later.
   public var recreatedTables = 0
 

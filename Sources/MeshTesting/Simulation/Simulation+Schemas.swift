@@ -5,9 +5,10 @@ import MeshReplication
 extension Simulation {
   /// Now and then a column is filled at once.
   func addColumn(_ node: SimulatedNode) throws {
-    guard let (table, column) = draw(node, { $1.isAdded && $1.formerly == nil && !$2.contains($1.name) }) else {
-      return
-    }
+    guard
+      let (table, column) = draw(
+        node, { $1.isAdded && $1.formerly == nil && $1.reference == nil && !$2.contains($1.name) })
+    else { return }
     var sql = [AppSchema.addition(table, column)]
     if generator.once(in: 2) { sql.append("UPDATE \(table.name) SET \(column.name) = 'n\(node.index)-filled'") }
     try alter(node, "writers.addedColumns", table, sql)
@@ -46,12 +47,39 @@ extension Simulation {
     try rebuild(node, "writers.constraints", table, isStrict: !node.database.strict.contains(table.name))
   }
 
-  private func rebuild(_ node: SimulatedNode, _ fault: String?, _ table: AppSchema.Table, isStrict: Bool) throws {
+  /// From now on no value of a column is there twice, or may be again. Where one is, the migration fails.
+  func makeUnique(_ node: SimulatedNode) throws {
+    guard let (table, _) = draw(node, { table, _, _ in table.unique != nil }), let column = table.unique else { return }
+    let index = AppSchema.index(table)
+    let sql =
+      node.database.unique.contains(table.name)
+      ? "DROP INDEX \(index)" : "CREATE UNIQUE INDEX \(index) ON \(table.name) (\(column) COLLATE NOCASE)"
+    try alter(node, "writers.uniques", table, [sql])
+  }
+
+  /// A column that refers to another table, beside the one that the table has from the beginning: it comes as a foreign key, is
+  /// none any more, is one again.
+  func refer(_ node: SimulatedNode) throws {
+    guard let (table, column) = draw(node, { $1.isAdded && $1.reference != nil && !$2.isEmpty }) else { return }
+    guard node.database.columns[table.name]?.contains(column.name) == true else {
+      return try alter(node, "writers.references", table, [AppSchema.addition(table, column)])
+    }
+    try rebuild(
+      node, "writers.references", table, isStrict: node.database.strict.contains(table.name),
+      refers: !node.database.referring.contains(table.name))
+  }
+
+  /// - Parameter refers: Whether its added reference is a foreign key; nil for as before.
+  private func rebuild(
+    _ node: SimulatedNode, _ fault: String?, _ table: AppSchema.Table, isStrict: Bool, refers: Bool? = nil
+  ) throws {
     let columns = node.database.columns[table.name] ?? []
+    let refers = refers ?? node.database.referring.contains(table.name)
     let copy = "\(table.name)_new"
     var sql = [table.sql(isStrict: isStrict).replacing(table.name, with: copy)]
     for column in table.columns where column.isAdded && columns.contains(column.name) {
-      sql.append(AppSchema.addition(table, column).replacing("TABLE \(table.name)", with: "TABLE \(copy)"))
+      sql.append(
+        AppSchema.addition(table, column, refers: refers).replacing("TABLE \(table.name)", with: "TABLE \(copy)"))
     }
     for column in table.columns where !column.isAdded && column.name != table.key && !columns.contains(column.name) {
       sql.append("ALTER TABLE \(copy) DROP COLUMN \(column.name)")
@@ -90,14 +118,19 @@ extension Simulation {
   func completeSchema(_ node: SimulatedNode) throws {
     guard storage == .sqlite, !node.isRevoked, !node.isStopped else { return }
     try makeMissingTables(node)
-    for table in AppSchema.tables where node.database.strict.contains(table.name) {
-      try rebuild(node, nil, table, isStrict: false)
+    for table in AppSchema.tables {
+      if node.database.unique.contains(table.name) {
+        try alter(node, nil, table, ["DROP INDEX \(AppSchema.index(table))"])
+      }
+      guard !node.database.strict.union(node.database.referring).isDisjoint(with: [table.name]) else { continue }
+      // Without the added foreign key, since rows may be there that it refuses.
+      try rebuild(node, nil, table, isStrict: false, refers: false)
     }
     for table in AppSchema.tables {
       for column in table.columns
       where nodes.contains(where: { $0.database.columns[table.name]?.contains(column.name) == true || !column.isAdded })
         && node.database.columns[table.name]?.contains(column.name) == false
-      { try alter(node, nil, table, [AppSchema.addition(table, column)]) }
+      { try alter(node, nil, table, [AppSchema.addition(table, column, refers: false)]) }
     }
   }
 

@@ -22,7 +22,7 @@ extension Simulation {
       (\.stalls, Simulation.stall), (\.partitions, Simulation.partition),
       (\.oneWayPartitions, Simulation.partitionOneWay), (\.diskErrors, Simulation.failDisk),
       (\.fullDisks, Simulation.fillDisk), (\.addedColumns, Simulation.addColumn), (\.alterations, Simulation.rebuild),
-      (\.constraints, Simulation.constrain),
+      (\.constraints, Simulation.constrain), (\.uniques, Simulation.makeUnique), (\.references, Simulation.refer),
       (\.together, Simulation.writeTogether),
       (\.kills, Simulation.kill), (\.powerCuts, Simulation.cutPower), (\.deaths, Simulation.beginDeath),
       (\.restarts, Simulation.restart), (\.pauses, Simulation.pauseProcess), (\.revocations, Simulation.revoke),

@@ -31,11 +31,11 @@ struct ControlLog {
 
   func hasSeen(_ later: ControlID, _ earlier: ControlID) -> Bool { pasts[later]?.contains(earlier) ?? false }
 
-  /// Whether a record has seen the account put out, and nobody has let it in since, there or elsewhere.
+  /// Whether a record has seen the account put out by what still stands, and nobody has let it in since, there or elsewhere.
   func isOut(_ account: AccountID, at id: ControlID) -> Bool {
     let grants = records.values.filter { $0.grants(account) }.map(\.id)
     return records.values.contains { removal in
-      guard putsOut(removal, account), hasSeen(id, removal.id) else { return false }
+      guard putsOut(removal, account), hasSeen(id, removal.id), !isCut(removal) else { return false }
       return grants.allSatisfy { hasSeen(removal.id, $0) }
     }
   }
@@ -45,6 +45,17 @@ struct ControlLog {
     case .participant(account, nil, _, _): true
     case .leave: self.account(record.author) == account
     default: false
+    }
+  }
+
+  /// Its device was revoked by who had not seen it.
+  private func isCut(_ record: ControlRecord) -> Bool {
+    records.values.contains {
+      if case .cut(let cut) = $0.act {
+        cut.device == record.author && cut.last?.number ?? 0 < record.number
+      } else {
+        false
+      }
     }
   }
 

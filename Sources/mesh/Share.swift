@@ -383,24 +383,33 @@ extension Share {
       discussion: """
         Where permission was lowered while this device was away, what it wrote meanwhile is refused everywhere and kept here. \
         Long texts and BLOBs are cut short; --json has them whole. Once the account may write again, --restore writes it to \
-        the tables anew, over what others wrote meanwhile.
+        the tables anew, over what others wrote meanwhile. --discard forgets it.
 
         Examples:
           mesh share receipt Groceries --json
           mesh share receipt Groceries --restore
+          mesh share receipt Groceries --json > refused.json && mesh share receipt Groceries --discard
         """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
     @Flag(help: "Write it again, as edits of now.") var restore = false
+    @Flag(help: "Forget it: the values are nowhere else.") var discard = false
+
+    func validate() throws {
+      if restore && discard { throw ValidationError("--restore and --discard exclude each other.") }
+    }
 
     func run() async throws {
-      let request = ShareReceiptRequest(share: share, restore: restore)
+      let request = ShareReceiptRequest(share: share, restore: restore, discard: discard)
       let report = try await home.access().withNode(.home) { try await $0.shareReceipt(request) }
       if json.isOn { return try Output.json(report) }
       if restore { Output.print("Restored \(Output.count(report.restored, "record", "records")).") }
-      if report.receipts.isEmpty { return Output.print(restore ? "Nothing is left." : "Nothing was refused.") }
+      if discard { Output.print("Discarded \(Output.count(report.discarded, "receipt", "receipts")).") }
+      if report.receipts.isEmpty {
+        return Output.print(restore || discard ? "Nothing is left." : "Nothing was refused.")
+      }
       var table = TextTable("NOTED", "TABLE", "KEY", "REASON", "COLUMN", "VALUE")
       for one in report.receipts {
         let values = (one.values ?? [:]).sorted { $0.key < $1.key }

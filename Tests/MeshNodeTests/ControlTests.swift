@@ -76,8 +76,10 @@ import Testing
       try await expect(client.deviceRevoke("device-2"), is: node.deviceRevoke("device-2"))
       try await expect(client.deviceRestamp(), is: node.deviceRestamp())
       try await expect(client.share("list"), is: StubNode.share)
-      let receipt = ShareReceiptRequest(share: "list", restore: true)
-      try await expect(client.shareReceipt(receipt), is: node.shareReceipt(receipt))
+      for (restore, discard) in [(true, false), (false, true)] {
+        let receipt = ShareReceiptRequest(share: "list", restore: restore, discard: discard)
+        try await expect(client.shareReceipt(receipt), is: node.shareReceipt(receipt))
+      }
       let record = RecordRequest(table: "notes", key: "n1")
       try await expect(client.explain(record), is: node.explain(record))
       let request = TrackRequest(tables: ["notes"], privateTables: ["drafts"], integerKeys: true)

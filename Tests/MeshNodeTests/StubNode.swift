@@ -132,7 +132,7 @@ struct StubNode: NodeControl {
     ShareReceiptReport(
       receipts: [
         .init(table: "lists", key: .text(request.share), values: ["a": .null], reason: "cut", noted: Self.when)
-      ], restored: request.restore == true ? 1 : 0)
+      ], restored: request.restore == true ? 1 : 0, discarded: request.discard == true ? 1 : 0)
   }
 
   func explain(_ request: RecordRequest) async throws -> RecordReport {

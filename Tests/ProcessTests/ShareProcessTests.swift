@@ -67,6 +67,10 @@ extension Daemons {
         #expect(try await bob.run("doctor").stdout.contains("mesh share receipt"))
         let receipt = try await bob.run("share", "receipt", String(try await share(bob).id.prefix(12))).stdout
         #expect(receipt.contains("text    bread") && receipt.contains("\ncut: the permission to write"))
+        #expect(try await bob.run("share", "receipt", "Shared", "--restore", "--discard").status == 2)
+        let discarded = try await bob.run("share", "receipt", "Shared", "--discard").stdout
+        #expect(discarded.contains("Discarded") && discarded.contains("Nothing is left."))
+        #expect(try await bob.status().receipts.isEmpty)
         try await arrives(alice, "what she had", "SELECT text FROM notes WHERE id = 'n1'", "milk")
 
         let other = try #require(try await share(alice).participants.first { $0.account != account }?.account)

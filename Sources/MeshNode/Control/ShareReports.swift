@@ -227,10 +227,13 @@ public struct ShareReceiptRequest: Codable, Hashable, Sendable {
   public var share: String
   /// It is written again, now, as far as permission and tables allow.
   public var restore: Bool?
+  /// It is forgotten.
+  public var discard: Bool?
 
-  public init(share: String, restore: Bool = false) {
+  public init(share: String, restore: Bool = false, discard: Bool = false) {
     self.share = share
     self.restore = restore
+    self.discard = discard
   }
 }
 
@@ -239,6 +242,8 @@ public struct ShareReceiptReport: Codable, Hashable, Sendable {
   public var receipts: [Receipt]
   /// How many others were written again.
   public var restored: Int
+  /// How many others were forgotten.
+  public var discarded: Int
 
   public struct Receipt: Codable, Hashable, Sendable {
     public var table: String
@@ -258,9 +263,10 @@ public struct ShareReceiptReport: Codable, Hashable, Sendable {
     }
   }
 
-  public init(receipts: [Receipt], restored: Int) {
+  public init(receipts: [Receipt], restored: Int = 0, discarded: Int = 0) {
     self.receipts = receipts
     self.restored = restored
+    self.discarded = discarded
   }
 }
 

@@ -110,7 +110,7 @@ extension Node {
     }
   }
 
-  /// What shares did not take is no fault of this node's; it stays until it is restored.
+  /// What shares did not take is no fault of this node's; it stays until it is restored or discarded.
   func receiptChecks() throws -> [HealthCheck] {
     try receipts().sorted { $0.key < $1.key }.map { share, count in
       HealthCheck(

@@ -119,6 +119,7 @@ extension Node {
   func shareReceipt(_ request: ShareReceiptRequest) throws -> ShareReceiptReport {
     let zone = try share(named: request.share)
     var restored = 0
+    var discarded = 0
     if request.restore ?? false {
       guard replica.shareState(zone)?.permission(replica.account.id) == .readWrite else {
         throw Refusal(
@@ -130,6 +131,8 @@ extension Node {
       restored = try store.restoreReceipts(zone)
       replica.databaseChanged()
       perform()
+    } else if request.discard ?? false {
+      discarded = try store.discardReceipts(zone)
     }
     return ShareReceiptReport(
       receipts: try store.receipts(zone).map { receipt in
@@ -137,7 +140,7 @@ extension Node {
           table: receipt.record.table, key: ReportedValue(receipt.record.key),
           values: receipt.values?.mapValues { ReportedValue($0) }, reason: "\(receipt.reason)",
           noted: Self.date(receipt.noted))
-      }, restored: restored)
+      }, restored: restored, discarded: discarded)
   }
 
   private func report(_ zone: ZoneID) throws -> ShareReport {

@@ -52,6 +52,16 @@ extension Store {
       return restored
     }
   }
+
+  /// Forgets a zone's receipts. Returns how many.
+  public func discardReceipts(_ zone: ZoneID) throws -> Int {
+    try write { session in
+      guard let row = try ZoneRow.read(zone, session.sql) else { return 0 }
+      let count = try session.sql.integer("SELECT count(*) FROM mesh_receipt WHERE zone = ?", [.integer(row.id)])
+      try session.sql.run("DELETE FROM mesh_receipt WHERE zone = ?", [.integer(row.id)])
+      return Int(count ?? 0)
+    }
+  }
 }
 
 extension Session {

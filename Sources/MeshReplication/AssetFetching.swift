@@ -39,6 +39,9 @@ struct AssetFetching: Sendable {
     var asked: [Int: LinkID] = [:]
     /// What peers said that they have; believed until then.
     var known: [LinkID: (chunks: ChunkSet, until: Int64)] = [:]
+    /// Who has given something of it.
+    var givers: Set<LinkID> = []
+    var rate = TransferRate()
     /// Not asked for until then, since it could not be kept.
     var pausedUntil: Int64 = .min
   }
@@ -77,6 +80,7 @@ struct AssetFetching: Sendable {
       var fetch = Fetch(zones: entry.zones, staged: entry.staged)
       if let known = fetches[entry.asset.id] {
         (fetch.asked, fetch.known, fetch.pausedUntil) = (known.asked, known.known, known.pausedUntil)
+        (fetch.givers, fetch.rate) = (known.givers, known.rate)
       }
       order.append(entry.asset.id)
       kept[entry.asset.id] = fetch
@@ -137,6 +141,12 @@ struct AssetFetching: Sendable {
     let window = lines[link]?.window ?? 1
     lines[link]?.window = now - since > Self.moment ? max(1, window - 1) : min(Self.widestWindow, window + 1)
     return true
+  }
+
+  /// Bytes of a chunk that is kept, before it is `staged`.
+  mutating func gave(_ bytes: Int, of asset: AssetID, _ link: LinkID, now: Int64) {
+    fetches[asset]?.givers.insert(link)
+    fetches[asset]?.rate.add(bytes, now: now)
   }
 
   mutating func staged(_ index: Int, of asset: AssetID) {
@@ -207,8 +217,35 @@ struct AssetFetching: Sendable {
   mutating func lost(_ link: LinkID) {
     release(link) { _ in true }
     lines[link] = nil
-    for asset in order { fetches[asset]?.known[link] = nil }
+    for asset in order {
+      fetches[asset]?.known[link] = nil
+      fetches[asset]?.givers.remove(link)
+    }
   }
+
+  // MARK: Figures
+
+  /// Assets that are not complete, of which the peer has given or has something.
+  func given(by link: LinkID) -> [AssetID] {
+    order.filter { asset in
+      guard let fetch = fetches[asset] else { return false }
+      return fetch.givers.contains(link) || (fetch.known[link]?.chunks.present ?? 0) > 0
+    }
+  }
+
+  /// Peers that are being asked, or have something that is not here.
+  func sources(of asset: AssetID, _ peers: [Peer], now: Int64) -> [LinkID] {
+    guard let fetch = fetches[asset] else { return [] }
+    let asked = Set(fetch.asked.values)
+    return peers.map(\.link).filter { link in
+      guard let known = fetch.known[link], known.until > now else {
+        return asked.contains(link) || fetch.givers.contains(link)
+      }
+      return known.chunks.present > 0 && (asked.contains(link) || firstFree(fetch, from: 0, link, now) != nil)
+    }
+  }
+
+  func speed(of asset: AssetID, now: Int64) -> Int { fetches[asset]?.rate.perSecond(now: now) ?? 0 }
 
   /// What a peer has not answered for too long may be asked of others. It is asked nothing more till it has answered, which on a slow
   /// line it may yet do, or is gone.

@@ -30,6 +30,10 @@ extension Replica {
     needsAssets = false
     let wanted = try store.wantedAssets(limit: AssetFetching.assets, besides: fetching.setAside)
     fetching.want(wanted)
+    if !assetFaults.isEmpty {
+      let known = Set(wanted.assets.map(\.asset.id)).union(fetching.setAside)
+      assetFaults = assetFaults.filter { known.contains($0.key) }
+    }
     for entry in wanted.assets { if let fault = entry.fault { pause(entry.asset.id, fault, now: now) } }
     hasBacklogMoved = true
     // Some were here already, in other rows.
@@ -70,6 +74,10 @@ extension Replica {
       for told in sessions[link]?.told(of: grownAssets) ?? [] { try tellChunks(link, told.zone, told.asset) }
     }
     grownAssets = []
+    if !lastSources.isEmpty {
+      try store.noteSources(lastSources, now: now.wall)
+      lastSources = [:]
+    }
     try tellBacklogs(now: now)
   }
 
@@ -83,10 +91,12 @@ extension Replica {
     }
     switch try store.stage(bytes, chunk: index, of: asset) {
     case .staged(let isComplete):
-      fetching.staged(index, of: asset)
       assetFaults[asset] = nil
       grownAssets.insert(asset)
       assetBytes += bytes.count
+      assetRate.add(bytes.count, now: now.steady)
+      fetching.gave(bytes.count, of: asset, link, now: now.steady)
+      fetching.staged(index, of: asset)
       hasBacklogMoved = true
       if isComplete {
         needsPlacing = true
@@ -107,6 +117,7 @@ extension Replica {
   }
 
   func learnChunks(_ link: LinkID, _ asset: AssetID, _ chunks: ChunkSet?, now: Moment) {
+    learnHolder(link, asset, chunks)
     fetching.has(chunks, of: asset, link, now: now.steady)
     requestChunks(now: now)
   }
@@ -115,7 +126,7 @@ extension Replica {
 
   /// Only to members of a zone whose record uses it: to know an asset's name is not enough.
   func giveChunks(_ link: LinkID, _ zone: ZoneID, _ asset: AssetID, _ chunks: Range<Int>) throws {
-    guard isCommon(zone, link) else { return send(link, .assetHas(zone, asset, nil)) }
+    guard isCommon(zone, link), evictions[asset] == nil else { return send(link, .assetHas(zone, asset, nil)) }
     var lacks = chunks.isEmpty
     for index in chunks {
       if let bytes = try store.chunk(index, of: asset, zone: zone) {
@@ -128,7 +139,7 @@ extension Replica {
   }
 
   private func tellChunks(_ link: LinkID, _ zone: ZoneID, _ asset: AssetID) throws {
-    let chunks = isCommon(zone, link) ? try store.chunks(of: asset, zone: zone) : nil
+    let chunks = isCommon(zone, link) && evictions[asset] == nil ? try store.chunks(of: asset, zone: zone) : nil
     send(link, .assetHas(zone, asset, chunks))
     let told = ToldAsset(zone: zone, asset: asset)
     if let chunks, !chunks.isComplete, sessions[link]?.toldAssets.count ?? 0 < Self.toldAssets {

@@ -41,8 +41,9 @@ extension Replica {
       }
       hasForeignSchema = true
     case .goodbye(_, let text):
-      let name = sessions.removeValue(forKey: link)?.name ?? "a peer"
-      fetching.lost(link)
+      let session = sessions.removeValue(forKey: link)
+      let name = session?.name ?? "a peer"
+      loseSource(link, session?.peer?.device)
       let reason = printable(text)
       actions.append(.close(link, reason: reason))
       actions.append(.log(.info, "\(name) closed the session: \(reason)"))

@@ -51,6 +51,11 @@ public final class Replica {
   var hasBacklogMoved = false
   /// Devices that gave what is no chunk of an asset: they are not asked again.
   var liars: Set<DeviceID> = []
+  /// Assets whose bytes are about to be given up.
+  var evictions: [AssetID: Eviction] = [:]
+  /// Who gave something of assets that were incomplete when it left: to be kept.
+  var lastSources: [AssetID: DeviceID] = [:]
+  var assetRate = TransferRate()
   /// Why assets can't be kept here now.
   public internal(set) var assetFaults: [AssetID: String] = [:]
   /// Bytes of assets that came since the start.
@@ -225,9 +230,9 @@ public final class Replica {
   }
 
   public func linkClosed(_ link: LinkID, now: Moment) {
-    sessions[link] = nil
+    let session = sessions.removeValue(forKey: link)
     replaced[link] = nil
-    fetching.lost(link)
+    loseSource(link, session?.peer?.device)
   }
 
   /// To be called a few times a second.
@@ -349,7 +354,7 @@ public final class Replica {
 
   func end(_ link: LinkID, _ code: Message.Goodbye, _ text: String) {
     guard let session = sessions.removeValue(forKey: link) else { return }
-    fetching.lost(link)
+    loseSource(link, session.peer?.device)
     send(link, .goodbye(code, text: text))
     actions.append(.close(link, reason: text))
     actions.append(.log(.info, "closing the session with \(session.name): \(text)"))

@@ -3,15 +3,28 @@ import MeshNode
 
 struct Asset: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the BLOBs that are on their way.",
+    abstract: "Show the BLOBs that are on their way, and choose which are kept here.",
     discussion: """
       A BLOB of more than 16 KiB travels beside the change sets, chunk by chunk, from whoever has it. Its row is there before, and \
       goes on showing what it showed in that column.
 
       Examples:
         mesh asset list
+        mesh asset show photos p1
+        mesh asset policy photos on-demand
         mesh asset list --json | jq '.waiting[] | select(.reason)'
-      """, subcommands: [List.self], defaultSubcommand: List.self)
+      """, subcommands: [List.self, Show.self, Fetch.self, Evict.self, Policy.self], defaultSubcommand: List.self)
+
+  /// Which BLOBs of which record.
+  struct Place: ParsableArguments {
+    @Argument(help: "The table.") var table: String
+    @Argument(help: "The primary key: a text, a number, or x'…' for a BLOB.") var key: String
+    @Argument(help: "The column; all that have a long BLOB, where it is left out.") var column: String?
+
+    func request(force: Bool = false) -> AssetRequest {
+      AssetRequest(table: table, key: key, column: column, force: force)
+    }
+  }
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Show what rows wait for, and how much of it is here.")
@@ -23,15 +36,177 @@ struct Asset: AsyncParsableCommand {
       let report = try await home.access().withNode(.home) { try await $0.assets() }
       if json.isOn { return try Output.json(report) }
       if report.waiting.isEmpty { return Output.print("Every row has its BLOBs.") }
-      var table = TextTable("TABLE", "KEY", "COLUMN", "HERE", "BYTES", "DETAIL")
+      var table = TextTable("TABLE", "KEY", "COLUMN", "STATE", "HERE", "OF", "SPEED", "DETAIL")
       for item in report.waiting {
         table.add(
-          item.table, Output.shortened(item.key), item.column, "\(item.here * 100 / max(1, item.size)) %",
-          "\(item.size)",
-          item.reason ?? "")
+          item.table, Output.shortened(item.key), item.column, item.state.rawValue, Asset.percent(item),
+          Output.bytes(item.size), item.speed > 0 ? "\(Output.bytes(item.speed))/s" : "", item.reason ?? "")
       }
       Output.print(table.text + "\n")
       if !report.complete { Output.print("There are more than these \(report.waiting.count).") }
     }
   }
+
+  struct Show: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Show how the BLOBs of a record stand: how much is here, who gives it, who had it last.",
+      discussion: """
+        Example:
+          mesh asset show photos p1 image
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @OptionGroup var place: Place
+
+    func run() async throws {
+      let request = place.request()
+      let report = try await home.access().withNode(.home) { try await $0.assetShow(request) }
+      try Asset.show(report, json)
+    }
+  }
+
+  struct Fetch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Fetch the BLOBs of a record, and wait until they are in its row.",
+      discussion: """
+        Of a table whose BLOBs are fetched on demand, or those that were evicted. It goes on after the time is over.
+
+        Exit code 0: they are here; 1: not in time.
+
+        Example:
+          mesh asset fetch photos p1 --timeout 10m
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @OptionGroup var place: Place
+    @OptionGroup var timeout: TimeoutOption
+
+    /// Between two looks.
+    private static let look = Duration.milliseconds(200)
+
+    func run() async throws {
+      let (request, limit) = (place.request(), timeout.duration)
+      let need = NodeAccess.Need.daemon(because: "Only a running daemon fetches.")
+      let report = try await home.access().withNode(need) { node in
+        try await Progress.during("fetching", detail: { await Self.progress(node, request) }) {
+          let deadline = ContinuousClock.now + limit
+          var report = try await node.assetFetch(request)
+          while !Self.isHere(report), ContinuousClock.now < deadline {
+            try await Task.sleep(for: Self.look)
+            report = try await node.assetShow(request)
+          }
+          return report
+        }
+      }
+      try Asset.show(report, json)
+      if !Self.isHere(report) { throw ExitCode(ExitStatus.no.rawValue) }
+    }
+
+    private static func isHere(_ report: AssetReport) -> Bool { report.assets.allSatisfy { $0.state == .here } }
+
+    private static func progress(_ node: any NodeControl, _ request: AssetRequest) async -> String? {
+      guard let report = try? await node.assetShow(request) else { return nil }
+      return report.assets.filter { $0.state != .here }.map { "\($0.column) \(Asset.progress($0))" }
+        .joined(separator: "; ")
+    }
+  }
+
+  struct Evict: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Take the BLOBs of a record out of this file; others keep theirs.",
+      discussion: """
+        The row then shows NULL in the column, or its default, as before the BLOB had come; nothing of that is sent, and the record \
+        is what it was. The BLOB goes from all rows that show the same bytes, and is not fetched until mesh asset fetch asks for it; \
+        a new version of it is, if the table's policy says so. The space is used again; VACUUM makes the file shorter.
+
+        A connected device has to say that it has all of it. With --force it goes though none does: then it may be lost.
+
+        Example:
+          mesh asset evict films f1
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @OptionGroup var place: Place
+    @Flag(name: .customLong("force"), help: "Although no connected device has it.") var isForced = false
+
+    func run() async throws {
+      let request = place.request(force: isForced)
+      let need = NodeAccess.Need.daemon(because: "Only a running daemon can ask who else has it.")
+      let report = try await home.access().withNode(need) { try await $0.assetEvict(request) }
+      try Asset.show(report, json)
+    }
+  }
+
+  struct Policy: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Show or set which tables' BLOBs this node fetches.",
+      discussion: """
+        always: as soon as they are known; on-demand: when mesh asset fetch asks for them. It is a setting of this node, and \
+        counts from now on: what is here stays. A BLOB without which its row can't be shown is fetched in any case.
+
+        Examples:
+          mesh asset policy
+          mesh asset policy films on-demand
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The table; all, where it is left out.") var table: String?
+    @Argument(help: "always or on-demand.") var policy: AssetPoliciesReport.Policy?
+
+    func run() async throws {
+      let (table, policy) = (table, policy)
+      let report = try await home.access().withNode(.home) { node in
+        if let table, let policy { return try await node.setAssetPolicy(policy, table: table) }
+        return try await node.assetPolicies()
+      }
+      if json.isOn { return try Output.json(report) }
+      var text = TextTable("TABLE", "POLICY")
+      for (name, policy) in report.policies.sorted(by: { $0.key < $1.key })
+      where table.map({ $0.lowercased() == name.lowercased() }) ?? true {
+        text.add(name, policy.rawValue)
+      }
+      Output.print(report.policies.isEmpty ? "No table is tracked: mesh track adds some." : text.text)
+    }
+  }
+
+  // MARK: Texts
+
+  private static func show(_ report: AssetReport, _ json: JSONFlag) throws {
+    if json.isOn { return try Output.json(report) }
+    for (index, item) in report.assets.enumerated() {
+      if index > 0 { Output.print("") }
+      Output.facts(facts(item))
+    }
+  }
+
+  private static func facts(_ item: AssetsReport.Item) -> [(String, String)] {
+    var facts = [
+      ("BLOB", "\(item.table) \(Output.shortened(item.key)), \(item.column)"), ("id", item.asset),
+      ("state", item.reason.map { "\(item.state.rawValue): \($0)" } ?? item.state.rawValue),
+      ("here", progress(item)), ("zone", item.zone),
+    ]
+    if !item.sources.isEmpty { facts.append(("from", item.sources.map(named).joined(separator: ", "))) }
+    if let writer = item.writtenBy { facts.append(("written by", named(writer))) }
+    if let source = item.lastSource {
+      facts.append(
+        ("last had by", "\(Output.named(source.device, source.name)), till \(ControlJSON.text(source.left))"))
+    }
+    return facts
+  }
+
+  private static func named(_ device: AssetsReport.Device) -> String { Output.named(device.device, device.name) }
+
+  fileprivate static func percent(_ item: AssetsReport.Item) -> String { "\(item.here * 100 / max(1, item.size)) %" }
+
+  fileprivate static func progress(_ item: AssetsReport.Item) -> String {
+    var text = "\(Output.bytes(item.here)) of \(Output.bytes(item.size)) (\(percent(item)))"
+    if item.speed > 0 { text += ", \(Output.bytes(item.speed))/s" }
+    if let left = item.secondsLeft { text += ", \(Int(left.rounded(.up))) s left" }
+    return text
+  }
 }
+

@@ -63,6 +63,13 @@ import Testing
       try await expect(client.conflicts(), is: node.conflicts())
       try await expect(client.held(), is: node.held())
       try await expect(client.assets(), is: node.assets())
+      let asset = AssetRequest(table: "photos", key: "p1", column: "image", force: true)
+      try await expect(client.assetShow(asset), is: node.assetShow(asset))
+      try await expect(client.assetFetch(asset), is: node.assetFetch(asset))
+      try await expect(client.assetEvict(asset), is: node.assetEvict(asset))
+      try await expect(client.assetPolicies(), is: node.assetPolicies())
+      try await expect(
+        client.setAssetPolicy(.always, table: "t"), is: node.setAssetPolicy(.always, table: "t"))
       try await expect(client.heldRetry(), is: node.heldRetry())
       for request in [RestoreRequest(conflict: 7), RestoreRequest(table: "notes", key: "n1", columns: ["a"])] {
         try await expect(client.restore(request), is: node.restore(request))

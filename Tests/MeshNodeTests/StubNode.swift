@@ -47,10 +47,29 @@ struct StubNode: NodeControl {
     waiting: [
       .init(
         asset: "asset-1", size: 900_000, here: 262_144, zone: "zone-1", table: "photos", key: .text("p1"),
-        column: "image", reason: nil)
-    ], complete: true, received: 262_144)
+        column: "image", state: .coming, sources: [.init(device: "device-2", name: "laptop")], speed: 100_000,
+        secondsLeft: 6.4, writtenBy: .init(device: "device-2", name: nil),
+        lastSource: .init(device: "device-2", name: "laptop", left: when))
+    ], complete: true, received: 262_144, speed: 100_000)
 
   func assets() async throws -> AssetsReport { Self.assets }
+
+  private func asset(_ request: AssetRequest, _ state: AssetsReport.State) -> AssetReport {
+    AssetReport(assets: [
+      .init(
+        asset: "asset-1", size: 1, here: 1, zone: "zone-1", table: request.table, key: .text(request.key),
+        column: request.column ?? "all", state: state, reason: request.force ? "forced" : nil)
+    ])
+  }
+
+  func assetShow(_ request: AssetRequest) async throws -> AssetReport { asset(request, .here) }
+  func assetFetch(_ request: AssetRequest) async throws -> AssetReport { asset(request, .coming) }
+  func assetEvict(_ request: AssetRequest) async throws -> AssetReport { asset(request, .evicted) }
+  func assetPolicies() async throws -> AssetPoliciesReport { AssetPoliciesReport(policies: ["photos": .onDemand]) }
+
+  func setAssetPolicy(_ policy: AssetPoliciesReport.Policy, table: String) async throws -> AssetPoliciesReport {
+    AssetPoliciesReport(policies: [table: policy])
+  }
 
   func heldRetry() async throws -> RetryReport { RetryReport(tried: 3, shown: 2) }
 

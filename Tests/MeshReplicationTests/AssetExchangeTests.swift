@@ -191,6 +191,67 @@ import Testing
     #expect(peer.backlogs[zone] == AssetBacklog())
   }
 
+  // MARK: Giving up
+
+  private func asset(_ mesh: TestMesh) throws -> AssetID {
+    let zone = try mesh.zone
+    guard
+      case .asset(let asset) = try #require(mesh.nodes[0].store.record(Self.photo, zone: zone)?.cells["image"]?.value)
+    else { throw Stray() }
+    return asset.id
+  }
+
+  @Test func whoEvictsGivesNothingAndAsksWhoHasAll() throws {
+    let mesh = try TestMesh(3)
+    try mesh.connect(1, 0)
+    try mesh.connect(2, 0)
+    try mesh.pump()
+    try write(mesh, 0, content(3 * Limits.chunk))
+    let (zone, asset) = (try mesh.zone, try asset(mesh))
+    let replica = mesh.nodes[0].replica
+    #expect(replica.holders(asset) == .nobody(asked: 0))
+    #expect(replica.beginEviction(asset, zones: [zone]))
+    #expect(!replica.beginEviction(asset, zones: [zone]), "one at a time")
+    #expect(replica.holders(asset) == .asking)
+    try mesh.pump()
+    guard case .held = replica.holders(asset) else { throw Stray() }
+    let before = mesh.nodes[0].sent.values.joined().count
+    try mesh.nodes[0].replica.received(
+      try #require(mesh.nodes[0].replica.peerViews.first?.link), Message.assetWant(zone, asset, 0..<2).encoded,
+      now: mesh.now)
+    try mesh.pump()
+    let sent = mesh.nodes[0].sent.values.joined()
+    #expect(sent.count > before && sent.contains(.assetHas(zone, asset, nil)))
+    replica.endEviction(asset)
+    #expect(replica.holders(asset) == .nobody(asked: 0))
+  }
+
+  @Test func ofTwoThatEvictAtOnceNeitherCountsTheOther() throws {
+    let mesh = try TestMesh(2)
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    try write(mesh, 0, content(3 * Limits.chunk))
+    let (zone, asset) = (try mesh.zone, try asset(mesh))
+    for node in 0..<2 { #expect(mesh.nodes[node].replica.beginEviction(asset, zones: [zone])) }
+    try mesh.pump()
+    for node in 0..<2 { #expect(mesh.nodes[node].replica.holders(asset) == .nobody(asked: 1)) }
+  }
+
+  @Test func whoeverIsGoneOrHasAPartIsNoHolder() throws {
+    let world = try World()
+    let mesh = world.mesh
+    let replica = mesh.nodes[1].replica
+    #expect(replica.beginEviction(world.asset.id, zones: [world.zone]))
+    var part = ChunkSet(count: 4)
+    part.insert(1)
+    try mesh.give(.assetHas(world.zone, world.asset.id, part), to: 1, world.link)
+    #expect(replica.holders(world.asset.id) == .nobody(asked: 1))
+    replica.endEviction(world.asset.id)
+    #expect(replica.beginEviction(world.asset.id, zones: [world.zone]))
+    replica.linkClosed(world.link, now: mesh.now)
+    #expect(replica.holders(world.asset.id) == .nobody(asked: 1))
+  }
+
   @Test func nobodyElseLearnsOfAnAsset() throws {
     let mesh = try TestMesh([2, 1])
     try write(mesh, 0, content(2 * Limits.chunk))

@@ -56,6 +56,36 @@ extension Daemons {
       }
     }
 
+    @Test func aMachineDoesWithoutABLOBThatAnotherHas() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        try await laptop.done("asset", "policy", "notes", "on-demand")
+        try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(3000000), 1)")
+        let waited = try await tower.done("wait")
+        #expect(waited.stdout.contains("does not fetch"))
+        #expect(try await laptop.number("SELECT count(*) FROM notes WHERE text IS NULL") == 1)
+        #expect(try await laptop.done("asset", "show", "notes", "film", "text").stdout.contains("on-demand"))
+        let refused = try await tower.run(["asset", "evict", "notes", "film"])
+        #expect(refused.status == 5 && refused.stderr.contains("the only ones"), "the laptop has none")
+        try await laptop.done("asset", "fetch", "notes", "film")
+        #expect(try await laptop.number("SELECT length(text) FROM notes") == 3_000_000)
+        #expect(try await tower.done("asset", "evict", "notes", "film").stdout.contains("evicted"))
+        #expect(try await tower.number("SELECT count(*) FROM notes WHERE text IS NULL") == 1)
+        try await tower.done("verify")
+        let last = try await laptop.run(["asset", "evict", "notes", "film"])
+        #expect(last.status == 5, "now it is the only one that has it")
+        await daemons.laptop.kill()
+        try await tower.done("asset", "policy", "notes", "always")
+        #expect(try await tower.run(["asset", "fetch", "notes", "film", "--timeout", "1s"]).status == 1)
+        try await eventually("it says that nobody has it") {
+          try await tower.done("asset", "show", "notes", "film").stdout.contains("absent")
+        }
+        _ = try await laptop.serve("--peer", try await tower.address())
+        try await tower.done("asset", "fetch", "notes", "film")
+        try await tower.settled(with: "laptop")
+        try await expectEqual(laptop, tower)
+      }
+    }
+
     @Test func aGiverKilledInBetweenIsAskedAgain() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(\(Self.size)), 1)")

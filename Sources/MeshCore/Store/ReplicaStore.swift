@@ -106,6 +106,8 @@ public protocol ReplicaStore: AnyObject {
   /// What is lacking of the assets that the zone's records name. What is not counted would survive a power cut.
   /// - Parameter absent: Those that nobody has who could be asked.
   func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog
+  /// Keeps who had something of assets that are incomplete here, and left.
+  func noteSources(_ sources: [AssetID: DeviceID], now: Int64) throws
   /// Keeps a chunk that came, if a row waits for it and it is what the asset's manifest says.
   func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) throws -> ChunkOutcome
   /// Puts assets that are complete into the rows that wait for them: one bounded step. True where it has, and more may be to do.

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// What a device lacks of the BLOBs of more than 16 KiB that records have.
 public struct LackingAssets: Codable, Hashable, Sendable {
   public struct Amount: Codable, Hashable, Sendable {
@@ -37,11 +39,53 @@ public struct AssetsReport: Codable, Hashable, Sendable {
   public var complete: Bool
   /// Bytes of assets that came since the daemon began.
   public var received: Int
+  /// Bytes of assets in a second, over the last seconds.
+  public var speed: Int
 
-  public init(waiting: [Item], complete: Bool, received: Int) {
+  public init(waiting: [Item], complete: Bool, received: Int, speed: Int = 0) {
     self.waiting = waiting
     self.complete = complete
     self.received = received
+    self.speed = speed
+  }
+
+  public enum State: String, Codable, Sendable {
+    /// In its row.
+    case here
+    /// It is fetched.
+    case coming
+    /// It is fetched, and nobody who is connected has more of it than is here.
+    case absent
+    /// Its table's BLOBs are fetched when they are asked for.
+    case onDemand = "on-demand"
+    /// It was taken out of its row.
+    case evicted
+    /// Its record is held.
+    case held
+    /// It can't be kept now.
+    case stuck
+  }
+
+  public struct Device: Codable, Hashable, Sendable {
+    public var device: String
+    @OrNull public var name: String?
+
+    public init(device: String, name: String?) {
+      self.device = device
+      self.name = name
+    }
+  }
+
+  public struct Source: Codable, Hashable, Sendable {
+    public var device: String
+    @OrNull public var name: String?
+    public var left: Date
+
+    public init(device: String, name: String?, left: Date) {
+      self.device = device
+      self.name = name
+      self.left = left
+    }
   }
 
   public struct Item: Codable, Hashable, Sendable {
@@ -54,12 +98,24 @@ public struct AssetsReport: Codable, Hashable, Sendable {
     public var table: String
     public var key: ReportedValue
     public var column: String
+    public var state: State
     /// Why it is not fetched or kept now; null where it is, as soon as a member has it.
     @OrNull public var reason: String?
+    /// Devices that give it now.
+    public var sources: [Device]
+    /// Bytes in a second, over the last seconds.
+    public var speed: Int
+    /// At that speed; null where nothing comes.
+    @OrNull public var secondsLeft: Double?
+    /// Who wrote it into the record.
+    @OrNull public var writtenBy: Device?
+    /// Who had something of it when it left, before it was complete here.
+    @OrNull public var lastSource: Source?
 
     public init(
       asset: String, size: Int, here: Int, zone: String, table: String, key: ReportedValue, column: String,
-      reason: String?
+      state: State, reason: String? = nil, sources: [Device] = [], speed: Int = 0, secondsLeft: Double? = nil,
+      writtenBy: Device? = nil, lastSource: Source? = nil
     ) {
       self.asset = asset
       self.size = size
@@ -68,7 +124,33 @@ public struct AssetsReport: Codable, Hashable, Sendable {
       self.table = table
       self.key = key
       self.column = column
+      self.state = state
       self.reason = reason
+      self.sources = sources
+      self.speed = speed
+      self.secondsLeft = secondsLeft
+      self.writtenBy = writtenBy
+      self.lastSource = lastSource
     }
   }
+}
+
+/// The BLOBs of one record; `mesh asset show`, `fetch` and `evict`.
+public struct AssetReport: Codable, Hashable, Sendable {
+  public var assets: [AssetsReport.Item]
+  public init(assets: [AssetsReport.Item]) { self.assets = assets }
+}
+
+/// Which tables' BLOBs are fetched when; a setting of this node. `mesh asset policy`.
+public struct AssetPoliciesReport: Codable, Hashable, Sendable {
+  public enum Policy: String, Codable, Sendable, CaseIterable {
+    /// As soon as they are known.
+    case always
+    /// When somebody asks for them.
+    case onDemand = "on-demand"
+  }
+
+  /// Of every table that is tracked.
+  public var policies: [String: Policy]
+  public init(policies: [String: Policy]) { self.policies = policies }
 }

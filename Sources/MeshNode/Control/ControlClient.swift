@@ -55,6 +55,24 @@ extension ControlClient {
 
   public func assets() async throws -> AssetsReport { try await get("/v1/assets") }
 
+  public func assetShow(_ request: AssetRequest) async throws -> AssetReport {
+    try await post("/v1/assets/show", request)
+  }
+
+  public func assetFetch(_ request: AssetRequest) async throws -> AssetReport {
+    try await post("/v1/assets/fetch", request)
+  }
+
+  public func assetEvict(_ request: AssetRequest) async throws -> AssetReport {
+    try await post("/v1/assets/evict", request, limit: Self.longWork)
+  }
+
+  public func assetPolicies() async throws -> AssetPoliciesReport { try await get("/v1/assets/policy") }
+
+  public func setAssetPolicy(_ policy: AssetPoliciesReport.Policy, table: String) async throws -> AssetPoliciesReport {
+    try await post("/v1/assets/policy", AssetPolicyRequest(table: table, policy: policy))
+  }
+
   public func restore(_ request: RestoreRequest) async throws -> RestoreReport {
     try await post("/v1/restore", request, limit: Self.longWork)
   }

@@ -12,6 +12,7 @@ struct ControlRoutes {
     router.add(middleware: OwnProcessesOnly())
     addFacts(to: router)
     addWaiting(to: router)
+    addAssets(to: router)
     addTables(to: router)
     addDevices(to: router)
     addShares(to: router)
@@ -25,7 +26,6 @@ struct ControlRoutes {
     router.get("v1/conflicts") { _, _ in try Response.json(await node.conflicts()) }
     router.get("v1/held") { _, _ in try Response.json(await node.held()) }
     router.post("v1/held/retry") { _, _ in try Response.json(await node.heldRetry()) }
-    router.get("v1/assets") { _, _ in try Response.json(await node.assets()) }
     router.post("v1/restore") { request, _ in
       try Response.json(await node.restore(await body(RestoreRequest.self, of: request)))
     }
@@ -46,6 +46,24 @@ struct ControlRoutes {
     router.post("v1/wait") { request, _ in
       let timeout = try await body(TimeoutRequest.self, of: request).timeout
       return try Response.json(await cancelWhenGracefulShutdown { try await node.wait(timeout: timeout) })
+    }
+  }
+
+  private func addAssets(to router: Router<ControlContext>) {
+    router.get("v1/assets") { _, _ in try Response.json(await node.assets()) }
+    router.post("v1/assets/show") { request, _ in
+      try Response.json(await node.assetShow(await body(AssetRequest.self, of: request)))
+    }
+    router.post("v1/assets/fetch") { request, _ in
+      try Response.json(await node.assetFetch(await body(AssetRequest.self, of: request)))
+    }
+    router.post("v1/assets/evict") { request, _ in
+      try Response.json(await node.assetEvict(await body(AssetRequest.self, of: request)))
+    }
+    router.get("v1/assets/policy") { _, _ in try Response.json(await node.assetPolicies()) }
+    router.post("v1/assets/policy") { request, _ in
+      let change = try await body(AssetPolicyRequest.self, of: request)
+      return try Response.json(await node.setAssetPolicy(change.policy, table: change.table))
     }
   }
 

@@ -16,6 +16,15 @@ public protocol NodeControl: Sendable {
   func heldRetry() async throws -> RetryReport
   /// The BLOBs that rows wait for, and how much of them is here.
   func assets() async throws -> AssetsReport
+  /// The BLOBs of a record.
+  func assetShow(_ request: AssetRequest) async throws -> AssetReport
+  /// Has them fetched, whatever their table's policy, and says at once how they stand.
+  func assetFetch(_ request: AssetRequest) async throws -> AssetReport
+  /// Takes them out of the rows that show them.
+  /// - Throws: a refusal where no connected device has one, unless it is forced.
+  func assetEvict(_ request: AssetRequest) async throws -> AssetReport
+  func assetPolicies() async throws -> AssetPoliciesReport
+  func setAssetPolicy(_ policy: AssetPoliciesReport.Policy, table: String) async throws -> AssetPoliciesReport
   /// Puts back a value that was overwritten or lost, or a record that was deleted, as an edit of now.
   func restore(_ request: RestoreRequest) async throws -> RestoreReport
   /// Why a record has the values that it has, in each zone that has it.

@@ -57,6 +57,38 @@ struct RevokeRequest: Codable {
   let device: String
 }
 
+/// `POST /v1/assets/show`, `fetch` and `evict`.
+public struct AssetRequest: Codable, Hashable, Sendable {
+  public var table: String
+  /// As `mesh explain record` takes it.
+  public var key: String
+  /// Null for all of the record.
+  public var column: String?
+  /// Of `evict`: though no other device is known to have it.
+  public var force: Bool
+
+  public init(table: String, key: String, column: String? = nil, force: Bool = false) {
+    self.table = table
+    self.key = key
+    self.column = column
+    self.force = force
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    table = try container.decode(String.self, forKey: .table)
+    key = try container.decode(String.self, forKey: .key)
+    column = try container.decodeIfPresent(String.self, forKey: .column)
+    force = try container.decodeIfPresent(Bool.self, forKey: .force) ?? false
+  }
+}
+
+/// `POST /v1/assets/policy`.
+struct AssetPolicyRequest: Codable {
+  let table: String
+  let policy: AssetPoliciesReport.Policy
+}
+
 /// What holds where the caller names nothing.
 public enum ControlDefaults {
   /// For `verify` and `wait`: long enough for a backlog, short enough for a person who looks on.

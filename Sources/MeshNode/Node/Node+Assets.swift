@@ -2,17 +2,88 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// BLOBs on their way.
+/// BLOBs on their way, and those that this node does without.
 extension Node {
   func assets() throws -> AssetsReport {
     let awaited = try store.awaitedAssets(limit: Self.assetsListed + 1)
     return AssetsReport(
-      waiting: awaited.prefix(Self.assetsListed).map { item in
-        AssetsReport.Item(
-          asset: item.asset.id.description, size: item.asset.size, here: item.here, zone: item.zone.description,
-          table: item.table, key: ReportedValue(item.key), column: item.column, reason: reason(item))
-      }, complete: awaited.count <= Self.assetsListed, received: replica.assetBytes)
+      waiting: awaited.prefix(Self.assetsListed).map(report), complete: awaited.count <= Self.assetsListed,
+      received: replica.assetBytes, speed: replica.assetSpeed(now: time.now))
   }
+
+  func assetShow(_ request: AssetRequest) throws -> AssetReport {
+    AssetReport(assets: try places(request).map(report))
+  }
+
+  func assetFetch(_ request: AssetRequest) throws -> AssetReport {
+    for place in try places(request) where !place.isShown { try store.requestAsset(place.asset.id) }
+    replica.assetChoicesChanged()
+    perform()
+    return try assetShow(request)
+  }
+
+  func assetEvict(_ request: AssetRequest) async throws -> AssetReport {
+    let shown = try places(request).filter(\.isShown)
+    for asset in Set(shown.map(\.asset.id)).sorted() {
+      try await evict(asset, zones: Set(shown.map(\.zone)), force: request.force)
+    }
+    return try assetShow(request)
+  }
+
+  func assetPolicies() throws -> AssetPoliciesReport {
+    AssetPoliciesReport(policies: try store.assetPolicies().mapValues { $0 == .always ? .always : .onDemand })
+  }
+
+  func setAssetPolicy(_ policy: AssetPoliciesReport.Policy, table: String) throws -> AssetPoliciesReport {
+    try store.setAssetPolicy(policy == .always ? .always : .onDemand, table: table)
+    replica.assetChoicesChanged()
+    perform()
+    return try assetPolicies()
+  }
+
+  // MARK: Evicting
+
+  /// How long members have to say what they have: they answer between two steps of their work.
+  private static let answerLimit = Duration.seconds(10)
+  /// Programs write between a look and the lock, and not for ever.
+  private static let evictionAttempts = 5
+
+  private func evict(_ asset: AssetID, zones: Set<ZoneID>, force: Bool) async throws {
+    guard replica.beginEviction(asset, zones: zones) else {
+      throw Refusal(code: "asset.busy", message: "This BLOB is being evicted already.")
+    }
+    defer {
+      replica.endEviction(asset)
+      perform()
+    }
+    perform()
+    if !force { try await findHolder(of: asset) }
+    for attempt in 1... {
+      replica.databaseChanged()
+      while try replica.work(now: time.now) { perform() }
+      do {
+        try store.evict(asset)
+        break
+      } catch EvictionError.written where attempt < Self.evictionAttempts {
+        try await Task.sleep(for: Self.look)
+      }
+    }
+    replica.assetChoicesChanged()
+  }
+
+  /// - Throws: Where no connected device has it.
+  private func findHolder(of asset: AssetID) async throws {
+    let deadline = ContinuousClock.now + Self.answerLimit
+    while replica.holders(asset) == .asking, ContinuousClock.now < deadline { try await Task.sleep(for: Self.look) }
+    if case .held = replica.holders(asset) { return }
+    throw Refusal(
+      code: "asset.lastCopy",
+      message:
+        "No device that is connected now says that it has this BLOB, so the bytes here may be the only ones. Connect one that has it "
+        + "(mesh peers), or say --force to lose them here all the same.")
+  }
+
+  // MARK: Figures
 
   /// What this node lacks.
   func lackingAssets() throws -> LackingAssets {
@@ -31,12 +102,71 @@ extension Node {
   /// Of a report that a person reads.
   private static let assetsListed = 1_000
 
-  private func reason(_ item: AwaitedAsset) -> String? {
-    if let fault = replica.assetFaults[item.asset.id] { return fault }
-    switch item.held {
-    case nil, .assetIncomplete, .constraint: return nil
-    case .some(let held): return "its record is held (\(held.name)); mesh held says what would free it"
+  /// - Throws: Where there are none.
+  private func places(_ request: AssetRequest) throws -> [AssetPlace] {
+    for key in Self.keys(request.key) {
+      let found = try store.assets(table: request.table, key: key, column: request.column)
+      if !found.isEmpty { return found }
     }
+    throw Refusal(
+      code: "asset.unknown",
+      message: "The record \(printable(request.key)) of \(printable(request.table)) has no BLOB of more than 16 KiB"
+        + (request.column.map { " in the column \(printable($0))." } ?? "."))
+  }
+
+  private func report(_ place: AssetPlace) -> AssetsReport.Item {
+    let transfer = replica.assetTransfer(place.asset.id, now: time.now)
+    let state = state(place, transfer)
+    let isComing = state == .coming && transfer.speed > 0
+    return AssetsReport.Item(
+      asset: place.asset.id.description, size: place.asset.size, here: place.here, zone: place.zone.description,
+      table: place.table, key: ReportedValue(place.key), column: place.column, state: state,
+      reason: reason(place, state, transfer), sources: transfer.sources.map(device), speed: transfer.speed,
+      secondsLeft: isComing ? Double(place.asset.size - place.here) / Double(transfer.speed) : nil,
+      writtenBy: place.writer.map(device),
+      lastSource: place.lastSource.map {
+        AssetsReport.Source(
+          device: $0.device.description, name: deviceName($0.device), left: Self.date($0.time))
+      })
+  }
+
+  private func device(_ device: DeviceID) -> AssetsReport.Device {
+    AssetsReport.Device(device: device.description, name: deviceName(device))
+  }
+
+  private func state(_ place: AssetPlace, _ transfer: Replica.AssetTransfer) -> AssetsReport.State {
+    if place.isShown { return .here }
+    switch place.held {
+    case nil, .assetIncomplete, .constraint: break
+    case .some: return .held
+    }
+    guard place.isFetched else { return place.choice == false ? .evicted : .onDemand }
+    if transfer.fault != nil { return .stuck }
+    if place.here == place.asset.size { return place.held == .constraint ? .held : .coming }
+    return transfer.isAbsent ? .absent : .coming
+  }
+
+  private func reason(
+    _ place: AssetPlace, _ state: AssetsReport.State, _ transfer: Replica.AssetTransfer
+  ) -> String? {
+    switch state {
+    case .here, .coming: nil
+    case .stuck: transfer.fault
+    case .onDemand: "its table's BLOBs are fetched on demand: mesh asset fetch"
+    case .evicted: "it was evicted: mesh asset fetch brings it back"
+    case .held: "its record is held (\(place.held?.name ?? "")); mesh held says what would free it"
+    case .absent: absence(place)
+    }
+  }
+
+  private func absence(_ place: AssetPlace) -> String {
+    var text = "no connected device has it"
+    if let source = place.lastSource {
+      text += "; \(deviceName(source.device) ?? source.device.description) had some of it when it left"
+    } else if let writer = place.writer, writer != replica.device {
+      text += "; \(deviceName(writer) ?? writer.description) wrote it"
+    }
+    return text
   }
 }
 

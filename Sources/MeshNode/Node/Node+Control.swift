@@ -135,7 +135,7 @@ extension Node: NodeControl {
     }
   }
 
-  private static let look = Duration.milliseconds(20)
+  static let look = Duration.milliseconds(20)
   private static let askAgain = Duration.milliseconds(500)
 
   private func comparisons() throws -> [VerifyReport.Comparison] {

@@ -28,6 +28,19 @@ extension RestoreError: Refusing {
   }
 }
 
+extension EvictionError: Refusing {
+  public var refusal: Refusal {
+    let code =
+      switch self {
+      case .written: "rows.pending"
+      case .changed: "record.changed"
+      case .required, .refused: "asset.required"
+      @unknown default: "asset.failed"
+      }
+    return Refusal(code: code, message: "\(description).")
+  }
+}
+
 extension MissingKey: Refusing {
   public var refusal: Refusal { Refusal(code: "database.keyMissing", message: description) }
 }

@@ -11,6 +11,9 @@ public protocol AssetStaging: AnyObject, Sendable {
   /// What was written of the asset survives a power cut from now on.
   func sync(_ asset: AssetID) throws
   func remove(_ asset: AssetID) throws
+  /// Why so many bytes more that can be asked for again are not to be kept; nil where there is room. What may be the only copy is written in
+  /// any case.
+  func shortage(_ bytes: Int) -> String?
   /// Of which there is something.
   func assets() throws -> [AssetID]
 }
@@ -21,7 +24,15 @@ public protocol AssetStaging: AnyObject, Sendable {
 public final class MemoryStaging: AssetStaging, @unchecked Sendable {
   private var contents: [AssetID: [UInt8]] = [:]
 
+  /// Bytes that there is room for; nil: any number.
+  public var capacity: Int?
+
   public init() {}
+
+  public func shortage(_ bytes: Int) -> String? {
+    guard let capacity, size + bytes > capacity else { return nil }
+    return "the staging in memory is full"
+  }
 
   /// Bytes that it holds.
   public var size: Int { contents.values.reduce(0) { $0 + $1.count } }

@@ -8,6 +8,9 @@ public final class FileStaging: AssetStaging, @unchecked Sendable {
   private let directory: String
   private var opened: (asset: AssetID, descriptor: Int32)?
 
+  /// Bytes that stay free: BLOBs wait rather than fill the disk, on which the database may be as well, and its rows do not.
+  static let reserve = 64 << 20
+
   /// Makes the directory (0700) where it is missing.
   public init(directory: String) throws {
     self.directory = directory
@@ -63,6 +66,15 @@ public final class FileStaging: AssetStaging, @unchecked Sendable {
       self.opened = nil
     }
     guard unlink(path(asset)) == 0 || errno == ENOENT else { throw failure("removed") }
+  }
+
+  public func shortage(_ bytes: Int) -> String? {
+    var room = statvfs()
+    guard statvfs(directory, &room) == 0 else { return nil }
+    let free = Int(clamping: UInt64(room.f_bavail).multipliedReportingOverflow(by: UInt64(room.f_frsize)).partialValue)
+    guard free - bytes < Self.reserve else { return nil }
+    return
+      "the disk of \(directory) has less than \(Self.reserve >> 20) MiB left: BLOBs wait until there is more room, rows do not"
   }
 
   public func assets() throws -> [AssetID] {

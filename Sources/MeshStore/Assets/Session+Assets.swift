@@ -22,9 +22,11 @@ extension Session {
     return manifest
   }
 
-  /// Whether the asset is complete in the staging.
+  /// Whether the asset is complete in the staging, and can be put into rows.
   func isStaged(_ asset: Asset) throws -> Bool {
-    guard !asset.isUnread, let manifest = try manifest(asset.id) else { return false }
+    guard !asset.isUnread, staged.unplaceable[asset.id] == nil, let manifest = try manifest(asset.id) else {
+      return false
+    }
     return try staged.isComplete(asset, manifest)
   }
 

@@ -17,6 +17,8 @@ final class StagedAssets {
   private var short: [AssetID: [UInt8]] = [:]
   private var shortBytes = 0
 
+  /// Assets that are complete and that the disk had no room for in their rows: the reason, and until when they wait.
+  var unplaceable: [AssetID: (reason: String, until: Int64)] = [:]
   /// What in the file has been compared with an asset that is wanted: all that the two have in common is taken.
   private var compared: [AssetID: Set<Source>] = [:]
 
@@ -114,6 +116,7 @@ final class StagedAssets {
   /// - Parameter isLasting: It may be the only copy that there is.
   func write(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest, isLasting: Bool = false) throws
   {
+    if !isLasting, let reason = staging.shortage(bytes.count) { throw StoreError(.diskFull, reason) }
     var chunks = try chunks(asset, manifest)
     if asset.chunkCount == 1, !isLasting, shortBytes + bytes.count <= Self.shortLimit {
       if short.updateValue(bytes, forKey: asset.id) == nil { shortBytes += bytes.count }

@@ -1,46 +1,112 @@
 public import MeshCore
 
-/// A BLOB that a row waits for.
-public struct AwaitedAsset: Hashable, Sendable {
+/// A merged value that is an asset, and what of it is here.
+public struct AssetPlace: Hashable, Sendable {
   public var asset: Asset
-  /// Bytes of it that are here.
-  public var here: Int
   public var zone: ZoneID
   public var table: String
   public var key: Value
   public var column: String
+  /// The row has it.
+  public var isShown: Bool
+  /// Bytes of it that are here.
+  public var here: Int
   /// Why the record is not in its table, if so: those that are held for another reason than their BLOBs are not fetched.
   public var held: HeldReason?
+  /// Its record has it fetched.
+  public var isFetched: Bool
+  /// What was said of this very asset: that it is fetched, or not.
+  public var choice: Bool?
+  /// The table's policy.
+  public var policy: AssetPolicy
+  /// Who wrote it into the record.
+  public var writer: DeviceID?
+  /// Of those who had something of it and left while it was incomplete here, the last, and when that was in milliseconds since 1970.
+  public var lastSource: Source?
+
+  public struct Source: Hashable, Sendable {
+    public var device: DeviceID
+    public var time: Int64
+  }
 }
 
 extension Store {
-  /// By size, the shortest first: so they are fetched.
-  public func awaitedAssets(limit: Int) throws -> [AwaitedAsset] {
+  /// What rows wait for, by size, the shortest first: so they are fetched.
+  public func awaitedAssets(limit: Int) throws -> [AssetPlace] {
+    try read { try $0.assetPlaces("u.shown = 0", [], limit: limit) }
+  }
+
+  /// The assets of a record, in all zones that have it.
+  ///
+  /// - Parameters:
+  ///   - key: As it is spelled in the row, or canonical.
+  ///   - column: Nil for all.
+  public func assets(table name: String, key: Value, column: String?) throws -> [AssetPlace] {
     try read { session in
-      let rows = try session.sql.all(
-        """
-        SELECT a.name, u.zone, u.tbl, u.key, u.col, r.held FROM mesh_asset_use u
-        JOIN mesh_asset a ON a.name = u.asset
-        JOIN mesh_record r ON r.tbl = u.tbl AND r.key = u.key AND r.zone = u.zone
-        WHERE u.shown = 0 ORDER BY a.size, a.name, u.tbl, u.key LIMIT ?
-        """, [.count(limit)]
-      ) {
-        (
-          id: AssetID($0.bytes(0)), zone: $0.integer(1), table: $0.integer(2), key: $0.value(3), column: $0.integer(4),
-          held: $0.optional(5).flatMap(HeldReason.init)
-        )
-      }
-      return try rows.compactMap { row in
-        guard let manifest = try row.id.flatMap(session.manifest),
-          let zone = try ZoneRow.read(id: row.zone, session.sql)
-        else { return nil }
-        let asset = try manifest.asset(cryptography)
-        return AwaitedAsset(
-          asset: asset, here: min(asset.size, try staged.chunks(asset, manifest).present * Limits.chunk),
-          zone: zone.zone,
-          table: try session.catalog.tableName(row.table), key: row.key,
-          column: try session.catalog.column(row.column).name, held: row.held)
+      guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      let canonical = session.catalog.table(table)?.form.canonical(key) ?? key
+      let found = try session.assetPlaces("u.tbl = ? AND u.key = ?", [.integer(table), canonical], limit: .max)
+      return found.filter { place in column.map { $0.asciiLowercased == place.column.asciiLowercased } ?? true }
+    }
+  }
+
+  static func unknownTable(_ name: String) -> StoreError {
+    StoreError(.unknownTable, "no synchronized table is called \(name); mesh status lists them")
+  }
+
+  /// Who had something of assets, and left.
+  public func noteSources(_ sources: [AssetID: DeviceID], now: Int64) throws {
+    try write(isDurable: false) { session in
+      for (asset, device) in sources {
+        try session.sql.run(
+          "UPDATE mesh_asset SET source = ?, source_time = ? WHERE name = ?",
+          [.blob(device.bytes), .integer(now), .blob(asset.bytes)])
       }
     }
+  }
+}
+
+extension Session {
+  fileprivate func assetPlaces(_ condition: String, _ arguments: [Value], limit: Int) throws -> [AssetPlace] {
+    try sql.all(
+      """
+      SELECT u.asset, a.size, z.zone, u.tbl, u.key, u.col, u.shown, r.held, \(Self.isFetched), a.choice, t.on_demand,
+        d.device, a.source, a.source_time
+      FROM \(Self.uses) JOIN mesh_zone z ON z.id = u.zone LEFT JOIN mesh_author d ON d.id = u.author
+      WHERE \(condition) ORDER BY a.size, u.asset, u.tbl, u.key, u.col LIMIT ?
+      """, arguments + [.count(limit)], place
+    ).compactMap(\.self).map { try $0.complete(self) }
+  }
+
+  /// A row of the query, whose names are still numbers.
+  private struct Found {
+    var place: AssetPlace
+    let table: Int64
+    let column: Int64
+
+    func complete(_ session: Session) throws -> AssetPlace {
+      var place = place
+      place.table = try session.catalog.tableName(table)
+      place.column = try session.catalog.column(column).name
+      if place.isShown {
+        place.here = place.asset.size
+      } else if let manifest = try session.manifest(place.asset.id) {
+        place.here = min(place.asset.size, try session.staged.chunks(place.asset, manifest).present * Limits.chunk)
+      }
+      return place
+    }
+  }
+
+  private func place(_ row: Statement) -> Found? {
+    guard let id = AssetID(row.bytes(0)), let zone = ZoneID(row.bytes(2)) else { return nil }
+    let source = row.optionalBytes(12).flatMap(DeviceID.init)
+    return Found(
+      place: AssetPlace(
+        asset: Asset(id: id, size: Int(row.integer(1))), zone: zone, table: "", key: row.value(4), column: "",
+        isShown: row.integer(6) == 1, here: 0, held: row.optional(7).flatMap(HeldReason.init),
+        isFetched: row.integer(8) == 1, choice: row.optional(9).map { $0 == 1 },
+        policy: row.integer(10) == 1 ? .onDemand : .always, writer: row.optionalBytes(11).flatMap(DeviceID.init),
+        lastSource: source.map { AssetPlace.Source(device: $0, time: row.optional(13) ?? 0) }),
+      table: row.integer(3), column: row.integer(5))
   }
 }

@@ -52,18 +52,31 @@ extension Store {
   // MARK: Putting in place
 
   public func placeAssets(now: Int64) throws -> Bool {
-    let places = try read { try $0.placeable(besides: refusedAssets) }
+    staged.unplaceable = staged.unplaceable.filter {
+      $0.value.until > now && $0.value.until <= now + Self.placementPause
+    }
+    let places = try read { try $0.placeable(besides: refusedAssets.union(staged.unplaceable.keys)) }
     guard !places.isEmpty else { return false }
     // What came from others can be asked for again; what was kept here may be the only copy.
     let isDurable = places.contains { staged.isLasting($0.asset) }
-    let placed = try writeRefusing(isDurable: isDurable) { session, refused in
-      try session.applying { try session.place(places, refused) }
+    let placed: Set<AssetID>
+    do {
+      placed = try writeRefusing(isDurable: isDurable) { session, refused in
+        try session.applying { try session.place(places, refused) }
+      }
+    } catch let error as StoreError where error.code == .diskFull {
+      // They stay in the staging. Rows are shorter, and may well have room.
+      for place in places { staged.unplaceable[place.asset] = (error.message, now + Self.placementPause) }
+      return true
     }
     if !isDurable { hasUnsettledAssets = true }
     refusedAssets.formUnion(Set(places.map(\.asset)).subtracting(placed))
     for asset in placed { try sweep(asset) }
     return !placed.isEmpty
   }
+
+  /// How long assets that the disk had no room for are not tried again, in milliseconds.
+  private static let placementPause: Int64 = 30_000
 
   /// No row waits for it any more.
   private func sweep(_ asset: AssetID) throws {

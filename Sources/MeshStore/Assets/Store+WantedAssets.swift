@@ -27,7 +27,7 @@ extension Store {
         wanted.assets.append(
           WantedAsset(
             asset: asset, zones: try session.zones(using: asset.id), staged: try staged.chunks(asset, manifest),
-            fault: fault))
+            fault: fault ?? staged.unplaceable[asset.id]?.reason))
       }
       return wanted
     }
@@ -71,7 +71,7 @@ extension Session {
         AND coalesce(a.choice, 1 - t.on_demand) = 1)
     """
 
-  private static let uses = """
+  static let uses = """
     mesh_asset_use u JOIN mesh_asset a ON a.name = u.asset JOIN mesh_table t ON t.id = u.tbl
     JOIN mesh_record r ON r.tbl = u.tbl AND r.key = u.key AND r.zone = u.zone
     """

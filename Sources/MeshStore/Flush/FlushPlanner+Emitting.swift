@@ -9,17 +9,22 @@ extension FlushPlanner {
   ///   - cells: The columns that get a new stamp.
   ///   - keeping: Merged values that the row does not show.
   ///   - isHeld: The record stays out of its table.
+  ///   - awaited: Assets of a birth that the row has not, by column.
   mutating func emit(
     _ entry: PendingSlice.Entry, _ kind: FlushPlan.Change.Kind, old: StoredRecord?, generation: UInt64,
     life: HybridTime?, _ cells: [(index: Int, time: HybridTime)], _ row: [Value], keeping: [Int64: Value],
-    isHeld: Bool = false
+    isHeld: Bool = false, awaited: [Int: Asset] = [:]
   ) throws -> Bool {
     let table = entry.table
+    let visible = row
+    var row = row
+    for (index, asset) in awaited { row[index] = .asset(asset) }
     if let message = tooLong(cells.map(\.index), row, table) {
       plan.tooLong.append((entry.ref, message))
       return true
     }
-    let (row, manifests) = try withAssets(entry, old, cells.map(\.index), row)
+    let manifests: [Int: AssetManifest]
+    (row, manifests) = try withAssets(entry, old, cells.map(\.index), row)
     let sizes = cells.lazy.map { row[$0.index].byteCount }
     let rowTime = life ?? cells.lazy.map(\.time).max() ?? .zero
     let threshold = longThreshold(sizes)
@@ -40,6 +45,12 @@ extension FlushPlanner {
         try self.record(entry.ref, table, old: old, generation, life, cells, row, keeping, isHeld)
       }
     if record.held == nil { record.shown = shown(cells.map(\.index), row, table, life == nil ? old : nil) }
+    for (index, asset) in awaited where record.held == nil {
+      let column = table.columns[index].id
+      record.extra[column] = .asset(asset)
+      record.shown[column] =
+        visible[index].isUnread ? old?.shown[column] : visible[index] == .null ? nil : visible[index]
+    }
     plan.manifests += manifests.values
     plan.changes.append(.init(ref: entry.ref, table: table, record: record, old: old, kind: kind))
     guard !cells.isEmpty || kind == .birth else { return true }

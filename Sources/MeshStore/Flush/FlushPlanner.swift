@@ -108,7 +108,27 @@ struct FlushPlanner {
       let edited = base == .zero ? entry.columns[entry.table.columns[index].id].map { time($0) } : nil
       cells.append((index, edited ?? base))
     }
-    return try emit(entry, .birth, old: old, generation: generation, life: base, cells, row, keeping: [:])
+    let awaited = try old.map { try self.awaited(entry, $0, row) } ?? [:]
+    return try emit(
+      entry, .birth, old: old, generation: generation, life: base, cells, row, keeping: [:], awaited: awaited)
+  }
+
+  /// The columns in which a row that was written as a whole, or made anew, has just what it shows in the place of an asset that is not here:
+  /// whoever wrote it had read no more, and means to keep what is merged.
+  private func awaited(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> [Int: Asset] {
+    guard old.isShown, old.extra.contains(where: { $0.value.asset != nil }) else { return [:] }
+    let named = try records.named(row, old, entry.table) { index, asset in
+      guard let manifest = try session.manifest(asset.id) else { return false }
+      return try content(entry, index, asset.size, key: manifest.key)?.asset == asset
+    }
+    var awaited: [Int: Asset] = [:]
+    for (column, value) in old.extra {
+      guard let asset = value.asset, let index = entry.table.indexes[column], entry.columns[column] == nil,
+        named[index] == old.shown[column] ?? .null
+      else { continue }
+      awaited[index] = asset
+    }
+    return awaited
   }
 
   // MARK: Edits
@@ -147,6 +167,7 @@ struct FlushPlanner {
         edited[index] = .zero
       }
     }
+    if entry.isInserted { for index in try awaited(entry, old, row).keys { edited[index] = nil } }
     if entry.isImported, old.held != nil, edited.isEmpty { return try importHeld(entry, old, row) }
     let derived = try derivedResets(entry, old, row, Set(edited.keys))
     for index in derived.keys { edited[table.columns.firstIndex { $0.id == index } ?? -1] = nil }

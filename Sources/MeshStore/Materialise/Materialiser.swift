@@ -405,7 +405,7 @@ extension Materialiser {
   }
 
   /// Inserts where the row is gone unnoticed.
-  private func update(_ table: TableForm, _ key: Value, _ values: [Int64: Value], _ changed: Set<Int64>) throws {
+  func update(_ table: TableForm, _ key: Value, _ values: [Int64: Value], _ changed: Set<Int64>) throws {
     let chosen = table.columns.indices.filter {
       changed.contains(table.columns[$0].id) && values[table.columns[$0].id] != nil
     }

@@ -98,6 +98,8 @@ extension ModelStore {
     return backlog
   }
 
+  public func noteSources(_ sources: [AssetID: DeviceID], now: Int64) {}
+
   public func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) -> ChunkOutcome {
     guard let known = assets[asset], known.chunks[index] == nil else { return .notNeeded }
     guard known.manifest.isChunk(bytes, index, cryptography) else { return .wrong }

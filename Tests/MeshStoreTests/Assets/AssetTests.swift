@@ -149,6 +149,30 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
+  @Test(arguments: ["image", "NULL", "x'05'"])
+  func aRowThatIsWrittenAsAWholeWhileItsBLOBComesKeepsIt(value: String) throws {
+    for delete in ["", "DELETE FROM photo;"] {
+      let (a, b) = (try peer(1), try peer(2))
+      try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(200000))")
+      try b.pull(from: a)
+      try a.run("UPDATE photo SET image = randomblob(300000)")
+      try learn(b, from: a)
+      try b.run(
+        """
+        CREATE TEMP TABLE kept AS SELECT id, '2', \(value) FROM photo; \(delete)
+        INSERT OR REPLACE INTO photo SELECT * FROM kept; DROP TABLE kept
+        """)
+      try a.pull(from: b)
+      try b.pull(from: a)
+      #expect(try a.rows("SELECT title + 0 FROM photo") == ["2"])
+      let length = ["image": "300000", "NULL": "NULL", "x'05'": "1"][value]
+      #expect(try a.rows("SELECT length(image) FROM photo") == [length])
+      #expect(try b.rows(Self.all) == a.rows(Self.all))
+      #expect(try a.digest() == b.digest())
+      try expectNothingNoted(b)
+    }
+  }
+
   @Test func aWriteIntoTheBLOBIsFoundByARescan() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', zeroblob(\(3 * Self.chunk)))")
@@ -424,5 +448,60 @@ import Testing
     try b.pull(from: a)
     #expect(try b.rows(Self.all) == a.rows(Self.all))
     #expect(try a.digest() == b.digest())
+  }
+
+  // MARK: A disk that fills
+
+  @Test func whatTheStagingHasNoRoomForWaitsAndTheRestGoesOn() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    let staging = try #require(b.staging as? MemoryStaging)
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(3 * Self.chunk)))")
+    try learn(b, from: a)
+    let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
+    staging.capacity = Self.chunk
+    func stage(_ index: Int) throws -> ChunkOutcome {
+      let bytes = try #require(try a.store.chunk(index, of: asset.id, zone: Peer.zone))
+      return try b.store.stage(bytes, chunk: index, of: asset.id)
+    }
+    #expect(try stage(0) == .staged(isComplete: false))
+    #expect(try stage(1) == .noRoom("the staging in memory is full"))
+    try a.run("UPDATE photo SET title = '2'")
+    try learn(b, from: a)
+    #expect(try b.rows("SELECT title + 0, image FROM photo") == ["2|NULL"])
+    // What the file itself has is not kept either, and that stops nothing.
+    try b.run("INSERT INTO photo VALUES ('y', '1', NULL)")
+    try b.other.write { db in
+      let bytes = try a.other.read { try Data.fetchOne($0, sql: "SELECT image FROM photo") }
+      try db.execute(sql: "UPDATE photo SET image = ? WHERE id = 'y'", arguments: [bytes])
+    }
+    try b.flush()
+    let wanted = try #require(try b.store.wantedAssets(limit: 9).first)
+    #expect(wanted.fault == "the staging in memory is full" && wanted.staged.present == 1)
+    staging.capacity = nil
+    #expect(try b.store.wantedAssets(limit: 9).first?.fault == nil)
+    try synchronize([a, b])
+    #expect(try a.rows(Self.all) == b.rows(Self.all))
+    #expect(try b.rows("SELECT count(*) FROM photo WHERE length(image) = \(3 * Self.chunk)") == ["2"])
+  }
+
+  @Test func anAssetThatTheFileHasNoRoomForIsTriedAgainLater() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(6 * Self.chunk)))")
+    try learn(b, from: a)
+    let pages = try b.store.read { try $0.sql.integer("PRAGMA page_count") ?? 0 }
+    try b.store.read { _ = try $0.sql.integer("PRAGMA max_page_count = \(pages + 100)") }
+    #expect(try b.fetch(from: a) == 6)
+    #expect(try b.rows("SELECT image FROM photo") == ["NULL"])
+    let wanted = try #require(try b.store.wantedAssets(limit: 9).first)
+    #expect(wanted.staged.isComplete && wanted.fault?.contains("no space") == true)
+    #expect(try b.store.assetBacklog(Peer.zone, absent: []).coming.assets == 1)
+    try a.run("UPDATE photo SET title = '2'")
+    try learn(b, from: a)
+    #expect(try b.rows("SELECT title + 0 FROM photo") == ["2"])
+    try b.store.read { _ = try $0.sql.integer("PRAGMA max_page_count = 1000000") }
+    #expect(try !b.store.placeAssets(now: b.now))
+    b.now += 60_000
+    #expect(try b.store.placeAssets(now: b.now))
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
   }
 }

@@ -1,0 +1,153 @@
+import GRDB
+public import MeshCore
+
+/// Whether the assets of a table's rows are fetched as soon as they are known.
+public enum AssetPolicy: String, Sendable, Hashable, CaseIterable {
+  case always
+  /// When somebody asks for them, one by one.
+  case onDemand = "on-demand"
+}
+
+/// What this node keeps of assets: a setting of its own, which no other learns.
+extension Store {
+  /// Of the tables that are synchronized.
+  public func assetPolicies() throws -> [String: AssetPolicy] {
+    try read { session in
+      let found = try session.sql.all("SELECT name, on_demand FROM mesh_table WHERE tracked = 1") {
+        ($0.text(0), $0.integer(1) == 1 ? AssetPolicy.onDemand : .always)
+      }
+      return Dictionary(found, uniquingKeysWith: { $1 })
+    }
+  }
+
+  /// What is here stays, and what was chosen by itself stays so.
+  public func setAssetPolicy(_ policy: AssetPolicy, table: String) throws {
+    try write { session in
+      try session.sql.run(
+        "UPDATE mesh_table SET on_demand = ? WHERE name = ? AND tracked = 1",
+        [.integer(policy == .onDemand ? 1 : 0), .text(table)])
+      guard session.sql.changes == 1 else { throw Self.unknownTable(table) }
+    }
+  }
+
+  /// Has an asset fetched, whatever its table's policy.
+  public func requestAsset(_ asset: AssetID) throws {
+    try write { try $0.choose(asset, isFetched: true) }
+  }
+
+  /// Takes an asset out of the rows that show it, and does not fetch it till it is requested. The records keep their value: they are what
+  /// they are before a BLOB has come, so nothing is sent, and no row says that somebody cleared the column. Each row shows NULL in it,
+  /// or the default where the column is `NOT NULL`.
+  ///
+  /// Nothing may be pending. Whoever calls has made sure that somebody else has the bytes.
+  ///
+  /// - Returns: Rows that showed it.
+  /// - Throws: `EvictionError`, and then nothing has changed but what a call before it did.
+  @discardableResult
+  public func evict(_ asset: AssetID) throws -> Int {
+    var rows = 0
+    while true {
+      let version = try dataVersion()
+      let cells = try read { try $0.evictable(asset) }
+      // Bytes can be written past all triggers: what was compared must still be so.
+      let done = try write { session in
+        guard try session.sql.integer("PRAGMA main.data_version") == Int64(version) else { throw EvictionError.written }
+        return try session.evict(cells, asset)
+      }
+      rows += done
+      guard done == StoreLimits.placedRows else { break }
+    }
+    refusedAssets.remove(asset)
+    try guarding { try staged.remove(asset) }
+    return rows
+  }
+}
+
+public enum EvictionError: Error, Hashable, CustomStringConvertible {
+  /// A program writes to the file: try again.
+  case written
+  /// A row has other bytes than those that are merged.
+  case changed(table: String)
+  /// The column has no other value that it could show.
+  case required(table: String, column: String)
+  /// SQLite's words.
+  case refused(table: String, column: String, String)
+
+  public var description: String {
+    switch self {
+    case .written: "a program is writing to the database; try again"
+    case .changed(let table):
+      "a row of \(table) has other bytes than the mesh knows: mesh rescan \(table) takes them in; then try again"
+    case .required(let table, let column):
+      "\(table).\(column) is NOT NULL without a default: a row can't be without its BLOB"
+    case .refused(let table, let column, let words):
+      "SQLite refuses a row of \(table) whose \(column) has no BLOB: \(words)"
+    }
+  }
+}
+
+extension Session {
+  fileprivate func choose(_ asset: AssetID, isFetched: Bool) throws {
+    try sql.run(
+      "UPDATE mesh_asset SET choice = ? WHERE name = ?", [.integer(isFetched ? 1 : 0), .blob(asset.bytes)])
+  }
+
+  /// A cell of a record that shows the asset.
+  fileprivate struct ShownAsset {
+    let zone: Int64
+    let cell: Cell
+    var ref: RecordRef { RecordRef(table: cell.table.id, key: cell.key) }
+  }
+
+  /// As many as one transaction takes, each compared byte by byte.
+  fileprivate func evictable(_ id: AssetID) throws -> [ShownAsset] {
+    guard try !hasPending() else { throw EvictionError.written }
+    guard let manifest = try manifest(id) else { return [] }
+    let shown = try sql.all(
+      "SELECT zone, tbl, key, col FROM mesh_asset_use WHERE asset = ? AND shown = 1 LIMIT \(StoreLimits.placedRows)",
+      [.blob(id.bytes)]
+    ) { row -> ShownAsset? in
+      guard let table = catalog.table(row.integer(1)), let index = table.indexes[row.integer(3)] else { return nil }
+      return ShownAsset(zone: row.integer(0), cell: Cell(table: table, key: row.value(2), index: index))
+    }.compactMap(\.self)
+    for entry in shown where try !holds(manifest, entry.cell) {
+      throw EvictionError.changed(table: entry.cell.table.schema.name)
+    }
+    return shown
+  }
+
+  fileprivate func evict(_ cells: [ShownAsset], _ asset: AssetID) throws -> Int {
+    try applying {
+      for (zone, group) in Dictionary(grouping: cells, by: \.zone) {
+        guard let row = try ZoneRow.read(id: zone, sql) else { continue }
+        let materialiser = try Materialiser(ZoneRecords(self, zone: row))
+        for entry in group { try materialiser.evict(entry.ref, entry.cell) }
+      }
+    }
+    try choose(asset, isFetched: false)
+    return cells.count
+  }
+}
+
+extension Materialiser {
+  /// The record is what it was before the BLOB came.
+  fileprivate func evict(_ ref: RecordRef, _ cell: Cell) throws {
+    let column = cell.column
+    guard let old = try records.load(ref), old.isShown, old.extra[column.id] == nil,
+      case .asset(let asset)? = old.shown[column.id]
+    else { return }
+    let value = column.schema.notNull ? column.schema.defaultValue ?? .null : .null
+    guard !column.schema.notNull || value != .null else {
+      throw EvictionError.required(table: cell.table.schema.name, column: column.name)
+    }
+    do {
+      try update(cell.table, cell.key, [column.id: value], [column.id])
+    } catch let error as DatabaseError where error.refusesRow {
+      throw EvictionError.refused(table: cell.table.schema.name, column: column.name, error.reason)
+    }
+    var record = old
+    record.extra[column.id] = .asset(asset)
+    record.shown[column.id] = value == .null ? nil : value
+    try records.save(ref, record, replacing: old)
+  }
+}

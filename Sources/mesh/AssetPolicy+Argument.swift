@@ -1,0 +1,4 @@
+public import ArgumentParser
+public import MeshNode
+
+extension AssetPoliciesReport.Policy: ExpressibleByArgument {}

@@ -1,0 +1,196 @@
+import CSQLite
+import Foundation
+import GRDB
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Assets that this node does not keep, or does not fetch.
+@Suite struct EvictionTests {
+  private static let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB)"
+  private static let all = "SELECT id, title, hex(image) FROM photo ORDER BY id"
+
+  private func peer(_ seed: UInt8, _ schema: String = schema) throws -> Peer {
+    try Peer(seed, schema: schema, track: ["photo"])
+  }
+
+  private func pair(_ schema: String = schema, size: Int = 3 * Limits.chunk) throws -> (Peer, Peer, AssetID) {
+    let (a, b) = (try peer(1, schema), try peer(2, schema))
+    try a.run("INSERT INTO photo (id, title, image) VALUES ('x', '1', randomblob(\(size)))")
+    try b.pull(from: a)
+    return (a, b, try asset(b))
+  }
+
+  private func asset(_ peer: Peer, _ key: String = "x") throws -> AssetID {
+    try #require(try peer.store.assets(table: "photo", key: .text(Array(key.utf8)), column: "image").first?.asset.id)
+  }
+
+  private func expectNothingNoted(_ peer: Peer) throws {
+    try peer.store.rescan()
+    try peer.upkeep()
+    #expect(try peer.rows("SELECT * FROM mesh_pending").isEmpty)
+    #expect(try peer.flush() == 0)
+  }
+
+  @Test func anEvictedBLOBLeavesTheRowAndComesBackWhenItIsAskedFor() throws {
+    let (a, b, asset) = try pair()
+    let before = try b.digest()
+    #expect(try b.store.evict(asset) == 1)
+    #expect(try b.rows("SELECT id, title + 0, image FROM photo") == ["\"x\"|1|NULL"])
+    #expect(try b.digest() == before && a.digest() == before)
+    try expectNothingNoted(b)
+    #expect(try b.store.wantedAssets(limit: 9).isEmpty)
+    #expect(try b.store.chunk(0, of: asset, zone: Peer.zone) == nil)
+    #expect(try b.store.chunks(of: asset, zone: Peer.zone)?.present == 0)
+    #expect(
+      try b.store.assetBacklog(Peer.zone, absent: []).absent
+        == AssetBacklog.Amount(assets: 1, bytes: 3 * Limits.chunk))
+    try b.reopen()
+    #expect(try b.fetch(from: a) == 0)
+    try b.store.requestAsset(asset)
+    #expect(try b.fetch(from: a) == 3)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    try expectNothingNoted(b)
+  }
+
+  @Test func whatIsWrittenToARowWithoutItsBLOBIsSentAndNothingElse() throws {
+    let (a, b, asset) = try pair()
+    try b.store.evict(asset)
+    try b.run("UPDATE photo SET title = '2'")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT title + 0, length(image) FROM photo") == ["2|\(3 * Limits.chunk)"])
+    #expect(try a.digest() == b.digest())
+    // Tables are rebuilt like this.
+    try b.run(
+      """
+      CREATE TABLE other AS SELECT * FROM photo; DELETE FROM photo; INSERT INTO photo SELECT * FROM other; DROP TABLE other
+      """)
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT title + 0, length(image) FROM photo") == ["2|\(3 * Limits.chunk)"])
+    #expect(try a.digest() == b.digest())
+    try b.run("INSERT OR REPLACE INTO photo SELECT id, '3', image FROM photo")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT title + 0, length(image) FROM photo") == ["3|\(3 * Limits.chunk)"])
+    #expect(try a.digest() == b.digest())
+    try expectNothingNoted(b)
+    // Whoever says so clears it.
+    try b.run("UPDATE photo SET image = x'07'")
+    try a.pull(from: b)
+    #expect(try a.rows(Self.all) == b.rows(Self.all))
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aNewVersionIsFetchedAsItsTableSays() throws {
+    let (a, b, asset) = try pair()
+    try b.store.evict(asset)
+    try a.run("UPDATE photo SET image = randomblob(200000)")
+    try b.pull(from: a)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+  }
+
+  @Test func allRowsThatShowItGiveItUpAndWhatIsWrittenAnewIsKept() throws {
+    let (a, b, asset) = try pair(size: 30_000)
+    try a.run(
+      "INSERT INTO photo SELECT 'y' || value, '1', image FROM photo, json_each('[\(Array(0..<250).map(String.init).joined(separator: ","))]')"
+    )
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT count(*) FROM photo WHERE image NOTNULL") == ["251"])
+    #expect(try b.store.evict(asset) == 251)
+    #expect(try b.rows("SELECT count(*) FROM photo WHERE image NOTNULL") == ["0"])
+    #expect(try a.digest() == b.digest())
+    try b.other.write { db in
+      let bytes = try a.other.read { try Data.fetchOne($0, sql: "SELECT image FROM photo LIMIT 1") }
+      try db.execute(sql: "INSERT INTO photo VALUES ('z', '1', ?)", arguments: [bytes])
+    }
+    try a.pull(from: b)
+    #expect(try a.store.wantedAssets(limit: 9).isEmpty)
+    #expect(try a.rows("SELECT count(*) FROM photo WHERE length(image) = 30000") == ["252"])
+    #expect(try b.store.chunk(0, of: asset, zone: Peer.zone) != nil, "it is here again")
+  }
+
+  @Test func bytesThatNobodyElseKnowsAreNotEvicted() throws {
+    let (_, b, asset) = try pair()
+    let rows = try b.rows(Self.all)
+    try b.run("UPDATE photo SET title = '2'")
+    #expect(throws: EvictionError.written) { try b.store.evict(asset) }
+    try b.flush()
+    try b.other.write { db in
+      var blob: OpaquePointer?
+      #expect(sqlite3_blob_open(db.sqliteConnection, "main", "photo", "image", 1, 1, &blob) == SQLITE_OK)
+      #expect(sqlite3_blob_write(blob, [7, 8, 9], 3, 5) == SQLITE_OK)
+      #expect(sqlite3_blob_close(blob) == SQLITE_OK)
+    }
+    #expect(throws: EvictionError.changed(table: "photo")) { try b.store.evict(asset) }
+    #expect(try b.rows("SELECT length(image) FROM photo") == ["\(3 * Limits.chunk)"])
+    #expect(try b.rows(Self.all) != rows)
+  }
+
+  @Test(arguments: [
+    ("image BLOB NOT NULL", nil), ("image BLOB NOT NULL DEFAULT x'00'", "x'00'"), ("image BLOB DEFAULT x'00'", "NULL"),
+    ("image BLOB CHECK (length(image) > 9)", "NULL"), ("image BLOB CHECK (image NOTNULL)", nil),
+  ])
+  func theColumnSaysWhetherARowCanBeWithoutIt(column: String, shown: String?) throws {
+    let (a, b, asset) = try pair("CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, \(column))")
+    if let shown {
+      try b.store.evict(asset)
+      #expect(try b.rows("SELECT image IS \(shown) FROM photo") == ["1"])
+      try expectNothingNoted(b)
+      try b.store.requestAsset(asset)
+      try b.fetch(from: a)
+    } else {
+      #expect(throws: EvictionError.self) { try b.store.evict(asset) }
+    }
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aTableWhoseAssetsAreFetchedOnDemandWaitsToBeAsked() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try b.store.setAssetPolicy(.onDemand, table: "photo")
+    #expect(try b.store.assetPolicies() == ["photo": .onDemand])
+    #expect(throws: StoreError.self) { try b.store.setAssetPolicy(.onDemand, table: "none") }
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(30000)), ('y', '1', randomblob(40000))")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT count(*), count(image) FROM photo") == ["2|0"])
+    #expect(try b.store.assetBacklog(Peer.zone, absent: []).absent.assets == 2)
+    let want = try asset(b)
+    let bytes = try #require(try a.store.chunk(0, of: want, zone: Peer.zone))
+    #expect(try b.store.stage(bytes, chunk: 0, of: want) == .notNeeded)
+    try b.store.requestAsset(want)
+    #expect(try b.fetch(from: a) == 1)
+    #expect(try b.rows("SELECT id FROM photo WHERE image NOTNULL") == ["\"x\""])
+    try b.store.setAssetPolicy(.always, table: "photo")
+    try b.fetch(from: a)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try a.digest() == b.digest())
+  }
+
+  @Test func aRowThatIsNotInSightWithoutItsBLOBDoesNotWaitToBeAsked() throws {
+    let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB NOT NULL)"
+    let (a, b) = (try peer(1, schema), try peer(2, schema))
+    try b.store.setAssetPolicy(.onDemand, table: "photo")
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(30000))")
+    try b.pull(from: a)
+    #expect(try b.rows(Self.all) == a.rows(Self.all))
+  }
+
+  @Test func aPlaceSaysWhoWroteItAndWhoHadItLast() throws {
+    let (a, b) = (try peer(1), try peer(2))
+    try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(300000))")
+    try a.flush()
+    try b.receive(from: a)
+    b.now = a.now
+    try b.apply()
+    let want = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
+    let bytes = try #require(try a.store.chunk(0, of: want.id, zone: Peer.zone))
+    _ = try b.store.stage(bytes, chunk: 0, of: want.id)
+    try b.store.noteSources([want.id: a.author.device], now: 77)
+    let place = try #require(try b.store.awaitedAssets(limit: 9).first)
+    #expect(place.writer == a.author.device && place.lastSource?.device == a.author.device)
+    #expect(place.here == Limits.chunk && place.lastSource?.time == 77 && !place.isShown && place.isFetched)
+    try b.fetch(from: a)
+    let there = try #require(try b.store.assets(table: "photo", key: .text(Array("x".utf8)), column: nil).first)
+    #expect(there.isShown && there.here == 300_000)
+  }
+}

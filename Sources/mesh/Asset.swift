@@ -209,4 +209,3 @@ struct Asset: AsyncParsableCommand {
     return text
   }
 }
-

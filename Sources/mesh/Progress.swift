@@ -38,6 +38,20 @@ enum Progress {
     }
   }
 
+  /// How far work on many rows is.
+  static func text(_ work: WorkReport) -> String {
+    let table = work.table ?? ""
+    let what =
+      switch work.task {
+      case "take-in": "taking in the rows of \(table)"
+      case "compare": "comparing the rows of \(table) with what is merged"
+      case "recall": "reading what \(table) showed back from the log, change sets"
+      default: "filling tables and columns with what is merged, records"
+      }
+    let share = work.total == 0 ? 100 : work.done * 100 / work.total
+    return "\(share) % (\(what): \(work.done) of \(work.total))"
+  }
+
   /// What the daemon has yet to receive and to send, for `during`.
   static func behind(_ node: any NodeControl) async -> String? {
     guard let status = try? await node.status() else { return nil }

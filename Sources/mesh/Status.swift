@@ -32,6 +32,7 @@ struct Status: AsyncParsableCommand {
       ("pending", Output.count(report.pending, "row", "rows")),
     ]
     if let listen = report.listen { facts.append(("listening", listen)) }
+    for work in report.work { facts.append(("working", Progress.text(work))) }
     for (reason, count) in report.held.sorted(by: { $0.key < $1.key }) {
       let wayOut = reason == "unknown-table" ? " (mesh schema --apply makes the tables)" : ""
       facts.append(("held", "\(count): \(reason)\(wayOut)"))

@@ -23,6 +23,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public var pending: Int
   /// Reason to number of records (or of change sets) that are kept and not shown.
   public var held: [String: Int]
+  /// What goes on slice by slice, as after a migration; empty nearly always.
+  public var work: [WorkReport]
   /// Share to number of writes that were made here and that it did not take; `mesh share receipt`.
   public var receipts: [String: Int]
   /// What this node lacks of long BLOBs.
@@ -35,7 +37,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public init(
     running: Bool, account: String, accountName: String, device: String, deviceName: String, instance: String?,
     database: String, listen: String?, tables: [String] = [], pending: Int, held: [String: Int],
-    receipts: [String: Int] = [:], assets: LackingAssets = LackingAssets(), alarms: [String] = [], zones: [ZoneReport],
+    work: [WorkReport] = [], receipts: [String: Int] = [:], assets: LackingAssets = LackingAssets(),
+    alarms: [String] = [], zones: [ZoneReport],
     peers: [PeerReport]
   ) {
     self.running = running
@@ -49,11 +52,31 @@ public struct StatusReport: Codable, Hashable, Sendable {
     self.tables = tables
     self.pending = pending
     self.held = held
+    self.work = work
     self.receipts = receipts
     self.assets = assets
     self.alarms = alarms
     self.zones = zones
     self.peers = peers
+  }
+}
+
+/// Work on many rows, in bounded slices beside all else.
+public struct WorkReport: Codable, Hashable, Sendable {
+  /// `take-in` and `compare` (rows of a table), `recall` (values of a table, from the change log), `show` (what is held or shown in
+  /// part is put into tables and columns that have come).
+  public var task: String
+  /// Null where it is about all tables.
+  @OrNull public var table: String?
+  /// Rows, change sets or records that are dealt with, and all of them as far as is known.
+  public var done: Int
+  public var total: Int
+
+  public init(task: String, table: String?, done: Int, total: Int) {
+    self.task = task
+    self.table = table
+    self.done = done
+    self.total = total
   }
 }
 

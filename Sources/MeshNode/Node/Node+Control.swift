@@ -13,6 +13,9 @@ extension Node: NodeControl {
       instance: zone?.author?.instance.description, database: store.path,
       listen: listening?.description,
       tables: try store.tables().map(\.name), pending: try store.pendingCount(), held: try heldCounts(),
+      work: try store.workInProgress().map {
+        WorkReport(task: $0.task.rawValue, table: $0.table, done: $0.done, total: $0.total)
+      },
       receipts: try receipts(), assets: try lackingAssets(),
       alarms: try alarms(), zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
   }

@@ -8,14 +8,8 @@ extension Node {
   func held() throws -> HeldReport {
     let records = try store.heldRecords(limit: Self.heldLimit + 1)
     let ways = try WaysOut(store)
-    var counts = try heldCounts()
-    if records.count <= Self.heldLimit {
-      // Looked at one by one they may be held for another reason by now.
-      for reason in HeldReason.allCases { counts[reason.name] = nil }
-      for record in records { counts[record.reason.name, default: 0] += 1 }
-    }
     return HeldReport(
-      counts: counts,
+      counts: try heldCounts(),
       records: records.prefix(Self.heldLimit).map { record in
         HeldReport.Record(
           zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,

@@ -371,7 +371,11 @@ final class Materialiser {
 
   func note(_ ref: RecordRef, _ reason: HeldReason, _ message: String) throws {
     try sql.run(
-      "INSERT OR REPLACE INTO mesh_held (tbl, key, zone, reason, message) VALUES (?, ?, ?, ?, ?)",
+      """
+      INSERT INTO mesh_held (tbl, key, zone, reason, message, since) VALUES (?, ?, ?, ?, ?, \(CaptureTriggers.wall))
+      ON CONFLICT DO UPDATE SET since = iif(reason = excluded.reason, since, excluded.since),
+        reason = excluded.reason, message = excluded.message
+      """,
       [.integer(ref.table), ref.key, .integer(records.zone.id), .integer(reason.rawValue), .text(message)])
   }
 

@@ -49,8 +49,8 @@ extension Session {
     try materialiser.settle()
     if let next = refs.last, refs.count == Choices.slice {
       try sql.run(
-        "UPDATE mesh_show SET tbl = ?, key = ? WHERE zone = ?",
-        [.integer(next.table), next.key, .integer(records.zone.id)])
+        "UPDATE mesh_show SET tbl = ?, key = ?, done = done + ? WHERE zone = ?",
+        [.integer(next.table), next.key, .integer(Int64(refs.count)), .integer(records.zone.id)])
     } else {
       try sql.run("DELETE FROM mesh_show WHERE zone = ?", [.integer(records.zone.id)])
     }

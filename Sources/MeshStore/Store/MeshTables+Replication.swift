@@ -30,27 +30,32 @@ extension MeshTables {
           """)
     }
     // Filled when the triggers are looked at, which this asks for.
-    if format < 5, try !db.columns(in: "mesh_table").contains(where: { $0.name == "collation" }) {
-      try db.execute(sql: "ALTER TABLE mesh_table ADD COLUMN collation TEXT")
-    }
+    if format < 5 { try add("collation TEXT", to: "mesh_table", db) }
     // It stayed when the cut was done.
     if format < 6 {
       try db.execute(sql: "UPDATE mesh_head SET cut = NULL WHERE cut >= stored AND cut >= applied")
     }
     if format < 7 {
-      for (table, column, definition) in columnsOfFormat7
-      where try !db.columns(in: table).contains(where: { $0.name == column }) {
-        try db.execute(sql: "ALTER TABLE \(table) ADD COLUMN \(column) \(definition)")
-      }
+      for (table, column) in columnsOfFormat7 { try add(column, to: table, db) }
+    }
+    if format < 8 {
+      try add("since INTEGER", to: "mesh_held", db)
+      for table in ["mesh_import", "mesh_show"] { try add("done INTEGER NOT NULL DEFAULT 0", to: table, db) }
     }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 
   private static let columnsOfFormat7 = [
-    ("mesh_table", "on_demand", "INTEGER NOT NULL DEFAULT 0"), ("mesh_asset", "choice", "INTEGER"),
-    ("mesh_asset", "source", "BLOB"), ("mesh_asset", "source_time", "INTEGER"),
-    ("mesh_asset_use", "author", "INTEGER NOT NULL DEFAULT 0"),
+    ("mesh_table", "on_demand INTEGER NOT NULL DEFAULT 0"), ("mesh_asset", "choice INTEGER"),
+    ("mesh_asset", "source BLOB"), ("mesh_asset", "source_time INTEGER"),
+    ("mesh_asset_use", "author INTEGER NOT NULL DEFAULT 0"),
   ]
+
+  private static func add(_ column: String, to table: String, _ db: Database) throws {
+    let name = column.prefix { $0 != " " }
+    if try db.columns(in: table).contains(where: { $0.name == name }) { return }
+    try db.execute(sql: "ALTER TABLE \(table) ADD COLUMN \(column)")
+  }
 
   /// One row per zone that was met: its counters, changed in the transaction that changes what they count.
   static let zone = """
@@ -178,6 +183,7 @@ extension MeshTables {
       tbl INTEGER NOT NULL, key NOT NULL, zone INTEGER NOT NULL,
       reason INTEGER NOT NULL,                    -- as mesh_record.held
       message TEXT NOT NULL,
+      since INTEGER,                              -- milliseconds since 1970; of rows that are too long to be sent
       PRIMARY KEY (tbl, key, zone)
     ) WITHOUT ROWID
     """
@@ -199,7 +205,8 @@ extension MeshTables {
       tbl INTEGER PRIMARY KEY,                    -- mesh_table.id
       task INTEGER NOT NULL,                      -- 1 compare, 2 with a table made anew, 3 with one that returned, 4 take in
       layout INTEGER NOT NULL,                    -- mesh_layout.id before the table changed; 0 where it did not
-      after                                       -- key of the last row; NULL before the first
+      after,                                      -- key of the last row; NULL before the first
+      done INTEGER NOT NULL DEFAULT 0             -- rows before it and itself
     )
     """
 
@@ -220,7 +227,8 @@ extension MeshTables {
     CREATE TABLE IF NOT EXISTS mesh_show (
       zone INTEGER PRIMARY KEY,                   -- mesh_zone.id
       tbl INTEGER NOT NULL,                       -- of the last record looked at; 0 before the first
-      key                                         -- of it
+      key,                                        -- of it
+      done INTEGER NOT NULL DEFAULT 0             -- records looked at
     )
     """
 

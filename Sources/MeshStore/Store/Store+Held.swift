@@ -51,16 +51,44 @@ extension Store {
 }
 
 extension Session {
+  /// Whether a parent was deleted or never here is looked up, since it may have come and gone while its child waited; of so many
+  /// that nobody reads them one by one it is what it was when they were withdrawn.
+  func heldCounts() throws -> [HeldReason: Int] {
+    let lacking = [HeldReason.missingParent.rawValue, HeldReason.parentDeleted.rawValue]
+    let live = "extra IS NOT NULL AND held IS NOT NULL AND tbl NOT IN (\(Store.untracked))"
+    let found = try sql.all("SELECT held, count(*) FROM mesh_record WHERE \(live) GROUP BY held") {
+      ($0.integer(0), Int($0.integer(1)))
+    }
+    var counts: [HeldReason: Int] = [:]
+    for (reason, count) in found { if let reason = HeldReason(rawValue: reason) { counts[reason] = count } }
+    let orphans = found.filter { lacking.contains($0.0) }.reduce(0) { $0 + $1.1 }
+    guard orphans > 0, orphans <= Self.orphansLookedAt else { return counts }
+    (counts[.missingParent], counts[.parentDeleted]) = (nil, nil)
+    let refs = try sql.all(
+      "SELECT zone, tbl, key FROM mesh_record WHERE \(live) AND held IN (\(lacking[0]), \(lacking[1]))"
+    ) { (zone: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2))) }
+    for (zone, ref) in refs {
+      guard let row = try ZoneRow.read(id: zone, sql) else { continue }
+      let held = try held(ref, ZoneRecords(self, zone: row).load(ref), row)
+      if let reason = held?.reason { counts[reason, default: 0] += 1 }
+    }
+    return counts
+  }
+
+  /// As many as `mesh held` lists.
+  private static let orphansLookedAt = 1_000
+
   /// Nil where nothing holds the record, and its row is sent.
   func held(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow) throws -> HeldRecord? {
     let noted = try sql.first(
-      "SELECT reason, message FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
+      "SELECT reason, message, since FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
       [.integer(ref.table), ref.key, .integer(zone.id)]
-    ) { (HeldReason(rawValue: $0.integer(0)), $0.text(1)) }
+    ) { (HeldReason(rawValue: $0.integer(0)), $0.text(1), $0.isNull(2) ? nil : $0.integer(2)) }
     guard let reason = record?.held ?? (noted?.0 == .valueTooLong ? .valueTooLong : nil) else { return nil }
     var held = HeldRecord(
       zone: zone.zone, table: try catalog.tableName(ref.table), key: ref.key, reason: reason,
-      message: noted?.0 == reason ? noted?.1 : nil, since: record?.heldSince, waitsFor: [])
+      message: noted?.0 == reason ? noted?.1 : nil,
+      since: reason == .valueTooLong ? noted?.2 : record?.heldSince, waitsFor: [])
     switch reason {
     case .slotTaken: held.waitsFor = [try awaited(ref, besides: zone)]
     case .parentElsewhere: held.waitsFor = try waited(ref, zone).map { try awaited($0, besides: zone) }

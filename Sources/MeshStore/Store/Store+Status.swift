@@ -20,21 +20,12 @@ extension Store {
   public func status() throws -> Status {
     try read { session in
       let sql = session.sql
-      let held = try sql.all(
-        """
-        SELECT held, count(*) FROM mesh_record WHERE extra IS NOT NULL AND held IS NOT NULL
-        AND tbl NOT IN (\(Self.untracked)) GROUP BY held
-        """
-      ) {
-        (HeldReason(rawValue: $0.integer(0)), Int($0.integer(1)))
-      }
       let tooLong = try Self.tooLongCount(session)
       let zones = try sql.all("SELECT zone, live FROM mesh_zone") { (ZoneID($0.bytes(0)), Int($0.integer(1))) }
       let stuck = try sql.all("SELECT author, malformed FROM mesh_head WHERE malformed IS NOT NULL") {
         ($0.integer(0), $0.text(1))
       }
-      var counts: [HeldReason: Int] = [:]
-      for (reason, count) in held { if let reason { counts[reason] = count } }
+      var counts = try session.heldCounts()
       if tooLong > 0 { counts[.valueTooLong] = tooLong }
       var malformed: [Author: String] = [:]
       for (author, reason) in stuck { malformed[try session.catalog.author(author)] = reason }

@@ -97,7 +97,7 @@ extension Session {
     try sql.run(
       """
       INSERT INTO mesh_import (tbl, task, layout, after) VALUES (?1, ?2, ?3, NULL)
-      ON CONFLICT (tbl) DO UPDATE SET task = max(task, ?2), layout = iif(layout = 0, ?3, layout), after = NULL
+      ON CONFLICT (tbl) DO UPDATE SET task = max(task, ?2), layout = iif(layout = 0, ?3, layout), after = NULL, done = 0
       """, [.integer(table), .integer(task.rawValue), .integer(layout)])
   }
 

@@ -30,6 +30,7 @@ struct TableSlice {
   private let after: Value
   private var notes: [Note] = []
   private var last: Value?
+  private var read = 0
   /// Rows that were compared, and how many of them differ or are missing.
   private(set) var rows = 0
   private(set) var differences = 0
@@ -46,6 +47,7 @@ struct TableSlice {
     guard let table = session.catalog.table(id), let task else { return slice }
     let size = task == .takeIn ? StoreLimits.importSlice : Choices.slice
     let keys = try slice.keys(session, table, size)
+    slice.read = keys.count
     if keys.count == size { slice.last = keys.last }
     switch task {
     case .takeIn:
@@ -98,7 +100,9 @@ struct TableSlice {
     guard try isCurrent && session.isCurrent() else { return false }
     try insertNotes(sql, now: now)
     if let last {
-      try sql.run("UPDATE mesh_import SET after = ? WHERE tbl = ?", [last, .integer(table)])
+      try sql.run(
+        "UPDATE mesh_import SET after = ?, done = done + ? WHERE tbl = ?",
+        [last, .integer(Int64(read)), .integer(table)])
     } else {
       try sql.run("DELETE FROM mesh_import WHERE tbl = ?", [.integer(table)])
     }

@@ -77,7 +77,8 @@ import Testing
   @Test func `a table that is dropped and made again is told from one that lost its triggers`() throws {
     // The last object of the schema: without one of ours behind it, SQLite would give its place again.
     let bench = try CaptureBench("CREATE TABLE other (id TEXT PRIMARY KEY NOT NULL); \(Self.table)", track: ["t"])
-    let triggers = CaptureTriggers.Event.allCases.map { "DROP TRIGGER IF EXISTS mesh_capture_1_\($0.rawValue);" }.joined()
+    let triggers = CaptureTriggers.Event.allCases.map { "DROP TRIGGER IF EXISTS mesh_capture_1_\($0.rawValue);" }
+      .joined()
     for _ in 0..<3 {
       try bench.execute(triggers)
       #expect(try update(bench).map(\.reasons) == [.triggersMissing])

@@ -63,7 +63,11 @@ import Testing
   /// A file of the format before did not say how keys are compared.
   @Test func aFileOfAnEarlierFormatLearnsItWhenItIsOpened() throws {
     let (a, b) = try peers(key: "TEXT COLLATE NOCASE")
-    try a.run("ALTER TABLE mesh_table DROP COLUMN collation; UPDATE mesh_state SET format = 4")
+    try a.run(
+      """
+      ALTER TABLE mesh_table DROP COLUMN collation; ALTER TABLE mesh_held DROP COLUMN since;
+      ALTER TABLE mesh_show DROP COLUMN done; ALTER TABLE mesh_import DROP COLUMN done; UPDATE mesh_state SET format = 4
+      """)
     try a.reopen()
     try a.upkeep()
     try a.run("DELETE FROM t WHERE id = 'K'; DROP TABLE t")

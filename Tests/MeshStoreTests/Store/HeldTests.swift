@@ -108,4 +108,38 @@ import Testing
     try b.apply()
     #expect(try b.rows("SELECT id FROM t") == ["\"k\""])
   }
+
+  @Test func aRowThatIsTooLongSaysSinceWhenAndGoesOnSayingIt() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n INTEGER, v TEXT)", track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', 1, printf('%.*c', \((64 << 20) + 1), 'x'))")
+    try a.flush()
+    let first = try #require(try a.store.heldRecords(limit: 9).first)
+    #expect(first.reason == .valueTooLong)
+    let since = try #require(first.since)
+    #expect(since > 1_700_000_000_000)
+    try a.run("UPDATE mesh_held SET since = 5; UPDATE t SET n = 2")
+    try a.flush()
+    #expect(try a.store.heldRecords(limit: 9).map(\.since) == [5])
+  }
+
+  @Test func theCountsSayWhatTheListSays() throws {
+    let schema = """
+      CREATE TABLE p (id TEXT PRIMARY KEY NOT NULL);
+      CREATE TABLE c (id TEXT PRIMARY KEY NOT NULL, p TEXT REFERENCES p (id) ON DELETE CASCADE)
+      """
+    let (a, b) = (try Peer(1, schema: schema, track: ["p", "c"]), try Peer(2, schema: schema, track: ["p", "c"]))
+    try a.run("INSERT INTO c VALUES ('x', 'k')")
+    try b.pull(from: a)
+    #expect(try b.store.status().held == [.missingParent: 1])
+    // The parent is merged with its delete.
+    try b.run("INSERT INTO p VALUES ('k')")
+    try b.flush()
+    try a.pull(from: b)
+    try b.run("DELETE FROM p")
+    try a.pull(from: b)
+    for peer in [a, b] {
+      let listed = try peer.store.heldRecords(limit: 9).map(\.reason)
+      #expect(try peer.store.status().held.map(\.key) == listed)
+    }
+  }
 }

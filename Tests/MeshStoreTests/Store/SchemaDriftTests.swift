@@ -171,4 +171,34 @@ import Testing
       try notice("CREATE TABLE n (id TEXT, v, w, PRIMARY KEY (id, v)); DROP TABLE t; ALTER TABLE n RENAME TO t")
         .contains("no single-column primary key"))
   }
+
+  @Test func howFarAMigrationIsCanBeSeen() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n TEXT)", track: ["t"])
+    let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
+    let rows = 3_500
+    try a.run(
+      """
+      WITH RECURSIVE i (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM i WHERE n < \(rows))
+      INSERT INTO t SELECT n, 'v' || n FROM i
+      """)
+    try b.pull(from: a)
+    #expect(try b.store.workInProgress().isEmpty)
+    try b.run("ALTER TABLE t ADD COLUMN n TEXT")
+    var seen: [WorkInProgress] = []
+    for _ in 0..<1_000 {
+      if try b.store.upkeep({ _ in b.reader }, now: b.now) == .done,
+        case .idle = try b.store.apply(Peer.zone, b.reader, now: b.now)
+      {
+        break
+      }
+      seen += try b.store.workInProgress()
+    }
+    for task in [WorkInProgress.Task.compare, .show] {
+      let steps = seen.filter { $0.task == task }
+      #expect(steps.contains { $0.done > 0 && $0.done < $0.total })
+      #expect(steps.allSatisfy { $0.total == rows })
+    }
+    #expect(try b.store.workInProgress().isEmpty)
+    #expect(try b.rows("SELECT count(*) FROM t WHERE n = 'v' || id") == ["\(rows)"])
+  }
 }

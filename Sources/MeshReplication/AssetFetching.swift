@@ -214,6 +214,8 @@ struct AssetFetching: Sendable {
   /// There is no room for it now.
   mutating func pause(_ asset: AssetID, now: Int64) { fetches[asset]?.pausedUntil = now + Self.pause }
 
+  func isPaused(_ asset: AssetID, now: Int64) -> Bool { fetches[asset].map { $0.pausedUntil > now } ?? false }
+
   mutating func lost(_ link: LinkID) {
     release(link) { _ in true }
     lines[link] = nil

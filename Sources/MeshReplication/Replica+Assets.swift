@@ -91,7 +91,8 @@ extension Replica {
     }
     switch try store.stage(bytes, chunk: index, of: asset) {
     case .staged(let isComplete):
-      assetFaults[asset] = nil
+      // Another chunk that was on its way may have found room; the one that did not is asked for later.
+      if !fetching.isPaused(asset, now: now.steady) { assetFaults[asset] = nil }
       grownAssets.insert(asset)
       assetBytes += bytes.count
       assetRate.add(bytes.count, now: now.steady)

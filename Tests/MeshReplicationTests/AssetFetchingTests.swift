@@ -20,6 +20,7 @@ import Testing
     @discardableResult
     func makesWay(_ peers: [AssetFetching.Peer], now: Int64) -> Bool { fetching.makeWay(peers, now: now) }
 
+    @discardableResult
     func arrived(_ index: Int, of asset: AssetID, from link: LinkID, now: Int64) -> Bool {
       fetching.arrived(index, of: asset, from: link, now: now)
     }
@@ -163,7 +164,28 @@ import Testing
     box.fetching.has(has, of: Self.asset.id, links[0], now: 1)
     #expect(box.fetching.absent(peers(1), now: 2).isEmpty)
     box.fetching.pause(Self.asset.id, now: 2)
+    let isPaused = [2, 1 + AssetFetching.pause, 2 + AssetFetching.pause].map {
+      box.fetching.isPaused(Self.asset.id, now: $0)
+    }
+    #expect(isPaused == [true, true, false])
     box.fetching.has(nil, of: Self.asset.id, links[0], now: 3)
     #expect(box.fetching.absent(peers(1), now: 3).isEmpty, "it may well be there, and waits for room here")
+  }
+
+  @Test func whoGaveAndHowFastIsKnownTillItIsWhole() {
+    box.fetching.want(WantedAssets([wanted()], isAll: true))
+    _ = box.requests(of: peers(2), now: 0)
+    #expect(box.fetching.sources(of: Self.asset.id, peers(3), now: 0) == Array(links.prefix(2)), "they are asked")
+    box.arrived(0, of: Self.asset.id, from: links[0], now: 500)
+    box.fetching.gave(Limits.chunk, of: Self.asset.id, links[0], now: 500)
+    box.fetching.staged(0, of: Self.asset.id)
+    #expect(box.fetching.speed(of: Self.asset.id, now: 2_000) == Limits.chunk / 2)
+    #expect(box.fetching.speed(of: Self.asset.id, now: 20_000) == 0)
+    #expect(box.fetching.given(by: links[0]) == [Self.asset.id])
+    #expect(box.fetching.given(by: links[1]).isEmpty)
+    box.fetching.has(nil, of: Self.asset.id, links[1], now: 600)
+    #expect(box.fetching.sources(of: Self.asset.id, peers(3), now: 600) == [links[0]])
+    box.fetching.lost(links[0])
+    #expect(box.fetching.sources(of: Self.asset.id, peers(3), now: 600).isEmpty)
   }
 }

@@ -51,6 +51,8 @@ struct AssetFetching: Sendable {
     /// When each chunk was asked for.
     var asked: [Place: Int64] = [:]
     var lastHeard: Int64 = .min
+    /// It was asked, and has not answered for too long.
+    var isSilent = false
   }
 
   private struct Place: Hashable {
@@ -136,6 +138,7 @@ struct AssetFetching: Sendable {
   /// True where the chunk was asked of the peer.
   mutating func arrived(_ index: Int, of asset: AssetID, from link: LinkID, now: Int64) -> Bool {
     lines[link]?.lastHeard = now
+    lines[link]?.isSilent = false
     guard let since = lines[link]?.asked.removeValue(forKey: Place(asset: asset, index: index)) else { return false }
     if fetches[asset]?.asked[index] == link { fetches[asset]?.asked[index] = nil }
     let window = lines[link]?.window ?? 1
@@ -164,6 +167,7 @@ struct AssetFetching: Sendable {
     }
     let chunks = chunks.flatMap { $0.count == count ? $0 : nil } ?? ChunkSet(count: count)
     lines[link]?.lastHeard = now
+    lines[link]?.isSilent = false
     fetches[asset]?.known[link] = (chunks, now + Self.pause)
     release(link) { $0.asset == asset && !chunks.contains($0.index) }
   }
@@ -203,6 +207,11 @@ struct AssetFetching: Sendable {
     guard let fetch = fetches[asset], fetch.asked.isEmpty, fetch.pausedUntil <= now else { return nil }
     var until = Int64.max
     for peer in peers where !peer.zones.isDisjoint(with: fetch.zones) {
+      // Whatever it says that it has.
+      if lines[peer.link]?.isSilent == true {
+        until = min(until, now + Self.pause)
+        continue
+      }
       guard let known = fetch.known[peer.link], known.until > now,
         known.chunks.present == 0 || firstFree(fetch, from: 0, peer.link, now) == nil
       else { return nil }
@@ -255,6 +264,7 @@ struct AssetFetching: Sendable {
     for (link, line) in lines.sorted(by: { $0.key < $1.key }) {
       guard let first = line.asked.values.min(), now - max(first, line.lastHeard) > Self.patience else { continue }
       lines[link]?.window = 1
+      lines[link]?.isSilent = true
       for place in line.asked.keys where fetches[place.asset]?.asked[place.index] == link {
         fetches[place.asset]?.asked[place.index] = nil
       }

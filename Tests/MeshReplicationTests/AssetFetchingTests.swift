@@ -96,6 +96,8 @@ import Testing
     #expect(box.fetching.askedCount == 1)
     box.fetching.expire(now: AssetFetching.patience + 1)
     #expect(box.fetching.askedCount == 1, "its answer may be on the way")
+    #expect(box.fetching.absent(peers(1), now: AssetFetching.patience + 1) == [Self.asset.id], "it is not relied upon")
+    #expect(box.fetching.absent(peers(2), now: AssetFetching.patience + 1).isEmpty)
     #expect(box.requests(of: peers(1), now: AssetFetching.patience + 1).isEmpty)
     #expect(chunks(box.requests(of: [peers(2)[1]], now: AssetFetching.patience + 1)) == [0])
     box.fetching.lost(links[1])

@@ -139,7 +139,7 @@ extension Simulation {
     guard zone != nil, joins.allSatisfy(\.isOver) else { return false }
     for node in honest {
       guard let store = node.store, try store.pendingCount() == 0, try node.database.isInStep(),
-        try !node.database.isCutting(), try !waitsForAsset(node)
+        try !node.database.isCutting(), try !waitsForAsset(node), isTold(node)
       else { return false }
     }
     for zone in zones {
@@ -155,6 +155,14 @@ extension Simulation {
       guard states.count <= 1 else { return false }
     }
     return true
+  }
+
+  /// Peers have said that no asset is lacking of what they have acknowledged.
+  private func isTold(_ node: SimulatedNode) -> Bool {
+    guard !nodes.contains(where: \.isLiar) else { return true }
+    return node.replica?.peerViews.allSatisfy { peer in
+      peer.zones.allSatisfy { zone in peer.acknowledged[zone] == nil || peer.backlogs[zone] == AssetBacklog() }
+    } ?? true
   }
 
   /// The node waits for an asset; for one that only a liar had it may wait for ever.

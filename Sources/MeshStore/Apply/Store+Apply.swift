@@ -123,6 +123,7 @@ extension Store {
   ) throws -> ApplyProgress {
     let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
     let materialiser = try Materialiser(records, session.progress(), refused: refused)
+    materialiser.believed = believed
     let merger = Merger(records, materialiser, now: now)
     var head = slice.head
     for part in slice.parts {

@@ -11,7 +11,8 @@ extension Materialiser {
   ///
   /// - Parameter state: What is merged, as its row shows it.
   func requireNoticed(_ ref: RecordRef, _ record: StoredRecord, _ state: State) throws {
-    guard progress == .clean, record.isShown, let table = session.catalog.table(ref.table) else { return }
+    guard progress == .clean, record.isShown, !believed.contains(ref), let table = session.catalog.table(ref.table)
+    else { return }
     let mayBeGone = state.cells.values.allSatisfy { $0.value == .null }
     let isThere = try !mayBeGone || records.hasRow(table, ref.key)
     guard try isThere && records.hash(ref, state) == record.hash else { throw Unnoticed(ref: ref) }
@@ -19,11 +20,13 @@ extension Materialiser {
 }
 
 extension Store {
-  /// As a comparison of the whole table would. A flush comes next.
+  /// As a comparison of the whole table would. A flush comes next, if there is anything to flush.
   func note(_ unnoticed: Unnoticed, now: Int64) throws {
     try write { session in
       guard try session.isCurrent(), let table = session.catalog.table(unnoticed.ref.table) else { return }
-      try TableSlice(session, table, record: unnoticed.ref.key).insertNotes(session.sql, now: now)
+      let slice = try TableSlice(session, table, record: unnoticed.ref.key)
+      if slice.isEmpty { believed.insert(unnoticed.ref) }
+      try slice.insertNotes(session.sql, now: now)
     }
   }
 }

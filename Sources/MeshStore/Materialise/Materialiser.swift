@@ -14,6 +14,8 @@ final class Materialiser {
   let progress: Progress
   /// Records that an app's trigger refused by taking the transaction back, with its words.
   let refused: [RecordRef: String]
+  /// As in `Store`.
+  var believed: Set<RecordRef> = []
   /// Shown records whose references have to be looked at.
   fileprivate var unchecked: [RecordRef] = []
   /// Records that have been shown again in this run.

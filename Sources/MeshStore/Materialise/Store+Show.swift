@@ -12,7 +12,7 @@ extension Store {
         guard try session.isInStep(), try besidePending && !session.hasRun() || !session.hasPending() else {
           return .flushFirst
         }
-        return try session.applying { try session.showSlice(zone, refused) }
+        return try session.applying { try session.showSlice(zone, refused, believed) }
       }
     } catch let unnoticed as Unnoticed {
       try note(unnoticed, now: now)
@@ -29,7 +29,9 @@ extension Session {
     ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
   }
 
-  fileprivate func showSlice(_ zone: ZoneID, _ refused: [RecordRef: String]) throws -> ApplyProgress? {
+  fileprivate func showSlice(
+    _ zone: ZoneID, _ refused: [RecordRef: String], _ believed: Set<RecordRef>
+  ) throws -> ApplyProgress? {
     guard let last = try showCursor(zone) else { return nil }
     let records = ZoneRecords(self, zone: try ZoneRow.obtain(zone, sql))
     let refs = try sql.all(
@@ -40,6 +42,7 @@ extension Session {
     ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
     // What is pending has its own turn: a flush shows what it is about.
     let materialiser = try Materialiser(records, progress(), refused: refused)
+    materialiser.believed = believed
     for ref in refs {
       if let record = try records.load(ref), record.isShown {
         try materialiser.requireNoticed(ref, record, records.state(ref, record))

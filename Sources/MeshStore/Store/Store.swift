@@ -27,6 +27,8 @@ public final class Store: ReplicaStore {
   var partInHand: (id: ChangeSetID, body: ChangeSetBody)?
   /// What was found and put right since the store was opened.
   public internal(set) var repairs = Repairs()
+  /// Records whose hash fits no values, and of which a comparison found nothing to send: what is merged is merged all the same.
+  var believed: Set<RecordRef> = []
   /// Write transactions since the store was opened.
   public private(set) var commits = 0
   /// Nil until `startGuard`.

@@ -109,6 +109,8 @@ struct TableSlice {
     return true
   }
 
+  var isEmpty: Bool { notes.isEmpty }
+
   func insertNotes(_ sql: Connection, now: Int64) throws {
     for note in notes {
       try sql.run(

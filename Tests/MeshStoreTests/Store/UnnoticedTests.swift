@@ -53,4 +53,20 @@ import Testing
     #expect(try a.digest() == b.digest())
     #expect(try rows(a) == rows(b))
   }
+
+  @Test func aHashThatFitsNothingStopsNobody() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n TEXT)", track: ["t"])
+    let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', 'v')")
+    try b.pull(from: a)
+    try b.run("UPDATE mesh_record SET hash = zeroblob(16)")
+    try a.run("UPDATE t SET n = 'w'")
+    try b.pull(from: a)
+    try b.store.retryHeld()
+    try b.apply()
+    try b.run("ALTER TABLE t ADD COLUMN n TEXT")
+    try b.flush()
+    try b.apply()
+    #expect(try b.rows("SELECT n FROM t") == ["\"w\""])
+  }
 }

@@ -393,6 +393,43 @@ def piece_rows():
     ]
 
 
+# An asset of two chunks.
+CHUNK = 262_144
+content = bytes(i % 251 for i in range(300_000))
+asset_key = blake(b"mesh/1/asset" + zone)
+chunk_hashes = [blake(content[i : i + CHUNK], 32, asset_key) for i in range(0, len(content), CHUNK)]
+asset = blake(b"mesh/1/asset" + u64(len(content)) + b"".join(chunk_hashes), 32, asset_key)
+
+
+def manifest_rows():
+    return [
+        (asset_key, "key of all hashes below"),
+        (varint(len(content)), "size"),
+        *((h, f"chunk {i}: keyed BLAKE2b-256 of its bytes") for i, h in enumerate(chunk_hashes)),
+    ]
+
+
+def asset_body_rows():
+    return [
+        (varint(0), "context: entries"),
+        (b"\x00", "kind: changes"),
+        (varint(0), "other authors"),
+        (varint(1), "tables"),
+        (text("photos"), "table"),
+        (varint(1), "columns"),
+        (text("image"), "column 0"),
+        (varint(1), "rows"),
+        (b"\x01", "row 1: a birth"),
+        (b"\x03" + text("a"), "key: text"),
+        (varint(1), "generation"),
+        (varint(1), "fields"),
+        (varint(0), "column 0, as gap"),
+        (varint(0) + time(NOW, 1), "stamp: own author, time"),
+        (b"\x05", "image: an asset"),
+        *manifest_rows(),
+    ]
+
+
 def change_sets():
     section("header", "a first part of three, whose body has 40 bytes")
     rows(*header_rows(40))
@@ -400,6 +437,14 @@ def change_sets():
     rows(*body_rows())
     section("piece")
     rows(*piece_rows())
+    section("asset key")
+    row(asset_key, "BLAKE2b-256(mesh/1/asset ‖ zone)")
+    section("manifest", "of 300,000 bytes; the byte at i is i modulo 251")
+    rows(*manifest_rows())
+    section("asset id", "BLAKE2b-256(mesh/1/asset ‖ u64 size ‖ hashes), keyed")
+    row(asset, "id")
+    section("body with an asset")
+    rows(*asset_body_rows())
     section("epoch key")
     row(epoch_key, "symmetric key of the epoch")
     section("commitment")
@@ -682,6 +727,7 @@ def session():
     epoch = control_id(records["epoch"])
     genesis_record, epoch_record = joined(records["genesis"]), joined(records["epoch"])
     at_zone = (zone, "zone")
+    of_asset = (asset, "asset")
     messages = (
         ("hello", 1, hello_rows()),
         ("hello of a joining device", 1, joining_rows()),
@@ -737,6 +783,23 @@ def session():
             [(varint(1), "accounts, ascending"), (account, "account"), (blake(joined(state_rows())), "head of its state")],
         ),
         ("share claim", 28, [at_zone, *claim_of_share_rows(control_id(records["invite"]))]),
+        ("asset want", 29, [at_zone, of_asset, (varint(130), "first chunk"), (varint(8), "chunks")]),
+        ("asset chunk", 30, [at_zone, of_asset, (varint(130), "index"), (sized(b"\x01\x02\x03"), "bytes")]),
+        (
+            "asset has",
+            31,
+            [at_zone, of_asset, (varint(10), "chunks of the asset"), (b"\x85\x02", "those that are here: 0, 2, 7 and 9")],
+        ),
+        (
+            "asset backlog",
+            32,
+            [
+                at_zone,
+                (varint(3) + varint(900_000_000), "coming: assets, bytes"),
+                (varint(1) + varint(20_000), "absent: assets, bytes"),
+            ],
+        ),
+        ("asset has of none", 31, [at_zone, of_asset, (varint(0), "no record of the zone uses such an asset here")]),
     )
     for name, tag, pairs in messages:
         section(name)

@@ -73,6 +73,25 @@ import Testing
     #expect(body.encoded(author: world.desk.author) == bytes)
   }
 
+  @Test func anAssetIsWhatItsBytesAndTheZoneSay() throws {
+    let content = (0..<300_000).map { UInt8($0 % 251) }
+    let key = AssetManifest.key(of: world.zone, world.cryptography)
+    #expect(key == (try file.bytes("asset key")))
+    var builder = AssetManifest.Builder(key: key, world.cryptography)
+    builder.add((0..<2).map { Array(content[Asset.range(ofChunk: $0, size: content.count)]) })
+    let manifest = try #require(builder.manifest)
+    #expect(manifest.encoded == (try file.bytes("manifest")))
+    #expect(try manifest.asset(world.cryptography).id.bytes == (try file.bytes("asset id")))
+    let photo = RowChange(
+      key: .text("a"), generation: 1, isLife: true, stamp: Stamp(time: World.time(0, 1), author: world.desk.author),
+      fields: [.init(column: 0, value: .asset(manifest))])
+    let body = ChangeSetBody(
+      context: CausalContext(), content: .changes([TableChanges(table: "photos", columns: ["image"], rows: [photo])]))
+    let bytes = try file.bytes("body with an asset")
+    #expect(try ChangeSetBody(bytes, author: world.desk.author) == body)
+    #expect(body.encoded(author: world.desk.author) == bytes)
+  }
+
   @Test func aPieceIsReadAndWritten() throws {
     let bytes = try file.bytes("piece")
     let piece = ChangeSetBody(

@@ -60,6 +60,9 @@ import Testing
       world.cryptography.seal(
         world.epochKey.bytes, to: world.lap.keys.sealingKey, epoch: epoch.bytes,
         context: world.zone.bytes + epoch.bytes + world.lap.id.bytes))
+    let asset = try #require(AssetID(VectorFile("changesets").bytes("asset id")))
+    var chunks = ChunkSet(count: 10)
+    for index in [0, 2, 7, 9] { chunks.insert(index) }
     let tag = zoneTag(world.zone, sender: .dialler, handshakeHash: World.handshakeHash, world.cryptography)
     return [
       "hello": .hello(try hello()),
@@ -91,6 +94,13 @@ import Testing
       "line": .line(world.zone, [[1, 2]]),
       "clock": .clock(World.now),
       "account heads": .accountHeads([world.account: try world.state().head(world.cryptography)]),
+      "asset want": .assetWant(world.zone, asset, 130..<138),
+      "asset chunk": .assetChunk(world.zone, asset, 130, [1, 2, 3]),
+      "asset has": .assetHas(world.zone, asset, chunks),
+      "asset has of none": .assetHas(world.zone, asset, nil),
+      "asset backlog": .assetBacklog(
+        world.zone,
+        AssetBacklog(coming: .init(assets: 3, bytes: 900_000_000), absent: .init(assets: 1, bytes: 20_000))),
       "share claim": .shareClaim(world.zone, try world.shareClaim(of: ControlID(control.bytes("invite id")))),
     ]
   }

@@ -14,6 +14,8 @@ public protocol Randomness: Sendable {
 public protocol Cryptography: Sendable {
   /// BLAKE2b of `message`, `count` bytes (16, 24, 32 or 64) long, keyed where `key` is not empty (16 to 64 bytes).
   func hash(_ message: [UInt8], count: Int, key: [UInt8]) -> [UInt8]
+  /// The same of several messages: a long BLOB's chunks are hashed side by side where there are cores for it.
+  func hashes(_ messages: [[UInt8]], count: Int, key: [UInt8]) -> [[UInt8]]
   /// BLAKE2b-128 without a key, for hot paths: the two halves, little-endian.
   func hash128(_ message: UnsafeRawBufferPointer) -> (UInt64, UInt64)
   /// Ed25519 verification with libsodium's strictness. `signature` is 64 bytes, `key` 32; any other length is false.
@@ -47,6 +49,10 @@ public protocol DeviceSecrets: Sendable {
 
 extension Cryptography {
   public func hash(_ message: [UInt8]) -> [UInt8] { hash(message, count: 32, key: []) }
+
+  public func hashes(_ messages: [[UInt8]], count: Int, key: [UInt8]) -> [[UInt8]] {
+    messages.map { hash($0, count: count, key: key) }
+  }
 }
 
 /// `length ‖ context ‖ bytes`: what every Ed25519 signature of the mesh covers. The length is that of the context, one byte.

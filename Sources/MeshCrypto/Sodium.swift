@@ -1,4 +1,5 @@
 import CSodium
+import Dispatch
 public import MeshCore
 
 /// The primitives of the mesh, on libsodium.
@@ -25,6 +26,19 @@ public struct Sodium: Cryptography, Randomness {
 
   public func hash(_ message: [UInt8], count: Int, key: [UInt8]) -> [UInt8] {
     Blake2b.hash(message, count: count, key: key)
+  }
+
+  public func hashes(_ messages: [[UInt8]], count: Int, key: [UInt8]) -> [[UInt8]] {
+    guard messages.count > 1 else { return messages.map { hash($0, count: count, key: key) } }
+    var hashes = [[UInt8]](repeating: [], count: messages.count)
+    hashes.withUnsafeMutableBufferPointer { hashes in
+      // Each iteration writes its own element.
+      nonisolated(unsafe) let hashes = hashes
+      DispatchQueue.concurrentPerform(iterations: messages.count) { index in
+        hashes[index] = Blake2b.hash(messages[index], count: count, key: key)
+      }
+    }
+    return hashes
   }
 
   public func hash128(_ message: UnsafeRawBufferPointer) -> (UInt64, UInt64) { Blake2b.hash128(message) }

@@ -25,6 +25,14 @@ struct HashTests {
         == "7f1c2931899be7522e3f4d651f6455656ec73b1071d37480b0068d541e2b5199")
   }
 
+  @Test(arguments: [0, 1, 2, 9])
+  func `Several messages have the digests that each has alone`(count: Int) {
+    let messages = (0..<count).map { [UInt8](repeating: UInt8($0), count: 1_000 * $0) }
+    let key = counting(32)
+    #expect(
+      sodium.hashes(messages, count: 32, key: key) == messages.map { sodium.hash($0, count: 32, key: key) })
+  }
+
   @Test func `The hash of the hot path is the 16-byte digest in two little-endian halves`() {
     let halves = Array("mesh".utf8).withUnsafeBytes { sodium.hash128($0) }
     #expect(halves == (0x8322_d964_3ed1_6ef6, 0x7567_7063_6c0b_a27f))

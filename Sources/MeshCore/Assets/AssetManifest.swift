@@ -75,11 +75,13 @@ extension AssetManifest {
       self.cryptography = cryptography
     }
 
-    /// All chunks but the last have `Limits.chunk` bytes.
-    public mutating func add(_ chunk: [UInt8]) {
-      size += chunk.count
-      hashes += AssetManifest.hash(chunk: chunk, key: key, cryptography)
+    /// The next chunks; all but the last of the asset have `Limits.chunk` bytes.
+    public mutating func add(_ chunks: [[UInt8]]) {
+      size += chunks.reduce(0) { $0 + $1.count }
+      hashes += cryptography.hashes(chunks, count: AssetManifest.hashSize, key: key).joined()
     }
+
+    public mutating func add(_ chunk: [UInt8]) { add([chunk]) }
 
     /// Nil where the size is not an asset's.
     public var manifest: AssetManifest? { AssetManifest(key: key, size: size, hashes: hashes) }

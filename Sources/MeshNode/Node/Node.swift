@@ -174,6 +174,7 @@ actor Node {
   private static let quietTicks = 10
 
   private func rest() {
+    store.restIdleBlobs()
     worked.ticksSince += 1
     guard worked.steps >= Self.muchWork, worked.ticksSince >= Self.quietTicks else { return }
     store.releaseMemory()

@@ -49,6 +49,7 @@ struct NodeService: Service {
 
   /// Beside the node, not in its turn: the node may be waiting for the very program that waits for the guard.
   private func keep(_ walGuard: WALGuard) async {
+    walGuard.willBeLookedAfter()
     var quiet = 0
     while !Task.isCancelled {
       do {

@@ -65,12 +65,24 @@ extension Session {
   /// The manifest of a BLOB in a row; nil where the cell has none of that size.
   func manifest(of cell: Cell, size: Int, key: [UInt8]) throws -> AssetManifest? {
     var builder = AssetManifest.Builder(key: key, cryptography)
-    try forEachChunk(of: cell, size: size) { _, bytes in
-      builder.add(bytes)
+    var sums: [ChunkSum] = []
+    var chunks: [[UInt8]] = []
+    try forEachChunk(of: cell, size: size) { index, bytes in
+      sums.append(ChunkSum(bytes))
+      chunks.append(bytes)
+      if chunks.count == Self.hashedTogether || index == Asset.chunkCount(size: size) - 1 {
+        builder.add(chunks)
+        chunks.removeAll(keepingCapacity: true)
+      }
       return true
     }
-    return builder.manifest.flatMap { $0.size == size ? $0 : nil }
+    guard let manifest = builder.manifest, manifest.size == size else { return nil }
+    staged.proven.note(sums, of: try manifest.asset(cryptography).id)
+    return manifest
   }
+
+  /// Chunks: 2 MiB keep some cores busy.
+  private static let hashedTogether = 8
 
   /// Whether the cell has just these bytes.
   func holds(_ manifest: AssetManifest, _ cell: Cell) throws -> Bool {

@@ -36,6 +36,9 @@ final class StagedAssets {
   /// Manifests in memory: 122 KB each at most.
   private static let manifestsKept = 16
 
+  /// What rows were found to have.
+  let proven = ProvenChunks()
+
   func note(_ manifest: AssetManifest, of asset: AssetID) {
     if manifests.count >= Self.manifestsKept { manifests = [:] }
     manifests[asset] = manifest

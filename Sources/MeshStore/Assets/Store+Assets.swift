@@ -147,18 +147,27 @@ extension Session {
   fileprivate func chunkOfRow(_ index: Int, _ asset: Asset, _ manifest: AssetManifest) throws -> [UInt8]? {
     for cell in try cells(showing: asset.id) {
       if asset.size >= BlobServer.least, let rowid = try rowid(of: cell, size: asset.size),
-        let bytes = server.chunk(index, of: asset, cell, rowid: rowid), manifest.isChunk(bytes, index, cryptography)
+        let bytes = server.chunk(index, of: asset, cell, rowid: rowid), isChunk(bytes, index, asset, manifest)
       {
         return bytes
       }
       var found: [UInt8]?
       try forEachChunk(of: cell, size: asset.size, index..<index + 1) { _, bytes in
-        if manifest.isChunk(bytes, index, cryptography) { found = bytes }
+        if isChunk(bytes, index, asset, manifest) { found = bytes }
         return false
       }
       if let found { return found }
     }
     return nil
+  }
+
+  /// Whether what a row of ours has is the chunk; hashed where that was not found out before.
+  private func isChunk(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest) -> Bool {
+    let sum = ChunkSum(bytes)
+    if staged.proven.contains(sum, index, of: asset) { return true }
+    guard manifest.isChunk(bytes, index, cryptography) else { return false }
+    staged.proven.note(sum, index, of: asset)
+    return true
   }
 
   /// Cells that are looked at for one asset: of content that is in ever so many rows a few will do.

@@ -40,8 +40,21 @@ public final class WALGuard: Sendable {
     }
   }
 
-  /// Empties a log beyond its bound; nothing else.
-  func emptyBeyondBound() throws { try keeper.withLock { try $0.emptyBeyondBound() } }
+  /// Empties a log beyond its bound; nothing else. What takes long, because a program has written much at once, is left to the next
+  /// look where somebody looks: until it is done the store goes on.
+  ///
+  /// - Parameter release: Called before, for the caller to stop reading.
+  func emptyBeyondBound(_ release: () -> Void) throws {
+    _ = try keeper.withLockIfAvailable { keeper in
+      guard try keeper.isBeyondBound() else { return }
+      release()
+      if try keeper.isLookedAfter && keeper.takesLong() { return }
+      try keeper.emptyBeyondBound()
+    }
+  }
+
+  /// From now on somebody calls `look` all the time.
+  public func willBeLookedAfter() { keeper.withLock { $0.isLookedAfter = true } }
 
   func close() { keeper.withLock { $0.close() } }
 

@@ -53,6 +53,8 @@ final class WALKeeper {
   private var pause = WALKeeper.firstPause
   private var nextAttempt: Int64 = .min
   private(set) var heldUpSince: Int64?
+  /// Somebody calls `look` all the time.
+  var isLookedAfter = false
   /// How often another process began the log anew since the guard began, and how often the guard did.
   private(set) var foreignResets = 0
   private(set) var resets = 0
@@ -101,6 +103,11 @@ final class WALKeeper {
     try emptyBeyondBound()
     return isNews || isCheckpointed || mark == nil
   }
+
+  func isBeyondBound() throws -> Bool { try checkpointer.index().map { $0.bytes > Self.bound } ?? false }
+
+  /// Whether more is to be copied than the log should ever have.
+  func takesLong() throws -> Bool { try checkpointer.index().map { $0.bytesLeft > Self.alarm } ?? false }
 
   /// Empties a log beyond its bound; nothing else.
   func emptyBeyondBound() throws {

@@ -91,6 +91,10 @@ public final class Store: ReplicaStore {
     mesh_trim_memory()
   }
 
+  /// Stops reading BLOBs that nobody has asked for since the last call: who waits for all readers to end is not kept waiting. To be
+  /// called a few times a second.
+  public func restIdleBlobs() { server.restIfIdle() }
+
   private static func prepare(_ db: Database, path: String) throws {
     let format =
       try db.tableExists("mesh_state") ? Int.fetchOne(db, sql: "SELECT format FROM mesh_state WHERE id = 1") : nil
@@ -122,7 +126,8 @@ public final class Store: ReplicaStore {
   /// - Parameter isDurable: False for what others can be asked for again, and have not been told that we have it.
   func write<T>(isDurable: Bool = true, _ body: (Session) throws -> T) throws -> T {
     try mapped {
-      server.rest()
+      // SQLite copies and resets the log itself then.
+      if walGuard == nil { server.rest() }
       do {
         let result = try file.write(isDurable: isDurable) { db in
           try catalog.refresh(db)
@@ -131,7 +136,7 @@ public final class Store: ReplicaStore {
         }
         commits += 1
         // Long work must not wait for the next look to keep the log short. What fails here, that look reports.
-        try? walGuard?.emptyBeyondBound()
+        try? walGuard?.emptyBeyondBound { server.rest() }
         return result
       } catch {
         // New numbers of names and authors may be gone with the transaction.

@@ -17,6 +17,10 @@ enum Framing {
   /// Bytes of the longest mesh message.
   static let message = Limits.message
 
+  /// What is made room for when a message has more than one piece: the longest messages that there are many of have a chunk of an
+  /// asset. Our own choice.
+  static let usualMessage = Limits.chunk + (1 << 10)
+
   enum Flag: UInt8 {
     case more = 0
     case last = 1

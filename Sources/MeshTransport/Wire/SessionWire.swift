@@ -102,6 +102,7 @@ struct SessionWire {
       throw TransportError(
         .framing, "the peer's piece has \(count) bytes; only the last may have under \(Framing.piece)")
     }
+    if flag == .more, assembled.isEmpty { assembled.reserveCapacity(Framing.usualMessage) }
     assembled.append(contentsOf: piece.readableBytesView)
     guard flag == .last else { return nil }
     defer { assembled = [] }

@@ -95,6 +95,17 @@ import Testing
     #expect(try other.integer("SELECT count(*) FROM item") == 40)
   }
 
+  @Test func whereSomebodyLooksTheStoreLeavesALongLogToTheNextLook() throws {
+    let (peer, other) = try guarded()
+    let walGuard = try peer.store.startGuard(clock: clock)
+    walGuard.willBeLookedAfter()
+    try other.run("INSERT INTO item (title) VALUES (zeroblob(\(WALKeeper.alarm + 1 << 20)))")
+    try peer.store.write { try $0.sql.run("INSERT INTO item (title) VALUES (1)") }
+    #expect(peer.store.walStatus().bytes > WALKeeper.alarm)
+    try walGuard.look()
+    #expect(peer.store.walStatus().bytes < WALKeeper.bound)
+  }
+
   @Test func aReaderOfAnOldSnapshotHoldsTheLogUpAndNothingElse() throws {
     let (peer, other) = try guarded()
     let reader = try GuardConnection(path: peer.path, vfs: nil)

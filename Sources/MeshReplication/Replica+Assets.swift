@@ -13,12 +13,19 @@ extension Replica {
   /// Chunks of assets that nobody had asked for, after which their sender is sent away.
   private static let unaskedChunks = 1_024
 
+  /// Assets that are complete before they are put in place while others come: one transaction takes many short ones. The next tick does
+  /// not wait for more.
+  private static let placedTogether = 100
+
   /// One bounded step; true where more is to do.
   func workOnAssets(now: Moment) throws -> Bool {
     if needsPlacing {
+      completeAssets = 0
       needsPlacing = try store.placeAssets(now: now.wall)
       if needsPlacing {
-        needsAssets = true
+        hasBacklogMoved = true
+        // To look for more is dear where there are many: what is in hand comes first.
+        if fetching.isEmpty { needsAssets = true }
         return true
       }
     }
@@ -67,6 +74,7 @@ extension Replica {
 
   /// A few times a second.
   func tickAssets(now: Moment) throws {
+    if completeAssets > 0 { needsPlacing = true }
     fetching.expire(now: now.steady)
     if fetching.makeWay(assetPeers, now: now.steady) { needsAssets = true }
     requestChunks(now: now)
@@ -100,7 +108,8 @@ extension Replica {
       fetching.staged(index, of: asset)
       hasBacklogMoved = true
       if isComplete {
-        needsPlacing = true
+        completeAssets += 1
+        if fetching.isEmpty || completeAssets >= Self.placedTogether { needsPlacing = true }
         if fetching.isEmpty { needsAssets = true }
       }
     case .notNeeded:

@@ -45,8 +45,10 @@ public final class Replica {
   var grownAssets: Set<AssetID> = []
   /// Records, or the peers that have their assets, may have changed.
   var needsAssets = true
-  /// An asset is complete.
+  /// An asset is complete, and is put in place with the next work.
   var needsPlacing = false
+  /// Those that are complete since assets were last put in place.
+  var completeAssets = 0
   /// What is lacking of assets may be another amount than peers were told.
   var hasBacklogMoved = false
   /// Devices that gave what is no chunk of an asset: they are not asked again.

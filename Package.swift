@@ -94,7 +94,7 @@ let package = Package(
     // The benchmark: figures beside what runs under them, in one run; `tools/bench` builds and runs it. Not a product.
     .executableTarget(
       name: "bench",
-      dependencies: ["CSQLite", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      dependencies: ["CSodium", "CSQLite", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       swiftSettings: strict),
     .testTarget(
       name: "MeshCoreTests", dependencies: ["MeshCore", "MeshCrypto"], exclude: ["Vectors"],

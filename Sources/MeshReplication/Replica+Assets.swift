@@ -24,8 +24,8 @@ extension Replica {
       needsPlacing = try store.placeAssets(now: now.wall)
       if needsPlacing {
         hasBacklogMoved = true
-        // To look for more is dear where there are many: what is in hand comes first.
-        if fetching.isEmpty { needsAssets = true }
+        // To look for more is dear where there are many: half of what is in hand comes first.
+        if fetching.isEmpty || assetsSinceLook >= AssetFetching.assets / 2 { needsAssets = true }
         return true
       }
     }
@@ -35,6 +35,7 @@ extension Replica {
   /// Looks again what rows wait for. True where some of it is to be put in place.
   func refreshAssets(now: Moment) throws -> Bool {
     needsAssets = false
+    assetsSinceLook = 0
     let wanted = try store.wantedAssets(limit: AssetFetching.assets, besides: fetching.setAside)
     fetching.want(wanted)
     if !assetFaults.isEmpty {
@@ -109,6 +110,7 @@ extension Replica {
       hasBacklogMoved = true
       if isComplete {
         completeAssets += 1
+        assetsSinceLook += 1
         if fetching.isEmpty || completeAssets >= Self.placedTogether { needsPlacing = true }
         if fetching.isEmpty { needsAssets = true }
       }

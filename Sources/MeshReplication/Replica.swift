@@ -49,6 +49,8 @@ public final class Replica {
   var needsPlacing = false
   /// Those that are complete since assets were last put in place.
   var completeAssets = 0
+  /// Those that are complete since it was last looked up what is wanted.
+  var assetsSinceLook = 0
   /// What is lacking of assets may be another amount than peers were told.
   var hasBacklogMoved = false
   /// Devices that gave what is no chunk of an asset: they are not asked again.

@@ -10,7 +10,7 @@ struct Bench: ParsableCommand {
       Prints a line a figure: what, ours, theirs, the ratio, the aim, and whether it is met. Everything it starts runs in \
       a temporary directory, talks on loopback, and is stopped again.
       """,
-    subcommands: [Measure.self, Writer.self, Contender.self, Echo.self], defaultSubcommand: Measure.self)
+    subcommands: [Measure.self, Assets.self, Writer.self, Contender.self, Echo.self], defaultSubcommand: Measure.self)
 }
 
 struct Measure: ParsableCommand {

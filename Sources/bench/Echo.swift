@@ -8,16 +8,8 @@ struct Echo: ParsableCommand {
 
   func run() throws {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = Self.loopback(port: 0)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let port = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic -> UInt16? in
-        guard bind(listener, generic, length) == 0, listen(listener, 1) == 0 else { return nil }
-        return getsockname(listener, generic, &length) == 0 ? 1 : nil
-      }
-    }
-    guard port != nil else { throw Trouble("cannot listen on loopback") }
-    Machine.say("\(UInt16(bigEndian: address.sin_port))")
+    guard let port = Self.bind(listener), listen(listener, 1) == 0 else { throw Trouble("cannot listen on loopback") }
+    Machine.say("\(port)")
     let peer = accept(listener, nil, nil)
     var buffer = [UInt8](repeating: 0, count: Self.size)
     while case let count = recv(peer, &buffer, buffer.count, 0), count > 0 { _ = Glibc.send(peer, buffer, count, 0) }
@@ -43,6 +35,18 @@ struct Echo: ParsableCommand {
         _ = recv(peer, &buffer, buffer.count, Int32(MSG_WAITALL))
       }
     }
+  }
+
+  /// Binds a socket to a port that is free; returns it.
+  static func bind(_ socket: Int32) -> UInt16? {
+    var address = loopback(port: 0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        Glibc.bind(socket, generic, length) == 0 && getsockname(socket, generic, &length) == 0
+      }
+    }
+    return isBound ? UInt16(bigEndian: address.sin_port) : nil
   }
 
   private static func loopback(port: UInt16) -> sockaddr_in {

@@ -19,7 +19,11 @@ struct Latency {
     let c = try workshop.startSelf("write", pair.a.path)
     return try [("Python", python), ("C", c)].flatMap { name, writer in
       guard writer.line() == "ready" else { throw Trouble("the writer in \(name) does not start") }
-      let times = try commits(writer, pair.b)
+      var left = commits
+      let times = try Self.commits(writer, pair.b) {
+        left -= 1
+        return left >= 0
+      }
       _ = writer.finish()
       return [("p50", 0.5, 5.0), ("p99", 0.99, 20.0)].map { quantile, part, aim in
         Figure(
@@ -29,12 +33,13 @@ struct Latency {
     }
   }
 
-  /// Has the writer commit one row after the other; the seconds until each was seen.
-  private func commits(_ writer: Program, _ node: Node) throws -> [Double] {
+  /// Has the writer commit one row after the other, as long as it goes on; the seconds until each was seen.
+  static func commits(_ writer: Program, _ node: Node, while goesOn: () throws -> Bool) throws -> [Double] {
     let database = try node.open()
     let version = try Prepared(database, "PRAGMA data_version")
     let count = try Prepared(database, "SELECT count(*) FROM items WHERE id = ?")
-    return try (0..<commits).map { _ in
+    var times: [Double] = []
+    while try goesOn() {
       usleep(.random(in: Self.rest))
       let key = UUID().uuidString
       count.bind(key, at: 1)
@@ -50,8 +55,9 @@ struct Latency {
       }
       let arrived = Machine.seconds()
       guard let line = writer.line(), let nanoseconds = Double(line) else { throw Trouble("the writer failed") }
-      return arrived - nanoseconds / 1e9
+      times.append(arrived - nanoseconds / 1e9)
     }
+    return times
   }
 
   private static let pythonWriter = """

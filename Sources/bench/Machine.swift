@@ -27,13 +27,28 @@ enum Machine {
   }
 
   /// Memory in use, in MiB.
-  static func residentMemory(_ process: Int32) throws -> Double {
+  static func residentMemory(_ process: Int32) throws -> Double { try status(process, "VmRSS") }
+
+  /// The most memory that was in use since `forgetPeak`, in MiB.
+  static func peakMemory(_ process: Int32) throws -> Double { try status(process, "VmHWM") }
+
+  static func forgetPeak(_ process: Int32) throws {
+    // 5 resets the high-water mark, see proc(5).
+    try "5".write(toFile: "/proc/\(process)/clear_refs", atomically: false, encoding: .utf8)
+  }
+
+  private static func status(_ process: Int32, _ name: String) throws -> Double {
     let text = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-    let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
     guard let word = line?.split(whereSeparator: \.isWhitespace).dropFirst().first, let kilobytes = Double(word) else {
-      throw Trouble("/proc/\(process)/status has no VmRSS")
+      throw Trouble("/proc/\(process)/status has no \(name)")
     }
     return kilobytes / 1024
+  }
+
+  /// Seconds of processor time of all of them.
+  static func processorTime(_ processes: [Int32]) throws -> Double {
+    try processes.reduce(0) { try $0 + processorTime($1) }
   }
 
   /// Seconds of processor time since the process began.

@@ -8,14 +8,16 @@ final class Program {
   private var buffer: [UInt8] = []
   var id: Int32 { process.processIdentifier }
 
-  /// - Parameter errors: Where its standard error goes.
-  init(_ arguments: [String], environment: [String: String] = [:], errors: String) throws {
+  /// - Parameters:
+  ///   - errors: Where its standard error goes.
+  ///   - speaks: Its lines are read.
+  init(_ arguments: [String], environment: [String: String] = [:], errors: String, speaks: Bool = true) throws {
     guard FileManager.default.createFile(atPath: errors, contents: nil) else { throw Trouble("cannot write \(errors)") }
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     process.standardInput = input
-    process.standardOutput = output
+    process.standardOutput = speaks ? output : FileHandle.nullDevice
     process.standardError = FileHandle(forWritingAtPath: errors)
     try process.run()
     Interruption.note(process: process.processIdentifier)

@@ -29,8 +29,8 @@ final class Workshop {
     return "\(directory)/\(files)-\(name)"
   }
 
-  func start(_ arguments: [String], environment: [String: String] = [:]) throws -> Program {
-    let program = try Program(arguments, environment: environment, errors: newPath("errors"))
+  func start(_ arguments: [String], environment: [String: String] = [:], speaks: Bool = true) throws -> Program {
+    let program = try Program(arguments, environment: environment, errors: newPath("errors"), speaks: speaks)
     programs.append(program)
     return program
   }
@@ -46,6 +46,14 @@ final class Workshop {
     let (last, code) = try start([mesh] + arguments, environment: ["MESH_HOME": home]).finish()
     guard code == 0 else { throw Trouble("mesh \(arguments.joined(separator: " ")) exited with \(code)") }
     return last
+  }
+
+  /// All that a verb prints.
+  func output(_ home: String, _ arguments: String...) throws -> String {
+    let program = try start([mesh] + arguments, environment: ["MESH_HOME": home])
+    var text = ""
+    while let line = program.line() { text += line + "\n" }
+    return text
   }
 
   /// An empty database with the table of `Items`.
@@ -112,6 +120,11 @@ final class Node {
   func wait() throws { try workshop.verb(home, "wait", "--timeout", "10m") }
 
   func stop() { daemon?.stop() }
+
+  /// Frees the disk, once it is stopped.
+  func remove() {
+    for path in [home, path, path + "-wal", path + "-shm"] { try? FileManager.default.removeItem(atPath: path) }
+  }
 }
 
 struct Pair {

@@ -1,0 +1,66 @@
+import CSQLite
+import Foundation
+
+/// A table with long BLOBs, written and read piece by piece.
+struct Blobs {
+  static let table = "blobs"
+  static let schema = "CREATE TABLE blobs (id INTEGER PRIMARY KEY NOT NULL, content BLOB)"
+
+  let database: Database
+
+  /// Writes in one transaction, and overwrites what was there.
+  func write(_ contents: [Int64: Content]) throws {
+    try database.run("BEGIN IMMEDIATE")
+    let insert = try Prepared(
+      database, "INSERT INTO blobs VALUES (?1, zeroblob(?2)) ON CONFLICT DO UPDATE SET content = excluded.content")
+    for (key, content) in contents.sorted(by: { $0.key < $1.key }) {
+      sqlite3_bind_int64(insert.handle, 1, key)
+      sqlite3_bind_int64(insert.handle, 2, Int64(content.size))
+      try insert.execute()
+      try withBlob(key, isWritable: true) { blob in
+        try content.forEachPiece { start, bytes in
+          try database.check(sqlite3_blob_write(blob, bytes.baseAddress, Int32(bytes.count), Int32(start)))
+        }
+      }
+    }
+    try database.run("COMMIT")
+  }
+
+  /// Whether a row has just this content.
+  func holds(_ key: Int64, _ content: Content) throws -> Bool {
+    var isSame = true
+    let found = UnsafeMutableRawBufferPointer.allocate(byteCount: Content.piece, alignment: 8)
+    defer { found.deallocate() }
+    try withBlob(key, isWritable: false) { blob in
+      isSame = Int(sqlite3_blob_bytes(blob)) == content.size
+      guard isSame else { return }
+      try content.forEachPiece { start, bytes in
+        try database.check(sqlite3_blob_read(blob, found.baseAddress, Int32(bytes.count), Int32(start)))
+        isSame = isSame && UnsafeRawBufferPointer(rebasing: found[..<bytes.count]).elementsEqual(bytes)
+      }
+    }
+    return isSame
+  }
+
+  /// Whether a row has the one byte that tells a content from the one before.
+  func hasChangedByte(_ key: Int64, _ content: Content) throws -> Bool {
+    guard let place = content.changedByte else { return false }
+    var isThere = false
+    let start = place / Content.piece * Content.piece
+    var found: UInt8 = 0
+    try withBlob(key, isWritable: false) { blob in
+      try database.check(sqlite3_blob_read(blob, &found, 1, Int32(place)))
+    }
+    content.withPiece(from: start) { isThere = $0[place - start] == found }
+    return isThere
+  }
+
+  private func withBlob(_ key: Int64, isWritable: Bool, _ body: (OpaquePointer) throws -> Void) throws {
+    var opened: OpaquePointer?
+    try database.check(
+      sqlite3_blob_open(database.handle, "main", Self.table, "content", key, isWritable ? 1 : 0, &opened))
+    guard let opened else { throw Trouble("\(database.path) gives no BLOB") }
+    defer { sqlite3_blob_close(opened) }
+    try body(opened)
+  }
+}

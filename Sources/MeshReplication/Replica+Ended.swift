@@ -25,6 +25,13 @@ extension Replica {
     }
   }
 
+  /// Before anybody is told what is here: of zones where that was cut short.
+  func resumeDropping(now: Moment) throws {
+    for id in dropping.sorted() where zones[id]?.state.permission(account.id) != nil {
+      try controlChanged(id, now: now)
+    }
+  }
+
   private func drop(_ id: ZoneID, now: Moment) throws -> Bool {
     dropping.insert(id)
     let hasMore = try store.dropZone(id, keepingCopy: keepsCopies, now: now.wall)

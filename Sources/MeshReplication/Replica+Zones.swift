@@ -137,7 +137,8 @@ extension Replica {
       ZoneStanding(zone: state.zone, role: role, root: state.root, isStopped: role == .owned && state.isStopped)
     }
     if owner == account.id { return standing(state.root == nil ? .privateZone : .owned) }
-    return switch state.permission(account.id) {
+    // Till its old rows are gone it has ended, also for a next life.
+    return switch dropping.contains(state.zone) ? nil : state.permission(account.id) {
     // Where this device can't write any more, programs are told so at once.
     case .readWrite: standing(zones[state.zone]?.isBarred == true ? .readOnly : .readWrite)
     case .readOnly: standing(.readOnly)

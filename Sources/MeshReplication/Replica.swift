@@ -201,9 +201,10 @@ public final class Replica {
     links = try vault.links()
     try loadAccounts()
     for zone in try store.zones() { try loadZone(zone) }
+    // An earlier life may have begun, and this account been let in again.
+    dropping = try store.endedZones()
     try updateStandings()
-    // An earlier life may have begun.
-    dropping = Set(standings.filter { $0.role == .ended }.map(\.zone))
+    dropping.formUnion(standings.filter { $0.role == .ended }.map(\.zone))
   }
 
   public var certificate: Certificate? { account.certificate(device) }
@@ -219,6 +220,7 @@ public final class Replica {
 
   /// A handshake is over. The dialler speaks first.
   public func linkOpened(_ link: LinkID, _ info: LinkInfo, now: Moment) throws {
+    try resumeDropping(now: now)
     sessions[link] = Session(info: info, conversation: Conversation(now: now.steady))
     if info.role == .dialler { sayHello(link) }
   }
@@ -286,6 +288,7 @@ public final class Replica {
   /// Does one bounded piece of work (a flush part, an apply slice); true where more is to do.
   public func work(now: Moment) throws -> Bool {
     watchClock(now)
+    try resumeDropping(now: now)
     if needsUpkeep {
       switch try upkeep(now: now) {
       case .made: return true

@@ -319,6 +319,37 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
+  @Test func `whose machine fails while its old rows go, when it is let in again, gets all rows after a start`() throws
+  {
+    struct DiskFailure: Error {}
+    let (mesh, zone) = try joined()
+    try mesh.write(0, "a", "before", in: zone)
+    mesh.part(2, 0)
+    let account = mesh.accounts[2].state.id
+    try mesh.nodes[0].replica.remove(account, from: zone, now: mesh.now)
+    try mesh.pump()
+    mesh.nodes[2].store.dropFault = DiskFailure()
+    try mesh.connect(2, 0)
+    #expect(throws: DiskFailure.self) { try mesh.pump() }
+    mesh.part(2, 0)
+    let half = mesh.nodes[2].store.copy()
+    mesh.nodes[2].store.dropFault = nil
+    #expect(try mesh.join(2, mesh.invite(zone, for: account), at: 0) == .done)
+    // The machine kept the word that lets it in, and got no further.
+    let known = Set(half.controlRecords(zone))
+    for bytes in mesh.nodes[2].store.controlRecords(zone) where !known.contains(bytes) {
+      half.insertControlRecord(bytes, id: try ControlRecord(bytes, mesh.cryptography).id, zone: zone)
+    }
+    try mesh.restart(2, store: half)
+    #expect(mesh.title(2, "a") == nil)
+    try mesh.connect(2, 0)
+    try mesh.pump()
+    #expect(mesh.title(2, "a") == .text("before"))
+    try mesh.write(2, "a", "back", in: zone)
+    #expect(mesh.title(0, "a") == .text("back"))
+    try mesh.expectEqual([0, 1, 2], zone)
+  }
+
   @Test func `who leaves is out everywhere, and nothing it wrote before goes`() throws {
     let (mesh, zone) = try joined()
     try mesh.write(2, "a", "stays", in: zone)

@@ -26,6 +26,8 @@ public protocol ReplicaStore: AnyObject {
   /// What each zone is to this device: all of them, at the start and whenever one changed. Which rows belong where, and what
   /// programs may write, follows.
   func setStandings(_ standings: [ZoneStanding]) throws
+  /// Those that had ended when that was last said: of their records some may be gone, and others not.
+  func endedZones() throws -> Set<ZoneID>
   /// Of each author, what its first change set cites: the control record that lets it write.
   func citations(_ zone: ZoneID) throws -> [Author: ControlID]
   /// The record that SQL finds by this name, as the merge knows it: a key can be spelled in several ways.

@@ -37,6 +37,10 @@ extension Store {
     }
   }
 
+  public func endedZones() throws -> Set<ZoneID> {
+    try read { Set(try $0.standings().filter { $0.role == .ended }.map(\.zone)) }
+  }
+
   public func citations(_ zone: ZoneID) throws -> [Author: ControlID] {
     try read { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return [:] }

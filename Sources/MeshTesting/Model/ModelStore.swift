@@ -10,9 +10,10 @@ public final class ModelStore: ReplicaStore {
   var pending: [PendingChange] = []
   /// The log is to be read again before anything is flushed or merged, as after a column was taken from a table.
   public var needsRecall = false
-  /// What upkeep or a cut throws, if anything, as a disk that fails.
+  /// What upkeep, a cut, or a zone's end throws, if anything, as a disk that fails: the last once the records are gone.
   public var upkeepFault: (any Error)?
   public var cutFault: (any Error)?
+  public var dropFault: (any Error)?
   /// Counts what the app wrote.
   private(set) var writes = 0
   /// All that were met, and those that became complete and are to be shown.
@@ -106,6 +107,8 @@ public final class ModelStore: ReplicaStore {
 
   public func setStandings(_ standings: [ZoneStanding]) { self.standings = standings }
 
+  public func endedZones() -> Set<ZoneID> { Set(standings.filter { $0.role == .ended }.map(\.zone)) }
+
   public func citations(_ zone: ZoneID) -> [Author: ControlID] {
     (zoneData[zone]?.authors ?? [:]).compactMapValues { $0.stored.first?.header.citation }
   }
@@ -123,16 +126,23 @@ public final class ModelStore: ReplicaStore {
 
   public func keepsCopy(of zone: ZoneID) -> Bool { keptCopies.contains(zone) }
 
-  public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) -> Bool {
-    let keepingCopy = keptCopies.remove(zone) != nil || keepingCopy
-    for (name, record) in zoneData[zone]?.records ?? [:] where record.isAlive {
-      if keepingCopy {
-        pending.append(PendingChange(name: name, zone: nil, columns: Set(rows[name, default: [:]].keys)))
-      } else {
-        rows[name] = nil
-      }
-    }
+  /// The records in one step, the log in another.
+  public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
+    let keepingCopy = keptCopies.contains(zone) || keepingCopy
     pending.removeAll { $0.zone == zone }
+    if let records = zoneData[zone]?.records, !records.isEmpty {
+      for (name, record) in records where record.isAlive {
+        if keepingCopy {
+          pending.append(PendingChange(name: name, zone: nil, columns: Set(rows[name, default: [:]].keys)))
+        } else {
+          rows[name] = nil
+        }
+      }
+      zoneData[zone]?.records = [:]
+      return true
+    }
+    if let dropFault { throw dropFault }
+    keptCopies.remove(zone)
     let control = zoneData[zone]?.control ?? []
     zoneData[zone] = ModelZone()
     zoneData[zone]?.control = control

@@ -16,10 +16,7 @@ extension Store {
       return try Cutter(session, row, reader, limits).mark()
     }
     guard !limits.isEmpty else { return }
-    for start in stride(from: 0, to: touched.count, by: Choices.slice) {
-      let slice = Array(touched[start..<min(start + Choices.slice, touched.count)])
-      try restate(slice, zone, reader, limits, aftermath, now: now)
-    }
+    try restate(touched, zone, reader, limits, aftermath, now: now)
     try write { session in
       let row = try ZoneRow.obtain(zone, session.sql)
       try Cutter(session, row, reader, limits).finish()
@@ -39,10 +36,7 @@ extension Store {
     let touched = try write { session in
       try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits).touched()
     }
-    for start in stride(from: 0, to: touched.count, by: Choices.slice) {
-      try restate(
-        Array(touched[start..<min(start + Choices.slice, touched.count)]), zone, reader, limits, [:], now: now)
-    }
+    try restate(touched, zone, reader, limits, [:], now: now)
     try write { session in
       let row = try ZoneRow.obtain(zone, session.sql)
       for var head in halves {
@@ -59,15 +53,30 @@ extension Store {
     throw PendingWrites()
   }
 
+  /// The log is read while nobody waits for the write lock: nothing but this changes it.
   private func restate(
     _ refs: [RecordRef], _ zone: ZoneID, _ reader: ChangeSetReader, _ limits: [Author: UInt64],
     _ aftermath: [Author: Aftermath], now: Int64
   ) throws {
-    try writeRefusing { session, refused in
-      try requireNothingPending(session)
-      let cutter = try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits)
-      try session.applying { try cutter.restate(refs, refused, aftermath, now: now) }
+    for group in refs.slices(of: StoreLimits.restatedTogether) {
+      let replay = try read { session in
+        guard let row = try ZoneRow.read(zone, session.sql) else { return Cutter.Replay() }
+        return try Cutter(session, row, reader, limits).replay(group, aftermath)
+      }
+      for slice in group.slices(of: Choices.slice) {
+        try writeRefusing { session, refused in
+          try requireNothingPending(session)
+          let cutter = try Cutter(session, try ZoneRow.obtain(zone, session.sql), reader, limits)
+          try session.applying { try cutter.restate(slice, replay, refused, aftermath, now: now) }
+        }
+      }
     }
+  }
+}
+
+extension Array {
+  fileprivate func slices(of size: Int) -> [[Element]] {
+    stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
   }
 }
 
@@ -143,11 +152,24 @@ struct Cutter {
     }
   }
 
-  /// Gives the records the state that the rest of the log makes.
-  func restate(
-    _ refs: [RecordRef], _ refused: [RecordRef: String], _ aftermath: [Author: Aftermath], now: Int64
-  ) throws {
+  /// What the log says of some records.
+  struct Replay {
+    /// What is left of them without what is above the limits.
+    var states: [RecordRef: State] = [:]
+    /// What those said above the limits who get receipts.
+    var taken: [RecordRef: State] = [:]
+    var movers: [RecordRef: Author] = [:]
+  }
+
+  /// Reads all of the log.
+  func replay(_ refs: [RecordRef], _ aftermath: [Author: Aftermath]) throws -> Replay {
     let wanted = Set(refs)
+    return Replay(
+      states: try rest(wanted), taken: try takenBack(wanted, aftermath.filter { $0.value == .receipt }),
+      movers: try aftermath.isEmpty ? [:] : movers(wanted))
+  }
+
+  private func rest(_ wanted: Set<RecordRef>) throws -> [RecordRef: State] {
     var states: [RecordRef: State] = [:]
     for head in try AuthorHead.all(session.sql, zone: zone.id) {
       let last = min(head.applied + (head.appliedRows > 0 ? 1 : 0), limits[head.author] ?? .max)
@@ -161,29 +183,34 @@ struct Cutter {
         }
       }
     }
+    return states
+  }
+
+  /// Gives the records the state that the rest of the log makes.
+  func restate(
+    _ refs: [RecordRef], _ replay: Replay, _ refused: [RecordRef: String], _ aftermath: [Author: Aftermath], now: Int64
+  ) throws {
     let records = ZoneRecords(session, zone: zone)
     let materialiser = try Materialiser(records, session.progress(), refused: refused)
     let receipts = aftermath.filter { $0.value == .receipt }
     let others = aftermath.filter { $0.value != .receipt }
-    let taken = try takenBack(wanted, receipts)
-    let movers = try aftermath.isEmpty ? [:] : movers(wanted)
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
-      let after = states[ref] ?? State()
+      let after = replay.states[ref] ?? State()
       // What is written again needs its bytes again.
       if !aftermath.isEmpty, old.isShown, !old.shown.isEmpty, let table = session.catalog.table(ref.table) {
         try materialiser.keep(old.shown, from: ref, table)
       }
       if !others.isEmpty {
         let lost = TakenBackValues(ref, from: try records.state(ref, old), to: after)
-        try lost.keep(records, others, mover: movers[ref], now: now)
+        try lost.keep(records, others, mover: replay.movers[ref], now: now)
       }
-      if let state = taken[ref] {
+      if let state = replay.taken[ref] {
         var before = after
         before.merge(state)
-        try TakenBackValues(ref, from: before, to: after).keep(records, receipts, mover: movers[ref], now: now)
+        try TakenBackValues(ref, from: before, to: after).keep(records, receipts, mover: replay.movers[ref], now: now)
       }
-      if let state = states[ref], state.generation > 0 {
+      if let state = replay.states[ref], state.generation > 0 {
         try materialiser.place(ref, state, replacing: old, changed: nil)
       } else {
         try forget(ref, old, records, materialiser)

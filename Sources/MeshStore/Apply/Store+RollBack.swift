@@ -47,7 +47,8 @@ extension Session {
       guard let row = try ZoneRow.read(id: zone, sql) else { continue }
       // The rows were the only place of the merged values: they come back from the log.
       let ordered = refs.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
-      try Cutter(self, row, try reader(row.zone), [:]).restate(ordered, refused, [:], now: now)
+      let cutter = try Cutter(self, row, try reader(row.zone), [:])
+      try cutter.restate(ordered, cutter.replay(ordered, [:]), refused, [:], now: now)
     }
     for (place, was) in before {
       var room = StoreLimits.assetInMemory

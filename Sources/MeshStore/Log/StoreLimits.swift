@@ -20,6 +20,9 @@ enum StoreLimits {
   static let waitingShare: Int64 = 64 << 20
   /// Rows of the pending log that one flush part reads: many writes of few records must not fill the memory.
   static let pendingRows = 20_000
+  /// Records whose states a cut has in memory at one time (some 25 MiB, where they are short): for each so many it reads the log
+  /// of the zone.
+  static let restatedTogether = 16 * Choices.slice
   /// Bytes of a value that travels among others; a longer one travels in pieces of its own.
   static let inlineValue = 256 << 10
   /// Bytes of an asset that is in memory as a whole: where a column is not the last of a rowid table, SQLite rewrites the row

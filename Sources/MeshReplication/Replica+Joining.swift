@@ -90,7 +90,8 @@ extension Replica {
     if invite.terms.isOver(at: now.wall) { return "the invite has expired: ask the owner for a new one" }
     if invite.usesLeft == 0 { return "the invite was used already: ask the owner for a new one" }
     if state.participants[account]?.status == .removed, invite.terms.account?.names(account) != true {
-      return "the owner removed this account from the share: it takes an invite for this account to come back"
+      return
+        "the owner removed this account from the share: ask for an invite for it alone (mesh share invite --for \(account))"
     }
     guard state.accounts.count <= Limits.participants else { return "the share has as many accounts as it can have" }
     return nil

@@ -55,7 +55,10 @@ extension Replica {
         "this device has used up its \(Limits.instances) instances in the zone: link this machine anew, with a new home and "
         + "the same database, then revoke “\(printable(certificate?.request.name ?? ""))”"
     }
-    if zone.lacksKey { return "the key of the zone's current epoch is not here yet" }
+    if zone.lacksKey {
+      return
+        "the key of the zone's current epoch is not here yet; a member that has it gives it (mesh peers shows them)"
+    }
     return nil
   }
 

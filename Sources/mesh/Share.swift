@@ -280,6 +280,7 @@ extension Share {
       abstract: "Put an account out of a share, and revoke the invite that let it in.",
       discussion: """
         Its rows go from the account's devices, and what it wrote and this node has not merged is refused everywhere.
+        It comes back by an invite for it alone: mesh share invite --for.
 
         Example:
           mesh share remove Groceries account-…

@@ -94,7 +94,7 @@ extension Identifier: CustomStringConvertible {
   public static func fault(inDisplayed text: String) -> String? {
     let text = canonical(text)
     guard text.hasPrefix(Kind.prefix + "-") else {
-      if let other = kind(ofDisplayed: text) { return "it is \(other), and the id of a \(Kind.prefix) is asked for" }
+      if let other = kind(ofDisplayed: text) { return "it is \(other), and “\(Kind.prefix)-…” is asked for" }
       return "it does not begin with “\(Kind.prefix)-”"
     }
     guard let decoded = Base32.decode(text.dropFirst(Kind.prefix.count + 1)), decoded.count == 15 else {

@@ -31,7 +31,8 @@ extension Node {
   func workCheck() -> HealthCheck {
     guard let fault else { return HealthCheck("work", .ok, "Nothing keeps this node from flushing and merging.") }
     return HealthCheck(
-      "work", .alarm, fault, wayOut: "End what the message names; the node tries again by itself and loses nothing.")
+      "work", .alarm, fault.hasSuffix(".") ? fault : fault + ".",
+      wayOut: "End what the message names; the node tries again by itself and loses nothing.")
   }
 
   func deviceChecks() throws -> [HealthCheck] {

@@ -34,8 +34,7 @@ extension Node {
         checks.append(
           HealthCheck(
             "zone", .alarm,
-            "Local writes to \(zoneName(view)) stay pending, and what others write waits behind them: \(reason).",
-            wayOut: "Connect to another device of the account: mesh peers shows which are."))
+            "Local writes to \(zoneName(view)) stay pending, and what others write waits behind them: \(reason)."))
       }
       let lives = view.stored.authors.count { $0.device == replica.device }
       if lives + Self.livesLeft >= Limits.instances {

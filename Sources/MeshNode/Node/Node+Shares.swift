@@ -128,6 +128,12 @@ extension Node {
             "This account may not write to the share now, so nothing can be restored; the owner grants it with mesh share "
             + "set-permission. The values stay here: mesh share receipt --json shows them.")
       }
+      if let reason = try replica.zoneView(zone)?.cannotWrite {
+        throw Refusal(
+          code: "share.notPermitted",
+          message:
+            "This device can't write to the share now, so nothing can be restored: \(reason). The values stay here.")
+      }
       restored = try store.restoreReceipts(zone)
       replica.databaseChanged()
       perform()

@@ -22,6 +22,8 @@ struct Oracle {
     var hasMoves = false
     /// Where the authors of cut devices end.
     var limit: @Sendable (Author) -> UInt64? = { _ in nil }
+    /// Whose change sets were cut for a while, and may be back behind what was written on top of them.
+    var wasCutInVain: @Sendable (DeviceID) -> Bool = { _ in false }
     /// Nothing later than this may have been merged, in milliseconds since 1970.
     var latest = Int64.max
     /// Whose log it is: its own change sets overwrite what it had seen.
@@ -88,7 +90,7 @@ struct Oracle {
     } catch {
       faults.append("has a causal past that goes back")
     }
-    for (author, seen) in line.seen.entries where author != header.author {
+    for (author, seen) in line.seen.entries where author != header.author && !context.wasCutInVain(author.device) {
       if min(seen.number, context.limit(author) ?? .max) > authors[author]?.merged ?? 0 {
         faults.append("was merged before what its author had seen")
       }

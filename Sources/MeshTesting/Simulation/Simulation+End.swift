@@ -83,11 +83,15 @@ extension Simulation {
     }
     let log = try wholeLog(store, zone)
     let citations = try citations(log)
+    let control = ControlLog(try controlRecords(store, zone)) { state.account(of: $0) }
+    let lowered = state.accounts.filter(control.hasLoweredInVain)
     let oracle = Oracle(
       log,
       Oracle.Context(
         keys: keys, isCertified: { state.account(of: $0) != nil }, hasMoves: hasShares,
-        limit: { state.limit($0, citing: citations[$0]) }, latest: latest, device: node.device,
+        limit: { state.limit($0, citing: citations[$0]) },
+        wasCutInVain: { device in state.account(of: device).map(lowered.contains) ?? false }, latest: latest,
+        device: node.device,
         isWrittenAgain: try isWrittenAgain()), cryptography)
     if let fault = oracle.faults.first { violate("n\(node.index)'s log\(known.suffix): \(named(fault))") }
     if oracle.digest != digest {

@@ -48,6 +48,17 @@ struct ControlLog {
     }
   }
 
+  /// Whether somebody lowered the account, or ended the share, by what does not stand.
+  func hasLoweredInVain(_ account: AccountID) -> Bool {
+    records.values.contains { record in
+      switch record.act {
+      case .participant(account, let permission, _, _): permission != .readWrite && isCut(record)
+      case .stop, .leave: isCut(record)
+      default: false
+      }
+    }
+  }
+
   /// Its device was revoked by who had not seen it.
   private func isCut(_ record: ControlRecord) -> Bool {
     records.values.contains {

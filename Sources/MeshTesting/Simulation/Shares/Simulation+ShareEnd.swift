@@ -45,6 +45,8 @@ extension Simulation {
       let write = signed.first { $0.fact == fact }
       if beaten.contains(fact) { continue }
       if let write, let oracle = oracles[write.zone], oracle.beats(write) { continue }
+      // It was made here as well, and that went with it.
+      if let write, write.undoes != nil, oracles[write.zone]?.states[fact.record] == nil { continue }
       let fate = write.map { "was signed in \(shareName($0.zone)) and is gone" } ?? "is in no change set"
       violate("n\(node.index): \(fact) was committed, \(fate), and in no receipt")
     }

@@ -32,6 +32,12 @@ import Testing
     #expect(waits.isEmpty)
   }
 
+  @Test func `between slices of long work others have their turn`() async {
+    let script = await run([.slice, .more, .slice, .done])
+    #expect(await script.isOver)
+    #expect(await script.waits == [WorkLoop.turn, WorkLoop.turn])
+  }
+
   @Test func `after failures it is tried again, later each time, until it goes`() async {
     let script = await run([.failed, .failed, .failed, .failed, .more, .done])
     let waits = await script.waits

@@ -216,7 +216,7 @@ actor Node {
       faults.workSucceeded()
       if hasMore { worked = (worked.steps + 1, 0) }
       if hasMore || !replica.hasNoActions { perform() }
-      return hasMore ? .more : .done
+      return try hasMore ? (store.isShowing() || store.isComparing() ? .slice : .more) : .done
     } catch {
       report(error)
       return .failed

@@ -1,7 +1,11 @@
 /// Works whenever it is woken, for as long as there is something to do; what failed is tried again later, longer each time, woken
 /// or not: nobody says when a disk has room again.
 struct WorkLoop {
-  enum Step { case done, more, failed }
+  /// After `slice`, one of many that nobody waits for, programs that wait for the write lock have their turn.
+  enum Step { case done, more, slice, failed }
+
+  /// SQLite tells no waiting program that the lock is free: it looks again after 1 to 100 ms, oftenest after 25.
+  static let turn = Duration.milliseconds(25)
 
   let backoff: Backoff
 
@@ -22,7 +26,7 @@ struct WorkLoop {
           if Task.isCancelled { return }
         } else {
           failures = 0
-          await Task.yield()
+          if next == .slice { await sleep(Self.turn) } else { await Task.yield() }
         }
         next = await step()
       }

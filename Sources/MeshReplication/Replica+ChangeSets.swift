@@ -154,11 +154,14 @@ extension Replica {
     bytes: Int, now: Moment
   ) throws {
     var new = 0
+    var isNewAuthor = false
     var duplicates = 0
     var hasGap = false
     for (changeSet, outcome) in zip(changeSets, outcomes) {
       switch outcome {
-      case .stored: new += 1
+      case .stored:
+        new += 1
+        isNewAuthor = isNewAuthor || changeSet.header.number == 1
       case .duplicate: duplicates += 1
       case .gap: hasGap = hasGap || !isStuck(changeSet.header.author, id)
       case .overQuota:
@@ -183,6 +186,8 @@ extension Replica {
     try handle(
       link, .settled(id, received: received, bytes: bytes, new: new, duplicates: duplicates), now: now)
     if hasGap { try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now) }
+    // What it cites tells where it ends: what others had seen beyond that is not waited for.
+    if isNewAuthor { try setLimits(id) }
     if new > 0 { zones[id]?.needsApply = true }
   }
 

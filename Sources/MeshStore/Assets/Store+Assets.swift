@@ -88,9 +88,7 @@ extension Store {
   func sweepAssets() throws {
     try write(isDurable: false) { session in
       try session.sweepStaging(staged.assets())
-      guard try !session.writesAgain() else { return }
-      try session.sql.run(
-        "DELETE FROM mesh_asset WHERE NOT EXISTS (SELECT 1 FROM mesh_asset_use WHERE asset = mesh_asset.name)")
+      if try !session.writesAgain() { try session.sweepManifests() }
     }
   }
 }
@@ -233,6 +231,22 @@ extension Session {
   func sweepStaging(_ assets: [AssetID]) throws {
     guard try !assets.isEmpty && !writesAgain() else { return }
     for asset in assets where try wants(asset).isEmpty { try staged.remove(asset) }
+  }
+
+  /// Forgets those that no record has. What a row goes on showing in the place of another stays known: what programs write there is
+  /// told from it.
+  fileprivate func sweepManifests() throws {
+    var unused = Set(
+      try sql.all(
+        "SELECT name FROM mesh_asset WHERE NOT EXISTS (SELECT 1 FROM mesh_asset_use WHERE asset = mesh_asset.name)"
+      ) { $0.bytes(0) })
+    guard !unused.isEmpty else { return }
+    _ = try sql.all("SELECT DISTINCT r.tbl, r.key, r.zone, r.extra FROM \(Self.uses) WHERE u.shown = 0") { row in
+      for value in try ExtraValues.decodeShown(row.bytes(3)) {
+        if let asset = value.asset { unused.remove(asset.id.bytes) }
+      }
+    }
+    for name in unused { try sql.run("DELETE FROM mesh_asset WHERE name = ?", [.blob(name)]) }
   }
 
   // MARK: Placing

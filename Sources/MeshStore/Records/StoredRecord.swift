@@ -89,6 +89,15 @@ enum ExtraValues {
     if case .integer(let since) = record.extra.removeValue(forKey: heldSince) { record.heldSince = since }
   }
 
+  /// What the row shows of assets, or in their place.
+  static func decodeShown(_ bytes: [UInt8]) throws(DecodingError) -> [Value] {
+    var reader = ByteReader(bytes)
+    let _: [Int64: Value] = try read(&reader)
+    guard !reader.isAtEnd else { return [] }
+    let shown: [Int64: Value] = try read(&reader)
+    return Array(shown.values)
+  }
+
   /// Nil where there are none.
   static func encode(_ values: [Int64: Value]) -> [UInt8]? {
     guard !values.isEmpty else { return nil }

@@ -105,6 +105,29 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
+  @Test(arguments: [Shape.last, .withoutRowid], [3, 20])
+  func aTableThatIsRenamedAndBackGivesOnOnceItsRecordsAreShownAgain(shape: Shape, chunks: Int) throws {
+    let (a, b) = try peers(shape)
+    try a.run("INSERT INTO photo (id, title, image) VALUES (1, 'a', randomblob(\(chunks * Self.chunk)))")
+    let rows = try a.rows(Self.all)
+    try begin(b, from: a)
+    let digest = try a.digest()
+    let asset = try #require(try b.store.wantedAssets(limit: 1).first).asset
+    try a.run("ALTER TABLE photo RENAME TO away")
+    try a.flush()
+    try a.apply()
+    #expect(try a.store.chunk(1, of: asset.id, zone: Peer.zone) == nil)
+    try a.run("ALTER TABLE away RENAME TO photo")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT image FROM photo") == ["NULL"])
+    try a.apply()
+    #expect(try a.store.chunk(1, of: asset.id, zone: Peer.zone) != nil)
+    #expect(try a.rows(Self.all) == rows && a.digest() == digest)
+    try b.pull(from: a)
+    try expectEqual(a, b)
+    #expect(try a.store.wantedAssets(limit: 9).isEmpty && a.staging.assets().isEmpty)
+  }
+
   @Test func whatACutTakesBackIsNotShownAndTheOthersBLOBStays() throws {
     let (a, b) = try peers(.last)
     let late = try Peer(3, schema: Shape.last.schema, track: ["photo"])

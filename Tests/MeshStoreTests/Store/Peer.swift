@@ -135,12 +135,17 @@ final class Peer {
     }
   }
 
-  /// Flush there, store and merge here.
-  func pull(from source: Peer) throws {
+  /// Everything but the chunks of assets.
+  func learn(from source: Peer) throws {
     try source.flush()
     try receive(from: source)
     now = max(now, source.now)
     try apply()
+  }
+
+  /// Flush there, store and merge here.
+  func pull(from source: Peer) throws {
+    try learn(from: source)
     try fetch(from: source)
   }
 

@@ -13,7 +13,7 @@ struct Archive {
     let generation: UInt64
     let stamp: Stamp
     let changeSet: ChangeSetID
-    let zone: ZoneID
+    let header: ChangeSetHeader
     var isBirth = false
     /// A birth that does not name the column: it has no stamp there, and any value that has one beats it.
     var isImplied = false
@@ -22,6 +22,8 @@ struct Archive {
     /// Of a delete: the change set in which its author had made the record, where it did. Where that goes as well, nothing is left
     /// to be deleted.
     var undoes: ChangeSetID?
+
+    var zone: ZoneID { header.zone }
   }
 
   /// Takes what a device has signed since the last look.
@@ -93,7 +95,7 @@ struct Archive {
       units[author] = unit
       for table in unit.tables[before...] {
         for row in table.rows {
-          for write in Self.writes(table, row, id, changeSet.header.zone) { body(write) }
+          for write in Self.writes(table, row, id, changeSet.header) { body(write) }
         }
       }
     }
@@ -140,23 +142,25 @@ struct Archive {
     return stamps
   }
 
-  private static func writes(_ table: TableChanges, _ row: RowChange, _ id: ChangeSetID, _ zone: ZoneID) -> [Write] {
+  private static func writes(
+    _ table: TableChanges, _ row: RowChange, _ id: ChangeSetID, _ header: ChangeSetHeader
+  ) -> [Write] {
     let name = RecordName(table: table.table, key: row.key)
     let state = row.state(columns: table.columns)
     if !row.generation.isAlive {
-      return [Write(fact: .delete(name), generation: row.generation, stamp: row.stamp, changeSet: id, zone: zone)]
+      return [Write(fact: .delete(name), generation: row.generation, stamp: row.stamp, changeSet: id, header: header)]
     }
     var writes = state.cells.map { column, cell in
       Write(
         fact: .value(Ledger.Cell(record: name, column: column), cell.value), generation: row.generation,
-        stamp: cell.stamp, changeSet: id, zone: zone, isBirth: row.isLife)
+        stamp: cell.stamp, changeSet: id, header: header, isBirth: row.isLife)
     }
     // A birth gives each column that it does not name its default.
     for column in AppSchema.table(name.table)?.columns ?? [] where row.isLife && state.cells[column.name] == nil {
       writes.append(
         Write(
           fact: .value(Ledger.Cell(record: name, column: column.name), column.unsent(name)),
-          generation: row.generation, stamp: row.stamp, changeSet: id, zone: zone, isBirth: true, isImplied: true))
+          generation: row.generation, stamp: row.stamp, changeSet: id, header: header, isBirth: true, isImplied: true))
     }
     return writes
   }

@@ -68,6 +68,8 @@ public final class Simulation {
   /// For all that some node had merged, by the last change set of each author, the digest it had.
   var digests: [[Author: ChangeSetID]: ZoneDigest] = [:]
   var archive = Archive()
+  /// Of each share, what a device had merged at one time or another.
+  var everMerged: [ZoneID: [DeviceID: VersionVector]] = [:]
   /// Writes whose file was replaced by another: others have merged them, and must not lose them.
   var entrusted: [Archive.Write] = []
   private let seed: UInt64

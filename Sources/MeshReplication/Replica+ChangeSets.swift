@@ -125,7 +125,7 @@ extension Replica {
 
   /// Why a change set is not stored at all, if so. It can be good later (a certificate, a grant or a cut is not here yet): it is
   /// counted, and comes again when the control log has changed.
-  private func refusal(
+  func refusal(
     _ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, _ citations: [Author: ControlID]
   ) -> String? {
     let author = changeSet.header.author
@@ -230,8 +230,9 @@ extension Replica {
       }
     case .idle(let waiting):
       isApplyDue = false
-      zones[id]?.needsApply = false
       zones[id]?.waiting = waiting
+      let hasPutBack = try putBack(id)
+      zones[id]?.needsApply = hasPutBack
     }
   }
 

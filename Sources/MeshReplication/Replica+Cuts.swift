@@ -86,6 +86,17 @@ extension Replica {
     }
   }
 
+  /// What this account wrote, others refused, and may stand again: where all had refused it, nobody else has it.
+  func putBack(_ id: ZoneID) throws -> Bool {
+    guard let state = zones[id]?.state, state.permission(account.id) != nil else { return false }
+    var citations = try store.citations(id)
+    return try store.putBack(id) { changeSet in
+      let author = changeSet.header.author
+      if changeSet.header.number == 1, citations[author] == nil { citations[author] = changeSet.header.citation }
+      return refusal(changeSet, state, id, citations) == nil
+    }
+  }
+
   /// What becomes of what a cut takes back: a device that ended or forked writes its own again, of others it is kept to be looked
   /// at; what this account wrote without permission is kept for its people.
   private func aftermath(_ id: ZoneID) throws -> [Author: Aftermath] {

@@ -44,7 +44,7 @@ import Testing
   func `whose writes were taken back gives no number twice`(restarts: Bool) throws {
     let (mesh, zone) = try mesh(heardBy: 2, isOwnerThere: false)
     try mesh.meet(2, 0)
-    #expect(mesh.title(2, "a") == .text("one"))
+    #expect(mesh.title(2, "a") == .text("two"))
     if restarts { try mesh.restart(2) }
     try mesh.wait(1_000)
     try mesh.write(2, "a", "three", in: zone)
@@ -55,5 +55,42 @@ import Testing
       #expect(mesh.nodes[node].replica.refusals["fork"] == nil)
     }
     try mesh.expectEqual([0, 2, 3], zone)
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func `what all who had it took back comes from who wrote it`(isRemoved: Bool, restarts: Bool) throws {
+    let mesh = try TestMesh([2, 1, 1])
+    let zone = try mesh.share()
+    for joiner in [2, 3] {
+      #expect(try mesh.join(joiner, mesh.invite(zone), at: 0) == .done)
+      try mesh.connect(joiner, 0)
+    }
+    try mesh.pump()
+    try mesh.write(2, "a", "one", in: zone)
+    try mesh.meet(1, 0)
+    for joiner in [2, 3] { mesh.part(joiner, 0) }
+    try mesh.write(2, "a", "two", in: zone)
+    try mesh.meet(2, 3)
+    try mesh.write(3, "b", "on top", in: zone)
+    let other = mesh.accounts[1].state.id
+    if isRemoved {
+      try mesh.nodes[1].replica.remove(other, from: zone, now: mesh.now)
+    } else {
+      try mesh.nodes[1].replica.setPermission(.readOnly, of: other, in: zone, now: mesh.now)
+    }
+    for joiner in [2, 3] { try mesh.meet(1, joiner) }
+    #expect(mesh.title(2, "a") == (isRemoved ? nil : .text("one")) && mesh.title(3, "a") == .text("one"))
+    if restarts { try mesh.restart(2) }
+    try mesh.nodes[0].replica.revoke(mesh.nodes[1].device, now: mesh.now)
+    for joiner in [2, 3] { try mesh.connect(joiner, 0) }
+    try mesh.pump()
+    for node in [0, 2, 3] {
+      #expect(mesh.title(node, "a") == .text("two"))
+      #expect(mesh.title(node, "b") == .text("on top"))
+    }
+    try mesh.expectEqual([0, 2, 3], zone)
+    try mesh.write(2, "a", "three", in: zone)
+    try mesh.pump()
+    for node in [0, 2, 3] { #expect(mesh.title(node, "a") == .text("three")) }
   }
 }

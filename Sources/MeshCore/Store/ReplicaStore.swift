@@ -93,6 +93,9 @@ public protocol ReplicaStore: AnyObject {
   func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws
+  /// Takes into the log again, as `store` does, a slice of the change sets that a cut took back with `Aftermath.receipt`: of each author
+  /// what continues what is here, up to the first that does not stand. False where there is none.
+  func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool
   /// Signs again, as one unit of the writer's author, a slice of what a cut took back with `Aftermath.writtenAgain`: with the
   /// times at which it was written, or now where they are ahead of it. Throws `PendingWrites` while rows are. Nil where nothing is
   /// left.
@@ -166,7 +169,7 @@ public enum Aftermath: Sendable, Hashable {
   case writtenAgain
   /// Kept with the conflicts.
   case kept
-  /// This device wrote them where it may not write any more: kept as receipts.
+  /// This account wrote them where it may not write any more: kept as receipts, and as the change sets that they were.
   case receipt
 }
 

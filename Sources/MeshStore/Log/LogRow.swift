@@ -1,6 +1,6 @@
 import MeshCore
 
-/// Rows of `mesh_log`.
+/// Rows of `mesh_log`. What a cut took back of this account's own is kept under the negative number of its zone.
 enum LogRow {
   static func insert(_ sql: Connection, zone: Int64, author: Int64, _ changeSet: ChangeSet) throws {
     try sql.run(
@@ -44,5 +44,29 @@ enum LogRow {
         [.integer(zone.id), .integer(zone.nextPosition), .integer(author), .bits(number)])
       zone.nextPosition += 1
     }
+  }
+
+  // MARK: Taken back
+
+  static func keepTakenBack(_ sql: Connection, zone: Int64, author: Int64, above number: UInt64) throws {
+    try sql.run(
+      "UPDATE OR REPLACE mesh_log SET zone = ? WHERE zone = ? AND author = ? AND number > ?",
+      [.integer(-zone), .integer(zone), .integer(author), .bits(number)])
+  }
+
+  static func hasTakenBack(_ sql: Connection, zone: Int64) throws -> Bool {
+    try sql.exists("SELECT 1 FROM mesh_log WHERE zone = ?", [.integer(-zone)])
+  }
+
+  static func authorsTakenBack(_ sql: Connection, zone: Int64) throws -> [Int64] {
+    try sql.all("SELECT DISTINCT author FROM mesh_log WHERE zone = ? ORDER BY author", [.integer(-zone)]) {
+      $0.integer(0)
+    }
+  }
+
+  static func forget(takenBackThrough number: UInt64, _ sql: Connection, zone: Int64, author: Int64) throws {
+    try sql.run(
+      "DELETE FROM mesh_log WHERE zone = ? AND author = ? AND number <= ?",
+      [.integer(-zone), .integer(author), .bits(number)])
   }
 }

@@ -142,7 +142,7 @@ extension Session {
 
 extension AuthorHead {
   /// Stores the change set if it continues what is here.
-  fileprivate mutating func take(
+  mutating func take(
     _ changeSet: ChangeSet, _ sql: Connection, zone: Int64, _ quota: inout WaitingQuota
   ) throws -> StoreOutcome {
     let header = changeSet.header

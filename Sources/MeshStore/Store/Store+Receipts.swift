@@ -53,12 +53,13 @@ extension Store {
     }
   }
 
-  /// Forgets a zone's receipts. Returns how many.
+  /// Forgets a zone's receipts, and the change sets they are of. Returns how many.
   public func discardReceipts(_ zone: ZoneID) throws -> Int {
     try write { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return 0 }
       let count = try session.sql.integer("SELECT count(*) FROM mesh_receipt WHERE zone = ?", [.integer(row.id)])
       try session.sql.run("DELETE FROM mesh_receipt WHERE zone = ?", [.integer(row.id)])
+      try session.sql.run("DELETE FROM mesh_log WHERE zone = ?", [.integer(-row.id)])
       return Int(count ?? 0)
     }
   }

@@ -29,6 +29,19 @@ extension ModelStore {
     }
   }
 
+  public func putBack(_ id: ZoneID, where stands: (ChangeSet) -> Bool) -> Bool {
+    var hasAny = false
+    for author in zoneData[id]?.takenBack.keys.sorted() ?? [] {
+      while let next = zoneData[id]?.takenBack[author]?[UInt64(zoneData[id]?.authors[author]?.stored.count ?? 0) + 1],
+        stands(next), store([next], zone: id, now: 0) == [.stored]
+      {
+        zoneData[id]?.takenBack[author]?[next.header.number] = nil
+        hasAny = true
+      }
+    }
+    return hasAny
+  }
+
   private static func outcome(_ changeSet: ChangeSet, _ line: ModelZone.Line) -> StoreOutcome {
     let header = changeSet.header
     let count = UInt64(line.stored.count)
@@ -198,6 +211,9 @@ extension ModelStore {
     for author in limits.keys {
       guard let line = zone.authors[author] else { continue }
       let end = zone.unitEnd(author, limits[author])
+      for changeSet in line.stored.dropFirst(Int(clamping: end)) where aftermath[author] == .receipt {
+        zone.takenBack[author, default: [:]][changeSet.header.number] = changeSet
+      }
       zone.authors[author]?.stored = Array(line.stored.prefix(Int(clamping: end)))
     }
     zone.records = [:]

@@ -143,9 +143,8 @@ public final class ModelStore: ReplicaStore {
     }
     if let dropFault { throw dropFault }
     keptCopies.remove(zone)
-    let control = zoneData[zone]?.control ?? []
-    zoneData[zone] = ModelZone()
-    zoneData[zone]?.control = control
+    let dropped = zoneData[zone] ?? ModelZone()
+    zoneData[zone] = ModelZone(control: dropped.control, takenBack: dropped.takenBack)
     return false
   }
 

@@ -11,6 +11,8 @@ struct ModelZone {
   var log: [ChangeSet] = []
   /// Position of the first of them: a log that was made anew after a cut has places that nobody has read yet.
   var logStart = 0
+  /// What this account wrote, and a cut took back: by number.
+  var takenBack: [Author: [UInt64: ChangeSet]] = [:]
   /// What this device wrote, that was cut, and is to be written again: cells and life of its own only.
   var rewrites: [RecordName: RecordState<String>] = [:]
   var acknowledgements: [DeviceID: (time: HybridTime, bytes: [UInt8])] = [:]

@@ -84,6 +84,36 @@ import Testing
     #expect(try bob.store.receipts(Self.share).map(\.values) == [["title": .text("precious")]])
   }
 
+  @Test func whatOthersRefusedOfOnesOwnComesAgainAsItWasSigned() throws {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try bob.store.beginInstance(InstanceID(55), zone: Self.share)
+    try bob.pull(Self.share, from: alice)
+    for title in ["one", "two", "three"] {
+      try bob.run("UPDATE reminders SET title = '\(title)' WHERE id = 'r1'")
+      try bob.settle()
+    }
+    try alice.pull(Self.share, from: bob)
+    let before = try alice.store.digest(Self.share)
+    let author = try bob.author(Self.share)
+    try cut(author, to: 1, [:], on: alice)
+    try cut(author, to: 1, [author: .receipt], on: bob)
+    while try bob.store.dropZone(Self.share, keepingCopy: false, now: bob.now) {}
+    #expect(try !bob.store.putBack(Self.share) { _ in true }, "what comes before it is not here")
+    (alice.cuts, bob.cuts) = ([:], [:])
+    try bob.store.beginInstance(InstanceID(56), zone: Self.share)
+    try bob.pull(Self.share, from: alice)
+    #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["one"])
+    #expect(try bob.store.putBack(Self.share) { $0.header.number <= 2 })
+    #expect(try !bob.store.putBack(Self.share) { $0.header.number <= 2 })
+    try bob.pull(Self.share, from: alice)
+    #expect(try bob.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["two"])
+    #expect(try bob.store.putBack(Self.share) { _ in true })
+    try bob.pull(Self.share, from: alice)
+    try alice.pull(Self.share, from: bob)
+    for member in [alice, bob] { #expect(try member.store.digest(Self.share) == before) }
+    #expect(try !alice.store.putBack(Self.share) { _ in true } && !bob.store.putBack(Self.share) { _ in true })
+  }
+
   /// Bob moves a record of his own into the share, and is cut before that.
   private func bobWithMovedRecord() throws -> Member {
     let (alice, bob) = (try SharedList.alice(), try SharedList.bob())

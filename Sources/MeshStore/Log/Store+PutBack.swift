@@ -1,0 +1,31 @@
+public import MeshCore
+
+// MARK: - What this account wrote, and a cut took back
+
+extension Store {
+  public func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
+    let hasAny = try read { session in
+      try ZoneRow.read(zone, session.sql).map { try LogRow.hasTakenBack(session.sql, zone: $0.id) } ?? false
+    }
+    guard hasAny else { return false }
+    return try write(isDurable: false) { session in
+      let row = try ZoneRow.obtain(zone, session.sql)
+      var quota = try WaitingQuota(session)
+      var bytes = 0
+      for author in try LogRow.authorsTakenBack(session.sql, zone: row.id) {
+        var head = try AuthorHead.read(session.sql, zone: row.id, author: author)
+        try LogRow.forget(takenBackThrough: head.stored, session.sql, zone: row.id, author: author)
+        while bytes < Choices.lineBytes,
+          let next = try LogRow.bytes(session.sql, zone: -row.id, author: author, number: head.stored + 1)
+        {
+          let changeSet = try ChangeSet(next, with: cryptography)
+          guard stands(changeSet), try head.take(changeSet, session.sql, zone: row.id, &quota) == .stored else { break }
+          try LogRow.forget(takenBackThrough: head.stored, session.sql, zone: row.id, author: author)
+          bytes += next.count
+        }
+        if head.stored > 0 { try head.save(session.sql, zone: row.id) }
+      }
+      return bytes > 0
+    }
+  }
+}

@@ -141,7 +141,7 @@ extension Node {
     case .some: return .held
     }
     guard place.isFetched else { return place.choice == false ? .evicted : .onDemand }
-    if transfer.fault != nil { return .stuck }
+    if (place.obstacle ?? transfer.fault) != nil { return .stuck }
     if place.here == place.asset.size { return place.held == .constraint ? .held : .coming }
     return transfer.isAbsent ? .absent : .coming
   }
@@ -151,7 +151,7 @@ extension Node {
   ) -> String? {
     switch state {
     case .here, .coming: nil
-    case .stuck: transfer.fault
+    case .stuck: place.obstacle ?? transfer.fault
     case .onDemand: "its table's BLOBs are fetched on demand: mesh asset fetch"
     case .evicted: "it was evicted: mesh asset fetch brings it back"
     case .held: "its record is held (\(place.held?.name ?? "")); mesh held says what would free it"

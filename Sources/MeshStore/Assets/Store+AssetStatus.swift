@@ -15,6 +15,8 @@ public struct AssetPlace: Hashable, Sendable {
   public var held: HeldReason?
   /// Its record has it fetched.
   public var isFetched: Bool
+  /// Why its row could not show it if it were here; nil where it could.
+  public var obstacle: String?
   /// What was said of this very asset: that it is fetched, or not.
   public var choice: Bool?
   /// The table's policy.
@@ -88,12 +90,24 @@ extension Session {
       var place = place
       place.table = try session.catalog.tableName(table)
       place.column = try session.catalog.column(column).name
+      place.obstacle = obstacle(session, place)
       if place.isShown {
         place.here = place.asset.size
       } else if let manifest = try session.manifest(place.asset.id) {
         place.here = min(place.asset.size, try session.staged.chunks(place.asset, manifest).present * Limits.chunk)
       }
       return place
+    }
+
+    /// A record that is held has its own reason.
+    private func obstacle(_ session: Session, _ place: AssetPlace) -> String? {
+      guard place.held == nil, let table = session.catalog.table(table) else { return nil }
+      guard let index = table.indexes[column] else {
+        return "the table has no such column here: mesh schema --apply adds it"
+      }
+      if table.takes(place.asset.size, in: index) { return nil }
+      return
+        "the column takes \(StoreLimits.assetInMemory >> 20) MiB here; make it the last one of a table that is not WITHOUT ROWID"
     }
   }
 
@@ -104,7 +118,7 @@ extension Session {
       place: AssetPlace(
         asset: Asset(id: id, size: Int(row.integer(1))), zone: zone, table: "", key: row.value(4), column: "",
         isShown: row.integer(6) == 1, here: 0, held: row.optional(7).flatMap(HeldReason.init),
-        isFetched: row.integer(8) == 1, choice: row.optional(9).map { $0 == 1 },
+        isFetched: row.integer(8) == 1, obstacle: nil, choice: row.optional(9).map { $0 == 1 },
         policy: row.integer(10) == 1 ? .onDemand : .always, writer: row.optionalBytes(11).flatMap(DeviceID.init),
         lastSource: source.map { AssetPlace.Source(device: $0, time: row.optional(13) ?? 0) }),
       table: row.integer(3), column: row.integer(5))

@@ -1,4 +1,5 @@
 import MeshCore
+import MeshStore
 
 /// The model store as a node's database: no disk, no foreign keys, nothing held.
 final class ModelDatabase: SimulatedDatabase {
@@ -13,6 +14,7 @@ final class ModelDatabase: SimulatedDatabase {
   var refusals: Int { 0 }
   /// They are kept for good.
   var staged: Int { 0 }
+  var sqlite: Store? { nil }
   var added: Set<String> { [] }
   var columns: [String: Set<String>] { [:] }
   var strict: Set<String> { [] }

@@ -107,6 +107,11 @@ struct SimulatedNetwork {
     return pairs
   }
 
+  /// One of them knows the other's address.
+  func hasRoute(between a: Int, _ b: Int) -> Bool {
+    routes.contains { ($0.from, $0.to) == (a, b) || ($0.from, $0.to) == (b, a) }
+  }
+
   /// The neighbours of a node that is no longer of the mesh know another one instead. Returns the new routes.
   mutating func replace(_ gone: Int, by other: Int) -> [Int] {
     let neighbours = Set(routes.flatMap { $0.from == gone ? [$0.to] : $0.to == gone ? [$0.from] : [] })

@@ -55,6 +55,9 @@ enum AppSchema {
   /// What random statements are about.
   static let mixed = [list, item, folder, tag]
 
+  /// Tables in which apps write long BLOBs.
+  static let withAssets = [item.name, tag.name]
+
   static func table(_ name: String) -> Table? { all.first { $0.name == name } }
 
   private static let list = Table(

@@ -40,6 +40,7 @@ struct AppWriter: Sendable {
     let (isGroup, isBulk, isLong) = (
       generator.once(in: 8), generator.once(in: plan.bulkWrites), generator.once(in: plan.longValues)
     )
+    let isPhoto = generator.once(in: plan.photos)
     written += 1
     if isBulk {
       oddities.append("writers.bulk")
@@ -49,6 +50,10 @@ struct AppWriter: Sendable {
     if isLong {
       oddities.append("writers.longValues")
       return long(Int.random(in: plan.longSize, using: &generator))
+    }
+    if isPhoto {
+      oddities.append("assets.photos")
+      return photo()
     }
     guard isGroup else { return nil }
     return .group(Int.random(in: 0..<AppSchema.groups, using: &generator), value: .text("n\(node)-\(written)"))
@@ -72,6 +77,19 @@ struct AppWriter: Sendable {
         "name": .text("tag\(Int.random(in: 0..<Self.pool, using: &generator))"),
         "note": .blob((0..<size).map { seed[$0 % 64] }),
       ])
+  }
+
+  /// One of few BLOBs, the same whoever writes it.
+  private mutating func photo() -> AppTransaction.Statement {
+    var content = SplitMix64(seed: UInt64(Int.random(in: 0..<6, using: &generator)))
+    let seed = content.bytes(64)
+    let size = Int.random(in: plan.longSize, using: &content)
+    let photo = Value.blob((0..<size).map { seed[$0 % 64] })
+    guard let item = AppSchema.table("item"), let list = AppSchema.table("list") else {
+      return .bulk(count: 0, amount: 0)
+    }
+    if generator.once(in: 2) { return .update(table: item.name, key: key(item), values: ["photo": photo]) }
+    return .upsert(table: item.name, values: ["id": key(item), "list": key(list), "photo": photo])
   }
 
   private mutating func statement(_ added: Set<String>) -> AppTransaction.Statement {

@@ -22,9 +22,10 @@ final class SQLiteDatabase: SimulatedDatabase {
   private let foreignKeys: Bool
   /// The app has a trigger that writes without asking who is writing.
   private let hasBadTrigger: Bool
-  private let staging = MemoryStaging()
+  private let staging = VirtualStaging()
   var staged: Int { staging.size }
   private var store: Store?
+  var sqlite: Store? { store }
   private var app: DatabaseQueue?
   private var dataVersion: Int?
 
@@ -73,6 +74,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   func crash(losesUnsynced: Bool) throws {
     // First, so that nothing is tidied up when the connections close.
     disk?.crash(losesUnsynced: losesUnsynced)
+    if losesUnsynced { staging.losePower() }
     try? close()
   }
 

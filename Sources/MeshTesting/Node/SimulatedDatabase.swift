@@ -1,4 +1,5 @@
 import MeshCore
+import MeshStore
 
 /// A node's database: what replication uses, what the app writes, and how it dies. Made once per node; it outlives crashes.
 protocol SimulatedDatabase: AnyObject {
@@ -21,6 +22,9 @@ protocol SimulatedDatabase: AnyObject {
 
   /// Bytes of assets that are kept outside of their rows.
   var staged: Int { get }
+
+  /// The store of a node that runs; nil of a model.
+  var sqlite: Store? { get }
 
   /// Opens it for a node, at the first start and after each crash.
   func open() throws -> any ReplicaStore

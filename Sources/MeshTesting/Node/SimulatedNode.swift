@@ -1,6 +1,7 @@
 import MeshCore
 import MeshCrypto
 import MeshReplication
+import MeshStore
 
 /// One machine of the simulation: what survives its crashes, and the replica that does not.
 final class SimulatedNode {
@@ -48,6 +49,8 @@ final class SimulatedNode {
   /// Tables that its app made anew, and that the node may not have looked at since: it finds out what was deleted in between
   /// only where most rows are there.
   private var madeAnew: Set<String> = []
+  /// Cells of whose merged BLOBs it had not the bytes.
+  private var absent: Set<Ledger.Cell> = []
   /// What its tables had when the node last looked.
   private var seenColumns: [String: Set<String>] = [:]
   /// Copies of the machine's state that somebody made.
@@ -124,6 +127,8 @@ final class SimulatedNode {
     do {
       let before = try database.contents(tables)
       let isInStep = try database.isInStep()
+      // Of a node that is down as it was when it last ran.
+      if let store { absent = try Self.absent(store) }
       // A node that is down has flushed nothing since; whether something is pending only its store could say.
       let isFlushed = try store?.pendingCount() == 0
       if isFlushed { ledger.flushed(before, tables: tables) }
@@ -132,7 +137,7 @@ final class SimulatedNode {
       if transaction.losses.isEmpty {
         let columns = database.columns
         ledger.note(
-          before: before, after: try database.contents(tables),
+          before: before, after: try database.contents(tables), absent: absent,
           madeAnew: madeAnew.union(columns.keys.filter { seenColumns[$0] == nil }),
           newColumns: columns.reduce(into: [:]) { $0[$1.key] = $1.value.subtracting(seenColumns[$1.key] ?? []) })
       } else if isCommitted, !(isFlushed && isInStep) {
@@ -144,6 +149,13 @@ final class SimulatedNode {
       ledger.doubt(tables)
       throw error
     }
+  }
+
+  private static func absent(_ store: any ReplicaStore) throws -> Set<Ledger.Cell> {
+    Set(
+      try (store as? Store)?.awaitedAssets(limit: .max).map {
+        Ledger.Cell(record: RecordName(table: $0.table, key: $0.key), column: $0.column)
+      } ?? [])
   }
 
   /// From now on this machine has another one's keys.

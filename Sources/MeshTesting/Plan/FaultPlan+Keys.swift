@@ -23,7 +23,7 @@ extension FaultPlan {
 
   public static var keys: [Key] {
     [number("pause", \.pause, 1...longest, "milliseconds between two steps at most")] + network + clocks + nodes + disk
-      + historyKeys + writers + shareKeys + liarKeys
+      + historyKeys + writers + assetKeys + shareKeys + liarKeys
   }
 
   private static var network: [Key] {
@@ -113,6 +113,15 @@ extension FaultPlan {
       chance("writers.references", \.references, "a node's table gets a second foreign key, or loses it"),
       chance(
         "writers.recreatedTables", \.recreatedTables, "a node's app drops a table, and makes it anew or does later"),
+    ]
+  }
+
+  private static var assetKeys: [Key] {
+    [
+      chance("assets.photos", \.photos, "of the writes, one in that many has a BLOB that others may have as well"),
+      chance("assets.policies", \.assetPolicies, "a node fetches a table's BLOBs always, or on demand, from now on"),
+      chance("assets.fetches", \.assetFetches, "somebody asks for a BLOB that a row lacks"),
+      chance("assets.evictions", \.assetEvictions, "a BLOB is evicted, if another node has it"),
     ]
   }
 

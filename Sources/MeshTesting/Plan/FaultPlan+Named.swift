@@ -69,12 +69,13 @@ extension FaultPlan {
     return plan
   }()
 
-  /// BLOBs from 20 KiB to 1 MiB, sources that come and go, and one that lies.
+  /// BLOBs from 20 KiB to 1 MiB, evicted and asked for, sources that come and go, and one that lies.
   public static let assets: FaultPlan = {
     var plan = ordinary
     (plan.longValues, plan.longSize) = (3, 20 << 10...1 << 20)
     (plan.kills, plan.powerCuts, plan.deaths, plan.cuts, plan.silentCuts) = (20, 25, 15, 12, 12)
     (plan.rescans, plan.liars, plan.wrongChunks) = (40, 1, 4)
+    (plan.photos, plan.assetPolicies, plan.assetFetches, plan.assetEvictions) = (4, 25, 6, 2)
     return plan
   }()
 

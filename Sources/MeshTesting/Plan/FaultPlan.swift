@@ -123,6 +123,17 @@ public struct FaultPlan: Sendable, Equatable {
   /// A table is dropped, and made anew without its rows: at once, or later.
   public var recreatedTables = 0
 
+  // MARK: Assets
+
+  /// Of the writes, one in that many has a long BLOB in a row that hangs on another; the same are in several rows.
+  public var photos = 0
+  /// A node has a table's assets fetched always, or when somebody asks.
+  public var assetPolicies = 0
+  /// Somebody asks for an asset that a row lacks.
+  public var assetFetches = 0
+  /// Somebody has an asset evicted.
+  public var assetEvictions = 0
+
   // MARK: Accounts and shares
 
   /// The nodes are shared out among so many accounts; liars are an account of their own, where there is more than one.

@@ -82,11 +82,13 @@ struct Ledger {
   /// need not know.
   ///
   /// - Parameters:
+  ///   - absent: Whose merged BLOB is not here: who writes the row as a whole, and what it shows there, keeps what is merged.
   ///   - madeAnew: Tables of which nobody sees what is deleted.
   ///   - newColumns: By table, columns that the node has not looked at yet: what is in them is a migration's, which loses
   ///     against every edit.
   mutating func note(
-    before: Contents, after: Contents, madeAnew: Set<String> = [], newColumns: [String: Set<String>] = [:]
+    before: Contents, after: Contents, absent: Set<Cell> = [], madeAnew: Set<String> = [],
+    newColumns: [String: Set<String>] = [:]
   ) {
     var hasDeletes = false
     for name in before.keys where after[name] == nil {
@@ -100,6 +102,10 @@ struct Ledger {
       if old == row { continue }
       if old == nil { deletes.remove(name) }
       for (column, value) in row where old?[column] != value {
+        if old == nil, value == .null, absent.contains(Cell(record: name, column: column)) {
+          rows[name]?[column] = nil
+          continue
+        }
         // What a migration fills into a column that it adds loses against every edit: no change set need have it. The rows of a
         // table that was made anew may be copies.
         let isNew = newColumns[name.table]?.contains(column) == true

@@ -121,6 +121,7 @@ extension Simulation {
       }
     }
     guard let deadline else { return queue.add(.check, at: time.now + Self.checkInterval) }
+    try askForAll()
     if try isSettled() {
       isOver = true
       return try checkEnd()
@@ -158,24 +159,30 @@ extension Simulation {
     return true
   }
 
-  /// Peers have said that no asset is lacking of what they have acknowledged.
+  /// Peers have said that no asset is to come of what they have acknowledged.
   private func isTold(_ node: SimulatedNode) -> Bool {
     guard !nodes.contains(where: \.isLiar) else { return true }
     return node.replica?.peerViews.allSatisfy { peer in
-      peer.zones.allSatisfy { zone in peer.acknowledged[zone] == nil || peer.backlogs[zone] == AssetBacklog() }
+      peer.zones.allSatisfy { zone in
+        peer.acknowledged[zone] == nil || peer.backlogs[zone]?.coming == AssetBacklog().coming
+      }
     } ?? true
   }
 
-  /// The node waits for an asset; for one that only a liar had it may wait for ever.
+  /// The node waits for an asset that comes. It may wait for ever for one that only a liar had, or that no neighbour fetches.
   private func waitsForAsset(_ node: SimulatedNode) throws -> Bool {
     let wanted = try node.store?.wantedAssets(limit: 1_000) ?? []
-    guard nodes.contains(where: \.isLiar) else { return !wanted.isEmpty }
-    return try wanted.contains { entry in
-      try entry.staged.isComplete
-        || honest.contains { other in
-          try other !== node
-            && entry.zones.contains { try other.store?.chunks(of: entry.asset.id, zone: $0)?.isComplete ?? false }
-        }
+    guard nodes.contains(where: \.isLiar) || plan.assetPolicies + plan.assetEvictions > 0 else {
+      return !wanted.isEmpty
+    }
+    return try wanted.contains { try $0.staged.isComplete || gives($0, to: node) }
+  }
+
+  /// A neighbour that keeps the rules has all of it.
+  private func gives(_ wanted: WantedAsset, to node: SimulatedNode) throws -> Bool {
+    try honest.contains { other in
+      try network.hasRoute(between: node.index, other.index)
+        && wanted.zones.contains { try other.store?.chunks(of: wanted.asset.id, zone: $0)?.isComplete ?? false }
     }
   }
 

@@ -18,11 +18,12 @@ extension Simulation {
     case .closed(let wire, let end): try noticeClosed(wire, end)
     case .join(let join): try tryToJoin(join)
     case .joinOpened(let join, let wire): try openJoin(join, wire)
+    case .evict(let eviction) where alive(eviction.node, eviction.life): try goOn(eviction)
     case .heal: heal()
     case .mend(let node): mend(nodes[node])
     case .step: try step()
     case .check: try check()
-    case .tick, .work, .noticed: break
+    case .tick, .work, .noticed, .evict: break
     }
   }
 
@@ -33,6 +34,7 @@ extension Simulation {
     case .dial(let route, _): network.routes[route].from
     case .arrived(let wire, let from, _): network.wires[wire]?.ends[1 - from].node
     case .closed(let wire, let end): network.wires[wire]?.ends[end].node
+    case .evict(let eviction): eviction.node
     case .join(let join): joins[join].node
     case .joinOpened(let join, _): joins[join].node
     case .start, .handshaken, .heal, .mend, .step, .check: nil

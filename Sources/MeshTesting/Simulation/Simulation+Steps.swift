@@ -30,6 +30,8 @@ extension Simulation {
       (\.fileCopies, Simulation.copyFile), (\.homeCopies, Simulation.copyHome),
       (\.droppedColumns, Simulation.dropColumn), (\.renamedColumns, Simulation.renameColumn),
       (\.recreatedTables, Simulation.recreate), (\.rescans, Simulation.rescan),
+      (\.assetPolicies, Simulation.changeAssetPolicy), (\.assetFetches, Simulation.fetchAsset),
+      (\.assetEvictions, Simulation.evictAsset),
       (\.shareCreates, Simulation.createShare), (\.shareInvites, Simulation.invite),
       (\.shareUninvites, Simulation.uninvite), (\.sharePermissions, Simulation.changePermission),
       (\.shareFlaps, Simulation.flapPermission), (\.shareRemovals, Simulation.removeParticipant),

@@ -37,6 +37,7 @@ public final class Simulation {
     case closed(wire: Int, end: Int)
     case join(Int)
     case joinOpened(Int, wire: Int)
+    case evict(Eviction)
     case heal
     case mend(Int)
     case step
@@ -62,6 +63,8 @@ public final class Simulation {
   var zones: [KnownZone] = []
   /// Invites that people try to join by.
   var joins: [Join] = []
+  /// Assets that nodes gave up because a liar said that it has them.
+  var trustedLiars: Set<AssetID> = []
   /// Keys that liars gave away.
   var leaks: Set<Leak> = []
   let accounts: [TestAccount]

@@ -27,10 +27,7 @@ import Testing
 
   /// Everything but the chunks, of which each asset's first comes.
   private func begin(_ peer: Peer, from source: Peer) throws {
-    try source.flush()
-    try peer.receive(from: source)
-    peer.now = max(peer.now, source.now)
-    try peer.apply()
+    try peer.learn(from: source)
     for want in try peer.store.wantedAssets(limit: 9) where !want.staged.contains(0) {
       let bytes = try #require(try source.store.chunk(0, of: want.asset.id, zone: Peer.zone))
       _ = try peer.store.stage(bytes, chunk: 0, of: want.asset.id)
@@ -41,11 +38,7 @@ import Testing
     #expect(try b.rows(Self.all) == a.rows(Self.all))
     #expect(try a.digest() == b.digest())
     #expect(try b.store.wantedAssets(limit: 9).isEmpty && b.staging.assets().isEmpty)
-    for peer in [a, b] {
-      try peer.store.rescan()
-      try peer.upkeep()
-      #expect(try peer.rows("SELECT * FROM mesh_pending").isEmpty)
-    }
+    for peer in [a, b] { try peer.expectNothingNoted() }
   }
 
   @Test(arguments: Shape.allCases)

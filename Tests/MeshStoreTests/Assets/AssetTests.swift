@@ -1,4 +1,3 @@
-import CSQLite
 import Foundation
 import GRDB
 import MeshCore
@@ -8,55 +7,35 @@ import Testing
 
 /// BLOBs that travel beside the change sets.
 @Suite struct AssetTests {
-  private static let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB)"
-  private static let all = "SELECT id, title, hex(image) FROM photo ORDER BY id"
   private static let chunk = Limits.chunk
 
-  private func peer(_ seed: UInt8, _ schema: String = schema) throws -> Peer {
-    try Peer(seed, schema: schema, track: ["photo"])
-  }
-
-  /// Everything but the chunks.
-  private func learn(_ peer: Peer, from source: Peer) throws {
-    try source.flush()
-    try peer.receive(from: source)
-    peer.now = max(peer.now, source.now)
-    try peer.apply()
-  }
-
-  private func expectNothingNoted(_ peer: Peer) throws {
-    try peer.store.rescan()
-    try peer.upkeep()
-    #expect(try peer.rows("SELECT * FROM mesh_pending").isEmpty)
-  }
-
   @Test func otherColumnsAppearAtOnceAndTheBLOBWhenItIsComplete() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', 'harbour', randomblob(\(3 * Self.chunk + 5)))")
-    try learn(b, from: a)
+    try b.learn(from: a)
     #expect(try a.store.mergedVector(Peer.zone)[a.author] == 1, "no pieces")
     #expect(try b.rows("SELECT id = 'x', title = 'harbour', image FROM photo") == ["1|1|NULL"])
     #expect(try a.digest() == b.digest())
-    try expectNothingNoted(b)
+    try b.expectNothingNoted()
     #expect(try b.fetch(from: a) == 4)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
-    try expectNothingNoted(a)
-    try expectNothingNoted(b)
+    try a.expectNothingNoted()
+    try b.expectNothingNoted()
     #expect(try b.staging.assets().isEmpty && b.store.wantedAssets(limit: 9).isEmpty)
   }
 
   @Test func theLimitIsSixteenKiB() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', zeroblob(16384), zeroblob(16385))")
-    try learn(b, from: a)
+    try b.learn(from: a)
     #expect(try b.rows("SELECT length(title), image FROM photo") == ["16384|NULL"])
     #expect(try b.fetch(from: a) == 1)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
   }
 
   @Test func oldBytesStayTillTheNewAreCompleteAndOnlyOtherChunksAreFetched() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', 'old', randomblob(\(5 * Self.chunk)))")
     try b.pull(from: a)
     let before = try b.rows("SELECT hex(image) FROM photo")
@@ -65,75 +44,75 @@ import Testing
       UPDATE photo SET title = 'new',
         image = CAST(substr(image, 1, \(2 * Self.chunk)) || x'01' || substr(image, \(2 * Self.chunk) + 2) AS BLOB)
       """)
-    try learn(b, from: a)
+    try b.learn(from: a)
     #expect(try b.rows("SELECT title = 'new' FROM photo") == ["1"])
     #expect(try b.rows("SELECT hex(image) FROM photo") == before)
     #expect(try a.digest() == b.digest())
-    try expectNothingNoted(b)
+    try b.expectNothingNoted()
     #expect(try b.fetch(from: a) <= 1)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
   }
 
   @Test func oldBytesAreKnownAfterARestartAndAreNobodysEdit() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', 'old', randomblob(\(3 * Self.chunk)))")
     try b.pull(from: a)
     let before = try b.rows("SELECT hex(image) FROM photo")
     try a.run("UPDATE photo SET image = CAST(x'01' || substr(image, 2) AS BLOB)")
-    try learn(b, from: a)
+    try b.learn(from: a)
     try b.reopen()
-    try expectNothingNoted(b)
+    try b.expectNothingNoted()
     #expect(try b.rows("SELECT hex(image) FROM photo") == before)
     #expect(try b.fetch(from: a) <= 1)
     try synchronize([a, b])
-    #expect(try b.rows(Self.all) == a.rows(Self.all) && a.rows("SELECT hex(image) FROM photo") != before)
+    #expect(try b.photos() == a.photos() && a.rows("SELECT hex(image) FROM photo") != before)
     #expect(try a.digest() == b.digest())
   }
 
   @Test func equalContentIsFetchedOnce() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run(
       "INSERT INTO photo VALUES ('x', NULL, randomblob(300000)); INSERT INTO photo SELECT 'y', NULL, image FROM photo")
-    try learn(b, from: a)
+    try b.learn(from: a)
     #expect(try b.fetch(from: a) == 2)
     try a.run("INSERT INTO photo SELECT 'z', NULL, image FROM photo WHERE id = 'x'")
-    try learn(b, from: a)
+    try b.learn(from: a)
     #expect(try b.fetch(from: a) == 0)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
   }
 
   @Test func aTableThatAsksForTheBLOBHoldsTheRowBack() throws {
     let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB NOT NULL)"
-    let (a, b) = (try peer(1, schema), try peer(2, schema))
+    let (a, b) = (try Peer.withPhotos(1, schema), try Peer.withPhotos(2, schema))
     try a.run("INSERT INTO photo VALUES ('x', 'harbour', randomblob(20000))")
-    try learn(b, from: a)
-    #expect(try b.rows(Self.all).isEmpty)
+    try b.learn(from: a)
+    #expect(try b.photos().isEmpty)
     #expect(try b.store.heldCounts() == ["asset-incomplete": 1])
     #expect(try a.digest() == b.digest())
     try a.run("UPDATE photo SET title = 'port'")
-    try learn(b, from: a)
+    try b.learn(from: a)
     try b.fetch(from: a)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try b.store.heldCounts().isEmpty)
-    try expectNothingNoted(b)
+    try b.expectNothingNoted()
   }
 
   @Test func whatIsReplacedOrDeletedWhileItIsFetchedEndsRight() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run(
       "INSERT INTO photo VALUES ('x', '1', randomblob(600000)), ('y', '1', randomblob(600000)), ('z', '1', randomblob(600000))"
     )
-    try learn(b, from: a)
+    try b.learn(from: a)
     for want in try b.store.wantedAssets(limit: 9) {
       let bytes = try #require(try a.store.chunk(0, of: want.asset.id, zone: Peer.zone))
       #expect(try b.store.stage(bytes, chunk: 0, of: want.asset.id) == .staged(isComplete: false))
     }
     try a.run("UPDATE photo SET image = randomblob(500000) WHERE id = 'x'; DELETE FROM photo WHERE id = 'y'")
     try a.run("UPDATE photo SET image = 'text' WHERE id = 'z'")
-    try learn(b, from: a)
+    try b.learn(from: a)
     #expect(try b.store.wantedAssets(limit: 9).map(\.asset.size) == [500_000])
     #expect(try b.fetch(from: a) == 2)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
     try b.reopen()
     #expect(try b.staging.assets().isEmpty, "what nobody wants any more is swept")
@@ -141,26 +120,26 @@ import Testing
 
   @Test(arguments: ["NULL", "'small'", "x'01'", "randomblob(40000)"])
   func aLocalEditOfAColumnThatWaitsIsSent(value: String) throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(200000))")
     try b.pull(from: a)
     try a.run("UPDATE photo SET image = randomblob(300000)")
-    try learn(b, from: a)
+    try b.learn(from: a)
     try b.run("UPDATE photo SET image = \(value)")
     try a.pull(from: b)
     try b.pull(from: a)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try a.rows("SELECT length(image) FROM photo").first != "300000")
     #expect(try a.digest() == b.digest())
   }
 
   @Test func anEditOfAnotherColumnKeepsTheAssetUnread() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(200000))")
     try b.pull(from: a)
     try b.run("UPDATE photo SET title = '2'")
-    try learn(a, from: b)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    try a.learn(from: b)
+    #expect(try b.photos() == a.photos())
     #expect(try a.store.wantedAssets(limit: 9).isEmpty)
     #expect(try a.digest() == b.digest())
   }
@@ -168,11 +147,11 @@ import Testing
   @Test(arguments: ["image", "NULL", "x'05'"])
   func aRowThatIsWrittenAsAWholeWhileItsBLOBComesKeepsIt(value: String) throws {
     for delete in ["", "DELETE FROM photo;"] {
-      let (a, b) = (try peer(1), try peer(2))
+      let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
       try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(200000))")
       try b.pull(from: a)
       try a.run("UPDATE photo SET image = randomblob(300000)")
-      try learn(b, from: a)
+      try b.learn(from: a)
       try b.run(
         """
         CREATE TEMP TABLE kept AS SELECT id, '2', \(value) FROM photo; \(delete)
@@ -183,37 +162,32 @@ import Testing
       #expect(try a.rows("SELECT title + 0 FROM photo") == ["2"])
       let length = ["image": "300000", "NULL": "NULL", "x'05'": "1"][value]
       #expect(try a.rows("SELECT length(image) FROM photo") == [length])
-      #expect(try b.rows(Self.all) == a.rows(Self.all))
+      #expect(try b.photos() == a.photos())
       #expect(try a.digest() == b.digest())
-      try expectNothingNoted(b)
+      try b.expectNothingNoted()
     }
   }
 
   @Test func aWriteIntoTheBLOBIsFoundByARescan() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', zeroblob(\(3 * Self.chunk)))")
     try b.pull(from: a)
-    try a.other.write { db in
-      var blob: OpaquePointer?
-      #expect(sqlite3_blob_open(db.sqliteConnection, "main", "photo", "image", 1, 1, &blob) == SQLITE_OK)
-      #expect(sqlite3_blob_write(blob, [7], 1, Int32(Self.chunk + 9)) == SQLITE_OK)
-      #expect(sqlite3_blob_close(blob) == SQLITE_OK)
-    }
+    try a.poke([7], at: Self.chunk + 9)
     try a.store.rescan()
     try a.upkeep()
-    try learn(b, from: a)
+    try b.learn(from: a)
     #expect(try b.fetch(from: a) == 1)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
   }
 
   @Test func aRowThatIsReplacedBringsNothingAgain() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(2000000))")
     try b.pull(from: a)
     try a.run("CREATE TEMP TABLE kept AS SELECT * FROM photo; DELETE FROM photo; INSERT INTO photo SELECT * FROM kept")
-    try learn(b, from: a)
+    try b.learn(from: a)
     #expect(try b.fetch(from: a) == 0)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
   }
 
@@ -225,7 +199,7 @@ import Testing
     "CREATE TABLE photo (id BLOB PRIMARY KEY NOT NULL, title, image TEXT)",
   ])
   func assetsGoThroughTablesOfAllForms(schema: String) throws {
-    let (a, b) = (try peer(1, schema), try peer(2, schema))
+    let (a, b) = (try Peer.withPhotos(1, schema), try Peer.withPhotos(2, schema))
     try a.run(
       "INSERT INTO photo (id, title, image) VALUES (CAST('x' AS \(schema.contains("id BLOB") ? "BLOB" : "TEXT")), 't', NULL)"
     )
@@ -233,16 +207,16 @@ import Testing
       try a.run("UPDATE photo SET image = randomblob(\(Self.chunk * 5 + 1))")
     }
     try b.pull(from: a)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try b.rows("SELECT typeof(image) = 'blob', length(image) FROM photo") == ["1|\(Self.chunk * 5 + 1)"])
     #expect(try a.digest() == b.digest())
-    try expectNothingNoted(b)
+    try b.expectNothingNoted()
   }
 
   @Test func aChunkThatIsNoneIsNotTaken() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(2 * Self.chunk)))")
-    try learn(b, from: a)
+    try b.learn(from: a)
     let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
     var bytes = try #require(try a.store.chunk(1, of: asset.id, zone: Peer.zone))
     #expect(try b.store.stage(bytes, chunk: 0, of: asset.id) == .wrong)
@@ -254,7 +228,7 @@ import Testing
   }
 
   @Test func chunksAreGivenInZonesWhoseRecordsUseThemAndOnlyWhileTheyAreRight() throws {
-    let a = try peer(1)
+    let a = try Peer.withPhotos(1)
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(2 * Self.chunk)))")
     try a.flush()
     let name = try #require(try a.other.read { try Data.fetchOne($0, sql: "SELECT name FROM mesh_asset") })
@@ -275,10 +249,10 @@ import Testing
   @Test func chunksThatCameAreThereAfterARestart() throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("staging-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: directory) }
-    let a = try peer(1)
-    let b = try Peer(2, schema: Self.schema, track: ["photo"], staging: FileStaging(directory: directory))
+    let a = try Peer.withPhotos(1)
+    let b = try Peer(2, schema: Peer.photos, track: ["photo"], staging: FileStaging(directory: directory))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(4 * Self.chunk)))")
-    try learn(b, from: a)
+    try b.learn(from: a)
     let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
     for index in [0, 2] {
       let bytes = try #require(try a.store.chunk(index, of: asset.id, zone: Peer.zone))
@@ -288,16 +262,16 @@ import Testing
     let again = try #require(try b.store.wantedAssets(limit: 1).first)
     #expect((0..<4).map(again.staged.contains) == [true, false, true, false])
     #expect(try b.fetch(from: a) == 2)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
   }
 
   /// In one statement with its row, and in place after it.
   @Test(arguments: [3, 6])
   func aChunkThatTheStagingLostIsFetchedAgain(chunks: Int) throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(chunks * Self.chunk)))")
-    try learn(b, from: a)
+    try b.learn(from: a)
     let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
     for index in 0..<chunks {
       let bytes = try #require(try a.store.chunk(index, of: asset.id, zone: Peer.zone))
@@ -312,13 +286,13 @@ import Testing
     #expect(try b.store.wantedAssets(limit: 1).first?.staged.contains(1) == false)
     for index in 2..<chunks { #expect(try b.store.chunk(index, of: asset.id, zone: Peer.zone) == nil) }
     #expect(try b.fetch(from: a) == chunks - 1)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
   }
 
   @Test func aChunkThatWasSpoiltInTheStagingIsNotGivenOn() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(3 * Self.chunk)))")
-    try learn(b, from: a)
+    try b.learn(from: a)
     let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
     let bytes = try #require(try a.store.chunk(1, of: asset.id, zone: Peer.zone))
     _ = try b.store.stage(bytes, chunk: 1, of: asset.id)
@@ -329,29 +303,21 @@ import Testing
   }
 
   @Test func theVersionBeforeIsReadOnceForWhatItHasInCommon() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(4 * Self.chunk)))")
     try b.pull(from: a)
     try a.run("UPDATE photo SET image = CAST(x'01' || substr(image, 2) AS BLOB)")
-    func poke(_ byte: UInt8) throws {
-      try b.other.write { db in
-        var blob: OpaquePointer?
-        #expect(sqlite3_blob_open(db.sqliteConnection, "main", "photo", "image", 1, 1, &blob) == SQLITE_OK)
-        #expect(sqlite3_blob_write(blob, [byte], 1, Int32(2 * Self.chunk)) == SQLITE_OK)
-        #expect(sqlite3_blob_close(blob) == SQLITE_OK)
-      }
-    }
     let good = try #require(try b.rows("SELECT hex(substr(image, \(2 * Self.chunk) + 1, 1)) FROM photo").first)
     let byte = try #require(UInt8(good.filter { $0 != "\"" }, radix: 16))
-    try poke(byte ^ 1)
-    try learn(b, from: a)
+    try b.poke([byte ^ 1], at: 2 * Self.chunk)
+    try b.learn(from: a)
     let taken = try #require(try b.store.wantedAssets(limit: 1).first?.staged)
     #expect((0..<4).map(taken.contains) == [false, true, false, true])
     // The row has it now, and nobody looks.
-    try poke(byte)
+    try b.poke([byte], at: 2 * Self.chunk)
     #expect(try b.store.wantedAssets(limit: 1).first?.staged.present == 2)
     #expect(try b.fetch(from: a) == 2)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
   }
 
   @Test func aRowWithoutItsParentKeepsItsBytesAside() throws {
@@ -359,17 +325,17 @@ import Testing
       CREATE TABLE album (id TEXT PRIMARY KEY NOT NULL);
       CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT REFERENCES album (id), image BLOB)
       """
-    func peer(_ seed: UInt8) throws -> Peer { try Peer(seed, schema: schema, track: ["album", "photo"]) }
-    let (a, b) = (try peer(1), try peer(2))
+    func withAlbums(_ seed: UInt8) throws -> Peer { try Peer(seed, schema: schema, track: ["album", "photo"]) }
+    let (a, b) = (try withAlbums(1), try withAlbums(2))
     try a.run("INSERT INTO album VALUES ('p'); INSERT INTO photo VALUES ('x', 'p', randomblob(\(2 * Self.chunk)))")
     try b.pull(from: a)
-    let before = try a.rows(Self.all)
+    let before = try a.photos()
     // Deleted there while a photo is put in here.
     try a.run("INSERT INTO photo VALUES ('y', 'p', randomblob(\(2 * Self.chunk)))")
     try a.flush()
     try b.run("DELETE FROM photo; DELETE FROM album")
-    try learn(a, from: b)
-    #expect(try a.rows(Self.all).isEmpty)
+    try a.learn(from: b)
+    #expect(try a.photos().isEmpty)
     #expect(try a.staging.assets().count == 1)
     try a.reopen()
     try a.run("INSERT INTO album VALUES ('p')")
@@ -378,14 +344,14 @@ import Testing
     while try a.store.placeAssets(now: a.now) {}
     #expect(try a.rows("SELECT id = 'y', length(image) FROM photo") == ["1|\(2 * Self.chunk)"])
     try b.pull(from: a)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
-    #expect(try before != a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
+    #expect(try before != a.photos())
     #expect(try a.digest() == b.digest())
   }
 
   @Test func aBLOBBesideOthersIsBoundedAndTheAdviceSaysHow() throws {
     let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, image BLOB, title TEXT)"
-    let a = try peer(1, schema)
+    let a = try Peer.withPhotos(1, schema)
     try a.run("INSERT INTO photo VALUES ('x', zeroblob(\((64 << 20) + 1)), 't')")
     try a.flush()
     let held = try #require(try a.store.heldRecords(limit: 9).first)
@@ -394,7 +360,7 @@ import Testing
   }
 
   @Test func aLongOneIsPutInPlaceWithoutAStatementThatHasIt() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', zeroblob(3000000))")
     try a.run("UPDATE photo SET title = '2'")
     try b.pull(from: a)
@@ -403,8 +369,8 @@ import Testing
   }
 
   @Test func theTableThatTheColumnsAreMissingFromShowsTheBLOBWhenItHasThem() throws {
-    let a = try peer(1)
-    let b = try peer(2, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT)")
+    let a = try Peer.withPhotos(1)
+    let b = try Peer.withPhotos(2, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT)")
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(100000))")
     try b.pull(from: a)
     #expect(try b.store.wantedAssets(limit: 9).isEmpty)
@@ -413,43 +379,43 @@ import Testing
     try b.upkeep()
     try b.apply()
     try b.fetch(from: a)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
   }
 
   @Test func whatACutTookBackIsWrittenAgainWithItsBytes() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', NULL)")
     try b.pull(from: a)
     try a.run("UPDATE photo SET image = randomblob(\(2 * Self.chunk))")
     try a.flush()
-    let wrote = try a.rows(Self.all)
+    let wrote = try a.photos()
     try a.store.cut([a.author: 1], aftermath: [a.author: .writtenAgain], zone: Peer.zone, a.reader, now: a.now)
     #expect(try a.rows("SELECT image FROM photo") == ["NULL"])
     try a.renew(InstanceID(99))
     #expect(try a.store.writeAgain(a.writer, now: a.now) != nil)
     while try a.store.placeAssets(now: a.now) {}
-    #expect(try a.rows(Self.all) == wrote)
+    #expect(try a.photos() == wrote)
     try b.pull(from: a)
-    #expect(try b.rows(Self.all) == wrote)
+    #expect(try b.photos() == wrote)
     #expect(try a.digest() == b.digest())
   }
 
   @Test func concurrentEditsOfABLOBEndWithTheLater() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(50000))")
     try b.pull(from: a)
     try a.run("UPDATE photo SET image = randomblob(60000)")
     b.now = a.now + 1_000
     try b.run("UPDATE photo SET image = randomblob(70000)")
     try synchronize([a, b])
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
     #expect(try a.store.conflicts(limit: 9).count + b.store.conflicts(limit: 9).count > 0)
   }
 
   @Test func aFileOfTheFormatBeforeGetsItsLongBLOBsSent() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(50000))")
     try a.flush()
     try a.other.write { db in
@@ -462,17 +428,17 @@ import Testing
     try a.reopen()
     try a.upkeep()
     try b.pull(from: a)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
   }
 
   // MARK: A disk that fills
 
   @Test func whatTheStagingHasNoRoomForWaitsAndTheRestGoesOn() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     let staging = try #require(b.staging as? MemoryStaging)
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(3 * Self.chunk)))")
-    try learn(b, from: a)
+    try b.learn(from: a)
     let asset = try #require(try b.store.wantedAssets(limit: 1).first?.asset)
     staging.capacity = Self.chunk
     func stage(_ index: Int) throws -> ChunkOutcome {
@@ -482,7 +448,7 @@ import Testing
     #expect(try stage(0) == .staged(isComplete: false))
     #expect(try stage(1) == .noRoom("the staging in memory is full"))
     try a.run("UPDATE photo SET title = '2'")
-    try learn(b, from: a)
+    try b.learn(from: a)
     #expect(try b.rows("SELECT title + 0, image FROM photo") == ["2|NULL"])
     // What the file itself has is not kept either, and that stops nothing.
     try b.run("INSERT INTO photo VALUES ('y', '1', NULL)")
@@ -496,14 +462,14 @@ import Testing
     staging.capacity = nil
     #expect(try b.store.wantedAssets(limit: 9).first?.fault == nil)
     try synchronize([a, b])
-    #expect(try a.rows(Self.all) == b.rows(Self.all))
+    #expect(try a.photos() == b.photos())
     #expect(try b.rows("SELECT count(*) FROM photo WHERE length(image) = \(3 * Self.chunk)") == ["2"])
   }
 
   @Test func anAssetThatTheFileHasNoRoomForIsTriedAgainLater() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(\(6 * Self.chunk)))")
-    try learn(b, from: a)
+    try b.learn(from: a)
     let pages = try b.store.read { try $0.sql.integer("PRAGMA page_count") ?? 0 }
     try b.store.read { _ = try $0.sql.integer("PRAGMA max_page_count = \(pages + 100)") }
     #expect(try b.fetch(from: a) == 6)
@@ -512,12 +478,12 @@ import Testing
     #expect(wanted.staged.isComplete && wanted.fault?.contains("no space") == true)
     #expect(try b.store.assetBacklog(Peer.zone, absent: []).coming.assets == 1)
     try a.run("UPDATE photo SET title = '2'")
-    try learn(b, from: a)
+    try b.learn(from: a)
     #expect(try b.rows("SELECT title + 0 FROM photo") == ["2"])
     try b.store.read { _ = try $0.sql.integer("PRAGMA max_page_count = 1000000") }
     #expect(try !b.store.placeAssets(now: b.now))
     b.now += 60_000
     #expect(try b.store.placeAssets(now: b.now))
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
   }
 }

@@ -1,4 +1,3 @@
-import CSQLite
 import Foundation
 import GRDB
 import MeshCore
@@ -8,29 +7,12 @@ import Testing
 
 /// Assets that this node does not keep, or does not fetch.
 @Suite struct EvictionTests {
-  private static let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB)"
-  private static let all = "SELECT id, title, hex(image) FROM photo ORDER BY id"
 
-  private func peer(_ seed: UInt8, _ schema: String = schema) throws -> Peer {
-    try Peer(seed, schema: schema, track: ["photo"])
-  }
-
-  private func pair(_ schema: String = schema, size: Int = 3 * Limits.chunk) throws -> (Peer, Peer, AssetID) {
-    let (a, b) = (try peer(1, schema), try peer(2, schema))
+  private func pair(_ schema: String = Peer.photos, size: Int = 3 * Limits.chunk) throws -> (Peer, Peer, AssetID) {
+    let (a, b) = (try Peer.withPhotos(1, schema), try Peer.withPhotos(2, schema))
     try a.run("INSERT INTO photo (id, title, image) VALUES ('x', '1', randomblob(\(size)))")
     try b.pull(from: a)
-    return (a, b, try asset(b))
-  }
-
-  private func asset(_ peer: Peer, _ key: String = "x") throws -> AssetID {
-    try #require(try peer.store.assets(table: "photo", key: .text(Array(key.utf8)), column: "image").first?.asset.id)
-  }
-
-  private func expectNothingNoted(_ peer: Peer) throws {
-    try peer.store.rescan()
-    try peer.upkeep()
-    #expect(try peer.rows("SELECT * FROM mesh_pending").isEmpty)
-    #expect(try peer.flush() == 0)
+    return (a, b, try b.asset())
   }
 
   @Test func anEvictedBLOBLeavesTheRowAndComesBackWhenItIsAskedFor() throws {
@@ -39,7 +21,7 @@ import Testing
     #expect(try b.store.evict(asset) == 1)
     #expect(try b.rows("SELECT id, title + 0, image FROM photo") == ["\"x\"|1|NULL"])
     #expect(try b.digest() == before && a.digest() == before)
-    try expectNothingNoted(b)
+    try b.expectNothingNoted()
     #expect(try b.store.wantedAssets(limit: 9).isEmpty)
     #expect(try b.store.chunk(0, of: asset, zone: Peer.zone) == nil)
     #expect(try b.store.chunks(of: asset, zone: Peer.zone)?.present == 0)
@@ -50,8 +32,8 @@ import Testing
     #expect(try b.fetch(from: a) == 0)
     try b.store.requestAsset(asset)
     #expect(try b.fetch(from: a) == 3)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
-    try expectNothingNoted(b)
+    #expect(try b.photos() == a.photos())
+    try b.expectNothingNoted()
   }
 
   @Test func whatIsWrittenToARowWithoutItsBLOBIsSentAndNothingElse() throws {
@@ -73,11 +55,11 @@ import Testing
     try a.pull(from: b)
     #expect(try a.rows("SELECT title + 0, length(image) FROM photo") == ["3|\(3 * Limits.chunk)"])
     #expect(try a.digest() == b.digest())
-    try expectNothingNoted(b)
+    try b.expectNothingNoted()
     // Whoever says so clears it.
     try b.run("UPDATE photo SET image = x'07'")
     try a.pull(from: b)
-    #expect(try a.rows(Self.all) == b.rows(Self.all))
+    #expect(try a.photos() == b.photos())
     #expect(try a.digest() == b.digest())
   }
 
@@ -86,7 +68,7 @@ import Testing
     try b.store.evict(asset)
     try a.run("UPDATE photo SET image = randomblob(200000)")
     try b.pull(from: a)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
   }
 
   @Test func allRowsThatShowItGiveItUpAndWhatIsWrittenAnewIsKept() throws {
@@ -111,19 +93,14 @@ import Testing
 
   @Test func bytesThatNobodyElseKnowsAreNotEvicted() throws {
     let (_, b, asset) = try pair()
-    let rows = try b.rows(Self.all)
+    let rows = try b.photos()
     try b.run("UPDATE photo SET title = '2'")
     #expect(throws: EvictionError.written) { try b.store.evict(asset) }
     try b.flush()
-    try b.other.write { db in
-      var blob: OpaquePointer?
-      #expect(sqlite3_blob_open(db.sqliteConnection, "main", "photo", "image", 1, 1, &blob) == SQLITE_OK)
-      #expect(sqlite3_blob_write(blob, [7, 8, 9], 3, 5) == SQLITE_OK)
-      #expect(sqlite3_blob_close(blob) == SQLITE_OK)
-    }
+    try b.poke([7, 8, 9], at: 5)
     #expect(throws: EvictionError.changed(table: "photo")) { try b.store.evict(asset) }
     #expect(try b.rows("SELECT length(image) FROM photo") == ["\(3 * Limits.chunk)"])
-    #expect(try b.rows(Self.all) != rows)
+    #expect(try b.photos() != rows)
   }
 
   @Test(arguments: [
@@ -135,18 +112,18 @@ import Testing
     if let shown {
       try b.store.evict(asset)
       #expect(try b.rows("SELECT image IS \(shown) FROM photo") == ["1"])
-      try expectNothingNoted(b)
+      try b.expectNothingNoted()
       try b.store.requestAsset(asset)
       try b.fetch(from: a)
     } else {
       #expect(throws: EvictionError.self) { try b.store.evict(asset) }
     }
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
   }
 
   @Test func aTableWhoseAssetsAreFetchedOnDemandWaitsToBeAsked() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try b.store.setAssetPolicy(.onDemand, table: "photo")
     #expect(try b.store.assetPolicies() == ["photo": .onDemand])
     #expect(throws: StoreError.self) { try b.store.setAssetPolicy(.onDemand, table: "none") }
@@ -154,7 +131,7 @@ import Testing
     try b.pull(from: a)
     #expect(try b.rows("SELECT count(*), count(image) FROM photo") == ["2|0"])
     #expect(try b.store.assetBacklog(Peer.zone, absent: []).absent.assets == 2)
-    let want = try asset(b)
+    let want = try b.asset()
     let bytes = try #require(try a.store.chunk(0, of: want, zone: Peer.zone))
     #expect(try b.store.stage(bytes, chunk: 0, of: want) == .notNeeded)
     try b.store.requestAsset(want)
@@ -162,21 +139,21 @@ import Testing
     #expect(try b.rows("SELECT id FROM photo WHERE image NOTNULL") == ["\"x\""])
     try b.store.setAssetPolicy(.always, table: "photo")
     try b.fetch(from: a)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
     #expect(try a.digest() == b.digest())
   }
 
   @Test func aRowThatIsNotInSightWithoutItsBLOBDoesNotWaitToBeAsked() throws {
     let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB NOT NULL)"
-    let (a, b) = (try peer(1, schema), try peer(2, schema))
+    let (a, b) = (try Peer.withPhotos(1, schema), try Peer.withPhotos(2, schema))
     try b.store.setAssetPolicy(.onDemand, table: "photo")
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(30000))")
     try b.pull(from: a)
-    #expect(try b.rows(Self.all) == a.rows(Self.all))
+    #expect(try b.photos() == a.photos())
   }
 
   @Test func aPlaceSaysWhoWroteItAndWhoHadItLast() throws {
-    let (a, b) = (try peer(1), try peer(2))
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.run("INSERT INTO photo VALUES ('x', '1', randomblob(300000))")
     try a.flush()
     try b.receive(from: a)

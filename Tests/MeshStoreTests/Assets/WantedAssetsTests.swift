@@ -5,41 +5,24 @@ import Testing
 
 /// Which assets have their turn, and what is said to be lacking.
 @Suite struct WantedAssetsTests {
-  private static let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT, image BLOB)"
-
-  private func peer(_ seed: UInt8, _ schema: String = schema) throws -> Peer {
-    try Peer(seed, schema: schema, track: ["photo"])
-  }
-
-  /// Everything but the chunks.
-  private func learn(_ peer: Peer, from source: Peer) throws {
-    try source.flush()
-    try peer.receive(from: source)
-    peer.now = max(peer.now, source.now)
-    try peer.apply()
-  }
-
-  private func insert(_ peer: Peer, _ key: String, _ size: Int) throws {
-    try peer.run("INSERT INTO photo VALUES ('\(key)', '1', randomblob(\(size)))")
-  }
 
   private func backlog(_ peer: Peer, absent: Set<AssetID> = []) throws -> AssetBacklog {
     try peer.store.assetBacklog(Peer.zone, absent: absent)
   }
 
   @Test func eachDeviceHasItsTurnHoweverManyAnotherNames() throws {
-    let (flood, honest, reader) = (try peer(1), try peer(2), try peer(3))
-    for number in 0..<6 { try insert(flood, "f\(number)", 20_000 + number) }
-    try insert(honest, "h", 900_000)
-    try learn(reader, from: flood)
-    try learn(reader, from: honest)
+    let (flood, honest, reader) = (try Peer.withPhotos(1), try Peer.withPhotos(2), try Peer.withPhotos(3))
+    for number in 0..<6 { try flood.insertPhoto("f\(number)", 20_000 + number) }
+    try honest.insertPhoto("h", 900_000)
+    try reader.learn(from: flood)
+    try reader.learn(from: honest)
     let wanted = try reader.store.wantedAssets(limit: 3, besides: [])
     #expect(wanted.assets.map(\.asset.size) == [20_000, 900_000, 20_001])
     #expect(!wanted.isAll)
     // Who overwrites has written it.
-    try learn(flood, from: honest)
+    try flood.learn(from: honest)
     try flood.run("UPDATE photo SET image = randomblob(19999) WHERE id = 'h'")
-    try learn(reader, from: flood)
+    try reader.learn(from: flood)
     #expect(try reader.store.wantedAssets(limit: 2).map(\.asset.size) == [19_999, 20_000])
     let others = try reader.store.wantedAssets(limit: 9, besides: Set(wanted.assets.map(\.asset.id)))
     #expect(others.assets.map(\.asset.size) == [19_999, 20_002, 20_003, 20_004, 20_005])
@@ -62,11 +45,11 @@ import Testing
   }
 
   @Test func whatIsLackingIsCountedTillItIsInItsRow() throws {
-    let (a, b) = (try peer(1), try peer(2))
-    try insert(a, "x", 3 * Limits.chunk)
-    try insert(a, "y", 20_000)
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try a.insertPhoto("x", 3 * Limits.chunk)
+    try a.insertPhoto("y", 20_000)
     try a.run("INSERT INTO photo SELECT 'z', '1', image FROM photo WHERE id = 'y'")
-    try learn(b, from: a)
+    try b.learn(from: a)
     #expect(try backlog(b).coming == AssetBacklog.Amount(assets: 2, bytes: 3 * Limits.chunk + 20_000))
     let wanted = try b.store.wantedAssets(limit: 9)
     let long = try #require(wanted.last?.asset.id)
@@ -81,9 +64,11 @@ import Testing
   }
 
   @Test func whatAConstraintKeepsOutIsNotLackingOnceItIsKept() throws {
-    let (a, b) = (try peer(1), try peer(2, Self.schema.dropLast() + ", CHECK (length(image) < 30000))"))
-    try insert(a, "x", 40_000)
-    try learn(b, from: a)
+    let (a, b) = (
+      try Peer.withPhotos(1), try Peer.withPhotos(2, Peer.photos.dropLast() + ", CHECK (length(image) < 30000))")
+    )
+    try a.insertPhoto("x", 40_000)
+    try b.learn(from: a)
     #expect(try b.fetch(from: a) == 1)
     #expect(try backlog(b) == AssetBacklog())
     #expect(try b.staging.assets().count == 1, "what was in memory is in the file now")
@@ -93,17 +78,17 @@ import Testing
   }
 
   @Test func whatIsHeldForAnotherReasonIsAbsent() throws {
-    let a = try peer(1)
+    let a = try Peer.withPhotos(1)
     let b = try Peer(2, schema: "CREATE TABLE other (id TEXT PRIMARY KEY NOT NULL)", track: ["other"])
-    try insert(a, "x", 40_000)
-    try learn(b, from: a)
+    try a.insertPhoto("x", 40_000)
+    try b.learn(from: a)
     #expect(try backlog(b) == AssetBacklog(absent: AssetBacklog.Amount(assets: 1, bytes: 40_000)))
   }
 
   @Test func aFileOfTheFormatBeforeGetsItsColumns() throws {
-    let (a, b) = (try peer(1), try peer(2))
-    try insert(a, "x", 40_000)
-    try learn(b, from: a)
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try a.insertPhoto("x", 40_000)
+    try b.learn(from: a)
     try b.run(
       """
       DROP INDEX mesh_asset_waiting;

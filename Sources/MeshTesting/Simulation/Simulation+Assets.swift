@@ -1,0 +1,173 @@
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// People who do without BLOBs: they have a table's fetched when they ask, ask for some, and have others evicted.
+extension Simulation {
+  /// An eviction that has begun: a node asks who else has the asset.
+  struct Eviction {
+    let node: Int
+    let life: Int
+    let asset: AssetID
+    /// When it gives up.
+    let until: Int64
+    var attempts = 0
+  }
+
+  /// How long members have to say what they have, between two looks, and how often programs may get in the way.
+  private static let answerTime: Int64 = 10_000
+  private static let look: Int64 = 50
+  private static let attempts = 5
+
+  func changeAssetPolicy(_ node: SimulatedNode) throws {
+    guard let store = choosing(node) else { return }
+    let table = AppSchema.withAssets[Int.random(in: 0..<AppSchema.withAssets.count, using: &generator)]
+    let policy = generator.once(in: 2) ? AssetPolicy.always : .onDemand
+    occurred("assets.policies")
+    say(node.index, "has the BLOBs of \(table) fetched \(policy.rawValue)")
+    try input(node) { replica, _ in
+      try store.setAssetPolicy(policy, table: table)
+      replica.assetChoicesChanged()
+    }
+  }
+
+  func fetchAsset(_ node: SimulatedNode) throws {
+    guard let store = choosing(node) else { return }
+    var absent: [AssetPlace] = []
+    try guarded(node) { absent = try store.awaitedAssets(limit: .max) }
+    guard let place = absent.randomElement(using: &generator) else { return }
+    occurred("assets.fetches")
+    say(node.index, "asks for \(place.asset.id), for \(place.table)/\(place.key.shown)")
+    try input(node) { replica, _ in
+      try store.requestAsset(place.asset.id)
+      replica.assetChoicesChanged()
+    }
+  }
+
+  func evictAsset(_ node: SimulatedNode) throws {
+    guard let store = choosing(node) else { return }
+    var shown: [AssetPlace] = []
+    try guarded(node) {
+      for (name, row) in try node.database.contents(AppSchema.withAssets).sorted(by: { $0.key < $1.key }) {
+        guard row.values.contains(where: \.isLong) else { continue }
+        shown += try store.assets(table: name.table, key: name.key, column: nil).filter(\.isShown)
+      }
+    }
+    guard let place = shown.randomElement(using: &generator) else { return }
+    occurred("assets.evictions")
+    var hasBegun = false
+    try input(node) { replica, _ in hasBegun = replica.beginEviction(place.asset.id, zones: [place.zone]) }
+    guard hasBegun else { return }
+    say(node.index, "means to evict \(place.asset.id), of \(place.table)/\(place.key.shown)")
+    let eviction = Eviction(node: node.index, life: node.life, asset: place.asset.id, until: time.now + Self.answerTime)
+    queue.add(.evict(eviction), at: time.now + Self.look)
+  }
+
+  /// As a node does it that has begun.
+  func goOn(_ eviction: Eviction) throws {
+    let node = nodes[eviction.node]
+    guard let store = node.database.sqlite, let holders = node.replica?.holders(eviction.asset) else { return }
+    switch holders {
+    case .asking where time.now < eviction.until && deadline == nil:
+      return queue.add(.evict(eviction), at: time.now + Self.look)
+    case .held(let device) where deadline == nil: try evict(eviction, node, store, trusting: device)
+    case .asking, .held, .nobody:
+      say(node.index, "keeps \(eviction.asset): nobody says that they have it")
+      try input(node) { replica, _ in replica.endEviction(eviction.asset) }
+    }
+  }
+
+  private func evict(
+    _ eviction: Eviction, _ node: SimulatedNode, _ store: Store, trusting device: DeviceID
+  ) throws {
+    var next = eviction
+    next.attempts += 1
+    var (isOver, outcome) = (true, "evicts")
+    // Nobody else is told of anything before it is done: no message comes in between.
+    try input(node) { replica, now in
+      defer { if isOver { replica.endEviction(eviction.asset) } }
+      replica.databaseChanged()
+      while try replica.work(now: now) {}
+      do {
+        try store.evict(eviction.asset)
+        replica.assetChoicesChanged()
+      } catch EvictionError.written where next.attempts < Self.attempts {
+        isOver = false
+      } catch let error as EvictionError {
+        outcome = "keeps, for \(error):"
+      }
+    }
+    guard isOver else { return queue.add(.evict(next), at: time.now + Self.look) }
+    if nodes.contains(where: { $0.isLiar && $0.device == device }) { trustedLiars.insert(eviction.asset) }
+    say(node.index, "\(outcome) \(eviction.asset)")
+  }
+
+  /// The store of a node at which somebody can choose now.
+  private func choosing(_ node: SimulatedNode) -> Store? {
+    guard node.replica != nil, !node.isRevoked, !node.isLiar, node.pausedUntil <= time.now, deadline == nil else {
+      return nil
+    }
+    return node.database.sqlite
+  }
+
+  // MARK: The end
+
+  /// Some want all that there is, in the end: nothing that was evicted may be lost.
+  func askForAll() throws {
+    guard plan.assetEvictions + plan.assetPolicies > 0 else { return }
+    for node in honest where node.index % 2 == 0 && node.replica != nil {
+      guard let store = node.database.sqlite else { continue }
+      try guarded(node) {
+        for table in AppSchema.withAssets where try store.assetPolicies()[table] == .onDemand {
+          try store.setAssetPolicy(.always, table: table)
+        }
+      }
+      try input(node) { replica, _ in
+        let absent = try store.awaitedAssets(limit: .max).filter { !$0.isFetched && $0.choice == false }
+        for place in absent { try store.requestAsset(place.asset.id) }
+        replica.assetChoicesChanged()
+      }
+    }
+  }
+
+  /// Cells of whose merged assets the node has not the bytes.
+  func absentCells(_ node: SimulatedNode) throws -> [Ledger.Cell: AssetPlace] {
+    let places = try node.database.sqlite?.awaitedAssets(limit: .max) ?? []
+    return Dictionary(
+      places.map { (Ledger.Cell(record: RecordName(table: $0.table, key: $0.key), column: $0.column), $0) },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  /// What the node waits for, and what it does not fetch.
+  func lackingAssets(_ node: SimulatedNode) throws -> Set<Asset> {
+    let wanted = try node.store?.wantedAssets(limit: 1_000).map(\.asset) ?? []
+    return Set(try wanted + absentCells(node).values.filter { !$0.isFetched }.map(\.asset))
+  }
+
+  /// What is fetched comes, if anybody who keeps the rules has it; and somebody does, unless it is a liar's, or was given up because a liar
+  /// said that it has it.
+  func checkAbsent(_ node: SimulatedNode, _ zone: ZoneID, _ oracle: Oracle) throws {
+    let liars = Set(nodes.filter(\.isLiar).map(\.device))
+    let contents = try node.database.contents(AppSchema.withAssets)
+    let naming = AssetNaming(zone: zone, cryptography: cryptography)
+    for (cell, place) in try absentCells(node).sorted(by: { $0.key < $1.key }) {
+      let shown = naming.name(contents[cell.record]?[cell.column] ?? .null)
+      if shown != .null, oracle.sent[cell]?.contains(shown) != true {
+        violate("n\(node.index) shows \(shown.shown) in \(cell.record).\(cell.column), which nobody wrote there")
+      }
+      let isExcused = trustedLiars.contains(place.asset.id) || place.writer.map(liars.contains) ?? true
+      let isThere = try honest.contains { try $0.store?.chunks(of: place.asset.id, zone: zone)?.isComplete ?? false }
+      if place.isFetched, place.held == nil, !isExcused, !isThere {
+        violate("nobody has \(place.asset.id), which n\(node.index) lacks in \(cell.record).\(cell.column)")
+      }
+    }
+    let most = Set(try absentCells(node).values.map(\.asset)).reduce(0) { $0 + $1.size }
+    if node.database.staged > most {
+      violate("n\(node.index) keeps \(node.database.staged) bytes of assets, and waits for \(most)")
+    }
+  }
+}
+
+extension Value {
+  fileprivate var isLong: Bool { if case .blob(let bytes) = self { Asset.isAsset(size: bytes.count) } else { false } }
+}

@@ -119,7 +119,7 @@ struct Asset: AsyncParsableCommand {
       discussion: """
         The row then shows NULL in the column, or its default, as before the BLOB had come; nothing of that is sent, and the record \
         is what it was. The BLOB goes from all rows that show the same bytes, and is not fetched until mesh asset fetch asks for it; \
-        a new version of it is, if the table's policy says so. The space is used again; VACUUM makes the file shorter.
+        a new version of it is, if the table's policy says so. One that is on its way stops coming. The space is used again; VACUUM makes the file shorter.
 
         A connected device has to say that it has all of it. With --force it goes though none does: then it may be lost.
 

@@ -79,6 +79,7 @@ extension Daemons {
         try await eventually("it says that nobody has it") {
           try await tower.done("asset", "show", "notes", "film").stdout.contains("absent")
         }
+        #expect(try await tower.done("asset", "evict", "notes", "film").stdout.contains("evicted"), "it stops waiting")
         _ = try await laptop.serve("--peer", try await tower.address())
         try await tower.done("asset", "fetch", "notes", "film")
         try await tower.settled(with: "laptop")

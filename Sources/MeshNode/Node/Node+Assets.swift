@@ -23,9 +23,11 @@ extension Node {
   }
 
   func assetEvict(_ request: AssetRequest) async throws -> AssetReport {
-    let shown = try places(request).filter(\.isShown)
-    for asset in Set(shown.map(\.asset.id)).sorted() {
-      try await evict(asset, zones: Set(shown.map(\.zone)), force: request.force)
+    let places = try places(request).filter { $0.here > 0 || $0.isFetched }
+    for asset in Set(places.map(\.asset.id)).sorted() {
+      // What nothing is here of just stops being fetched.
+      let isNowhere = places.allSatisfy { $0.asset.id != asset || $0.here == 0 }
+      try await evict(asset, zones: Set(places.map(\.zone)), force: request.force || isNowhere)
     }
     return try assetShow(request)
   }

@@ -39,7 +39,7 @@ extension Store {
   /// they are before a BLOB has come, so nothing is sent, and no row says that somebody cleared the column. Each row shows NULL in it,
   /// or the default where the column is `NOT NULL`.
   ///
-  /// Nothing may be pending. Whoever calls has made sure that somebody else has the bytes.
+  /// What is in the staging of it goes as well. Nothing may be pending. Whoever calls has made sure that somebody else has the bytes.
   ///
   /// - Returns: Rows that showed it.
   /// - Throws: `EvictionError`, and then nothing has changed but what a call before it did.

@@ -178,6 +178,9 @@ struct FlushPlanner {
 
   private func differences(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> [Int] {
     let isNoted = !entry.isInserted && !entry.isImported
+    // What is written in the place of a BLOB that is not here is an edit, though the row shows the same as before.
+    let written = old.extra.filter { $0.value.asset != nil && entry.columns[$0.key] != nil }
+    if isNoted, !written.isEmpty { return written.keys.compactMap { entry.table.indexes[$0] } }
     return try records.differences(entry.ref, old, entry.table, row: row) { index, asset in
       // Triggers saw no change of it: it is not read.
       if isNoted, entry.columns[entry.table.columns[index].id] == nil { return true }

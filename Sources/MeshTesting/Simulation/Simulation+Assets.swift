@@ -52,6 +52,8 @@ extension Simulation {
         guard row.values.contains(where: \.isLong) else { continue }
         shown += try store.assets(table: name.table, key: name.key, column: nil).filter(\.isShown)
       }
+      // Now and then one that is on its way.
+      if generator.once(in: 4) { shown = try store.awaitedAssets(limit: .max).filter { $0.isFetched || $0.here > 0 } }
     }
     guard let place = shown.randomElement(using: &generator) else { return }
     occurred("assets.evictions")

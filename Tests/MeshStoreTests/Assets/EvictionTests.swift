@@ -63,6 +63,38 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
+  @Test(arguments: ["0", "x'07'"])
+  func whoWritesNULLOverSomethingElseClearsWhatIsNotHere(other: String) throws {
+    let (a, b, asset) = try pair()
+    try b.store.evict(asset)
+    try b.run("UPDATE photo SET image = NULL; UPDATE photo SET title = '2'")
+    try a.pull(from: b)
+    #expect(
+      try a.rows("SELECT title + 0, length(image) FROM photo") == ["2|\(3 * Limits.chunk)"], "nothing was written")
+    try b.run("UPDATE photo SET image = \(other); UPDATE photo SET image = NULL")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT title + 0, image FROM photo") == ["2|NULL"])
+    #expect(try a.digest() == b.digest())
+    #expect(try b.store.assets(table: "photo", key: .text(Array("x".utf8)), column: nil).isEmpty)
+    for peer in [a, b] { try peer.expectNothingNoted() }
+  }
+
+  @Test func whoWritesTheOldBytesAgainWhileTheNewAreOnTheirWayMeansThem() throws {
+    let (a, b, _) = try pair()
+    let before = try b.photos()
+    try a.run("UPDATE photo SET image = randomblob(200000)")
+    try b.learn(from: a)
+    try b.run(
+      """
+      CREATE TEMP TABLE kept AS SELECT image FROM photo; UPDATE photo SET image = NULL;
+      UPDATE photo SET image = (SELECT image FROM kept); DROP TABLE kept
+      """)
+    try a.pull(from: b)
+    #expect(try a.photos() == before && b.photos() == before)
+    #expect(try a.digest() == b.digest())
+    for peer in [a, b] { try peer.expectNothingNoted() }
+  }
+
   @Test func aNewVersionIsFetchedAsItsTableSays() throws {
     let (a, b, asset) = try pair()
     try b.store.evict(asset)

@@ -72,7 +72,7 @@ extension Session {
   fileprivate func assetPlaces(_ condition: String, _ arguments: [Value], limit: Int) throws -> [AssetPlace] {
     try sql.all(
       """
-      SELECT u.asset, a.size, z.zone, u.tbl, u.key, u.col, u.shown, r.held, \(Self.isFetched), a.choice, t.on_demand,
+      SELECT u.asset, a.size, z.zone, u.tbl, u.key, u.col, u.shown, r.held, \(Self.fetched), a.choice, t.on_demand,
         d.device, a.source, a.source_time
       FROM \(Self.uses) JOIN mesh_zone z ON z.id = u.zone LEFT JOIN mesh_author d ON d.id = u.author
       WHERE \(condition) ORDER BY a.size, u.asset, u.tbl, u.key, u.col LIMIT ?

@@ -24,7 +24,7 @@ extension Store {
 
   public func chunk(_ index: Int, of id: AssetID, zone: ZoneID) throws -> [UInt8]? {
     try read { session in
-      guard try session.uses(id, in: zone), let manifest = try session.manifest(id), index < manifest.chunkCount
+      guard try session.isUsed(id, in: zone), let manifest = try session.manifest(id), index < manifest.chunkCount
       else { return nil }
       let asset = try manifest.asset(cryptography)
       if let bytes = try staged.read(index, asset, manifest) {
@@ -37,7 +37,7 @@ extension Store {
 
   public func chunks(of id: AssetID, zone: ZoneID) throws -> ChunkSet? {
     let chunks = try read { session -> ChunkSet? in
-      guard try session.uses(id, in: zone), let manifest = try session.manifest(id) else { return nil }
+      guard try session.isUsed(id, in: zone), let manifest = try session.manifest(id) else { return nil }
       let asset = try manifest.asset(cryptography)
       // Looked at when they are asked for: a row may have been written to since.
       return try session.showsInRow(id) ? .all(asset.chunkCount) : staged.chunks(asset, manifest)
@@ -94,52 +94,6 @@ extension Store {
 }
 
 extension Session {
-  /// A record that waits for an asset, in a column.
-  struct AssetWant {
-    let ref: RecordRef
-    let zone: Int64
-    let column: Int64
-  }
-
-  /// A record that is held for these would be looked at again once it has its assets.
-  private static let showable = [HeldReason.assetIncomplete, .constraint].map { "\($0.rawValue)" }.joined(
-    separator: ", ")
-
-  /// - Parameter onlyShowable: Of records that are shown, or would be looked at again with it.
-  func wants(_ asset: AssetID, onlyShowable: Bool = false) throws -> [AssetWant] {
-    try sql.all(
-      """
-      SELECT u.tbl, u.key, u.zone, u.col FROM mesh_asset_use u
-      JOIN mesh_record r ON r.tbl = u.tbl AND r.key = u.key AND r.zone = u.zone
-      WHERE u.asset = ?1 AND u.shown = 0 AND (?2 = 0 OR r.held IS NULL OR r.held IN (\(Self.showable)))
-      """, [.blob(asset.bytes), .integer(onlyShowable ? 1 : 0)]
-    ) { AssetWant(ref: RecordRef(table: $0.integer(0), key: $0.value(1)), zone: $0.integer(2), column: $0.integer(3)) }
-  }
-
-  func zones(using asset: AssetID) throws -> [ZoneID] {
-    try sql.all(
-      """
-      SELECT DISTINCT z.zone FROM mesh_asset_use u JOIN mesh_zone z ON z.id = u.zone WHERE u.asset = ? ORDER BY z.zone
-      """, [.blob(asset.bytes)]
-    ) { ZoneID($0.bytes(0)) }.compactMap(\.self)
-  }
-
-  fileprivate func uses(_ asset: AssetID, in zone: ZoneID) throws -> Bool {
-    try sql.exists(
-      "SELECT 1 FROM mesh_asset_use u JOIN mesh_zone z ON z.id = u.zone WHERE u.asset = ? AND z.zone = ?",
-      [.blob(asset.bytes), .blob(zone.bytes)])
-  }
-
-  /// The cells that show an asset, as far as we know.
-  func cells(showing asset: AssetID) throws -> [Cell] {
-    try sql.all(
-      "SELECT tbl, key, col FROM mesh_asset_use WHERE asset = ? AND shown = 1 LIMIT 8", [.blob(asset.bytes)]
-    ) { row -> Cell? in
-      guard let table = catalog.table(row.integer(0)), let index = table.indexes[row.integer(2)] else { return nil }
-      return Cell(table: table, key: row.value(1), index: index)
-    }.compactMap(\.self)
-  }
-
   fileprivate func showsInRow(_ asset: AssetID) throws -> Bool { try !cells(showing: asset).isEmpty }
 
   fileprivate func chunkOfRow(_ index: Int, _ asset: Asset, _ manifest: AssetManifest) throws -> [UInt8]? {

@@ -63,19 +63,6 @@ extension Store {
 }
 
 extension Session {
-  /// Whether records that wait for an asset have it fetched. Those that are held for these reasons would be looked at again once it is
-  /// there; and a row that is not in sight without it does not wait to be asked for.
-  static let isFetched = """
-    (r.held = \(HeldReason.assetIncomplete.rawValue)
-      OR coalesce(r.held, \(HeldReason.constraint.rawValue)) = \(HeldReason.constraint.rawValue)
-        AND coalesce(a.choice, 1 - t.on_demand) = 1)
-    """
-
-  static let uses = """
-    mesh_asset_use u JOIN mesh_asset a ON a.name = u.asset JOIN mesh_table t ON t.id = u.tbl
-    JOIN mesh_record r ON r.tbl = u.tbl AND r.key = u.key AND r.zone = u.zone
-    """
-
   /// Assets that records wait for which would be shown with them, with the device that wrote it: the first of each device first,
   /// and of one device the shortest, since most are soon there.
   fileprivate func assetsInWant(limit: Int) throws -> [(asset: Asset, device: [UInt8])] {
@@ -84,16 +71,11 @@ extension Session {
       SELECT asset, size, device FROM (
         SELECT u.asset, a.size, d.device, row_number() OVER (PARTITION BY d.device ORDER BY a.size, u.asset) AS turn
         FROM \(Self.uses) LEFT JOIN mesh_author d ON d.id = u.author
-        WHERE u.shown = 0 AND \(Self.isFetched) GROUP BY u.asset, d.device)
+        WHERE u.shown = 0 AND \(Self.fetched) GROUP BY u.asset, d.device)
       ORDER BY turn, size, asset LIMIT ?
       """, [.count(limit)]
     ) { row in AssetID(row.bytes(0)).map { (Asset(id: $0, size: Int(row.integer(1))), row.optionalBytes(2) ?? []) } }
     .compactMap(\.self)
-  }
-
-  func isFetched(_ asset: AssetID) throws -> Bool {
-    try sql.exists(
-      "SELECT 1 FROM \(Self.uses) WHERE u.asset = ? AND u.shown = 0 AND \(Self.isFetched)", [.blob(asset.bytes)])
   }
 
   /// A record that has not the bytes of an asset that is merged.
@@ -107,7 +89,7 @@ extension Session {
   fileprivate func assetsLacking(_ zone: ZoneID) throws -> [Lack] {
     try sql.all(
       """
-      SELECT u.asset, a.size, u.tbl, u.col, \(Self.isFetched) FROM \(Self.uses)
+      SELECT u.asset, a.size, u.tbl, u.col, \(Self.fetched) FROM \(Self.uses)
       WHERE u.shown = 0 AND u.zone = (SELECT id FROM mesh_zone WHERE zone = ?)
       """, [.blob(zone.bytes)]
     ) { row in

@@ -1,0 +1,66 @@
+import MeshCore
+
+/// Which records use assets, as SQL has it.
+extension Session {
+  /// `a` is the asset, `t` the table, `r` the record.
+  static let uses = """
+    mesh_asset_use u JOIN mesh_asset a ON a.name = u.asset JOIN mesh_table t ON t.id = u.tbl
+    JOIN mesh_record r ON r.tbl = u.tbl AND r.key = u.key AND r.zone = u.zone
+    """
+
+  /// Of `uses`: the record is shown, or would be looked at again once it has its assets.
+  static let showable =
+    "(r.held IS NULL OR r.held IN (\(HeldReason.assetIncomplete.rawValue), \(HeldReason.constraint.rawValue)))"
+
+  /// Of `uses`: the record has its asset fetched. A row that is not in sight without it does not wait to be asked for.
+  static let fetched = """
+    (\(showable) AND (r.held IS \(HeldReason.assetIncomplete.rawValue) OR coalesce(a.choice, 1 - t.on_demand) = 1))
+    """
+
+  /// Some record has it fetched.
+  func isFetched(_ asset: AssetID) throws -> Bool {
+    try sql.exists(
+      "SELECT 1 FROM \(Self.uses) WHERE u.asset = ? AND u.shown = 0 AND \(Self.fetched)", [.blob(asset.bytes)])
+  }
+
+  /// A record that waits for an asset, in a column.
+  struct AssetWant {
+    let ref: RecordRef
+    let zone: Int64
+    let column: Int64
+  }
+
+  /// - Parameter onlyShowable: Of records that are shown, or would be looked at again with it.
+  func wants(_ asset: AssetID, onlyShowable: Bool = false) throws -> [AssetWant] {
+    try sql.all(
+      """
+      SELECT u.tbl, u.key, u.zone, u.col FROM \(Self.uses)
+      WHERE u.asset = ?1 AND u.shown = 0 AND (?2 = 0 OR \(Self.showable))
+      """, [.blob(asset.bytes), .integer(onlyShowable ? 1 : 0)]
+    ) { AssetWant(ref: RecordRef(table: $0.integer(0), key: $0.value(1)), zone: $0.integer(2), column: $0.integer(3)) }
+  }
+
+  func zones(using asset: AssetID) throws -> [ZoneID] {
+    try sql.all(
+      """
+      SELECT DISTINCT z.zone FROM mesh_asset_use u JOIN mesh_zone z ON z.id = u.zone WHERE u.asset = ? ORDER BY z.zone
+      """, [.blob(asset.bytes)]
+    ) { ZoneID($0.bytes(0)) }.compactMap(\.self)
+  }
+
+  func isUsed(_ asset: AssetID, in zone: ZoneID) throws -> Bool {
+    try sql.exists(
+      "SELECT 1 FROM mesh_asset_use u JOIN mesh_zone z ON z.id = u.zone WHERE u.asset = ? AND z.zone = ?",
+      [.blob(asset.bytes), .blob(zone.bytes)])
+  }
+
+  /// The cells that show an asset, as far as we know.
+  func cells(showing asset: AssetID) throws -> [Cell] {
+    try sql.all(
+      "SELECT tbl, key, col FROM mesh_asset_use WHERE asset = ? AND shown = 1 LIMIT 8", [.blob(asset.bytes)]
+    ) { row -> Cell? in
+      guard let table = catalog.table(row.integer(0)), let index = table.indexes[row.integer(2)] else { return nil }
+      return Cell(table: table, key: row.value(1), index: index)
+    }.compactMap(\.self)
+  }
+}

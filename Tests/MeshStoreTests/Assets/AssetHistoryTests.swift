@@ -16,6 +16,7 @@ import Testing
 private struct AssetHistory {
   private static let all = "SELECT id, title, hex(image), hex(more) FROM photo ORDER BY id"
   private let peers: [Peer]
+  private let withoutRowid: Bool
   private var generator: SplitMix64
   /// What each calls the table.
   private var names = ["photo", "photo"]
@@ -24,6 +25,7 @@ private struct AssetHistory {
   init(seed: UInt64) throws {
     generator = SplitMix64(seed: seed)
     let schema = AssetShapeTests.Shape.allCases.randomElement(using: &generator)?.schema ?? ""
+    withoutRowid = schema.contains("WITHOUT ROWID")
     peers = try [1, 2].map { try Peer($0, schema: schema, track: ["photo"]) }
     done.append(schema)
   }
@@ -35,7 +37,7 @@ private struct AssetHistory {
     let (peer, other, table, id) = (peers[index], peers[1 - index], names[index], draw(1..<4))
     let blob = "randomblob(\([300, 20_000, Limits.chunk + 5, 3 * Limits.chunk][draw(0..<4)]))"
     let column = ["image", "image", "more"][draw(0..<3)]
-    switch draw(0..<24) {
+    switch draw(0..<26) {
     case 0, 1:
       let new = table == "photo" ? "away" : "photo"
       try run(index, "ALTER TABLE \(table) RENAME TO \(new)")
@@ -72,13 +74,25 @@ private struct AssetHistory {
     case 19:
       note(index, "asks for \(id)")
       try request(peer, "\(id)")
-    case 20:
+    case 20: try poke(index, table, column, id)
+    case 21:
+      note(index, "compares")
+      try peer.store.rescan()
+    case 22:
       note(index, "opens again")
       try peer.reopen()
     default:
       note(index, "pulls")
       try peer.pull(from: other)
     }
+  }
+
+  private mutating func poke(_ index: Int, _ table: String, _ column: String, _ id: Int) throws {
+    guard !withoutRowid else { return }
+    let place = "SELECT rowid FROM \(table) WHERE id = '\(id)' AND typeof(\(column)) = 'blob' AND length(\(column)) > 9"
+    guard let rowid = try peers[index].rows(place).first.flatMap(Int64.init) else { return }
+    note(index, "writes into \(table) \(id).\(column)")
+    try peers[index].poke([UInt8(draw(0..<256)), 1], at: draw(0..<8), rowid: rowid, column, of: table)
   }
 
   /// What the other has as well.
@@ -114,6 +128,8 @@ private struct AssetHistory {
 
   mutating func end() throws {
     for index in 0..<2 where names[index] != "photo" { try run(index, "ALTER TABLE away RENAME TO photo") }
+    // What was written past all triggers is found.
+    for peer in peers { try peer.store.rescan() }
     try synchronize(peers)
     let early = Comment(rawValue: done.joined(separator: "\n"))
     #expect(try peers[0].digest() == peers[1].digest(), early)

@@ -33,11 +33,13 @@ extension Peer {
     #expect(try flush() == 0, sourceLocation: location)
   }
 
-  /// Writes into a photo's image past all triggers.
-  func poke(_ bytes: [UInt8], at offset: Int, rowid: Int64 = 1) throws {
+  /// Writes into a BLOB past all triggers.
+  func poke(
+    _ bytes: [UInt8], at offset: Int, rowid: Int64 = 1, _ column: String = "image", of table: String = "photo"
+  ) throws {
     try other.write { db in
       var blob: OpaquePointer?
-      #expect(sqlite3_blob_open(db.sqliteConnection, "main", "photo", "image", rowid, 1, &blob) == SQLITE_OK)
+      #expect(sqlite3_blob_open(db.sqliteConnection, "main", table, column, rowid, 1, &blob) == SQLITE_OK)
       #expect(sqlite3_blob_write(blob, bytes, Int32(bytes.count), Int32(offset)) == SQLITE_OK)
       #expect(sqlite3_blob_close(blob) == SQLITE_OK)
     }

@@ -81,6 +81,34 @@ import Testing
     for peer in [a, b] { try peer.expectNothingNoted() }
   }
 
+  /// The chunks of the manifest are three.
+  @Test(arguments: [
+    10_000, Limits.inlineBlob, 2 * Limits.chunk, 3 * Limits.chunk + 1, 900_000_000, Limits.asset + 1, Int.max,
+  ])
+  func aSizeThatItsChunksDoNotHaveIsMalformedAndOthersGoOn(size: Int) throws {
+    let (a, b) = try peers()
+    var forger = try Forger(9)
+    let honest = try manifest(3 * Limits.chunk)
+    func text(_ size: Int) -> [UInt8] {
+      var writer = ByteWriter()
+      writer.raw(honest.key)
+      writer.varint(size)
+      return writer.bytes
+    }
+    let time = HybridTime(milliseconds: a.now)
+    let lie = try forger.make(
+      .changes([
+        TableChanges(
+          table: "photo", columns: ["image"], rows: [row(forger, .text([97]), [.asset(honest)], time: time)])
+      ]), time: time, altering: { $0.replacing(text(3 * Limits.chunk), with: text(size)) })
+    _ = try b.store.store([lie], zone: Peer.zone, now: b.now)
+    #expect(try b.apply() == [.malformed: 1])
+    try a.run("INSERT INTO photo (id, image) VALUES ('y', randomblob(300000))")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT id, hex(image) FROM photo") == a.rows("SELECT id, hex(image) FROM photo"))
+    #expect(try a.digest() == b.digest())
+  }
+
   @Test func aLastChunkThatNoBytesFitIsOneThatNobodyHas() throws {
     let (a, b) = try peers()
     var forger = try Forger(9)

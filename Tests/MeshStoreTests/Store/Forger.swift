@@ -20,16 +20,17 @@ struct Forger {
   /// - Parameters:
   ///   - previous: Where it is not the last.
   ///   - context: What the author has merged meanwhile.
+  ///   - altering: Makes of the body what is sent.
   mutating func make(
     _ content: ChangeSetBody.Content, time: HybridTime, previous: ChangeSetID? = nil,
     part: ChangeSetHeader.Part = .only,
-    context: CausalContext = CausalContext()
+    context: CausalContext = CausalContext(), altering: ([UInt8]) -> [UInt8] = { $0 }
   ) throws -> ChangeSet {
     let header = ChangeSetHeader(
       zone: Peer.zone, author: author, number: (last?.header.number ?? 0) + 1, previous: previous ?? last?.id,
       time: time,
       epoch: Peer.epoch, part: part)
-    let body = ChangeSetBody(context: context, content: content).encoded(author: author)
+    let body = altering(ChangeSetBody(context: context, content: content).encoded(author: author))
     let changeSet = try ChangeSet(header, body: body, key: Peer.key, secrets: keys, with: cryptography)
     last = changeSet
     return changeSet

@@ -182,6 +182,9 @@ extension RecordName: CustomStringConvertible {
 public typealias Contents = [RecordName: [String: Value]]
 
 extension Value {
+  /// It travels as an asset.
+  var isLongBLOB: Bool { if case .blob(let bytes) = self { Asset.isAsset(size: bytes.count) } else { false } }
+
   /// As a trace shows it.
   var shown: String {
     switch self {

@@ -79,6 +79,18 @@ extension AppTransaction.Statement {
   }
 }
 
+extension AppTransaction.Statement {
+  /// What it writes.
+  var values: [Value] {
+    switch self {
+    case .insert(_, let values), .upsert(_, let values), .replace(_, let values), .update(_, _, let values):
+      Array(values.values)
+    case .updateAll(_, _, let value), .group(_, let value): [value]
+    case .delete, .rename, .bulk, .alter: []
+    }
+  }
+}
+
 extension AppTransaction.Statement: CustomStringConvertible {
   var description: String {
     func text(_ values: [String: Value]) -> String {

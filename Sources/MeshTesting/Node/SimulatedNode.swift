@@ -49,6 +49,8 @@ final class SimulatedNode {
   /// Tables that its app made anew, and that the node may not have looked at since: it finds out what was deleted in between
   /// only where most rows are there.
   private var madeAnew: Set<String> = []
+  /// Long BLOBs that its app has written, or tried to.
+  private(set) var longBLOBs: Set<Value> = []
   /// Cells of whose merged BLOBs it had not the bytes.
   private var absent: Set<Ledger.Cell> = []
   /// What its tables had when the node last looked.
@@ -124,6 +126,7 @@ final class SimulatedNode {
   /// Runs one transaction of the app and remembers what it changed.
   func write(_ transaction: AppTransaction) throws -> Bool {
     let tables = transaction.tables
+    longBLOBs.formUnion(transaction.statements.flatMap(\.values).filter(\.isLongBLOB))
     do {
       let before = try database.contents(tables)
       let isInStep = try database.isInStep()

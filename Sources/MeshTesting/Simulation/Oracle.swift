@@ -6,6 +6,8 @@ struct Oracle {
   private(set) var states: [RecordName: RecordState<String>] = [:]
   /// Every value that somebody sent for a cell.
   private(set) var sent: [Ledger.Cell: Set<Value>] = [:]
+  /// Assets that edits of live records have, by whom.
+  private(set) var assetEdits: [DeviceID: [Ledger.Cell: Set<Value>]] = [:]
   private(set) var deleted: Set<RecordName> = []
   private(set) var faults: [String] = []
   /// Values that lost here without having been seen by who overwrote them, where the log is one of a device.
@@ -118,6 +120,9 @@ struct Oracle {
       if !row.generation.isAlive { deleted.insert(name) }
       for (column, cell) in state.cells {
         sent[Ledger.Cell(record: name, column: column), default: []].insert(cell.value)
+        guard !row.isLife, case .asset = cell.value else { continue }
+        let edited = Ledger.Cell(record: name, column: column)
+        assetEdits[header.author.device, default: [:]][edited, default: []].insert(cell.value)
       }
       if row.isLife, row.generation.isAlive {
         for column in AppSchema.table(name.table)?.columns ?? [] where state.cells[column.name] == nil {

@@ -49,7 +49,7 @@ extension Simulation {
     var shown: [AssetPlace] = []
     try guarded(node) {
       for (name, row) in try node.database.contents(AppSchema.withAssets).sorted(by: { $0.key < $1.key }) {
-        guard row.values.contains(where: \.isLong) else { continue }
+        guard row.values.contains(where: \.isLongBLOB) else { continue }
         shown += try store.assets(table: name.table, key: name.key, column: nil).filter(\.isShown)
       }
       // Now and then one that is on its way.
@@ -163,13 +163,21 @@ extension Simulation {
         violate("nobody has \(place.asset.id), which n\(node.index) lacks in \(cell.record).\(cell.column)")
       }
     }
+    try checkEdits(oracle, naming)
     let most = Set(try absentCells(node).values.map(\.asset)).reduce(0) { $0 + $1.size }
     if node.database.staged > most {
       violate("n\(node.index) keeps \(node.database.staged) bytes of assets, and waits for \(most)")
     }
   }
-}
 
-extension Value {
-  fileprivate var isLong: Bool { if case .blob(let bytes) = self { Asset.isAsset(size: bytes.count) } else { false } }
+  /// Nobody says that its app wrote a BLOB which it never wrote: what a row goes on showing is no edit.
+  private func checkEdits(_ oracle: Oracle, _ naming: AssetNaming) throws {
+    // A copy has what another's app wrote.
+    for node in honest where !node.hasOtherHistory {
+      let written = Set(node.longBLOBs.map(naming.name))
+      for (cell, assets) in oracle.assetEdits[node.device] ?? [:] where !assets.isSubset(of: written) {
+        violate("n\(node.index) says that its app wrote a BLOB into \(cell.record).\(cell.column), which it did not")
+      }
+    }
+  }
 }

@@ -37,13 +37,27 @@ public struct StoreError: Error, CustomStringConvertible {
 
   public let code: Code
   public let message: String
+  /// Each by itself, where there may be several; the message has them all.
+  public let reasons: [String]
 
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
+    reasons = []
+  }
+
+  /// A line for each reason.
+  public init(_ code: Code, reasons: [String]) {
+    self.code = code
+    self.message = reasons.joined(separator: "\n")
+    self.reasons = reasons
   }
 
   public var description: String { message }
+
+  static func unknownTable(_ name: String) -> StoreError {
+    StoreError(.unknownTable, "no synchronized table is called \"\(name)\"; mesh status lists them")
+  }
 }
 
 extension StoreError {

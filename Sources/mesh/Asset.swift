@@ -18,7 +18,7 @@ struct Asset: AsyncParsableCommand {
   /// Which BLOBs of which record.
   struct Place: ParsableArguments {
     @Argument(help: "The table.") var table: String
-    @Argument(help: "The primary key: a text, a number, or x'…' for a BLOB.") var key: String
+    @Argument(help: .key) var key: String
     @Argument(help: "The column; all that have a long BLOB, where it is left out.") var column: String?
 
     func request(force: Bool = false) -> AssetRequest {

@@ -12,15 +12,19 @@ struct Explain: AsyncParsableCommand {
         Also of a record that is deleted, or not shown: then it says why. A value that was overwritten without having been \
         seen is a conflict. It reads the whole log of the record's zone.
 
+        A key is written as the row shows it: in a TEXT column it is a text; in any other a number, if it can be one. Where a \
+        column has both, quotes tell: "'1'" is the text, 1 the number.
+
         Examples:
           mesh explain record notes n1
+          mesh explain record prices 1.5
           mesh explain record photos "x'0a1b'" --json
         """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The table.") var table: String
-    @Argument(help: "The primary key: a text, a number, or x'…' for a BLOB.") var key: String
+    @Argument(help: .key) var key: String
 
     func run() async throws {
       let request = RecordRequest(table: table, key: key)
@@ -57,6 +61,10 @@ struct Explain: AsyncParsableCommand {
         }
       }
       Output.print(table.text)
+      Output.facts(
+        record.columns.compactMap { column in
+          column.withheld.map { ("\(column.name) is \($0.shown) in the table", "since \($0.wayOut)") }
+        })
     }
 
     private static func add(_ name: String, _ value: String, _ by: RecordReport.Writer, _ table: inout TextTable) {

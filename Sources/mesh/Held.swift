@@ -7,13 +7,14 @@ struct Held: AsyncParsableCommand {
     discussion: """
       A record whose parent is not here, whose table this file lacks, or that a constraint refuses is kept whole, with the \
       reason, and shown as soon as the reason goes. Nobody has to ask for that, but where only something outside of the \
-      record and the schema kept it: then retry.
+      record and the schema kept it: then retry. A record that nobody wants is discarded.
 
       Examples:
         mesh held
         mesh held --json | jq '.records[] | select(.hold.reason == "constraint")'
         mesh held retry
-      """, subcommands: [List.self, Retry.self], defaultSubcommand: List.self)
+        mesh held discard tags t1
+      """, subcommands: [List.self, Retry.self, Discard.self], defaultSubcommand: List.self)
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Show what is held.")
@@ -44,6 +45,7 @@ struct Held: AsyncParsableCommand {
       Output.print(table.text + "\n")
       let ways = Dictionary(records.map { ($0.hold.wayOut, $0.hold.reason) }, uniquingKeysWith: { $1 })
       Output.facts(ways.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map { ($0.value, $0.key) })
+      Output.print("\nmesh held discard TABLE KEY deletes one that nobody wants, everywhere.")
     }
   }
 
@@ -66,6 +68,35 @@ struct Held: AsyncParsableCommand {
       }
       if json.isOn { return try Output.json(report) }
       Output.facts([("tried", "\(report.tried)"), ("shown", "\(report.shown)")])
+    }
+  }
+
+  struct Discard: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Delete records that are held: here and on every other machine.",
+      discussion: """
+        They are in no table here, so no SQL deletes them. It is an edit of now and goes to all who have the records, also \
+        where they are shown. mesh restore brings one back, but for BLOBs of more than 16 KiB.
+
+        Examples:
+          mesh held discard tags t1
+          mesh held discard tags t1 t2 t3
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The table.") var table: String
+    @Argument(help: .key) var keys: [String]
+    @Option(help: "The zone, where several hold a record with one key.") var zone: String?
+
+    func run() async throws {
+      let request = DiscardRequest(table: table, keys: keys, zone: zone)
+      let report = try await home.access().withNode(.home) { try await $0.heldDiscard(request) }
+      if json.isOn { return try Output.json(report) }
+      for record in report.discarded {
+        Output.facts([("deleted everywhere", "\(record.table) \(Output.shortened(record.key))")])
+      }
+      Output.note("mesh restore TABLE KEY brings one back.")
     }
   }
 

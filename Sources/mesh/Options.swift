@@ -20,6 +20,12 @@ struct HomeOption: ParsableArguments {
   func access() throws -> NodeAccess { NodeAccess(home: try open()) }
 }
 
+extension ArgumentHelp {
+  /// Of every verb that is about a record.
+  static let key: ArgumentHelp =
+    "The primary key: n1, 7, 1.5, as its column has it. In quotes as in SQL: '1' is the text, x'0a1b' a BLOB."
+}
+
 /// Every verb that prints facts takes it.
 struct JSONFlag: ParsableArguments {
   @Flag(name: .customLong("json"), help: "Print one JSON object instead of text.")

@@ -19,7 +19,7 @@ struct Restore: AsyncParsableCommand {
   @OptionGroup var home: HomeOption
   @OptionGroup var json: JSONFlag
   @Argument(help: "The table.") var table: String?
-  @Argument(help: "The primary key: a text, a number, or x'…' for a BLOB.") var key: String?
+  @Argument(help: .key) var key: String?
   @Option(name: .customLong("column"), help: "A column whose former value is to come back; may be given several times.")
   var columns: [String] = []
   @Flag(help: "Put back what went with the deleted record, because it refers to it, as well.") var descendants = false

@@ -57,7 +57,7 @@ extension Share {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The table of the root record.") var table: String
-    @Argument(help: "Its primary key.") var key: String
+    @Argument(help: .key) var key: String
     @Option(help: "What the share is called; otherwise table and key.") var title: String?
 
     func run() async throws {

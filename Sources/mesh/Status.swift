@@ -34,8 +34,7 @@ struct Status: AsyncParsableCommand {
     if let listen = report.listen { facts.append(("listening", listen)) }
     for work in report.work { facts.append(("working", Progress.text(work))) }
     for (reason, count) in report.held.sorted(by: { $0.key < $1.key }) {
-      let wayOut = reason == "unknown-table" ? " (mesh schema --apply makes the tables)" : ""
-      facts.append(("held", "\(count): \(reason)\(wayOut)"))
+      facts.append(("held", "\(count): \(reason)"))
     }
     if !report.held.isEmpty { facts.append(("", "mesh held lists the records, and says what frees each")) }
     for alarm in report.alarms { facts.append(("alarm", alarm)) }
@@ -137,7 +136,8 @@ struct Conflicts: AsyncParsableCommand {
       let (winner, loser) = (conflict.winner, conflict.loser)
       table.add(
         "\(conflict.id)", conflict.table, "\(conflict.key)", conflict.column ?? "", "kept",
-        conflict.column == nil ? "the record" : "\(winner.value)", winner.deviceName ?? winner.device,
+        conflict.column == nil ? "the record" : winner.deleted ? "its delete" : "\(winner.value)",
+        winner.deviceName ?? winner.device,
         ControlJSON.text(winner.written))
       table.add(
         "", "", "", "", "lost", conflict.column == nil ? "its delete" : "\(loser.value)",

@@ -73,6 +73,11 @@ struct StubNode: NodeControl {
 
   func heldRetry() async throws -> RetryReport { RetryReport(tried: 3, shown: 2) }
 
+  func heldDiscard(_ request: DiscardRequest) async throws -> DiscardReport {
+    DiscardReport(
+      discarded: request.keys.map { .init(zone: request.zone ?? "zone-1", table: request.table, key: .text($0)) })
+  }
+
   func restore(_ request: RestoreRequest) async throws -> RestoreReport {
     RestoreReport(
       table: request.table ?? "notes", key: .text(request.key ?? "\(request.conflict ?? 0)"), deleted: false,

@@ -6,7 +6,7 @@ import Testing
   static let verbs: [[String]] = [
     ["init"], ["track"], ["untrack"], ["schema"], ["serve"], ["device"], ["device", "invite"], ["device", "list"],
     ["device", "revoke"], ["account"], ["account", "show"], ["account", "recovery"], ["status"], ["peers"], ["zones"],
-    ["conflicts"], ["verify"], ["wait"], ["doctor"],
+    ["conflicts"], ["verify"], ["wait"], ["doctor"], ["held"], ["held", "retry"], ["held", "discard"],
   ]
 
   @Test func theVersionIsPrinted() async throws {

@@ -56,6 +56,8 @@ extension Daemons {
           let conflicts = try await node.report(ConflictsReport.self, "conflicts").conflicts
           #expect(conflicts.map(\.loser.value) == [.text("soy milk")])
           #expect(conflicts.map(\.winner.deviceName) == ["tower"])
+          #expect(conflicts.map(\.winner.deleted) == [true] && conflicts.map(\.loser.deleted) == [false])
+          #expect(try await node.done("conflicts").stdout.contains("its delete"))
         }
       }
     }

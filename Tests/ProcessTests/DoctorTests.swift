@@ -62,7 +62,9 @@ extension Daemons {
         try await eventually("the mark is taken back") { try await faults(mesh)["silence"]?.figures["times"] == 1 }
         #expect(try await daemon.terminate().status == 0)
         try await mesh.sqlite("ALTER TABLE tags RENAME TO labels")
-        #expect(try await faults(mesh)["table"]?.what.contains("tags") == true)
+        let gone = try #require(try await faults(mesh)["table"])
+        #expect(gone.what.contains("tags") && gone.what.contains("renamed to labels"))
+        #expect(gone.wayOut?.contains("mesh track labels") == true)
       }
     }
 
@@ -71,7 +73,10 @@ extension Daemons {
         try await laptop.sqlite("DELETE FROM notes")
         try await tower.sqlite("INSERT INTO tags VALUES ('t1', 'nowhere', 'x')")
         try await laptop.settled(with: "tower")
-        #expect(try await faults(laptop)["held"]?.figures["missing-parent"] == 1)
+        let held = try #require(try await faults(laptop)["held"])
+        #expect(held.figures["missing-parent"] == 1 && held.what.hasPrefix("1 record is kept"))
+        let zones = try await laptop.report(DoctorReport.self, "doctor").checks.filter { $0.name == "zone" }
+        #expect(zones.contains { $0.what.contains("had the same as tower") })
       }
       try await MeshProcess.scope { mesh in
         try await node(mesh)

@@ -74,6 +74,26 @@ extension Daemons {
       }
     }
 
+    @Test func aRecordThatNobodyWantsIsDiscardedEverywhere() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await tower.sqlite("INSERT INTO tags VALUES ('t1', 'n9', 'early'), ('t2', 'n9', 'late')")
+        try await tower.settled(with: "laptop")
+        let report = try await laptop.report(DiscardReport.self, "held", "discard", "tags", "t1")
+        #expect(report.discarded.map(\.key) == [.text("t1")])
+        try await laptop.settled(with: "tower")
+        for node in [tower, laptop] {
+          #expect(try await node.report(HeldReport.self, "held").records.map(\.key) == [.text("t2")])
+        }
+        let again = try await laptop.run("held", "discard", "tags", "t1")
+        #expect(again.status == ExitStatus.refused.rawValue && again.stderr.contains("is not held"))
+        #expect(try await laptop.done("held", "discard", "tags", "t2").stdout.contains("deleted everywhere  tags t2"))
+        try await laptop.settled(with: "tower")
+        try await tower.done("restore", "tags", "t1")
+        try await tower.settled(with: "laptop")
+        #expect(try await laptop.report(HeldReport.self, "held").records.map(\.key) == [.text("t1")])
+      }
+    }
+
     @Test func aChildThatWaitsNamesItsParent() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("INSERT INTO tags VALUES ('t1', 'n9', 'early')")

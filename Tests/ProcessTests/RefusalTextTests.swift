@@ -23,6 +23,16 @@ import Testing
     }
   }
 
+  @Test func everyReasonIsAnItemOfTheJSON() async throws {
+    try await MeshProcess.scope { mesh in
+      try await node(mesh)
+      try await mesh.sqlite("CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE)")
+      let finished = try await mesh.run("track", "t", "nowhere", "--json")
+      let error = try ControlJSON.decode(Envelope.self, from: Array(finished.stderr.utf8)).error
+      #expect(error.reasons.count == 3 && error.reasons.joined(separator: "\n") == error.message)
+    }
+  }
+
   @Test func aTruncatedKeyIsNamed() async throws {
     try await MeshProcess.scope { mesh in
       try await node(mesh)

@@ -53,6 +53,10 @@ extension ControlClient {
     try await post("/v1/held/retry", Nothing(), limit: Self.longWork)
   }
 
+  public func heldDiscard(_ request: DiscardRequest) async throws -> DiscardReport {
+    try await post("/v1/held/discard", request)
+  }
+
   public func assets() async throws -> AssetsReport { try await get("/v1/assets") }
 
   public func assetShow(_ request: AssetRequest) async throws -> AssetReport {

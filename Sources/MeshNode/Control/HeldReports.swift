@@ -66,6 +66,39 @@ public struct HoldReport: Codable, Hashable, Sendable {
   }
 }
 
+/// `POST /v1/held/discard`.
+public struct DiscardRequest: Codable, Hashable, Sendable {
+  public var table: String
+  /// As `POST /v1/explain/record` has it, each.
+  public var keys: [String]
+  /// Null where one zone alone holds each of them.
+  public var zone: String?
+
+  public init(table: String, keys: [String], zone: String? = nil) {
+    self.table = table
+    self.keys = keys
+    self.zone = zone
+  }
+}
+
+/// Records that are deleted everywhere, from now on.
+public struct DiscardReport: Codable, Hashable, Sendable {
+  public var discarded: [Record]
+  public init(discarded: [Record]) { self.discarded = discarded }
+
+  public struct Record: Codable, Hashable, Sendable {
+    public var zone: String
+    public var table: String
+    public var key: ReportedValue
+
+    public init(zone: String, table: String, key: ReportedValue) {
+      self.zone = zone
+      self.table = table
+      self.key = key
+    }
+  }
+}
+
 /// `POST /v1/held/retry`.
 public struct RetryReport: Codable, Hashable, Sendable {
   /// Records that were looked at.

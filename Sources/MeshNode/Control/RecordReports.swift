@@ -59,12 +59,28 @@ public struct RecordReport: Codable, Hashable, Sendable {
     public var by: Writer
     /// What the value overwrote; null where nothing is known of another.
     @OrNull public var beat: Beaten?
+    /// Of a reference that the table shows as NULL or default, since its parent is not here; else null.
+    @OrNull public var withheld: Withheld?
 
-    public init(name: String, value: ReportedValue, by: Writer, beat: Beaten?) {
+    public init(name: String, value: ReportedValue, by: Writer, beat: Beaten?, withheld: Withheld? = nil) {
       self.name = name
       self.value = value
       self.by = by
       self.beat = beat
+      self.withheld = withheld
+    }
+  }
+
+  public struct Withheld: Codable, Hashable, Sendable {
+    /// What the table has in the place of the value.
+    public var shown: ReportedValue
+    public var waitsFor: HoldReport.Awaited
+    public var wayOut: String
+
+    public init(shown: ReportedValue, waitsFor: HoldReport.Awaited, wayOut: String) {
+      self.shown = shown
+      self.waitsFor = waitsFor
+      self.wayOut = wayOut
     }
   }
 

@@ -22,11 +22,14 @@ public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertib
   /// of rows.
   public let message: String
   public let exit: ExitStatus
+  /// Each thing that is wrong by itself, where there may be several; else empty.
+  public let reasons: [String]
 
-  public init(code: String, message: String, exit: ExitStatus = .refused) {
+  public init(code: String, message: String, exit: ExitStatus = .refused, reasons: [String] = []) {
     self.code = code
     self.message = message
     self.exit = exit
+    self.reasons = reasons
   }
 
   public var description: String { message }

@@ -1,5 +1,3 @@
-import MeshCore
-
 /// A SQLite value in JSON: `null`, a number, a text, `{"blob": "<hexadecimal>"}`, or `{"asset": "<id>", "size": <bytes>}` for a BLOB
 /// of more than 16 KiB.
 /// A real with an integral value is read back as an integer: this form is for people.
@@ -55,20 +53,6 @@ extension ReportedValue: Codable {
     case .blob(let bytes): try container.encode(Blob(blob: Self.hexadecimal(bytes)))
     case .asset(let id, let size): try container.encode(Asset(asset: id, size: size))
     }
-  }
-}
-
-extension Value {
-  /// `x'…'`, as SQL and reports write a BLOB; nil for any other text.
-  init?(blobLiteral text: String) {
-    let digits = Array(text.utf8.dropFirst(2).dropLast())
-    guard text.hasPrefix("x'"), text.hasSuffix("'"), digits.count.isMultiple(of: 2) else { return nil }
-    var bytes: [UInt8] = []
-    for place in stride(from: 0, to: digits.count, by: 2) {
-      guard let byte = UInt8(String(decoding: digits[place..<place + 2], as: UTF8.self), radix: 16) else { return nil }
-      bytes.append(byte)
-    }
-    self = .blob(bytes)
   }
 }
 

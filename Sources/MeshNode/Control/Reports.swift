@@ -182,13 +182,16 @@ public struct ConflictReport: Codable, Hashable, Sendable {
 
   public struct Side: Codable, Hashable, Sendable {
     public var value: ReportedValue
+    /// It is the delete of the record, and no value.
+    public var deleted: Bool
     public var device: String
     @OrNull public var deviceName: String?
     /// By the writer's clock.
     public var written: Date
 
-    public init(value: ReportedValue, device: String, deviceName: String?, written: Date) {
+    public init(value: ReportedValue, deleted: Bool = false, device: String, deviceName: String?, written: Date) {
       self.value = value
+      self.deleted = deleted
       self.device = device
       self.deviceName = deviceName
       self.written = written

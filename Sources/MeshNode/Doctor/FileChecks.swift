@@ -57,8 +57,10 @@ extension Node {
     let seconds = log.heldUpSince.map { max(0, time.milliseconds() - $0) / 1_000 } ?? 0
     let guarded = log.isGuarded ? "guarded" : listening == nil ? "not guarded, since no daemon runs" : "not guarded now"
     var what = "The write-ahead log has \(log.bytes >> 20) MiB and is \(guarded)."
-    if log.resets > 0 { what += " The node emptied it \(log.resets) times." }
-    if log.foreignResets > 0 { what += " Programs that ask for RESTART or TRUNCATE did \(log.foreignResets) times." }
+    if log.resets > 0 { what += " The node emptied it \(HealthCheck.count(log.resets, "time", "times"))." }
+    if log.foreignResets > 0 {
+      what += " Programs that ask for RESTART or TRUNCATE did \(HealthCheck.count(log.foreignResets, "time", "times"))."
+    }
     if seconds > 0 { what += " It cannot be emptied since \(seconds) s." }
     if !log.readers.isEmpty {
       let names = log.readers.map { "process \($0.pid) (\(printable($0.program)))" }
@@ -83,11 +85,11 @@ extension Node {
     var checks: [HealthCheck] = []
     for fault in try store.captureFaults() {
       switch fault {
-      case .tableMissing(let table):
+      case .tableMissing(let table, let fate):
         checks.append(
           HealthCheck(
-            "table", .alarm, "\(table) is synchronized and is not in the file: renamed, or dropped.",
-            wayOut: "Rename it back, or mesh track the new name and mesh untrack \(table)."))
+            "table", .alarm, "\(table) is synchronized and is not in the file: \(fate.said).",
+            wayOut: fate.wayOut(of: table)))
       case .keyUnfit(let table):
         checks.append(
           HealthCheck(
@@ -122,7 +124,7 @@ extension Node {
       checks.append(
         HealthCheck(
           "silence", .warning,
-          "The mark that silences capture was committed \(store.repairs.silences) times since the start; it was taken back, "
+          "The mark that silences capture was committed \(HealthCheck.count(store.repairs.silences, "time", "times")) since the start; it was taken back, "
             + "and the tables were compared.",
           wayOut: "Find the program that writes to mesh_state, and mend it.", figures: ["times": store.repairs.silences]
         ))
@@ -131,7 +133,7 @@ extension Node {
       checks.append(
         HealthCheck(
           "triggers", .warning,
-          "Triggers of \(table) were missing or altered \(times) times since the start; they were made anew, and the table "
+          "Triggers of \(table) were missing or altered \(HealthCheck.count(times, "time", "times")) since the start; they were made anew, and the table "
             + "was compared.",
           wayOut: "Programs that change the schema need not touch triggers named mesh_capture_….",
           figures: ["times": times]))

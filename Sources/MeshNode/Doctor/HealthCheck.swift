@@ -28,6 +28,11 @@ public struct HealthCheck: Codable, Hashable, Sendable {
   }
 }
 
+extension HealthCheck {
+  /// `1 row is`, `2 rows are`.
+  static func count(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
+}
+
 /// `mesh doctor`.
 public struct DoctorReport: Codable, Hashable, Sendable {
   /// Every check is ok.

@@ -12,15 +12,23 @@ extension Node {
   func pendingChecks() throws -> [HealthCheck] {
     let count = try store.pendingCount()
     guard count > 0, listening != nil, let oldest = try store.oldestPending() else {
-      return [HealthCheck("pending", .ok, "\(count) rows are captured and not flushed.", figures: ["rows": count])]
+      return [
+        HealthCheck(
+          "pending", .ok, "\(HealthCheck.count(count, "row is", "rows are")) captured and not flushed.",
+          figures: ["rows": count])
+      ]
     }
     let age = time.milliseconds() - oldest
     guard age > Self.pendingTooLong else {
-      return [HealthCheck("pending", .ok, "\(count) rows are being flushed.", figures: ["rows": count])]
+      return [
+        HealthCheck(
+          "pending", .ok, "\(HealthCheck.count(count, "row is", "rows are")) being flushed.", figures: ["rows": count])
+      ]
     }
     return [
       HealthCheck(
-        "pending", .alarm, "\(count) rows are captured and not flushed, the oldest since \(age / 1_000) s.",
+        "pending", .alarm,
+        "\(HealthCheck.count(count, "row is", "rows are")) captured and not flushed, the oldest since \(age / 1_000) s.",
         wayOut: "The other checks say what keeps them: work, zone, clock.",
         figures: ["rows": count, "seconds": Int(clamping: age / 1_000)])
     ]
@@ -56,9 +64,16 @@ extension Node {
   private func zoneName(_ view: Replica.ZoneView) -> String { "zone \(printable(view.title)) (\(view.id))" }
 
   private func convergence(_ view: Replica.ZoneView) -> String {
-    let times = converged[view.id] ?? [:]
+    var times = converged[view.id] ?? [:]
+    // What mesh verify found since the last look.
+    for peer in replica.peerViews {
+      guard let theirs = peer.digests[view.id], theirs.vector == view.merged, theirs.digest == view.digest else {
+        continue
+      }
+      times[peer.device] = time.milliseconds()
+    }
     guard !times.isEmpty else {
-      return "\(zoneName(view)): no device was found to have the same since this node started."
+      return "\(zoneName(view)): not compared with another device \(listening == nil ? "while no daemon runs" : "yet")."
     }
     let each = times.sorted { $0.value > $1.value }.map { device, time in
       "\(deviceName(device) ?? device.description) at \(ControlJSON.text(Self.date(time)))"
@@ -69,7 +84,8 @@ extension Node {
   /// Stored and not merged. Most of it waits for what is on its way.
   private func waitingChecks(_ view: Replica.ZoneView) -> [HealthCheck] {
     view.waiting.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { reason, count in
-      let what = "\(count) change sets of \(zoneName(view)) are stored and not merged"
+      let what =
+        "Of \(zoneName(view)) \(HealthCheck.count(count, "change set is", "change sets are")) stored and not merged"
       switch reason {
       case .futureTime:
         // The clock's check names who signed them.
@@ -100,10 +116,10 @@ extension Node {
     let ways = try WaysOut(store)
     return counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
       let named = (records[reason] ?? []).prefix(Self.heldNamed).map { "\($0.table) \(ReportedValue($0.key))" }
-      let what = reason == .valueTooLong ? "are here and not sent" : "are kept and not shown"
+      let what = reason == .valueTooLong ? "here and not sent" : "kept and not shown"
       return HealthCheck(
         "held", .warning,
-        "\(count) records \(what): \(reason.name) (\(named.joined(separator: ", "))\(count > named.count ? ", …" : "")).",
+        "\(HealthCheck.count(count, "record is", "records are")) \(what): \(reason.name) (\(named.joined(separator: ", "))\(count > named.count ? ", …" : "")).",
         wayOut: ways.text(records[reason] ?? []) + " mesh held lists them.",
         figures: [reason.name: count])
     }
@@ -152,7 +168,9 @@ extension Node {
     guard checks.isEmpty else { return checks }
     let connected = replica.peerViews.count
     return [
-      HealthCheck("peer", .ok, "\(connected) devices are connected.", figures: ["connected": connected])
+      HealthCheck(
+        "peer", .ok, "\(HealthCheck.count(connected, "device is", "devices are")) connected.",
+        figures: ["connected": connected])
     ]
   }
 }

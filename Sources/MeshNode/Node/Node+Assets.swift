@@ -106,7 +106,7 @@ extension Node {
 
   /// - Throws: Where there are none.
   private func places(_ request: AssetRequest) throws -> [AssetPlace] {
-    for key in Self.keys(request.key) {
+    for key in try store.keys(written: request.key, table: request.table) {
       let found = try store.assets(table: request.table, key: key, column: request.column)
       if !found.isEmpty { return found }
     }

@@ -335,15 +335,16 @@ extension Node: NodeControl {
   }
 
   private func conflictReport(_ conflict: Conflict) -> ConflictReport {
-    func side(_ value: Value, _ stamp: Stamp) -> ConflictReport.Side {
+    func side(_ value: Value, _ stamp: Stamp, isDelete: Bool) -> ConflictReport.Side {
       ConflictReport.Side(
-        value: ReportedValue(value), device: stamp.author.device.description,
+        value: ReportedValue(value), deleted: isDelete, device: stamp.author.device.description,
         deviceName: deviceName(stamp.author.device), written: Self.date(stamp.time.milliseconds))
     }
     return ConflictReport(
       id: conflict.id, zone: conflict.zone.description, table: conflict.table, key: ReportedValue(conflict.key),
       column: conflict.column,
-      winner: side(conflict.winnerValue, conflict.winner), loser: side(conflict.loserValue, conflict.loser),
+      winner: side(conflict.winnerValue, conflict.winner, isDelete: conflict.isWinnerDelete),
+      loser: side(conflict.loserValue, conflict.loser, isDelete: conflict.column == nil),
       found: Self.date(conflict.found))
   }
 

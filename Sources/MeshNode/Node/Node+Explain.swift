@@ -5,7 +5,7 @@ import MeshStore
 /// Why a record has the values that it has.
 extension Node {
   func explain(_ request: RecordRequest) throws -> RecordReport {
-    for key in Self.keys(request.key) {
+    for key in try store.keys(written: request.key, table: request.table) {
       let records = try store.explain(table: request.table, key: key) { try replica.reader($0) }
       guard !records.isEmpty else { continue }
       let ways = try WaysOut(store)
@@ -15,11 +15,6 @@ extension Node {
       code: "record.unknown",
       message:
         "The table \(printable(request.table)) has no record with the key \(printable(request.key)), and had none.")
-  }
-
-  /// What a key may be that is written as a text.
-  static func keys(_ text: String) -> [Value] {
-    [.text(Array(text.utf8)), Int64(text).map { .integer($0) }, Value(blobLiteral: text)].compactMap(\.self)
   }
 
   private func recordReport(_ record: RecordExplanation, _ ways: WaysOut) -> RecordReport.Record {
@@ -33,8 +28,20 @@ extension Node {
           name: column.name, value: ReportedValue(column.value), by: writer(column.stamp, record.zone),
           beat: column.beaten.map {
             RecordReport.Beaten(value: ReportedValue($0.value), by: writer($0.stamp, record.zone), seen: $0.wasSeen)
-          })
+          }, withheld: column.withheld.map(withheld))
       })
+  }
+
+  private func withheld(_ reference: RecordExplanation.Withheld) -> RecordReport.Withheld {
+    let parent = HoldReport.Awaited(
+      table: reference.parent.table, key: ReportedValue(reference.parent.key),
+      zone: reference.parent.zone?.description)
+    let name = "\(parent.table) \(parent.key)"
+    return RecordReport.Withheld(
+      shown: ReportedValue(reference.shown), waitsFor: parent,
+      wayOut: reference.isParentDeleted
+        ? "\(name) is deleted: mesh restore \(name) brings it back, and the value is shown again."
+        : "\(name) is not here: the value is shown when it is.")
   }
 
   private func writer(_ stamp: Stamp, _ zone: ZoneID) -> RecordReport.Writer {

@@ -56,6 +56,23 @@ extension Node {
     return RetryReport(tried: before, shown: max(0, before - (try heldNow())))
   }
 
+  func heldDiscard(_ request: DiscardRequest) throws -> DiscardReport {
+    guard !request.keys.isEmpty else {
+      throw Refusal(code: "discard.what", message: "Say which records: a table, and their keys.", exit: .usage)
+    }
+    let zone = try request.zone.map { text in
+      if let zone = try ZoneID.named(text, among: replica.zoneIDs) { return zone }
+      throw Refusal(code: "zone.unknown", message: "No zone is called \(printable(text)): mesh zones lists their ids.")
+    }
+    let discarded = try store.discard(
+      table: request.table, keys: request.keys.map { try store.keys(written: $0, table: request.table) }, zone: zone,
+      now: time.milliseconds())
+    replica.databaseChanged()
+    perform()
+    return DiscardReport(
+      discarded: discarded.map { .init(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key)) })
+  }
+
   private func heldNow() throws -> Int {
     try store.status().held.filter { $0.key != .valueTooLong }.values.reduce(0, +)
   }
@@ -64,11 +81,14 @@ extension Node {
 /// What frees held records, as far as this file tells it.
 struct WaysOut {
   private let tables: [Store.TableSummary]
+  /// Synchronized here, and gone.
+  private let gone: [String: Store.Fate]
   private let adoptable: Set<String>
   private let here: Set<String>
 
   init(_ store: Store) throws {
     tables = try store.tables()
+    gone = try store.missingTables()
     let missing = try store.missingSchema().filter { $0.refusal == nil }
     adoptable = Set(missing.filter { !$0.exists }.map(\.table))
     here = Set(missing.filter(\.exists).map(\.table))
@@ -102,9 +122,13 @@ struct WaysOut {
 
   private func unknown(_ held: Set<String>) -> String {
     var ways: [String] = []
-    let made = held.intersection(adoptable).sorted()
-    let tracked = held.intersection(here).sorted()
-    let others = held.subtracting(adoptable).subtracting(here).sorted()
+    for (table, fate) in gone.sorted(by: { $0.key < $1.key }) where held.contains(table) {
+      ways.append("\(table) was synchronized here, and \(fate.said). \(fate.wayOut(of: table))")
+    }
+    let never = held.subtracting(gone.keys)
+    let made = never.intersection(adoptable).sorted()
+    let tracked = never.intersection(here).sorted()
+    let others = never.subtracting(adoptable).subtracting(here).sorted()
     if !made.isEmpty { ways.append("mesh schema --apply makes the tables (\(made.joined(separator: ", "))).") }
     if !tracked.isEmpty {
       ways.append("mesh track takes tables that are here (\(tracked.joined(separator: ", "))).")

@@ -24,7 +24,7 @@ extension Node {
     }
     // A text may stand for several keys: the first that there was.
     var unknown = RestoreError.unknownRecord(table: printable(table))
-    for key in Self.keys(key) {
+    for key in try store.keys(written: key, table: table) {
       do {
         let wanted = Restoration.record(
           table: table, key: key, columns: request.columns ?? [], descendants: request.descendants ?? false)

@@ -62,7 +62,9 @@ extension Node {
       throw Refusal(
         code: "share.refused", message: "There is no table \(printable(request.table)) in \(store.path).")
     }
-    let names = Self.keys(request.key).map { RecordName(table: request.table, key: $0) }
+    let names = try store.keys(written: request.key, table: request.table).map {
+      RecordName(table: request.table, key: $0)
+    }
     let found = try names.first { name in
       if case .noRecord = try store.obstacle(toSharing: name) { false } else { true }
     }

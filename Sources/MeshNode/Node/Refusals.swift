@@ -7,7 +7,7 @@ public import MeshTransport
 // The errors of the modules below, as a verb's user meets them: a stable code, and the module's own words.
 
 extension StoreError: Refusing {
-  public var refusal: Refusal { Refusal(code: "database.\(code)", message: message) }
+  public var refusal: Refusal { Refusal(code: "database.\(code)", message: message, reasons: reasons) }
 }
 
 extension RestoreError: Refusing {
@@ -23,6 +23,22 @@ extension RestoreError: Refusing {
       case .changed: "record.changed"
       case .refused: "restore.refused"
       @unknown default: "restore.failed"
+      }
+    return Refusal(code: code, message: description)
+  }
+}
+
+extension DiscardError: Refusing {
+  public var refusal: Refusal {
+    let code =
+      switch self {
+      case .unknownRecord: "record.unknown"
+      case .notHeld: "record.notHeld"
+      case .several: "record.ambiguous"
+      case .notPermitted: "record.notPermitted"
+      case .root: "share.root"
+      case .written: "record.changed"
+      @unknown default: "discard.failed"
       }
     return Refusal(code: code, message: description)
   }

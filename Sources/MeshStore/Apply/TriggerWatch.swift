@@ -118,17 +118,19 @@ final class TriggerWatch {
     }
   }
 
-  /// Which trigger it was SQLite does not say: those that name the table are the ones to look at.
+  /// Which trigger it was SQLite does not say: those that write to the table are the ones to look at.
   private func name(_ table: String) throws {
     guard !intruders.contains(where: { $0.table == table }) else { return }
     let suspects = try connection.all(
       """
-      SELECT name FROM main.sqlite_schema WHERE type = 'trigger' AND instr(lower(sql), lower(?1))
+      SELECT name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND instr(lower(sql), lower(?1))
         AND NOT instr(lower(sql), 'mesh_state') AND substr(name, 1, \(CaptureTriggers.prefix.utf8.count)) <> ?2
         AND tbl_name COLLATE NOCASE IN (SELECT name FROM main.mesh_table WHERE tracked)
       """, [.text(table), .text(CaptureTriggers.prefix)]
-    ) { $0.text(0) }
-    for trigger in suspects { intruders.insert(Intruder(trigger: trigger, table: table)) }
+    ) { (trigger: $0.text(0), sql: $0.text(1)) }
+    for suspect in suspects where TriggerText.writes(suspect.sql).contains(table.asciiLowercased) {
+      intruders.insert(Intruder(trigger: suspect.trigger, table: table))
+    }
   }
 }
 

@@ -96,13 +96,16 @@ extension Capture {
     if layout.id != table.layout { finding.reasons.insert(.layoutChanged) }
     if let before {
       finding.newColumns = layout.columns.filter { !before.columns.contains($0) }
-      if !Set(before.columns).isSubset(of: layout.columns) { finding.reasons.insert(.columnsLost) }
+      let lost = before.columns.filter { !layout.columns.contains($0) }
+      if !lost.isEmpty { finding.reasons.insert(.columnsLost) }
+      finding.lostColumns = try lost.compactMap { try Layout.columnName(db, id: $0) }
     }
     guard let triggers = CaptureTriggers(schema, table: table.id, layout: layout.id) else { return finding }
     var found = 0
     for event in CaptureTriggers.Event.allCases {
       let reason = try put(db, triggers, event)
-      if let reason { finding.reasons.insert(reason) }
+      // An app that makes or drops a UNIQUE index touches no trigger.
+      if let reason { finding.reasons.insert(event.followsIndexes ? .indexesChanged : reason) }
       if reason != .triggersMissing { found += triggers.sql(event) == nil ? 0 : 1 }
     }
     // Dropping a table drops its triggers; somebody who drops the triggers alone leaves the table where it is.
@@ -155,10 +158,31 @@ extension Capture {
     }
   }
 
-  /// Triggers of ours that no table should have: they follow a table that is renamed.
-  ///
   /// - Returns: By the number of a renamed table, what it is called now.
   private static func dropStrays(_ db: Database) throws -> [Int64: String] {
+    let strays = try strays(db)
+    for stray in strays { try db.execute(sql: "DROP TRIGGER main.\(stray.name.quotedName)") }
+    return renamed(strays)
+  }
+
+  /// What tables that were renamed are called, by their number, until their triggers are brought up to date.
+  static func renamed(_ db: Database) throws -> [Int64: String] { renamed(try strays(db)) }
+
+  private static func renamed(_ strays: [Stray]) -> [Int64: String] {
+    Dictionary(
+      strays.compactMap { stray in stray.owner.flatMap { $0.schema == nil ? ($0.id, stray.place) : nil } },
+      uniquingKeysWith: { first, _ in first })
+  }
+
+  /// A trigger of ours on a table that should have none such: it follows one that is renamed.
+  private struct Stray {
+    let name: String
+    let place: String
+    /// Whose it is by its name.
+    let owner: TrackedTable?
+  }
+
+  private static func strays(_ db: Database) throws -> [Stray] {
     let rows = try Row.fetchAll(
       db,
       sql: """
@@ -169,14 +193,11 @@ extension Capture {
     for table in try TrackedTable.all(db) {
       for event in CaptureTriggers.Event.allCases { proper[CaptureTriggers.name(table.id, event)] = table }
     }
-    var renamed: [Int64: String] = [:]
-    for row in rows {
+    return rows.compactMap { row in
       let (name, place): (String, String) = (row["name"], row["tbl_name"])
-      if proper[name]?.name.asciiLowercased == place.asciiLowercased { continue }
-      if let table = proper[name], table.schema == nil { renamed[table.id] = place }
-      try db.execute(sql: "DROP TRIGGER main.\(name.quotedName)")
+      let owner = proper[name]
+      return owner?.name.asciiLowercased == place.asciiLowercased ? nil : Stray(name: name, place: place, owner: owner)
     }
-    return renamed
   }
 
   private static func schemaVersion(_ db: Database) throws -> Int64? {

@@ -23,6 +23,9 @@ struct CaptureTriggers {
   /// tells nobody of what `REPLACE` deletes.
   enum Event: String, CaseIterable {
     case insert, update, move, delete, replace, retake
+
+    /// It is there, and what it is, for the table's indexes.
+    var followsIndexes: Bool { self == .replace || self == .retake }
   }
 
   /// `mesh_pending.op`.

@@ -59,6 +59,10 @@ extension Layout {
     return db.lastInsertedRowID
   }
 
+  static func columnName(_ db: Database, id: Int64) throws -> String? {
+    try String.fetchOne(db, sql: "SELECT name FROM mesh_column WHERE id = ?", arguments: [id])
+  }
+
   private static func decode(_ text: String) throws -> [Int64] {
     try JSONDecoder().decode([Int64].self, from: Data(text.utf8))
   }

@@ -70,6 +70,8 @@ struct CaptureFinding: Hashable, Sendable {
     static let returned = Reasons(rawValue: 128)
     /// It lacks columns that it had.
     static let columnsLost = Reasons(rawValue: 64)
+    /// The triggers that are about `UNIQUE` indexes were for others.
+    static let indexesChanged = Reasons(rawValue: 256)
   }
 
   /// `mesh_table.id`.
@@ -80,6 +82,8 @@ struct CaptureFinding: Hashable, Sendable {
   var newName: String?
   /// `mesh_column.id` of the columns that it did not have before.
   var newColumns: [Int64] = []
+  /// Names of the columns that it lacks now.
+  var lostColumns: [String] = []
 
   /// It has gone, or lost its key.
   var isGone: Bool { !reasons.isDisjoint(with: [.tableMissing, .keyUnfit]) }
@@ -118,7 +122,8 @@ struct CaptureFinding: Hashable, Sendable {
     }
     if reasons.contains(.columnsLost) {
       return
-        "The table \(name) lacks columns that it had. Their values stay in the mesh for the machines that have them."
+        "The table \(name) lacks columns that it had: \(lostColumns.joined(separator: ", ")). Their values stay in the mesh for "
+        + "the machines that have them."
     }
     return nil
   }

@@ -57,8 +57,14 @@ final class Catalog {
     guard version != schemaVersion else { return }
     forget()
     sql.forget()
-    for row in try sql.all("SELECT id, name FROM mesh_table", [], { ($0.integer(0), $0.text(1)) }) {
-      tableNumbers[row.1.asciiLowercased] = row.0
+    for row in try sql.all(
+      "SELECT id, name, tracked OR layout IS NOT NULL FROM mesh_table", [],
+      {
+        (id: $0.integer(0), name: $0.text(1), wasHere: $0.integer(2) == 1)
+      })
+    {
+      tableNumbers[row.name.asciiLowercased] = row.id
+      if !row.wasHere { goneTables[row.id] = TableForm(unknown: row.id, name: row.name) }
     }
     let tracked = try TrackedTable.all(db)
     for id in tableNumbers.values {
@@ -101,7 +107,8 @@ final class Catalog {
   /// The table as this file shows it; nil where it is not synchronized here.
   func table(_ id: Int64) -> TableForm? { tables[id] }
 
-  /// The same for what triggers noted of it: the deletes of a table that has gone since are still sent.
+  /// The same for what was noted of it: the deletes of a table that has gone since are still sent, and those of records whose
+  /// table was never here.
   func table(ofNoted op: Int64, _ id: Int64) -> TableForm? {
     tables[id] ?? (op == PendingSlice.Op.delete ? goneTables[id] : nil)
   }
@@ -123,8 +130,10 @@ final class Catalog {
     try requireLock()
     try sql.run(
       "INSERT INTO mesh_table (name, tracked, private, integer_keys) VALUES (?, 0, 0, 0)", [.text(name)])
-    tableNumbers[folded] = sql.lastInsertedID
-    return sql.lastInsertedID
+    let id = sql.lastInsertedID
+    tableNumbers[folded] = id
+    goneTables[id] = TableForm(unknown: id, name: name)
+    return id
   }
 
   // MARK: Columns

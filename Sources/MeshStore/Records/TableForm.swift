@@ -14,7 +14,7 @@ final class TableForm {
   let schema: TableSchema
   /// Its records are in no share.
   let isPrivate: Bool
-  /// False of one that was dropped: nothing but its name and the form of its keys is known.
+  /// False of one that was dropped, or never here: nothing but its name and the form of its keys is known.
   let isHere: Bool
   let form: KeyForm
   let keyName: String
@@ -64,14 +64,23 @@ final class TableForm {
   /// A synchronized table that has gone, or lost its key; nil where nobody noted how its keys were compared.
   convenience init?(gone table: TrackedTable) {
     guard let collation = table.keyCollation.flatMap(Collation.init(sql:)) else { return nil }
+    self.init(absent: table.id, name: table.name, collation: collation, isPrivate: table.isPrivate)
+  }
+
+  /// A table that was never synchronized here: keys are met in their canonical form only.
+  convenience init(unknown id: Int64, name: String) {
+    self.init(absent: id, name: name, collation: .binary, isPrivate: false)
+  }
+
+  private convenience init(absent id: Int64, name: String, collation: Collation, isPrivate: Bool) {
     let key = TableSchema.Column(
       name: "", declaredType: "", notNull: true, collation: "", isKey: true, generated: .no, affinity: .blob)
     let schema = TableSchema(
-      name: table.name, columns: [], isRowidAlias: false, isAutoincrement: false, isWithoutRowid: false,
+      name: name, columns: [], isRowidAlias: false, isAutoincrement: false, isWithoutRowid: false,
       isStrict: false, foreignKeys: [], uniqueIndexes: [], triggers: [])
     self.init(
-      id: table.id, schema: schema, key: key, form: KeyForm(collation: collation, keyIsColumn: true), columns: [],
-      isPrivate: table.isPrivate, isHere: false)
+      id: id, schema: schema, key: key, form: KeyForm(collation: collation, keyIsColumn: true), columns: [],
+      isPrivate: isPrivate, isHere: false)
   }
 
   private static func value(_ column: Column, isStrict: Bool) -> String {

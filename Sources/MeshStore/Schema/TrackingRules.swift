@@ -21,7 +21,7 @@ enum TrackingRules {
   ) throws {
     let found = try violations(db, tables: tables, private: privateTables, integerKeys: integerKeys)
     guard !found.isEmpty else { return }
-    throw StoreError(.schemaRefused, found.map(\.description).joined(separator: "\n"))
+    throw StoreError(.schemaRefused, reasons: found.map(\.description))
   }
 
   /// All violations, in the order of the tables given; empty where all can be synchronized together with those that
@@ -165,9 +165,11 @@ extension TrackingRules {
     for statement in statements {
       if let reason = refusal(db, statement), !reasons.contains(reason) { reasons.append(reason) }
     }
-    return reasons.map {
-      "its defaults, CHECKs, generated columns, indexes or triggers need what only the app has (\($0)); "
-        + "use built-in SQL there"
+    return reasons.map { reason in
+      let programs = "its defaults, CHECKs, generated columns, indexes or triggers"
+      return reason.hasPrefix("no such table") || reason.hasPrefix("no such column")
+        ? "\(programs) name what is not in the file (\(reason)); create it, or drop or mend what names it"
+        : "\(programs) need what only the app has (\(reason)); use built-in SQL there"
     }
   }
 

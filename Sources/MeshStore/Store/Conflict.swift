@@ -13,6 +13,8 @@ public struct Conflict: Hashable, Sendable {
   public var loser: Stamp
   /// What the column has now; NULL where the record is deleted.
   public var winnerValue: Value
+  /// The record is deleted: that is what won.
+  public var isWinnerDelete: Bool
   /// Of the value, the birth or the delete that won.
   public var winner: Stamp
   /// The loser was in this file, and the winner arrived.
@@ -32,7 +34,8 @@ extension Session {
       id: row.integer(11), zone: zone, table: try catalog.tableName(row.integer(1)), key: row.value(2),
       column: column == ZoneRecords.wholeRecord ? nil : try catalog.column(column).name,
       loserValue: try ExtraValues.decodeValue(row.bytes(4)),
-      loser: loser, winnerValue: .null, winner: winner ?? loser, wasLocal: row.integer(9) == 1, found: row.integer(10))
+      loser: loser, winnerValue: .null, isWinnerDelete: false, winner: winner ?? loser, wasLocal: row.integer(9) == 1,
+      found: row.integer(10))
   }
 
   func isAlive(_ ref: RecordRef, _ zone: ZoneID) throws -> Bool {

@@ -22,6 +22,16 @@ public struct RecordExplanation: Hashable, Sendable {
     public var stamp: Stamp
     /// The greatest stamp below it that the log has for the column in this generation, and its value.
     public var beaten: Write?
+    /// Of a reference whose parent is not here: what the table shows in its place.
+    public var withheld: Withheld?
+  }
+
+  /// `ON DELETE SET NULL` and `SET DEFAULT` follow from the parent's delete, and are nobody's edit.
+  public struct Withheld: Hashable, Sendable {
+    public var shown: Value
+    public var parent: HeldRecord.Awaited
+    /// It was here and is deleted; else it has not come yet.
+    public var isParentDeleted: Bool
   }
 
   public struct Write: Hashable, Sendable {
@@ -41,7 +51,7 @@ extension Store {
   ) throws -> [RecordExplanation] {
     try read { session in
       guard let number = session.catalog.knownTable(name) else {
-        throw StoreError(.unknownTable, "no synchronized table is called \(name); mesh status lists them")
+        throw StoreError.unknownTable(name)
       }
       let canonical = session.catalog.table(number)?.form.canonical(key) ?? key
       let ref = RecordRef(table: number, key: canonical)
@@ -88,9 +98,11 @@ private struct Explainer {
     guard let record = try records.load(ref) else { return try unsent() }
     let state = try records.state(ref, record)
     let (beaten, given) = try history(state)
+    let withheld = try withheld(record)
     let columns = try state.cells.map { column, cell in
       RecordExplanation.Column(
-        name: try session.catalog.column(column).name, value: cell.value, stamp: cell.stamp, beaten: beaten[column])
+        name: try session.catalog.column(column).name, value: cell.value, stamp: cell.stamp, beaten: beaten[column],
+        withheld: withheld[column])
     }
     let explanation = RecordExplanation(
       zone: records.zone.zone, table: try session.catalog.tableName(ref.table), key: ref.key,
@@ -98,6 +110,25 @@ private struct Explainer {
       life: state.life,
       columns: columns.sorted { $0.name < $1.name })
     return (explanation, given)
+  }
+
+  /// By column. What is shown in the place of other values that are kept aside is on its way, or in no table here.
+  private func withheld(_ record: StoredRecord) throws -> [Int64: RecordExplanation.Withheld] {
+    guard record.isShown, !record.extra.isEmpty, let table = session.catalog.table(ref.table),
+      let row = try records.row(table, ref.key)
+    else { return [:] }
+    var found: [Int64: RecordExplanation.Withheld] = [:]
+    for reference in table.references where reference.isReset {
+      let column = table.columns[reference.column].id
+      guard let value = record.extra[column], value != row[reference.column],
+        let parent = session.catalog.table(reference.parent)
+      else { continue }
+      let awaited = RecordRef(table: parent.id, key: parent.parentKey(value))
+      found[column] = RecordExplanation.Withheld(
+        shown: row[reference.column], parent: try session.awaited(awaited, besides: records.zone),
+        isParentDeleted: try records.load(awaited)?.isAlive == false)
+    }
+    return found
   }
 
   /// A row that is too long to be sent is no record yet.

@@ -8,7 +8,7 @@ extension Store {
   /// Why writes are not captured now. `schemaChanged` repairs what can be repaired.
   public enum CaptureFault: Hashable, Sendable {
     /// The table is synchronized and not in the file.
-    case tableMissing(String)
+    case tableMissing(String, Fate)
     /// Its key is none that can be used.
     case keyUnfit(String)
     /// Some of its triggers are missing, or not what they should be.
@@ -17,9 +17,36 @@ extension Store {
     case silenced
   }
 
+  /// What became of a synchronized table that is not in the file.
+  public enum Fate: Hashable, Sendable {
+    case renamed(to: String)
+    case dropped
+    /// It went before the store was opened.
+    case notKnown
+  }
+
+  /// Synchronized tables that are not in the file, by name.
+  public func missingTables() throws -> [String: Fate] {
+    let noted = repairs.fates
+    return try read { session in
+      let renamed = try Capture.renamed(session.db)
+      let gone = try TrackedTable.all(session.db).filter { $0.schema == nil }.map { table -> (String, Fate) in
+        // Nobody has looked since it went.
+        let seen: Fate? = renamed[table.id].map(Fate.renamed) ?? (table.schemaRow == nil ? nil : .dropped)
+        let fate = seen ?? noted[table.name] ?? .notKnown
+        if case .renamed(let name) = fate, try TableSchema.kind(session.db, name) == nil {
+          return (table.name, Fate.notKnown)
+        }
+        return (table.name, fate)
+      }
+      return Dictionary(gone, uniquingKeysWith: { first, _ in first })
+    }
+  }
+
   public func captureFaults() throws -> [CaptureFault] {
-    try read { session in
-      var faults = try TrackedTable.all(session.db).compactMap { try Capture.fault($0, session.db) }
+    let missing = try missingTables()
+    return try read { session in
+      var faults = try TrackedTable.all(session.db).compactMap { try Capture.fault($0, missing, session.db) }
       if try session.sql.exists("SELECT 1 FROM mesh_state WHERE applying <> 0") { faults.append(.silenced) }
       return faults
     }
@@ -36,9 +63,14 @@ extension Store {
     public var silences = 0
     /// Times that triggers were made anew which should have been there, by table.
     public var triggers: [String: Int] = [:]
+    /// What became of tables that went.
+    var fates: [String: Fate] = [:]
 
     mutating func note(wasSilent: Bool, _ findings: [CaptureFinding]) {
       if wasSilent { silences += 1 }
+      for finding in findings where finding.reasons.contains(.tableMissing) {
+        fates[finding.name] = finding.newName.map(Fate.renamed) ?? .dropped
+      }
       for finding in findings where finding.isTampering { triggers[finding.name, default: 0] += 1 }
     }
   }
@@ -84,12 +116,15 @@ extension CaptureFinding {
 
 extension Capture {
   /// Nothing is changed.
-  fileprivate static func fault(_ table: TrackedTable, _ db: Database) throws -> Store.CaptureFault? {
-    guard let schema = table.schema else { return .tableMissing(table.name) }
+  fileprivate static func fault(
+    _ table: TrackedTable, _ missing: [String: Store.Fate], _ db: Database
+  ) throws -> Store.CaptureFault? {
+    guard let schema = table.schema else { return .tableMissing(table.name, missing[table.name] ?? .notKnown) }
     guard let layout = table.layout, let triggers = CaptureTriggers(schema, table: table.id, layout: layout) else {
       return .keyUnfit(table.name)
     }
-    for event in CaptureTriggers.Event.allCases {
+    // Those that follow the indexes are not there till a node has seen a new one, and all is captured without them but `REPLACE`.
+    for event in CaptureTriggers.Event.allCases where !event.followsIndexes {
       let found = try String.fetchOne(
         db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
         arguments: [CaptureTriggers.name(table.id, event)])

@@ -124,7 +124,7 @@ extension Session {
     ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
   }
 
-  private func awaited(_ ref: RecordRef, besides zone: ZoneRow) throws -> HeldRecord.Awaited {
+  func awaited(_ ref: RecordRef, besides zone: ZoneRow) throws -> HeldRecord.Awaited {
     let other = try occupant(ref, besides: zone.id).flatMap { try ZoneRow.read(id: $0, sql) }
     return HeldRecord.Awaited(table: try catalog.tableName(ref.table), key: ref.key, zone: other?.zone)
   }

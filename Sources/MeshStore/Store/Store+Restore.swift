@@ -61,7 +61,7 @@ extension Session {
     switch wanted {
     case .record(let name, let key, let columns, _):
       guard let number = catalog.knownTable(name) else {
-        throw StoreError(.unknownTable, "no synchronized table is called \(name); mesh status lists them")
+        throw StoreError.unknownTable(name)
       }
       let ref = RecordRef(table: number, key: catalog.table(number)?.form.canonical(key) ?? key)
       guard let place = try placeToRestore(ref) else { throw RestoreError.unknownRecord(table: name) }

@@ -82,9 +82,10 @@ extension Store {
         // The record that a delete would have taken is gone after all.
         if column == ZoneRecords.wholeRecord { return try session.isAlive(ref, lost.zone) ? lost : nil }
         var conflict = lost
+        conflict.isWinnerDelete = try !session.isAlive(ref, conflict.zone)
         conflict.winnerValue = try session.value(ref, column, conflict.zone)
         // The value came back: its device wrote it again, or somebody wrote the same.
-        return conflict.winnerValue == conflict.loserValue ? nil : conflict
+        return conflict.winnerValue == conflict.loserValue && !conflict.isWinnerDelete ? nil : conflict
       }
     }
   }

@@ -30,7 +30,7 @@ extension Store {
     try requireNoReferences(to: tables)
     for name in tables {
       guard let table = try read({ try TrackedTable.read($0.db, name: name) }) else {
-        throw StoreError(.unknownTable, "no synchronized table is called \(name); `mesh status` lists them")
+        throw StoreError.unknownTable(name)
       }
       while try keepValues(table.id) {}
       try write { session in
@@ -49,7 +49,7 @@ extension Store {
         }
       }
     }
-    guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons.joined(separator: "\n")) }
+    guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
 
   /// Moves a slice of the table's merged values to our own tables. False where none is left.

@@ -89,7 +89,7 @@ extension Session {
 
   fileprivate func tracked(_ name: String) throws -> TrackedTable {
     if let table = try TrackedTable.read(db, name: name) { return table }
-    throw StoreError(.unknownTable, "no synchronized table is called \(name); mesh status lists them")
+    throw StoreError.unknownTable(name)
   }
 
   func request(_ task: TableSlice.Task, _ table: Int64, layout: Int64 = 0) throws {

@@ -118,6 +118,16 @@ import Testing
     #expect(found.allSatisfy { $0.hasPrefix("t: ") && $0.contains("collation swiftCompare") })
   }
 
+  @Test func `a trigger that names a table which is not here is told from one that calls what only an app has`() throws
+  {
+    let found = try violations(
+      """
+      CREATE TABLE aux (x); CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL);
+      CREATE TRIGGER g AFTER INSERT ON t BEGIN INSERT INTO aux VALUES (1); END; DROP TABLE aux
+      """)
+    #expect(found.count == 1 && found.allSatisfy { $0.contains("no such table: main.aux); create it") }, "\(found)")
+  }
+
   @Test func `one error lists every reason of every table`() throws {
     let bench = try CaptureBench(
       "CREATE TABLE t (id INTEGER PRIMARY KEY, a UNIQUE, p REFERENCES x ON DELETE RESTRICT); CREATE TABLE u (a)")
@@ -127,6 +137,7 @@ import Testing
     #expect(error?.code == .schemaRefused)
     let lines = error.map { $0.message.split(separator: "\n").map { $0.prefix(3) } }
     #expect(lines == ["t: ", "t: ", "t: ", "t: ", "u: ", "nix"])
+    #expect(error?.reasons.joined(separator: "\n") == error?.message && error?.reasons.count == 6)
     #expect(try bench.file.read { try TrackedTable.all($0) }.isEmpty)
   }
 }

@@ -37,6 +37,14 @@ private let names = ["list", "item", "tag", "node"]
     #expect(try a.digest() == b.digest())
   }
 
+  /// Of the tag t, by column.
+  private func withheld(_ peer: Peer) throws -> [String: RecordExplanation.Withheld] {
+    let found = try peer.store.explain(table: "tag", key: .text("t")) { _ in peer.reader }
+    return Dictionary(
+      found.flatMap(\.columns).compactMap { column in column.withheld.map { (column.name, $0) } },
+      uniquingKeysWith: { $1 })
+  }
+
   @Test(arguments: [true, false])
   func aReferenceIsResetWithItsParentAndReturnsWithIt(foreignKeys: Bool) throws {
     let (a, b) = try pair(foreignKeys: foreignKeys)
@@ -44,10 +52,16 @@ private let names = ["list", "item", "tag", "node"]
     try b.pull(from: a)
     try a.run("DELETE FROM list")
     try b.pull(from: a)
-    for peer in [a, b] { #expect(try peer.rows("SELECT list FROM tag") == ["NULL"]) }
+    for peer in [a, b] {
+      #expect(try peer.rows("SELECT list FROM tag") == ["NULL"])
+      let expected = RecordExplanation.Withheld(
+        shown: .null, parent: .init(table: "list", key: .text("l"), zone: nil), isParentDeleted: true)
+      #expect(try withheld(peer) == ["list": expected])
+    }
     #expect(try a.digest() == b.digest())
     try b.run("INSERT INTO list VALUES ('l', 'back')")
     try a.pull(from: b)
+    for peer in [a, b] { #expect(try withheld(peer).isEmpty) }
     for peer in [a, b] { #expect(try peer.rows("SELECT list FROM tag") == ["\"l\""]) }
     #expect(try a.digest() == b.digest())
     #expect(try a.rows("SELECT * FROM mesh_wait").isEmpty)

@@ -163,13 +163,34 @@ import Testing
     }
     #expect(try notice("ALTER TABLE t RENAME TO u").contains("was renamed to u"))
     #expect(try notice("DROP TABLE t").contains("Its records stay in the mesh"))
-    #expect(try notice("ALTER TABLE t RENAME COLUMN v TO x").contains("lacks columns that it had"))
+    #expect(try notice("ALTER TABLE t RENAME COLUMN v TO x").contains("lacks columns that it had: v."))
     #expect(
       try notice("PRAGMA legacy_alter_table = ON; DROP TRIGGER mesh_capture_1_update; ALTER TABLE t DROP COLUMN w")
         .contains("lacks columns that it had"))
     #expect(
       try notice("CREATE TABLE n (id TEXT, v, w, PRIMARY KEY (id, v)); DROP TABLE t; ALTER TABLE n RENAME TO t")
         .contains("no single-column primary key"))
+  }
+
+  @Test func whatBecameOfATableIsToldAsLongAsItIsKnown() throws {
+    let peer = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
+    #expect(try peer.store.missingTables().isEmpty)
+    try peer.run("ALTER TABLE t RENAME TO moved")
+    for _ in 0..<2 {
+      #expect(try peer.store.missingTables() == ["t": .renamed(to: "moved")])
+      #expect(try peer.store.captureFaults() == [.tableMissing("t", .renamed(to: "moved"))])
+      try peer.upkeep()
+    }
+    try peer.run("ALTER TABLE moved RENAME TO t")
+    try peer.upkeep()
+    #expect(try peer.store.missingTables().isEmpty)
+    try peer.run("DROP TABLE t")
+    for _ in 0..<2 {
+      #expect(try peer.store.missingTables() == ["t": .dropped])
+      try peer.upkeep()
+    }
+    try peer.reopen()
+    #expect(try peer.store.missingTables() == ["t": .notKnown])
   }
 
   @Test func howFarAMigrationIsCanBeSeen() throws {

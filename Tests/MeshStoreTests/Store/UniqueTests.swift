@@ -14,6 +14,21 @@ import Testing
     return peer
   }
 
+  @Test func anIndexThatComesOrGoesIsNoDamage() throws {
+    let peer = try peer(1)
+    #expect(try peer.store.repairs.triggers.isEmpty && peer.store.captureFaults().isEmpty)
+    try peer.run("DROP INDEX two; DROP INDEX one; CREATE UNIQUE INDEX other ON t (w)")
+    #expect(try peer.store.captureFaults().isEmpty, "nobody has looked yet, and all is captured")
+    try peer.upkeep()
+    try peer.run("DROP INDEX other")
+    try peer.upkeep()
+    #expect(peer.store.repairs.triggers.isEmpty)
+    try peer.run("DROP TRIGGER mesh_capture_1_update")
+    #expect(try peer.store.captureFaults() == [.triggers("t")])
+    try peer.upkeep()
+    #expect(peer.store.repairs.triggers == ["t": 1])
+  }
+
   private func shown(_ peer: Peer) throws -> [String] { try peer.rows("SELECT id, v FROM t ORDER BY id") }
 
   @Test func theLesserKeyIsShownWhoeverCameFirst() throws {

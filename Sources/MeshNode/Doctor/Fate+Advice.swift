@@ -1,0 +1,27 @@
+import MeshStore
+
+/// The same words wherever a table that went is met: with its records, with its table.
+extension Store.Fate {
+  var said: String {
+    switch self {
+    case .renamed(let name): "it was renamed to \(name)"
+    case .dropped: "it was dropped"
+    case .notKnown: "it was renamed or dropped"
+    @unknown default: "it has gone"
+    }
+  }
+
+  /// The table was synchronized here: `mesh schema --apply` would make an empty one beside a renamed one.
+  func wayOut(of table: String) -> String {
+    switch self {
+    case .renamed(let name):
+      "Rename \(name) back to \(table), or run mesh untrack \(table) and mesh track \(name) on every machine."
+    case .dropped:
+      "Create \(table) again, by itself or with mesh schema --apply, and its records are shown; or run mesh untrack \(table)."
+    case .notKnown:
+      "Renamed: rename it back to \(table), or run mesh untrack \(table) and mesh track with the new name on every machine. "
+        + "Dropped: create it again, and its records are shown, or run mesh untrack \(table)."
+    @unknown default: "Create \(table) again, or run mesh untrack \(table)."
+    }
+  }
+}

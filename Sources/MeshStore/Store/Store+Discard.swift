@@ -1,0 +1,104 @@
+public import MeshCore
+
+/// A record that was held, and is noted as deleted.
+public struct DiscardedRecord: Hashable, Sendable {
+  public var zone: ZoneID
+  public var table: String
+  public var key: Value
+}
+
+/// Why no record was discarded.
+public enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
+  case unknownRecord(table: String)
+  /// It is in its table, or deleted.
+  case notHeld(table: String)
+  /// Several zones hold one with the key.
+  case several([ZoneID])
+  /// The share is read-only here, or over.
+  case notPermitted
+  /// A share was made of it.
+  case root
+  /// A row with the key was written and is not merged yet.
+  case written
+
+  public var description: String {
+    switch self {
+    case .unknownRecord(let table): "The table \(table) has no record with that key, and had none."
+    case .notHeld(let table):
+      "That record of \(table) is not held: mesh held lists those that are. One that is in its table is deleted there."
+    case .several(let zones):
+      "Several zones hold a record with that key: name one with --zone: "
+        + zones.map(\.description).joined(separator: ", ")
+    case .notPermitted: "The record belongs to a share that is read-only here: only who may write it can delete it."
+    case .root:
+      "A share was made of the record: mesh share stop ends one's own, mesh share leave takes this account out of another's."
+    case .written: "A row with that key was written meanwhile: look at it, and say it again."
+    }
+  }
+}
+
+extension Store {
+  /// Deletes held records everywhere: the next flush sends it, as an edit of now. All of them, or none.
+  ///
+  /// - Parameters:
+  ///   - keys: For each record what its key may be; the first that is held counts.
+  ///   - zone: Which zone's; needed where several hold a record with one key.
+  /// - Throws: `DiscardError`.
+  public func discard(table name: String, keys: [[Value]], zone: ZoneID? = nil, now: Int64) throws -> [DiscardedRecord]
+  {
+    try write { session in
+      guard let table = session.catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
+      let found = try keys.map { try session.held(table, $0, zone) }
+      return try found.map { place, reason in
+        try session.requireDiscardable(place.ref, place.zone, reason)
+        try session.noteDiscard(place.ref, place.zone, reason, now)
+        return DiscardedRecord(zone: place.zone.zone, table: try session.catalog.tableName(table), key: place.ref.key)
+      }
+    }
+  }
+}
+
+extension Session {
+  fileprivate typealias Place = (ref: RecordRef, zone: ZoneRow)
+
+  fileprivate func held(_ table: Int64, _ keys: [Value], _ zone: ZoneID?) throws -> (place: Place, reason: HeldReason) {
+    let name = try catalog.tableName(table)
+    var isKnown = false
+    for key in keys {
+      let ref = RecordRef(table: table, key: catalog.table(table)?.form.canonical(key) ?? key)
+      let zones = try sql.all(
+        "SELECT zone, tbl IN (\(Store.untracked)) FROM mesh_record WHERE tbl = ? AND key = ?",
+        [.integer(table), ref.key]
+      ) { ($0.integer(0), isUntracked: $0.integer(1) == 1) }
+      isKnown = isKnown || !zones.isEmpty
+      let found = try zones.filter { !$0.isUntracked }.compactMap { id, _ -> (Place, HeldReason)? in
+        guard let row = try ZoneRow.read(id: id, sql), zone == nil || zone == row.zone,
+          let record = try ZoneRecords(self, zone: row).load(ref), record.isAlive, let reason = record.held
+        else { return nil }
+        return ((ref, row), reason)
+      }
+      guard found.count < 2 else { throw DiscardError.several(found.map(\.0.zone.zone).sorted()) }
+      if let only = found.first { return only }
+    }
+    throw isKnown ? DiscardError.notHeld(table: name) : DiscardError.unknownRecord(table: name)
+  }
+
+  fileprivate func requireDiscardable(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason) throws {
+    let zones = try catalog.zones()
+    guard zones.mayWrite(zone.id) else { throw DiscardError.notPermitted }
+    let name = try catalog.tableName(ref.table).asciiLowercased
+    if let root = zones.entries[zone.id]?.root, root.key == ref.key, root.table.asciiLowercased == name {
+      throw DiscardError.root
+    }
+    guard reason != .slotTaken, let table = catalog.table(ref.table) else { return }
+    if try sql.exists(table.selectKey, [ref.key]) { throw DiscardError.written }
+  }
+
+  /// As a trigger notes a delete. Where another zone's record has the row, only this zone loses its own, as when one has moved.
+  fileprivate func noteDiscard(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason, _ now: Int64) throws {
+    let op = reason == .slotTaken ? PendingSlice.Op.depart : PendingSlice.Op.delete
+    try sql.run(
+      "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone) VALUES (?, 0, ?, ?, 0, 0, ?, ?)",
+      [.integer(ref.table), ref.key, .integer(op), .integer(now), .integer(zone.id)])
+  }
+}

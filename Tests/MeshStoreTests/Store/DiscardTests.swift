@@ -1,0 +1,125 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// A record that is held is in no table, so no SQL deletes it: it is discarded.
+@Suite struct DiscardTests {
+  private static let schema = """
+    CREATE TABLE list (id TEXT PRIMARY KEY NOT NULL);
+    CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, list TEXT REFERENCES list ON DELETE CASCADE, n INTEGER);
+    """
+
+  private func peers(_ here: String = schema) throws -> (Peer, Peer) {
+    (
+      try Peer(1, schema: Self.schema, track: ["list", "item"]),
+      try Peer(2, schema: here, track: here.isEmpty ? [] : ["list", "item"])
+    )
+  }
+
+  @discardableResult
+  private func discard(_ peer: Peer, _ table: String, _ keys: String...) throws -> [DiscardedRecord] {
+    try peer.store.discard(table: table, keys: keys.map { [.text(Array($0.utf8))] }, now: peer.now)
+  }
+
+  private func refusal(_ body: () throws -> Void) -> DiscardError? {
+    do { try body() } catch { return error as? DiscardError }
+    return nil
+  }
+
+  @Test func itIsDeletedEverywhereAndComesBackWhenItIsRestored() throws {
+    let (a, b) = try peers()
+    try a.run("INSERT INTO item VALUES ('i', 'l', 1), ('j', 'l', 2), ('k', 'l', 3)")
+    try synchronize([a, b])
+    #expect(try discard(b, "ITEM", "i", "j").map(\.key) == [.text(Array("i".utf8)), .text(Array("j".utf8))])
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try peer.store.heldRecords(limit: 9).map(\.key) == [.text(Array("k".utf8))]) }
+    try a.run("INSERT INTO list VALUES ('l')")
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try peer.rows("SELECT id FROM item") == ["\"k\""]) }
+    _ = try a.store.restore(.record(table: "item", key: .text(Array("i".utf8)), columns: [])) { _ in a.reader }
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try peer.rows("SELECT id, n FROM item ORDER BY id") == ["\"i\"|1", "\"k\"|3"]) }
+    #expect(try a.digest() == b.digest() && a.flush() == 0 && b.flush() == 0)
+  }
+
+  @Test func whatAConstraintRefusesHereGoesWhereItIsShownAsWell() throws {
+    let (a, b) = try peers(Self.schema.replacing("n INTEGER", with: "n INTEGER CHECK (n < 10)"))
+    try a.run("INSERT INTO list VALUES ('l'); INSERT INTO item VALUES ('i', 'l', 50), ('j', NULL, 1)")
+    try synchronize([a, b])
+    #expect(try b.store.heldRecords(limit: 9).map(\.reason) == [.constraint])
+    try discard(b, "item", "i")
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try peer.rows("SELECT id FROM item") == ["\"j\""]) }
+    #expect(try a.digest() == b.digest() && b.store.status().held.isEmpty)
+  }
+
+  @Test func aRecordWhoseTableWasNeverHereGoes() throws {
+    let (a, b) = try peers("")
+    try a.run("INSERT INTO list VALUES ('l'), ('m')")
+    try b.pull(from: a)
+    try discard(b, "list", "l")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT id FROM list") == ["\"m\""])
+    // And after the file was opened again.
+    try b.reopen()
+    try discard(b, "list", "m")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT id FROM list").isEmpty && a.digest() == b.digest())
+  }
+
+  @Test func aRecordWhoseTableWasDroppedGoes() throws {
+    let (a, b) = try peers()
+    try a.run("INSERT INTO list VALUES ('l'), ('m')")
+    try synchronize([a, b])
+    try b.run("DROP TABLE list")
+    try b.flush()
+    try discard(b, "list", "l")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT id FROM list") == ["\"m\""] && a.digest() == b.digest())
+  }
+
+  @Test func whatIsNotHeldIsRefusedAndNothingOfTheRestIsDone() throws {
+    let (a, _) = try peers()
+    try a.run("INSERT INTO item VALUES ('i', 'l', 1), ('shown', NULL, 1), ('gone', NULL, 2)")
+    try a.flush()
+    try a.run("DELETE FROM item WHERE id = 'gone'")
+    try a.flush()
+    #expect(refusal { try discard(a, "item", "i", "shown") } == .notHeld(table: "item"))
+    #expect(refusal { try discard(a, "item", "gone") } == .notHeld(table: "item"))
+    #expect(refusal { try discard(a, "item", "never") } == .unknownRecord(table: "item"))
+    #expect(throws: StoreError.self) { try discard(a, "nowhere", "i") }
+    try a.store.untrack(["item"])
+    #expect(
+      refusal { try discard(a, "item", "shown") } == .notHeld(table: "item"), "its row stays, and is missed nowhere")
+    #expect(try a.store.pendingCount() == 0)
+  }
+
+  // MARK: Shares
+
+  @Test func theRowOfAnotherZoneStaysWhereItIs() throws {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try bob.run("INSERT INTO lists VALUES ('own', 'mine'); INSERT INTO reminders VALUES ('r1', 'own', 'bob', 0)")
+    try bob.settle()
+    try bob.pull(SharedList.share, from: alice)
+    #expect(try bob.held().values.contains(.slotTaken))
+    _ = try bob.store.discard(table: "reminders", keys: [[.text("r1")]], now: bob.now)
+    try converge([alice, bob], { _ in [SharedList.share] })
+    #expect(try bob.rows("SELECT id, title FROM reminders") == ["r1|bob"])
+    #expect(try alice.rows("SELECT id FROM reminders ORDER BY id") == ["r2"])
+    #expect(try alice.store.digest(SharedList.share) == bob.store.digest(SharedList.share))
+  }
+
+  @Test func whoMayOnlyReadDiscardsNothingAndNobodyTheRoot() throws {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try bob.run("INSERT INTO lists VALUES ('L', 'mine'); INSERT INTO reminders VALUES ('r1', 'L', 'bob', 0)")
+    try bob.settle()
+    try bob.pull(SharedList.share, from: alice)
+    #expect(
+      refusal { _ = try bob.store.discard(table: "lists", keys: [[.text("L")]], now: bob.now) } == .root)
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .readOnly, root: SharedList.root))
+    #expect(
+      refusal { _ = try bob.store.discard(table: "reminders", keys: [[.text("r1")]], now: bob.now) } == .notPermitted)
+    #expect(try bob.store.pendingCount() == 0)
+  }
+}

@@ -88,6 +88,9 @@ struct Wait: AsyncParsableCommand {
       }
       return
     }
+    if report.working {
+      Output.print("Rows are being looked through after a change of the schema: mesh status shows how far.")
+    }
     if report.pending > 0 {
       Output.print("\(Output.count(report.pending, "row", "rows")) captured and not flushed yet.")
     }

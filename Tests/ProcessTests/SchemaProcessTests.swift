@@ -77,6 +77,25 @@ extension Daemons {
       }
     }
 
+    @Test func whatAMigrationWroteIsWaitedFor() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await tower.insertNotes(0..<20_000, prefix: "n")
+        try await tower.settled(with: "laptop")
+        try await tower.sqlite(
+          """
+          BEGIN IMMEDIATE;
+          CREATE TABLE new_notes (id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL DEFAULT '', stars INTEGER);
+          INSERT INTO new_notes SELECT id, 'migrated', stars FROM notes;
+          DROP TABLE notes;
+          ALTER TABLE new_notes RENAME TO notes;
+          COMMIT;
+          """)
+        try await tower.done("wait", "--timeout", "120s")
+        #expect(try await laptop.number("SELECT count(*) FROM notes WHERE text = 'migrated'") == 20_000)
+        try await tower.done("verify")
+      }
+    }
+
     @Test func aColumnThatIsRenamedOrDroppedUnderARunningDaemonLosesNothing() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<50, prefix: "n")

@@ -45,6 +45,8 @@ public struct VerifyReport: Codable, Hashable, Sendable {
 /// `mesh wait`.
 public struct WaitReport: Codable, Hashable, Sendable {
   public var complete: Bool
+  /// A changed schema, or rows, are being looked through: what they say is not captured yet.
+  public var working: Bool
   /// Rows captured and not yet flushed.
   public var pending: Int
   /// Rows with a value that is too long to be sent.
@@ -76,10 +78,13 @@ public struct WaitReport: Codable, Hashable, Sendable {
   }
 
   /// - Parameter members: One for each member and zone in common.
-  public init(pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets()) {
+  public init(
+    working: Bool = false, pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets()
+  ) {
     missing = members.filter { !$0.isComplete }
     without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
-    complete = pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
+    complete = !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
+    self.working = working
     self.pending = pending
     self.tooLong = tooLong
     self.assets = assets

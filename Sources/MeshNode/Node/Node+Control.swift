@@ -121,6 +121,7 @@ extension Node: NodeControl {
 
   func verify(timeout: Duration) async throws -> VerifyReport {
     let deadline = ContinuousClock.now + timeout
+    _ = lookAtDatabase()
     replica.requestDigests()
     perform()
     var asked = ContinuousClock.now
@@ -142,7 +143,7 @@ extension Node: NodeControl {
   private static let askAgain = Duration.milliseconds(500)
 
   private func comparisons() throws -> [VerifyReport.Comparison] {
-    let hasPending = try store.pendingCount() > 0
+    let hasPending = try store.isUpkeepDue() || store.pendingCount() > 0
     return try replica.peerViews.flatMap { peer in
       try peer.zones.compactMap { zone in
         guard let view = try replica.zoneView(zone) else { return nil }
@@ -177,7 +178,8 @@ extension Node: NodeControl {
       }
     }
     return WaitReport(
-      pending: try store.pendingCount(), tooLong: try store.tooLongCount(), members: members,
+      working: try store.isUpkeepDue(), pending: try store.pendingCount(), tooLong: try store.tooLongCount(),
+      members: members,
       assets: try lackingAssets())
   }
 

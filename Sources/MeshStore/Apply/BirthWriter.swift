@@ -74,15 +74,21 @@ final class BirthWriter {
       return true
     }
     shape = try make(change)
-    return true
+    return shape != nil
   }
 
-  private func make(_ change: RowChange) throws -> Shape {
+  /// Nil where SQLite does not prepare the statement: a trigger or a constraint needs what only the app has.
+  private func make(_ change: RowChange) throws -> Shape? {
     let fields = change.fields.map(\.column)
     let spelling = fields.firstIndex { places[$0] == table.keyColumn && table.keyColumn != nil }
-    let sql = table.upsert(fields.compactMap { places[$0] })
+    let insert: Statement
+    do {
+      insert = try records.session.sql.statement(table.upsert(fields.compactMap { places[$0] }))
+    } catch let error as DatabaseError where error.refusesRow {
+      return nil
+    }
     return Shape(
-      fields: fields, insert: try records.session.sql.statement(sql),
+      fields: fields, insert: insert,
       birth: try BirthShape(table, fields.map { columns[$0] }, records.session.catalog), spelling: spelling)
   }
 }

@@ -76,7 +76,7 @@ extension Store {
       } catch is NeedsDurability {
         isDurable = true
       } catch let unnoticed as Unnoticed {
-        try note(unnoticed, now: now)
+        try note(unnoticed, reader, now: now)
         return .flushFirst
       } catch is FlushTakenBack {
         return .flushFirst

@@ -20,11 +20,11 @@ extension Materialiser {
 }
 
 extension Store {
-  /// As a comparison of the whole table would. A flush comes next, if there is anything to flush.
-  func note(_ unnoticed: Unnoticed, now: Int64) throws {
+  /// As a comparison of the whole table would; without a reader all of its columns are. A flush comes next, if there is anything to flush.
+  func note(_ unnoticed: Unnoticed, _ reader: ChangeSetReader? = nil, now: Int64) throws {
     try write { session in
       guard try session.isCurrent(), let table = session.catalog.table(unnoticed.ref.table) else { return }
-      let slice = try TableSlice(session, table, record: unnoticed.ref.key)
+      let slice = try TableSlice(session, table, record: unnoticed.ref.key, reader.map { reader in { _ in reader } })
       if slice.isEmpty { believed.insert(unnoticed.ref) }
       try slice.insertNotes(session.sql, now: now)
     }

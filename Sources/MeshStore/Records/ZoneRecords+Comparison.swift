@@ -5,16 +5,17 @@ extension ZoneRecords {
   /// Indexes of the table's columns in which the row may differ from what is merged; empty where it does not.
   ///
   /// The values of a shown record are in its row alone, and its hash covers all columns that have a stamp together: where
-  /// the hash is another, they are all named. Of a held record each value is known.
+  /// the hash is another, they are all named, but for those that `merged` tells. Of a held record each value is known.
   ///
   /// - Parameter isSame: Whether the column with this index has the asset that the record's row should have, which is as long.
   func differences(
-    _ ref: RecordRef, _ record: StoredRecord, _ table: TableForm, row: [Value],
+    _ ref: RecordRef, _ record: StoredRecord, _ table: TableForm, row: [Value], merged: LoggedValues? = nil,
     _ isSame: (Int, Asset) throws -> Bool
   ) throws -> [Int] {
     let row = try named(row, record, table, isSame)
     let stamped = Set(try columns(record.stamps).map(\.column))
     let hashes = try record.held != nil || hash(ref, record, values(ref, record, row: row)) == record.hash
+    let values = try hashes ? nil : merged?.values(ref, record, self)
     return table.columns.indices.filter { index in
       let column = table.columns[index].id
       if let value = record.extra[column] {
@@ -23,7 +24,7 @@ extension ZoneRecords {
         return record.held != nil
           ? row[index] != value : row[index] != .null && row[index] != table.defaultValue(index) && row[index] != value
       }
-      if stamped.contains(column) { return !hashes }
+      if stamped.contains(column) { return !hashes && values?[column] != row[index] }
       // A column without a stamp is not in the hash: it is unchanged while it has its default.
       if index == table.keyColumn, row[index] == ref.key { return false }
       let schema = table.columns[index].schema

@@ -25,7 +25,8 @@ extension Store {
       return .worked()
     case .rows:
       guard try read({ try !$0.hasLongPending() }) else { return .flushFirst }
-      guard let slice = try noteSlice(.compare, now: now) else { return .worked() }
+      let slice = try withoutActuallyEscaping(reader) { try noteSlice(.compare, $0, now: now) }
+      guard let slice else { return .worked() }
       return .worked(compared: slice.rows, differences: slice.differences)
     }
   }
@@ -39,6 +40,9 @@ extension Store {
     }
   }
 
+  /// What programs did is not all captured yet.
+  public func isUpkeepDue() throws -> Bool { try read { try $0.dueUpkeep() != nil } }
+
   /// A table is being taken in or compared.
   public func isComparing() throws -> Bool {
     try read { try $0.sql.exists("SELECT 1 FROM mesh_import LIMIT 1") }
@@ -51,8 +55,11 @@ extension Store {
   }
 
   /// Looked up before the lock is taken, since a comparison that finds nothing has nothing to write but its place.
-  private func noteSlice(_ least: TableSlice.Task, now: Int64) throws -> TableSlice? {
-    guard let slice = try read({ try TableSlice.next($0, least) }) else { return nil }
+  private func noteSlice(
+    _ least: TableSlice.Task, _ reader: ((ZoneID) throws -> ChangeSetReader)? = nil, now: Int64
+  ) throws -> TableSlice? {
+    guard let slice = try read({ try TableSlice.next($0, least, importPlaces, reader) }) else { return nil }
+    importPlaces = slice.places
     return try write { try slice.note($0, now: now) } ? slice : nil
   }
 }

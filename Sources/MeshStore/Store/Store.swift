@@ -29,6 +29,8 @@ public final class Store: ReplicaStore {
   public internal(set) var repairs = Repairs()
   /// Records whose hash fits no values, and of which a comparison found nothing to send: what is merged is merged all the same.
   var believed: Set<RecordRef> = []
+  /// Where comparisons read the log last.
+  var importPlaces = ImportPlaces()
   /// Write transactions since the store was opened.
   public private(set) var commits = 0
   /// Nil until `startGuard`.

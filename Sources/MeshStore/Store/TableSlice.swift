@@ -34,11 +34,16 @@ struct TableSlice {
   /// Rows that were compared, and how many of them differ or are missing.
   private(set) var rows = 0
   private(set) var differences = 0
+  /// Where the log was read last.
+  private(set) var places = ImportPlaces()
 
   /// Nil where nothing is left.
   ///
   /// - Parameter least: The least of the tasks that are done.
-  static func next(_ session: Session, _ least: Task) throws -> TableSlice? {
+  static func next(
+    _ session: Session, _ least: Task, _ places: ImportPlaces,
+    _ reader: ((ZoneID) throws -> ChangeSetReader)?
+  ) throws -> TableSlice? {
     let next = try session.sql.first(
       "SELECT tbl, task, layout, after FROM mesh_import WHERE task >= ? LIMIT 1", [.integer(least.rawValue)]
     ) { ($0.integer(0), Task(rawValue: $0.integer(1)), $0.integer(2), $0.value(3)) }
@@ -53,13 +58,15 @@ struct TableSlice {
     case .takeIn:
       slice.notes = keys.map { Note(key: $0, op: PendingSlice.Op.importing, wall: PendingSlice.migrated) }
     case .compare, .compareRecreated, .compareReturned:
-      let comparison = try Comparison(session, table, before: session.catalog.layout(layout))
+      let merged = reader.map { LoggedValues(session, table: id, places, $0) }
+      let comparison = try Comparison(session, table, before: session.catalog.layout(layout), merged)
       slice.rows = keys.count
       for key in keys {
         let notes = try comparison.notes(key)
         slice.notes += notes
         slice.differences += notes.isEmpty ? 0 : 1
       }
+      slice.places = merged?.places ?? places
       if slice.last == nil {
         let missing = try comparison.deleted(task)
         slice.notes += missing
@@ -70,11 +77,16 @@ struct TableSlice {
   }
 
   /// One record, whatever else is under way.
-  init(_ session: Session, _ table: TableForm, record key: Value) throws {
+  init(
+    _ session: Session, _ table: TableForm, record key: Value, _ reader: ((ZoneID) throws -> ChangeSetReader)?
+  ) throws {
     self.init(table: table.id, after: .null)
     let row = try session.sql.first(table.selectKey, [key]) { $0.value(0) }
     notes =
-      try row.map { try Comparison(session, table, before: []).notes($0) } ?? [
+      try row.map {
+        let merged = reader.map { LoggedValues(session, table: table.id, ImportPlaces(), $0) }
+        return try Comparison(session, table, before: [], merged).notes($0)
+      } ?? [
         Note(key: key, op: PendingSlice.Op.delete)
       ]
   }
@@ -133,10 +145,12 @@ extension TableSlice {
     /// Columns that the table had when its triggers last were right; empty where it has had the same.
     let before: Set<Int64>
     let zones: [ZoneRecords]
+    let merged: LoggedValues?
 
-    init(_ session: Session, _ table: TableForm, before: [Int64]) throws {
+    init(_ session: Session, _ table: TableForm, before: [Int64], _ merged: LoggedValues?) throws {
       self.session = session
       self.table = table
+      self.merged = merged
       self.before = Set(before)
       layout = try TrackedTable.read(session.db, id: table.id)?.layout ?? 0
       zones = try session.sql.all("SELECT zone FROM mesh_zone ORDER BY id") { ZoneID($0.bytes(0)) }
@@ -148,7 +162,7 @@ extension TableSlice {
       let ref = RecordRef(table: table.id, key: table.form.canonical(key))
       guard let (records, record) = try live(ref) else { return [Note(key: key, op: PendingSlice.Op.insert)] }
       guard let row = try records.row(table, key) else { return [] }
-      let changed = try records.differences(ref, record, table, row: row) { index, asset in
+      let changed = try records.differences(ref, record, table, row: row, merged: merged) { index, asset in
         try session.manifest(asset.id).map {
           try session.holds($0, Cell(table: table, key: key, index: index))
         } ?? false

@@ -115,6 +115,32 @@ import Testing
     #expect(try b.flush() == 0 && a.digest() == b.digest())
   }
 
+  @Test(arguments: [
+    "CREATE TRIGGER only_app AFTER INSERT ON t BEGIN INSERT INTO log VALUES (of_the_app(NEW.id)); END",
+    "CREATE TRIGGER only_app AFTER INSERT ON t BEGIN INSERT INTO gone VALUES (NEW.id); END",
+    "CREATE TRIGGER only_app AFTER INSERT ON t WHEN (SELECT applying FROM mesh_state) IS NOT 1 "
+      + "BEGIN SELECT of_the_app(NEW.id); END",
+  ])
+  func whatNeedsWhatOnlyTheAppHasHoldsItsTableAndNoOther(trigger: String) throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v); CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL, v)"
+    let (a, b) = (try Peer(1, schema: schema, track: ["t", "u"]), try Peer(2, schema: schema, track: ["t", "u"]))
+    try a.run("INSERT INTO t VALUES ('before', 1)")
+    try b.pull(from: a)
+    try b.run("CREATE TABLE log (v); \(trigger)")
+    try a.run("INSERT INTO t VALUES ('a', 1), ('b', 2); INSERT INTO u VALUES ('c', 3)")
+    try a.run("DELETE FROM t WHERE id = 'before'")
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT id FROM u") == ["\"c\""] && b.rows("SELECT id FROM t").isEmpty)
+    let held = try b.store.heldRecords(limit: 10)
+    #expect(held.map(\.key) == [.text("a"), .text("b")] && held.allSatisfy { $0.reason == .constraint })
+    #expect(held.allSatisfy { $0.message?.contains("no such") == true })
+    #expect(try a.digest() == b.digest())
+    try b.run("DROP TRIGGER only_app")
+    try b.upkeep()
+    try b.pull(from: a)
+    #expect(try b.rows("SELECT id FROM t ORDER BY id") == ["\"a\"", "\"b\""] && b.store.heldRecords(limit: 10).isEmpty)
+  }
+
   @Test func aColumnThatOlderRowsLackIsRefusedOnlyWhereItHasNoDefault() throws {
     let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
     let b = try Peer(

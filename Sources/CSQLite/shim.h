@@ -2,6 +2,7 @@
 #include <sqlite3.h>
 #include "disk.h"
 #include "wal.h"
+#include "blocks.h"
 #include "pause.h"
 #include "preupdate.h"
 

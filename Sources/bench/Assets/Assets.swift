@@ -19,39 +19,28 @@ struct Assets: ParsableCommand {
   @Option(help: "Rounds of the long BLOB, whose median is printed.")
   var rounds = 3
 
-  @Option(help: "The program to measure.")
-  var mesh = Machine.siblingProgram("mesh")
-
-  @Option(
-    parsing: .upToNextOption, help: "Only these: \(Part.allCases.map(\.rawValue).joined(separator: ", ")).")
-  var only: [Part] = []
+  @OptionGroup var setting: Setting<Part>
 
   @Flag(help: "Measure nothing beside it.")
   var withoutSyncthing = false
-
-  @Flag(help: "Print JSON.")
-  var json = false
 
   enum Part: String, CaseIterable, ExpressibleByArgument {
     case long, small, change, beside
   }
 
   func run() throws {
-    let signals = Interruption.handle()
-    defer { for source in signals { source.cancel() } }
-    let workshop = try Workshop(mesh: mesh)
-    defer { workshop.close() }
-    var printer = FigurePrinter(json: json)
-    let parts = only.isEmpty ? Part.allCases : only
-    for part in parts {
-      switch part {
-      case .long: printer.add(try LongAsset(workshop, bytes, rounds, !withoutSyncthing).measure())
-      case .small: printer.add(try SmallAssets(workshop, small, !withoutSyncthing).measure())
-      case .change: printer.add(try ChangedAsset(workshop, bytes, !withoutSyncthing).measure())
-      case .beside: printer.add(try BesideAsset(workshop: workshop, bytes: bytes).measure())
-      }
+    try setting.measure { workshop, printer in
+      for part in setting.parts { printer.add(try measure(part, workshop)) }
     }
-    printer.finish()
+  }
+
+  private func measure(_ part: Part, _ workshop: Workshop) throws -> [Figure] {
+    switch part {
+    case .long: try LongAsset(workshop, bytes, rounds, !withoutSyncthing).measure()
+    case .small: try SmallAssets(workshop, small, !withoutSyncthing).measure()
+    case .change: try ChangedAsset(workshop, bytes, !withoutSyncthing).measure()
+    case .beside: try BesideAsset(workshop: workshop, bytes: bytes).measure()
+    }
   }
 
   private var bytes: Int { size * 1_000_000 }

@@ -32,6 +32,13 @@ public struct ChunkSet: Hashable, Sendable {
     present += 1
   }
 
+  /// Those of another set of as many.
+  public mutating func formUnion(_ other: ChunkSet) {
+    guard other.count == count else { return }
+    for (place, word) in other.words.enumerated() { words[place] |= word }
+    present = words.reduce(0) { $0 + $1.nonzeroBitCount }
+  }
+
   public mutating func remove(_ index: Int) {
     guard contains(index) else { return }
     words[index / 64] &= ~(1 << UInt64(index % 64))

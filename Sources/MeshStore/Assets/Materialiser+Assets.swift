@@ -7,6 +7,8 @@ extension Materialiser {
   struct Assets {
     /// The columns that are not assigned: the row has their asset already.
     var untouched: Set<Int64> = []
+    /// Of those, the columns whose BLOB is written into in place.
+    var patched: [Int64: Asset] = [:]
     /// In the row, once it is written.
     var shown: [Int64: Value] = [:]
     /// Not complete here, or too long for their column: the row goes on showing what it shows.
@@ -36,6 +38,12 @@ extension Materialiser {
         // A program wrote it, and its flush names it.
         assets.untouched.insert(column)
         assets.shown[column] = old?.shown[column]
+      } else if updates, case let cell = Cell(table: table, key: ref.key, index: index),
+        try session.isReady(asset, toPatch: cell, showing: old?.shown[column]?.asset)
+      {
+        assets.untouched.insert(column)
+        assets.patched[column] = asset
+        assets.shown[column] = value
       } else if table.takes(asset.size, in: index), try session.isStaged(asset) {
         assets.shown[column] = value
       } else {
@@ -107,7 +115,7 @@ extension Materialiser {
     statement.bind(bytes, at: parameter)
   }
 
-  private static let lostChunk = StoreError(
+  static let lostChunk = StoreError(
     .inputOutput, "the staging of assets has lost a chunk; it is fetched again")
 
   private func isFilled(_ asset: Asset, _ table: TableForm, _ index: Int) -> Bool {

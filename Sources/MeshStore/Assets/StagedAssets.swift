@@ -7,7 +7,7 @@ final class StagedAssets {
   private let staging: any AssetStaging
   private let cryptography: any Cryptography
   private var presence: [AssetID: ChunkSet] = [:]
-  /// Of the known, those that lack nothing.
+  /// Of the known, those that lack nothing, with what rows share with them.
   private(set) var complete: Set<AssetID> = []
   /// Those that came from others since the start.
   private var fetched: Set<AssetID> = []
@@ -21,6 +21,17 @@ final class StagedAssets {
   var unplaceable: [AssetID: (reason: String, until: Int64)] = [:]
   /// What in the file has been compared with an asset that is wanted: all that the two have in common is taken.
   private var compared: [AssetID: Set<Source>] = [:]
+
+  /// What the one row that waits for an asset has of it already, each chunk in its place: only the others are written into it.
+  private(set) var shared: [AssetID: Shared] = [:]
+
+  struct Shared {
+    let source: Source
+    /// Of the asset that the row shows, proven to be there.
+    let chunks: ChunkSet
+    /// `PRAGMA data_version` when they were: until it changes no other connection has written.
+    var version: Int64
+  }
 
   /// A cell, and the asset that it shows.
   struct Source: Hashable {
@@ -67,18 +78,49 @@ final class StagedAssets {
 
   private func note(_ chunks: ChunkSet, _ asset: AssetID) {
     presence[asset] = chunks
-    if chunks.isComplete { complete.insert(asset) }
+    if union(chunks, asset).isComplete { complete.insert(asset) }
   }
 
-  /// Chunks that are known to be there.
-  func present(_ asset: AssetID) -> Int { presence[asset]?.present ?? 0 }
+  /// Which chunks need not come: they are there, or in the row that waits for them.
+  func here(_ asset: Asset, _ manifest: AssetManifest) throws -> ChunkSet {
+    union(try chunks(asset, manifest), asset.id)
+  }
+
+  private func union(_ chunks: ChunkSet, _ asset: AssetID) -> ChunkSet {
+    guard let shared = shared[asset] else { return chunks }
+    var union = chunks
+    union.formUnion(shared.chunks)
+    return union
+  }
+
+  /// Chunks that are known to be here.
+  func present(_ asset: AssetID) -> Int { presence[asset].map { union($0, asset).present } ?? 0 }
 
   /// It is complete, and would survive a power cut.
-  func isKept(_ asset: AssetID) -> Bool { complete.contains(asset) && isLasting(asset) }
+  func isKept(_ asset: AssetID) -> Bool { isWhole(asset) && isLasting(asset) }
+
+  /// It is complete without any row.
+  private func isWhole(_ asset: AssetID) -> Bool { complete.contains(asset) && shared[asset] == nil }
+
+  // MARK: Shared with a row
+
+  func share(_ found: Shared, _ asset: Asset, _ manifest: AssetManifest) throws {
+    shared[asset.id] = found
+    note(try chunks(asset, manifest), asset.id)
+  }
+
+  func confirmShared(_ asset: AssetID, version: Int64) { shared[asset]?.version = version }
+
+  /// The row has changed, or has all of it now: what it shared is to be found anew.
+  func unshare(_ asset: AssetID) {
+    guard shared.removeValue(forKey: asset) != nil else { return }
+    compared[asset] = nil
+    if presence[asset]?.isComplete != true { complete.remove(asset) }
+  }
 
   /// From now on an asset that is complete survives a power cut, though it came from others.
   func settle(_ asset: AssetID) throws {
-    guard complete.contains(asset), !isLasting(asset) else { return }
+    guard isWhole(asset), !isLasting(asset) else { return }
     if let bytes = short.removeValue(forKey: asset) {
       shortBytes -= bytes.count
       try staging.write(bytes, at: 0, of: asset)
@@ -109,6 +151,7 @@ final class StagedAssets {
     presence[asset]?.remove(index)
     complete.remove(asset)
     compared[asset] = nil
+    shared[asset] = nil
   }
 
   func isCompared(_ asset: AssetID, with source: Source) -> Bool { compared[asset]?.contains(source) ?? false }
@@ -139,6 +182,7 @@ final class StagedAssets {
     complete.remove(asset)
     fetched.remove(asset)
     compared[asset] = nil
+    shared[asset] = nil
     try staging.remove(asset)
   }
 

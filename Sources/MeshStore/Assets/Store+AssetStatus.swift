@@ -94,7 +94,7 @@ extension Session {
       if place.isShown {
         place.here = place.asset.size
       } else if let manifest = try session.manifest(place.asset.id) {
-        place.here = min(place.asset.size, try session.staged.chunks(place.asset, manifest).present * Limits.chunk)
+        place.here = min(place.asset.size, try session.staged.here(place.asset, manifest).present * Limits.chunk)
       }
       return place
     }

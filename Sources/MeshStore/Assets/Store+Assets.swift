@@ -7,14 +7,16 @@ extension Store {
     try read { session in
       guard let manifest = try session.manifest(id), try session.isFetched(id) else { return .notNeeded }
       let asset = try manifest.asset(cryptography)
-      guard try !staged.chunks(asset, manifest).contains(index) else { return .notNeeded }
+      guard try !staged.here(asset, manifest).contains(index) else { return .notNeeded }
       guard manifest.isChunk(bytes, index, cryptography) else { return .wrong }
       do {
         try staged.write(bytes, index, asset, manifest)
       } catch let error as StoreError {
         return .noRoom(error.message)
       }
-      let isComplete = try staged.isComplete(asset, manifest)
+      // For when its row is asked whether it has it still.
+      if asset.chunkCount > 1 { staged.proven.note(ChunkSum(bytes), index, of: asset) }
+      let isComplete = staged.complete.contains(id)
       if isComplete { refusedAssets = [] }
       return .staged(isComplete: isComplete)
     }
@@ -72,9 +74,14 @@ extension Store {
       return true
     }
     if !isDurable { hasUnsettledAssets = true }
-    refusedAssets.formUnion(Set(places.map(\.asset)).subtracting(placed))
-    for asset in placed { try sweep(asset) }
-    return !placed.isEmpty
+    for asset in placed {
+      staged.unshare(asset)
+      try sweep(asset)
+    }
+    // What a row did not share any more is fetched.
+    let left = Set(places.map(\.asset)).subtracting(placed)
+    refusedAssets.formUnion(left.intersection(staged.complete))
+    return !placed.isEmpty || !left.isSubset(of: staged.complete)
   }
 
   /// How long assets that the disk had no room for are not tried again, in milliseconds.
@@ -116,7 +123,7 @@ extension Session {
   }
 
   /// Whether what a row of ours has is the chunk; hashed where that was not found out before.
-  private func isChunk(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest) -> Bool {
+  func isChunk(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest) -> Bool {
     let sum = ChunkSum(bytes)
     if staged.proven.contains(sum, index, of: asset) { return true }
     guard manifest.isChunk(bytes, index, cryptography) else { return false }
@@ -137,7 +144,9 @@ extension Session {
           if manifest.isChunk(bytes, chunk, cryptography) { try staged.write(bytes, chunk, asset, manifest) }
         }
       }
-      for want in wants.prefix(Self.sources) { try takeFromPrevious(want, asset, manifest) }
+      for want in wants.prefix(Self.sources) {
+        try takeFromPrevious(want, asset, manifest, isOnly: wants.count == 1)
+      }
       return nil
     } catch let error as StoreError {
       return error.message
@@ -145,37 +154,48 @@ extension Session {
   }
 
   /// - Parameter body: What is done with each chunk of the cell.
+  /// - Returns: False where it was done before, or need not be.
+  @discardableResult
   private func take(
     _ asset: Asset, _ manifest: AssetManifest, from cell: Cell, showing content: AssetID, size: Int? = nil,
     _ body: (Int, [UInt8]) throws -> Void
-  ) throws {
-    let source = StagedAssets.Source(
-      ref: RecordRef(table: cell.table.id, key: cell.key), index: cell.index, content: content)
-    guard try !staged.isComplete(asset, manifest), !staged.isCompared(asset.id, with: source) else { return }
+  ) throws -> Bool {
+    let source = StagedAssets.Source(cell, showing: content)
+    guard try !staged.isComplete(asset, manifest), !staged.isCompared(asset.id, with: source) else { return false }
     try forEachChunk(of: cell, size: size ?? asset.size) { chunk, bytes in
       try body(chunk, bytes)
       return try !staged.isComplete(asset, manifest)
     }
     staged.noteCompared(asset.id, with: source)
+    return true
   }
 
-  /// What the version before has in common with it, as far as chunks are the same.
-  private func takeFromPrevious(_ want: AssetWant, _ asset: Asset, _ manifest: AssetManifest) throws {
-    guard let zone = try ZoneRow.read(id: want.zone, sql), let table = catalog.table(want.ref.table),
-      let index = table.indexes[want.column],
-      let record = try ZoneRecords(self, zone: zone).load(want.ref), let old = record.shown[want.column]?.asset,
-      let before = try self.manifest(old.id), before.key == manifest.key
+  /// What the version before has in common with it, as far as chunks are the same. What it has in the same place stays there where the
+  /// row can be written in place.
+  ///
+  /// - Parameter isOnly: No other record waits for it.
+  private func takeFromPrevious(_ want: AssetWant, _ asset: Asset, _ manifest: AssetManifest, isOnly: Bool) throws {
+    guard let (cell, old) = try previous(want), let before = try self.manifest(old.id), before.key == manifest.key
     else { return }
     var places: [ArraySlice<UInt8>: [Int]] = [:]
     for chunk in 0..<manifest.chunkCount where try !staged.chunks(asset, manifest).contains(chunk) {
       places[manifest.hash(ofChunk: chunk), default: []].append(chunk)
     }
-    let cell = Cell(table: table, key: want.ref.key, index: index)
-    try take(asset, manifest, from: cell, showing: old.id, size: old.size) { chunk, bytes in
-      for place in places[before.hash(ofChunk: chunk)] ?? [] where manifest.isChunk(bytes, place, cryptography) {
-        try staged.write(bytes, place, asset, manifest)
+    let stays = isOnly && cell.table.isPatched(asset, over: old)
+    let version = try dataVersion()
+    var shared = ChunkSet(count: asset.chunkCount)
+    let isTaken = try take(asset, manifest, from: cell, showing: old.id, size: old.size) { chunk, bytes in
+      for place in places[before.hash(ofChunk: chunk)] ?? [] {
+        if stays, place == chunk {
+          if isChunk(bytes, chunk, old, before) { shared.insert(chunk) }
+        } else if manifest.isChunk(bytes, place, cryptography) {
+          try staged.write(bytes, place, asset, manifest)
+        }
       }
     }
+    guard stays, isTaken, shared.present > 0 else { return }
+    let source = StagedAssets.Source(cell, showing: old.id)
+    try staged.share(StagedAssets.Shared(source: source, chunks: shared, version: version), asset, manifest)
   }
 
   // MARK: Sweeping

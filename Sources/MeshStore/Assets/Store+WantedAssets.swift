@@ -23,10 +23,11 @@ extension Store {
           continue
         }
         met.insert(asset.id)
+        if try session.stopSharing(asset, uses) { refusedAssets.remove(asset.id) }
         let fault = try session.takeFromRows(asset, manifest, uses)
         wanted.assets.append(
           WantedAsset(
-            asset: asset, zones: try session.zones(using: asset.id), staged: try staged.chunks(asset, manifest),
+            asset: asset, zones: try session.zones(using: asset.id), staged: try staged.here(asset, manifest),
             fault: fault ?? staged.unplaceable[asset.id]?.reason))
       }
       return wanted

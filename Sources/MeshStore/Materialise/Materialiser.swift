@@ -114,6 +114,7 @@ final class Materialiser {
     do {
       if let changed, stays, let old {
         try update(table, ref.key, written, changed.union(old.extra.keys))
+        for (column, asset) in assets.patched { try patch(ref.key, column, asset, table) }
       } else {
         if !isFree || old?.isShown ?? false { try deleteRow(table, ref.key) }
         try insert(table, ref.key, written)

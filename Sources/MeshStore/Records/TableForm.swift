@@ -101,6 +101,12 @@ final class TableForm {
     rowidName != nil && schema.columns.last?.name == columns[index].name
   }
 
+  /// Whether an asset is written over the one that a row shows chunk by chunk, without the row being written anew. No trigger runs then:
+  /// where an app has some they are not passed by.
+  func isPatched(_ asset: Asset, over old: Asset) -> Bool {
+    asset.size > StoreLimits.assetInStatement && asset.size == old.size && rowidName != nil && schema.triggers.isEmpty
+  }
+
   /// Whether an asset of this size can be put into the column: elsewhere than in the last one SQLite has the whole row in memory.
   func takes(_ size: Int, in index: Int) -> Bool { size <= StoreLimits.assetInMemory || writesInPlace(index) }
 

@@ -2,7 +2,6 @@
 #include <sqlite3.h>
 #include "disk.h"
 #include "wal.h"
-#include "blocks.h"
 #include "pause.h"
 #include "preupdate.h"
 

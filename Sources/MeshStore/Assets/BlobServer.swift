@@ -45,15 +45,9 @@ final class BlobServer {
 
   private func open(_ cell: Cell, _ rowid: Int64) throws -> Blob {
     if opened.count >= Self.most { opened = [:] }
-    let connection = try self.connection ?? connect()
+    let connection = try self.connection ?? GuardConnection(path: path, vfs: vfs)
     self.connection = connection
     return try Blob(Connection(connection.handle), cell, rowid: rowid, isWritable: false)
-  }
-
-  private func connect() throws -> GuardConnection {
-    let connection = try GuardConnection(path: path, vfs: vfs)
-    try connection.useBlocks()
-    return connection
   }
 
   /// Nothing is open any more, until more is asked for.

@@ -27,17 +27,12 @@ extension Session {
     let chunks = chunks ?? 0..<Asset.chunkCount(size: size)
     guard cell.table.rowidName != nil else { return try forEachChunkOfWhole(cell, size, chunks, body) }
     guard let place = try rowid(of: cell, size: size) else { return false }
-    try sql.inBlocks(where: size >= Self.readInBlocks && !sql.isWriting) {
-      let blob = try Blob(sql, cell, rowid: place, isWritable: false)
-      for index in chunks {
-        guard try body(index, blob.read(Asset.range(ofChunk: index, size: size))) else { break }
-      }
+    let blob = try Blob(sql, cell, rowid: place, isWritable: false)
+    for index in chunks {
+      guard try body(index, blob.read(Asset.range(ofChunk: index, size: size))) else { break }
     }
     return true
   }
-
-  /// Bytes of a BLOB from which it is worth it.
-  private static let readInBlocks = 1 << 20
 
   /// Nil where the cell has no BLOB of that size, or its table no rowid.
   func rowid(of cell: Cell, size: Int) throws -> Int64? {

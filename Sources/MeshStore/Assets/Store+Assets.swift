@@ -63,10 +63,8 @@ extension Store {
     let isDurable = places.contains { staged.isLasting($0.asset) }
     let placed: Set<AssetID>
     do {
-      placed = try inBlocks {
-        try writeRefusing(isDurable: isDurable) { session, refused in
-          try session.applying { try session.place(places, refused) }
-        }
+      placed = try writeRefusing(isDurable: isDurable) { session, refused in
+        try session.applying { try session.place(places, refused) }
       }
     } catch let error as StoreError where error.code == .diskFull {
       // They stay in the staging. Rows are shorter, and may well have room.

@@ -7,8 +7,6 @@ final class GuardConnection {
   let handle: OpaquePointer
   private let sql: Connection
   private var isOpen = true
-  /// Set while its files are read and written in blocks.
-  private var blocks: UnsafeMutableRawPointer?
 
   init(path: String, vfs: String?) throws {
     var opened: OpaquePointer?
@@ -49,13 +47,6 @@ final class GuardConnection {
     try? run("COMMIT")
   }
 
-  /// From now on it reads and copies in blocks instead of page by page. SQLite opens the log and its index with the first read.
-  func useBlocks() throws {
-    try beginReading()
-    endReading()
-    blocks = blocks ?? mesh_blocks_install(handle)
-  }
-
   /// - Returns: False where somebody else's lock kept it from being complete.
   func checkpoint(_ mode: Int32) throws -> Bool {
     let code = sqlite3_wal_checkpoint_v2(handle, "main", mode, nil, nil)
@@ -91,7 +82,6 @@ final class GuardConnection {
   func close() {
     guard isOpen else { return }
     isOpen = false
-    if let blocks { _ = mesh_blocks_remove(blocks) }
     // Statements keep a connection open.
     sql.forget()
     sqlite3_close_v2(handle)

@@ -66,11 +66,10 @@ final class WALKeeper {
     spare = try GuardConnection(path: path, vfs: vfs)
     checkpointer = try GuardConnection(path: path, vfs: vfs)
     // SQLite opens the log's index with the first read.
-    for connection in [holder, spare] {
+    for connection in [holder, spare, checkpointer] {
       try connection.beginReading()
       connection.endReading()
     }
-    try checkpointer.useBlocks()
     sqlite3_busy_handler(
       checkpointer.handle,
       { context, _ in

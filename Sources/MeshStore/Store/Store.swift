@@ -154,9 +154,6 @@ public final class Store: ReplicaStore {
 
   func guarding<T>(_ body: () throws -> T) throws -> T { try mapped(body) }
 
-  /// Accesses that write much at once: see `Connection.inBlocks`.
-  func inBlocks<T>(_ body: () throws -> T) throws -> T { try mapped { try sql.inBlocks(body) } }
-
   private func mapped<T>(_ body: () throws -> T) throws -> T {
     do {
       return try body()

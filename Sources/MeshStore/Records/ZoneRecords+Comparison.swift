@@ -5,7 +5,8 @@ extension ZoneRecords {
   /// Indexes of the table's columns in which the row may differ from what is merged; empty where it does not.
   ///
   /// The values of a shown record are in its row alone, and its hash covers all columns that have a stamp together: where
-  /// the hash is another, they are all named, but for those that `merged` tells. Of a held record each value is known.
+  /// the hash is another, they are all named, but for its assets, which are known, and those that `merged` tells. Of a held record
+  /// each value is known.
   ///
   /// - Parameter isSame: Whether the column with this index has the asset that the record's row should have, which is as long.
   func differences(
@@ -14,7 +15,10 @@ extension ZoneRecords {
   ) throws -> [Int] {
     let row = try named(row, record, table, isSame)
     let stamped = Set(try columns(record.stamps).map(\.column))
-    let hashes = try record.held != nil || hash(ref, record, values(ref, record, row: row)) == record.hash
+    let assets = record.held == nil ? record.shown.filter { $0.value.asset != nil && record.extra[$0.key] == nil } : [:]
+    var beside = row
+    for (column, asset) in assets { if let index = table.indexes[column] { beside[index] = asset } }
+    let hashes = try record.held != nil || hash(ref, record, values(ref, record, row: beside)) == record.hash
     let values = try hashes ? nil : merged?.values(ref, record, self)
     return table.columns.indices.filter { index in
       let column = table.columns[index].id
@@ -24,6 +28,7 @@ extension ZoneRecords {
         return record.held != nil
           ? row[index] != value : row[index] != .null && row[index] != table.defaultValue(index) && row[index] != value
       }
+      if let asset = assets[column] { return row[index] != asset }
       if stamped.contains(column) { return !hashes && values?[column] != row[index] }
       // A column without a stamp is not in the hash: it is unchanged while it has its default.
       if index == table.keyColumn, row[index] == ref.key { return false }

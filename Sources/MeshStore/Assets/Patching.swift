@@ -18,8 +18,8 @@ extension Session {
   /// True where a row has shared some of an asset, and is not the only one any more that waits for it, or shows something else.
   func stopSharing(_ asset: Asset, _ wants: [AssetWant]) throws -> Bool {
     guard let source = staged.shared[asset.id]?.source else { return false }
-    if wants.count == 1, let (cell, old) = try previous(wants[0]), cell.table.isPatched(asset, over: old),
-      source == StagedAssets.Source(cell, showing: old.id)
+    if wants.count == 1, let (cell, old) = try previous(wants[0]),
+      cell.table.isPatched(asset, over: old, in: cell.index), source == StagedAssets.Source(cell, showing: old.id)
     {
       return false
     }

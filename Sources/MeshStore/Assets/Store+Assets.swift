@@ -179,7 +179,7 @@ extension Session {
     for chunk in 0..<manifest.chunkCount where try !staged.chunks(asset, manifest).contains(chunk) {
       places[manifest.hash(ofChunk: chunk), default: []].append(chunk)
     }
-    let stays = isOnly && cell.table.isPatched(asset, over: old)
+    let stays = isOnly && cell.table.isPatched(asset, over: old, in: cell.index)
     let version = try dataVersion()
     var shared = ChunkSet(count: asset.chunkCount)
     let isTaken = try take(asset, manifest, from: cell, showing: old.id, size: old.size) { chunk, bytes in

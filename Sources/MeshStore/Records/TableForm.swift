@@ -29,7 +29,8 @@ final class TableForm {
   var references: [Reference] = []
   var referrers: [Reference] = []
 
-  /// By which SQLite's rowid can be asked for; nil where there is none, or where columns have all its names.
+  /// By which SQLite's rowid can be asked for; nil where there is none, where columns have all its names, and where BLOBs cannot be
+  /// opened by it: SQLite takes a column's place in the table for its place in the row, and virtual columns have none there.
   let rowidName: String?
   /// Columns of a row by its key; in the place of a long BLOB zeros, which take no memory, since it is not read here.
   let select: String
@@ -55,7 +56,9 @@ final class TableForm {
     let names =
       columns.isEmpty ? "1" : columns.map { Self.value($0, isStrict: schema.isStrict) }.joined(separator: ", ")
     let taken = Set(schema.columns.map(\.name.asciiLowercased))
-    self.rowidName = schema.isWithoutRowid ? nil : ["rowid", "oid", "_rowid_"].first { !taken.contains($0) }
+    let hasVirtual = schema.columns.contains { $0.generated == .virtual }
+    self.rowidName =
+      schema.isWithoutRowid || hasVirtual ? nil : ["rowid", "oid", "_rowid_"].first { !taken.contains($0) }
     self.select = "SELECT \(names) \(place)"
     self.selectKey = "SELECT \(key.name.quotedName) \(place)"
     self.delete = "DELETE \(place)"
@@ -96,15 +99,18 @@ final class TableForm {
     columns.indices.map { $0 == keyColumn ? statement.value($0) : statement.cell($0) }
   }
 
-  /// A BLOB of the column can be written in place, without the row being in memory: it is the last of a rowid table.
+  /// A BLOB of the column can be written in place, without the row being in memory: it is the last of a rowid table, and nothing in the
+  /// schema is computed from it.
   func writesInPlace(_ index: Int) -> Bool {
-    rowidName != nil && schema.columns.last?.name == columns[index].name
+    schema.columns.last?.name == columns[index].name && isFree(index)
   }
+
+  private func isFree(_ index: Int) -> Bool { rowidName != nil && schema.freeColumns.contains(columns[index].name) }
 
   /// Whether an asset is written over the one that a row shows chunk by chunk, without the row being written anew. No trigger runs then:
   /// where an app has some they are not passed by.
-  func isPatched(_ asset: Asset, over old: Asset) -> Bool {
-    asset.size > StoreLimits.assetInStatement && asset.size == old.size && rowidName != nil && schema.triggers.isEmpty
+  func isPatched(_ asset: Asset, over old: Asset, in index: Int) -> Bool {
+    asset.size > StoreLimits.assetInStatement && asset.size == old.size && isFree(index) && schema.triggers.isEmpty
   }
 
   /// Whether an asset of this size can be put into the column: elsewhere than in the last one SQLite has the whole row in memory.

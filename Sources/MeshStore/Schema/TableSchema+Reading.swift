@@ -19,6 +19,7 @@ extension TableSchema {
       isStrict: entry.isStrict,
       foreignKeys: try foreignKeys(db, entry.name),
       uniqueIndexes: indexes.filter { $0.isUnique && $0.origin != "pk" }.map(\.asUnique),
+      freeColumns: try freeColumns(db, columns, indexes),
       triggers: try String.fetchAll(
         db,
         sql: """
@@ -60,6 +61,22 @@ extension TableSchema {
         generated: generated(hidden: row["hidden"]),
         affinity: Affinity(declaredType: type, isStrict: table.isStrict))
     }
+  }
+
+  /// SQLite opens no BLOB for writing where an index has an expression.
+  private static func freeColumns(_ db: Database, _ columns: [Column], _ indexes: [Index]) throws -> Set<String> {
+    let terms = indexes.flatMap(\.columns)
+    let indexed = Set(terms.compactMap { $0?.asciiLowercased })
+    if terms.contains(nil) || columns.contains(where: { $0.generated != .no }) { return [] }
+    let conditions = try indexes.filter(\.isPartial).compactMap { index in
+      try String.fetchOne(
+        db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?", arguments: [index.name])
+    }.map(\.asciiLowercased)
+    let free = columns.filter { column in
+      let name = column.name.asciiLowercased
+      return !indexed.contains(name) && !conditions.contains { $0.contains(name) }
+    }
+    return Set(free.map(\.name))
   }
 
   private static func generated(hidden: Int) -> Column.Generated {

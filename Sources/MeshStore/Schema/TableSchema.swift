@@ -58,6 +58,9 @@ struct TableSchema: Hashable, Sendable {
   var isStrict: Bool
   var foreignKeys: [ForeignKey]
   var uniqueIndexes: [UniqueIndex]
+  /// Columns that no index and no generated column depends on, as far as that can be told without reading expressions: only these may be
+  /// written without SQLite's knowing of it.
+  var freeColumns: Set<String> = []
   /// Names of the triggers on it that are not ours.
   var triggers: [String]
 

@@ -14,7 +14,7 @@ import Testing
   @Test(arguments: CommandLineTests.verbs.filter { !["init", "device", "account", "doctor"].contains($0.last) })
   func withoutAHomeEveryVerbSaysHowToMakeOne(verb: [String]) async throws {
     try await MeshProcess.scope { mesh in
-      let argument = ["track", "untrack", "revoke"].contains(verb.last) ? ["x"] : []
+      let argument = ["track": ["x"], "untrack": ["x"], "revoke": ["x"], "discard": ["x", "y"]][verb.last ?? ""] ?? []
       let finished = try await mesh.run(verb + argument)
       #expect(finished.status == ExitStatus.refused.rawValue)
       #expect(finished.stderr.contains("There is no node's home at \(mesh.home)"))

@@ -79,7 +79,7 @@ extension Daemons {
 
     @Test func whatAMigrationWroteIsWaitedFor() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
-        try await tower.insertNotes(0..<20_000, prefix: "n")
+        try await tower.insertNotes(0..<8_000, prefix: "n")
         try await tower.settled(with: "laptop")
         try await tower.sqlite(
           """
@@ -91,7 +91,7 @@ extension Daemons {
           COMMIT;
           """)
         try await tower.done("wait", "--timeout", "120s")
-        #expect(try await laptop.number("SELECT count(*) FROM notes WHERE text = 'migrated'") == 20_000)
+        #expect(try await laptop.number("SELECT count(*) FROM notes WHERE text = 'migrated'") == 8_000)
         try await tower.done("verify")
       }
     }

@@ -18,15 +18,15 @@ struct ImportPlaces {
 final class LoggedValues {
   private let session: Session
   private let table: Int64
+  private let keys: Set<Value>
   private let reader: (ZoneID) throws -> ChangeSetReader
   private(set) var places: ImportPlaces
-  /// The rows of the table in change sets that were read last.
-  private var parts: [Place: [Value: [Row]]] = [:]
-  private var read = 0
+  /// Of the change sets that were read, the rows that are asked for, by their keys.
+  private var rows: [Value: [Row]] = [:]
+  private var read: Set<Place> = []
 
-  /// Change sets that are read for one slice of a table at most, and that are kept: a part of a large unit has as many rows as a slice.
+  /// Change sets that are read at most: the time that a slice takes.
   private static let mostRead = 2_000
-  private static let mostKept = 8
   /// Change sets that may be signed between a write and its own.
   private static let mostLate: UInt64 = 16
 
@@ -37,14 +37,18 @@ final class LoggedValues {
   }
 
   private struct Row {
+    let place: Place
     let change: RowChange
     let columns: [Int64]
     let long: LongValues
   }
 
-  init(_ session: Session, table: Int64, _ places: ImportPlaces, _ reader: @escaping (ZoneID) throws -> ChangeSetReader)
-  {
-    (self.session, self.table, self.places, self.reader) = (session, table, places, reader)
+  /// - Parameter keys: Of the records that are asked for, canonical.
+  init(
+    _ session: Session, table: Int64, keys: Set<Value>, _ places: ImportPlaces,
+    _ reader: @escaping (ZoneID) throws -> ChangeSetReader
+  ) {
+    (self.session, self.table, self.keys, self.places, self.reader) = (session, table, keys, places, reader)
   }
 
   /// The merged values of the columns that have a stamp; nil where the log does not tell all of them.
@@ -61,9 +65,9 @@ final class LoggedValues {
   private func value(
     _ ref: RecordRef, _ generation: UInt64, _ column: Int64, _ stamp: LocalStamp, _ global: Stamp, _ zone: ZoneRow
   ) throws -> Value? {
-    func find(_ number: UInt64) throws -> Value? {
-      let place = Place(zone: zone.id, author: stamp.author, number: number)
-      for row in try part(place, zone.zone)[ref.key] ?? [] where row.change.generation == generation {
+    func find() throws -> Value? {
+      for row in rows[ref.key] ?? []
+      where row.place.zone == zone.id && row.place.author == stamp.author && row.change.generation == generation {
         for field in row.change.fields
         where row.columns[field.column] == column && field.stamp ?? row.change.stamp == global {
           return try row.long.value(of: field.value)
@@ -71,25 +75,21 @@ final class LoggedValues {
       }
       return nil
     }
+    if let value = try find() { return value }
     let last = try AuthorHead.read(session.sql, zone: zone.id, author: stamp.author).applied
     guard last > 0 else { return nil }
-    // Rows were written by their keys, as they are compared: the same change sets have the next of them, or those that follow.
-    let known = parts.keys.filter { $0.zone == zone.id && $0.author == stamp.author }.map(\.number).sorted()
-    for number in Set(known + known.map { $0 + 1 }).sorted() where number <= last {
-      if let value = try find(number) { return value }
-    }
     if stamp.time > .zero {
       let first = try number(of: stamp, zone.id, last)
       for number in first...min(first + Self.mostLate, last) {
-        if let value = try find(number) { return value }
+        if try take(number, of: stamp.author, zone), let value = try find() { return value }
       }
       return nil
     }
     let line = ImportPlaces.Line(table: table, zone: zone.id, author: stamp.author)
     let begin = min(places.numbers[line] ?? 1, last)
-    for number in [Array(begin...last), Array(1..<begin)].joined() where read < Self.mostRead {
+    for number in [Array(begin...last), Array(1..<begin)].joined() where read.count < Self.mostRead {
       places.numbers[line] = number
-      if let value = try find(number) { return value }
+      if try take(number, of: stamp.author, zone), let value = try find() { return value }
     }
     return nil
   }
@@ -107,22 +107,20 @@ final class LoggedValues {
     return low
   }
 
-  private func part(_ place: Place, _ zone: ZoneID) throws -> [Value: [Row]] {
-    if let known = parts[place] { return known }
-    guard read < Self.mostRead else { return [:] }
-    read += 1
-    var rows: [Value: [Row]] = [:]
+  /// False where it was read before, or may not be.
+  private func take(_ number: UInt64, of author: Int64, _ zone: ZoneRow) throws -> Bool {
+    let place = Place(zone: zone.id, author: author, number: number)
+    guard read.count < Self.mostRead, read.insert(place).inserted else { return false }
     do {
-      let log = LogReader(session: session, zone: place.zone, reader: try reader(zone))
-      let long = try log.longValues(place.author, place.number)
-      try log.forEachRow(place.author, place.number) { ref, change, columns, _ in
-        if ref.table == table { rows[ref.key, default: []].append(Row(change: change, columns: columns, long: long)) }
+      let log = LogReader(session: session, zone: zone.id, reader: try reader(zone.zone))
+      let long = try log.longValues(author, number)
+      try log.forEachRow(author, number) { ref, change, columns, _ in
+        guard ref.table == table, keys.contains(ref.key) else { return }
+        rows[ref.key, default: []].append(Row(place: place, change: change, columns: columns, long: long))
       }
     } catch is MissingKey {
-      rows = [:]
+      return false
     }
-    if parts.count >= Self.mostKept { parts = [:] }
-    parts[place] = rows
-    return rows
+    return true
   }
 }

@@ -58,7 +58,9 @@ struct TableSlice {
     case .takeIn:
       slice.notes = keys.map { Note(key: $0, op: PendingSlice.Op.importing, wall: PendingSlice.migrated) }
     case .compare, .compareRecreated, .compareReturned:
-      let merged = reader.map { LoggedValues(session, table: id, places, $0) }
+      let merged = reader.map {
+        LoggedValues(session, table: id, keys: Set(keys.map(table.form.canonical)), places, $0)
+      }
       let comparison = try Comparison(session, table, before: session.catalog.layout(layout), merged)
       slice.rows = keys.count
       for key in keys {
@@ -84,7 +86,9 @@ struct TableSlice {
     let row = try session.sql.first(table.selectKey, [key]) { $0.value(0) }
     notes =
       try row.map {
-        let merged = reader.map { LoggedValues(session, table: table.id, ImportPlaces(), $0) }
+        let merged = reader.map {
+          LoggedValues(session, table: table.id, keys: [table.form.canonical(key)], ImportPlaces(), $0)
+        }
         return try Comparison(session, table, before: [], merged).notes($0)
       } ?? [
         Note(key: key, op: PendingSlice.Op.delete)

@@ -26,7 +26,7 @@ final class LoggedValues {
   private var read: Set<Place> = []
 
   /// Change sets that are read at most: the time that a slice takes.
-  private static let mostRead = 2_000
+  private static let mostRead = 4_000
   /// Change sets that may be signed between a write and its own.
   private static let mostLate: UInt64 = 16
 

@@ -88,7 +88,9 @@ extension Replica {
 
   /// What this account wrote, others refused, and may stand again: where all had refused it, nobody else has it.
   func putBack(_ id: ZoneID) throws -> Bool {
-    guard let state = zones[id]?.state, state.permission(account.id) != nil else { return false }
+    guard try store.hasTakenBack(id), let state = zones[id]?.state, state.permission(account.id) != nil else {
+      return false
+    }
     var citations = try store.citations(id)
     return try store.putBack(id) { changeSet in
       let author = changeSet.header.author

@@ -96,7 +96,7 @@ struct Device: AsyncParsableCommand {
       if json.isOn { return try Output.json(report) }
       Output.facts([
         ("revoked", Output.named(report.device, report.name)),
-        ("cut in", Output.count(report.zones.count, "zone", "zones")),
+        ("cut in", report.zones.count.counted("zone", "zones")),
       ])
     }
   }
@@ -122,7 +122,7 @@ struct Device: AsyncParsableCommand {
       if json.isOn { return try Output.json(report) }
       Output.facts(
         report.zones.map { zone in
-          ("taken back in \(zone.name)", Output.count(zone.changeSets, "change set", "change sets"))
+          ("taken back in \(zone.name)", zone.changeSets.counted("change set", "change sets"))
         } + [("next", "mesh status shows when it is written again")])
     }
   }

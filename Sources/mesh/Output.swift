@@ -38,15 +38,13 @@ enum Output {
     }
   }
 
-  static func count(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
-
   static func blobs(_ amount: LackingAssets.Amount) -> String {
-    "\(count(amount.assets, "BLOB", "BLOBs")) (\(bytes(amount.bytes)))"
+    "\(amount.assets.counted("BLOB", "BLOBs")) (\(bytes(amount.bytes)))"
   }
 
   /// As people say it: 3 significant digits or so.
   static func bytes(_ count: Int) -> String {
-    guard count >= 1_000 else { return Self.count(count, "byte", "bytes") }
+    guard count >= 1_000 else { return count.counted("byte", "bytes") }
     var (value, unit) = (Double(count) / 1_000, 0)
     while value >= 999.5, unit < units.count - 1 { (value, unit) = (value / 1_000, unit + 1) }
     let tenths = Int((value * 10).rounded())

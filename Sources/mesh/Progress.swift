@@ -58,13 +58,13 @@ enum Progress {
     let connected = status.peers.filter(\.connected)
     let here = connected.reduce(0) { $0 + $1.behind.here }
     let there = connected.reduce(0) { $0 + $1.behind.there }
-    var text = "\(Output.count(status.pending, "row", "rows")) pending, \(here) to receive, \(there) to send, "
+    var text = "\(status.pending.counted("row", "rows")) pending, \(here) to receive, \(there) to send, "
     for (assets, end) in [
       (status.assets.coming, "to fetch"),
       (connected.reduce(into: LackingAssets()) { $0 += $1.assets ?? LackingAssets() }.coming, "others fetch"),
     ] where assets.assets > 0 {
       text += "\(Output.blobs(assets)) \(end), "
     }
-    return text + "\(Output.count(connected.count, "device", "devices")) connected"
+    return text + "\(connected.count.counted("device", "devices")) connected"
   }
 }

@@ -26,6 +26,6 @@ struct Rescan: AsyncParsableCommand {
       try await Progress.during("comparing rows") { try await node.rescan(tables) }
     }
     if json.isOn { return try Output.json(report) }
-    Output.facts([("compared", Output.count(report.rows, "row", "rows")), ("differences", "\(report.differences)")])
+    Output.facts([("compared", report.rows.counted("row", "rows")), ("differences", "\(report.differences)")])
   }
 }

@@ -41,7 +41,7 @@ struct Restore: AsyncParsableCommand {
     if json.isOn { return try Output.json(report) }
     let values = report.values.sorted { $0.key < $1.key }.map { ("  \($0.key)", Output.shortened($0.value)) }
     Output.facts([(report.deleted ? "deleted" : "restored", "\(report.table) \(report.key)")] + values)
-    if report.descendants > 0 { Output.facts([("with it", Output.count(report.descendants, "record", "records"))]) }
+    if report.descendants > 0 { Output.facts([("with it", report.descendants.counted("record", "records"))]) }
     if !report.lacking.isEmpty {
       Output.note("Not restored, since the table lacks them: \(report.lacking.joined(separator: ", ")).")
     }

@@ -354,7 +354,7 @@ extension Share {
       let over = report.shares.count - shown.count
       if over > 0 {
         Output.print(
-          "\(Output.count(over, "share that is over is", "shares that are over are")) not shown: --all shows them.")
+          "\(over.counted("share that is over is", "shares that are over are")) not shown: --all shows them.")
       }
     }
   }
@@ -406,8 +406,8 @@ extension Share {
       let request = ShareReceiptRequest(share: share, restore: restore, discard: discard)
       let report = try await home.access().withNode(.home) { try await $0.shareReceipt(request) }
       if json.isOn { return try Output.json(report) }
-      if restore { Output.print("Restored \(Output.count(report.restored, "record", "records")).") }
-      if discard { Output.print("Discarded \(Output.count(report.discarded, "receipt", "receipts")).") }
+      if restore { Output.print("Restored \(report.restored.counted("record", "records")).") }
+      if discard { Output.print("Discarded \(report.discarded.counted("receipt", "receipts")).") }
       if report.receipts.isEmpty {
         return Output.print(restore || discard ? "Nothing is left." : "Nothing was refused.")
       }

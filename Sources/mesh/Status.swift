@@ -29,7 +29,7 @@ struct Status: AsyncParsableCommand {
       ("device", Output.named(report.device, report.deviceName)),
       ("database", report.database),
       ("tables", report.tables.isEmpty ? "none (mesh track adds some)" : report.tables.joined(separator: ", ")),
-      ("pending", Output.count(report.pending, "row", "rows")),
+      ("pending", report.pending.counted("row", "rows")),
     ]
     if let listen = report.listen { facts.append(("listening", listen)) }
     for work in report.work { facts.append(("working", Progress.text(work))) }

@@ -92,11 +92,11 @@ struct Wait: AsyncParsableCommand {
       Output.print("Rows are being looked through after a change of the schema: mesh status shows how far.")
     }
     if report.pending > 0 {
-      Output.print("\(Output.count(report.pending, "row", "rows")) captured and not flushed yet.")
+      Output.print("\(report.pending.counted("row", "rows")) captured and not flushed yet.")
     }
     if report.tooLong > 0 {
       Output.print(
-        "\(Output.count(report.tooLong, "row has", "rows have")) a value that is too long to be sent: mesh doctor names them."
+        "\(report.tooLong.counted("row has", "rows have")) a value that is too long to be sent: mesh doctor names them."
       )
     }
     if report.assets.coming.assets > 0 {

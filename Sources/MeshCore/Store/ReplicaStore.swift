@@ -93,6 +93,8 @@ public protocol ReplicaStore: AnyObject {
   func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws
+  /// Change sets are kept that a cut took back with `Aftermath.receipt`.
+  func hasTakenBack(_ zone: ZoneID) throws -> Bool
   /// Takes into the log again, as `store` does, a slice of the change sets that a cut took back with `Aftermath.receipt`: of each author
   /// what continues what is here, up to the first that does not stand. False where there is none.
   func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool

@@ -57,9 +57,9 @@ extension Node {
     let seconds = log.heldUpSince.map { max(0, time.milliseconds() - $0) / 1_000 } ?? 0
     let guarded = log.isGuarded ? "guarded" : listening == nil ? "not guarded, since no daemon runs" : "not guarded now"
     var what = "The write-ahead log has \(log.bytes >> 20) MiB and is \(guarded)."
-    if log.resets > 0 { what += " The node emptied it \(HealthCheck.count(log.resets, "time", "times"))." }
+    if log.resets > 0 { what += " The node emptied it \(log.resets.counted("time", "times"))." }
     if log.foreignResets > 0 {
-      what += " Programs that ask for RESTART or TRUNCATE did \(HealthCheck.count(log.foreignResets, "time", "times"))."
+      what += " Programs that ask for RESTART or TRUNCATE did \(log.foreignResets.counted("time", "times"))."
     }
     if seconds > 0 { what += " It cannot be emptied since \(seconds) s." }
     if !log.readers.isEmpty {
@@ -124,7 +124,7 @@ extension Node {
       checks.append(
         HealthCheck(
           "silence", .warning,
-          "The mark that silences capture was committed \(HealthCheck.count(store.repairs.silences, "time", "times")) since the start; it was taken back, "
+          "The mark that silences capture was committed \(store.repairs.silences.counted("time", "times")) since the start; it was taken back, "
             + "and the tables were compared.",
           wayOut: "Find the program that writes to mesh_state, and mend it.", figures: ["times": store.repairs.silences]
         ))
@@ -133,7 +133,7 @@ extension Node {
       checks.append(
         HealthCheck(
           "triggers", .warning,
-          "Triggers of \(table) were missing or altered \(HealthCheck.count(times, "time", "times")) since the start; they were made anew, and the table "
+          "Triggers of \(table) were missing or altered \(times.counted("time", "times")) since the start; they were made anew, and the table "
             + "was compared.",
           wayOut: "Programs that change the schema need not touch triggers named mesh_capture_….",
           figures: ["times": times]))

@@ -28,9 +28,9 @@ public struct HealthCheck: Codable, Hashable, Sendable {
   }
 }
 
-extension HealthCheck {
+extension Int {
   /// `1 row is`, `2 rows are`.
-  static func count(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
+  package func counted(_ one: String, _ many: String) -> String { "\(self) \(self == 1 ? one : many)" }
 }
 
 /// `mesh doctor`.

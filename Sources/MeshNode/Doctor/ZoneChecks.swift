@@ -14,7 +14,7 @@ extension Node {
     guard count > 0, listening != nil, let oldest = try store.oldestPending() else {
       return [
         HealthCheck(
-          "pending", .ok, "\(HealthCheck.count(count, "row is", "rows are")) captured and not flushed.",
+          "pending", .ok, "\(count.counted("row is", "rows are")) captured and not flushed.",
           figures: ["rows": count])
       ]
     }
@@ -22,13 +22,13 @@ extension Node {
     guard age > Self.pendingTooLong else {
       return [
         HealthCheck(
-          "pending", .ok, "\(HealthCheck.count(count, "row is", "rows are")) being flushed.", figures: ["rows": count])
+          "pending", .ok, "\(count.counted("row is", "rows are")) being flushed.", figures: ["rows": count])
       ]
     }
     return [
       HealthCheck(
         "pending", .alarm,
-        "\(HealthCheck.count(count, "row is", "rows are")) captured and not flushed, the oldest since \(age / 1_000) s.",
+        "\(count.counted("row is", "rows are")) captured and not flushed, the oldest since \(age / 1_000) s.",
         wayOut: "The other checks say what keeps them: work, zone, clock.",
         figures: ["rows": count, "seconds": Int(clamping: age / 1_000)])
     ]
@@ -85,7 +85,7 @@ extension Node {
   private func waitingChecks(_ view: Replica.ZoneView) -> [HealthCheck] {
     view.waiting.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { reason, count in
       let what =
-        "Of \(zoneName(view)) \(HealthCheck.count(count, "change set is", "change sets are")) stored and not merged"
+        "Of \(zoneName(view)) \(count.counted("change set is", "change sets are")) stored and not merged"
       switch reason {
       case .futureTime:
         // The clock's check names who signed them.
@@ -119,7 +119,7 @@ extension Node {
       let what = reason == .valueTooLong ? "here and not sent" : "kept and not shown"
       return HealthCheck(
         "held", .warning,
-        "\(HealthCheck.count(count, "record is", "records are")) \(what): \(reason.name) (\(named.joined(separator: ", "))\(count > named.count ? ", …" : "")).",
+        "\(count.counted("record is", "records are")) \(what): \(reason.name) (\(named.joined(separator: ", "))\(count > named.count ? ", …" : "")).",
         wayOut: ways.text(records[reason] ?? []) + " mesh held lists them.",
         figures: [reason.name: count])
     }
@@ -169,7 +169,7 @@ extension Node {
     let connected = replica.peerViews.count
     return [
       HealthCheck(
-        "peer", .ok, "\(HealthCheck.count(connected, "device is", "devices are")) connected.",
+        "peer", .ok, "\(connected.counted("device is", "devices are")) connected.",
         figures: ["connected": connected])
     ]
   }

@@ -3,9 +3,6 @@ import MeshCore
 /// A new version of a long BLOB that is as long as the one before: what the row has of it already stays where it is, and the chunks in
 /// which they differ are written over the others.
 extension Session {
-  /// `PRAGMA data_version`: another one once another connection has written.
-  func dataVersion() throws -> Int64 { try sql.integer("PRAGMA main.data_version") ?? 0 }
-
   /// The cell of a record that waits for an asset, and the asset that its row shows there; nil where it shows none.
   func previous(_ want: AssetWant) throws -> (cell: Cell, asset: Asset)? {
     guard let zone = try ZoneRow.read(id: want.zone, sql), let table = catalog.table(want.ref.table),

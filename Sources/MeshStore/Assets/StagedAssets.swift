@@ -30,7 +30,7 @@ final class StagedAssets {
     /// Of the asset that the row shows, proven to be there.
     let chunks: ChunkSet
     /// `PRAGMA data_version` when they were: until it changes no other connection has written.
-    var version: Int64
+    var version: Int
   }
 
   /// A cell, and the asset that it shows.
@@ -109,7 +109,7 @@ final class StagedAssets {
     note(try chunks(asset, manifest), asset.id)
   }
 
-  func confirmShared(_ asset: AssetID, version: Int64) { shared[asset]?.version = version }
+  func confirmShared(_ asset: AssetID, version: Int) { shared[asset]?.version = version }
 
   /// The row has changed, or has all of it now: what it shared is to be found anew.
   func unshare(_ asset: AssetID) {

@@ -51,7 +51,7 @@ extension Store {
       let cells = try read { try $0.evictable(asset) }
       // Bytes can be written past all triggers: what was compared must still be so.
       let done = try write { session in
-        guard try session.sql.integer("PRAGMA main.data_version") == Int64(version) else { throw EvictionError.written }
+        guard try session.dataVersion() == version else { throw EvictionError.written }
         return try session.evict(cells, asset)
       }
       rows += done

@@ -3,12 +3,14 @@ public import MeshCore
 // MARK: - What this account wrote, and a cut took back
 
 extension Store {
-  public func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
-    let hasAny = try read { session in
+  public func hasTakenBack(_ zone: ZoneID) throws -> Bool {
+    try read { session in
       try ZoneRow.read(zone, session.sql).map { try LogRow.hasTakenBack(session.sql, zone: $0.id) } ?? false
     }
-    guard hasAny else { return false }
-    return try write(isDurable: false) { session in
+  }
+
+  public func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
+    try write(isDurable: false) { session in
       let row = try ZoneRow.obtain(zone, session.sql)
       var quota = try WaitingQuota(session)
       var bytes = 0

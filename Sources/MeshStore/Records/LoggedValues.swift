@@ -24,6 +24,8 @@ final class LoggedValues {
   /// Of the change sets that were read, the rows that are asked for, by their keys.
   private var rows: [Value: [Row]] = [:]
   private var read: Set<Place> = []
+  /// Of these all was read.
+  private var searched: Set<ImportPlaces.Line> = []
 
   /// Change sets that are read at most: the time that a slice takes.
   private static let mostRead = 4_000
@@ -86,11 +88,16 @@ final class LoggedValues {
       return nil
     }
     let line = ImportPlaces.Line(table: table, zone: zone.id, author: stamp.author)
+    guard !searched.contains(line) else { return nil }
     let begin = min(places.numbers[line] ?? 1, last)
-    for number in [Array(begin...last), Array(1..<begin)].joined() where read.count < Self.mostRead {
-      places.numbers[line] = number
-      if try take(number, of: stamp.author, zone), let value = try find() { return value }
+    for numbers in [begin..<last + 1, 1..<begin] {
+      for number in numbers {
+        places.numbers[line] = number
+        if try take(number, of: stamp.author, zone), let value = try find() { return value }
+        if read.count >= Self.mostRead { return nil }
+      }
     }
+    searched.insert(line)
     return nil
   }
 

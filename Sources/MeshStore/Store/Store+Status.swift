@@ -93,9 +93,7 @@ extension Store {
   // MARK: The file
 
   /// `PRAGMA data_version`: another number after another connection has committed.
-  public func dataVersion() throws -> Int {
-    Int(try read { try $0.sql.integer("PRAGMA main.data_version") ?? 0 })
-  }
+  public func dataVersion() throws -> Int { try read { try $0.dataVersion() } }
 
   /// Copies the WAL into the database.
   ///
@@ -105,4 +103,8 @@ extension Store {
   public func checkpoint(truncate: Bool) throws -> Bool {
     try checkpoint(truncate ? .truncate : .passive)
   }
+}
+
+extension Session {
+  func dataVersion() throws -> Int { Int(try sql.integer("PRAGMA main.data_version") ?? 0) }
 }

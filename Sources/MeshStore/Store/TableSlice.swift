@@ -49,6 +49,7 @@ struct TableSlice {
     ) { ($0.integer(0), Task(rawValue: $0.integer(1)), $0.integer(2), $0.value(3)) }
     guard let (id, task, layout, after) = next else { return nil }
     var slice = TableSlice(table: id, after: after)
+    slice.places = places
     guard let table = session.catalog.table(id), let task else { return slice }
     let size = task == .takeIn ? StoreLimits.importSlice : Choices.slice
     let keys = try slice.keys(session, table, size)
@@ -68,7 +69,7 @@ struct TableSlice {
         slice.notes += notes
         slice.differences += notes.isEmpty ? 0 : 1
       }
-      slice.places = merged?.places ?? places
+      if let merged { slice.places = merged.places }
       if slice.last == nil {
         let missing = try comparison.deleted(task)
         slice.notes += missing

@@ -29,6 +29,8 @@ extension ModelStore {
     }
   }
 
+  public func hasTakenBack(_ id: ZoneID) -> Bool { zoneData[id]?.takenBack.values.contains { !$0.isEmpty } ?? false }
+
   public func putBack(_ id: ZoneID, where stands: (ChangeSet) -> Bool) -> Bool {
     var hasAny = false
     for author in zoneData[id]?.takenBack.keys.sorted() ?? [] {

@@ -278,6 +278,6 @@ extension Replica {
 
   func sendDigest(_ link: LinkID, _ id: ZoneID) throws {
     guard links(sharing: id).contains(link) else { return }
-    send(link, .digest(id, try store.mergedVector(id), try store.digest(id)))
+    send(link, .digest(id, try store.mergedVector(id), try store.digest(id), try store.unsent(id)))
   }
 }

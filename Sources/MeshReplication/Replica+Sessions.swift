@@ -26,8 +26,8 @@ extension Replica {
       if isCommon(zone, link) { sessions[link]?.merged[zone] = vector }
     case .acknowledgement(let acknowledgement): try learn(link, acknowledgement)
     case .digestRequest(let zone): try sendDigest(link, zone)
-    case .digest(let zone, let vector, let digest):
-      if isCommon(zone, link) { sessions[link]?.digests[zone] = (vector, digest) }
+    case .digest(let zone, let vector, let digest, let unsent):
+      if isCommon(zone, link) { sessions[link]?.digests[zone] = (vector, digest, unsent) }
     case .schema(let tables):
       guard let peer = sessions[link]?.peer else { break }
       let isPrivate = try store.saveForeignSchema(

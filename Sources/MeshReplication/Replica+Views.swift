@@ -32,7 +32,7 @@ extension Replica {
     public var acknowledged: [ZoneID: VersionVector]
     /// What it lacks of the assets of that; nil where it has not said.
     public var backlogs: [ZoneID: AssetBacklog]
-    public var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest)]
+    public var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest, unsent: Unsent)]
   }
 
   public func zoneView(_ id: ZoneID) throws -> ZoneView? {

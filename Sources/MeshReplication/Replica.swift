@@ -167,7 +167,7 @@ public final class Replica {
     var acknowledged: [ZoneID: VersionVector] = [:]
     /// What the peer lacks of the assets of what it has acknowledged; nil until it has said so.
     var backlogs: [ZoneID: AssetBacklog] = [:]
-    var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest)] = [:]
+    var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest, unsent: Unsent)] = [:]
     /// The peer's wall clock less our steady one, as it last told.
     var clock: Int64?
     /// Assets that are not complete here, of which the peer is told when there is more.

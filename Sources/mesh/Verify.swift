@@ -5,8 +5,8 @@ struct Verify: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check that every connected device has the same rows.",
     discussion: """
-      Waits until the vectors are equal, then compares digests. Exit code 0: all equal; 1: unequal, or not in time; \
-      4: no device is connected.
+      Waits until both sides have sent what programs wrote and the vectors are equal, then compares digests. Exit code 0: all \
+      equal; 1: unequal, not in time, or rows that are not sent; 4: no device is connected.
 
       Examples:
         mesh verify
@@ -37,12 +37,19 @@ struct Verify: AsyncParsableCommand {
         case .equal: "equal"
         case .unequal: "UNEQUAL"
         case .notInTime: "not in time"
+        case .unsentHere: "rows here are not sent"
+        case .unsentThere: "rows there are not sent"
         }
       table.add(
         comparison.zone, comparison.name ?? comparison.device, answer, String(comparison.here.prefix(16)),
         String((comparison.there ?? "").prefix(16)))
     }
     Output.print(table.text)
+    if report.comparisons.contains(where: { $0.outcome == .unsentHere || $0.outcome == .unsentThere }) {
+      Output.print(
+        "On the machine whose rows are not sent, mesh status shows what is on its way, and mesh doctor what can't be sent."
+      )
+    }
   }
 }
 

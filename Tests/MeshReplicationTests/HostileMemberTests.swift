@@ -103,7 +103,7 @@ import Testing
       try world.mesh.give(.have(zone, vector), to: 0, link)
       try world.mesh.give(.upToDate(zone, vector), to: 0, link)
       let digest = ZoneDigest(records: .max, hash: [UInt8](repeating: 1, count: 16))
-      try world.mesh.give(.digest(zone, vector, digest), to: 0, link)
+      try world.mesh.give(.digest(zone, vector, digest, .nothing), to: 0, link)
     }
     let view = try #require(world.mesh.nodes[0].replica.peerViews.first)
     #expect(view.merged.keys.allSatisfy { $0 == world.zone })

@@ -93,6 +93,29 @@ extension Daemons {
         try await tower.done("wait", "--timeout", "120s")
         #expect(try await laptop.number("SELECT count(*) FROM notes WHERE text = 'migrated'") == 8_000)
         try await tower.done("verify")
+        // The other machine as well is told of what is not captured there.
+        try await tower.sqlite(
+          """
+          BEGIN IMMEDIATE;
+          CREATE TABLE new_notes (id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL DEFAULT '', stars INTEGER);
+          INSERT INTO new_notes SELECT id, 'again', stars FROM notes;
+          DROP TABLE notes;
+          ALTER TABLE new_notes RENAME TO notes;
+          COMMIT;
+          """)
+        try await laptop.done("verify", "--timeout", "120s")
+        #expect(try await laptop.number("SELECT count(*) FROM notes WHERE text = 'again'") == 8_000)
+      }
+    }
+
+    @Test func aRowThatIsTooLongToBeSentIsNotCalledEqual() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await tower.sqlite("INSERT INTO notes (id, text) VALUES ('long', printf('%.*c', 70000000, 'x'))")
+        let (here, there) = (try await tower.run("verify"), try await laptop.run("verify"))
+        #expect(here.status == ExitStatus.no.rawValue && here.stdout.contains("rows here are not sent"))
+        #expect(there.status == ExitStatus.no.rawValue && there.stdout.contains("rows there are not sent"))
+        try await tower.sqlite("UPDATE notes SET text = 'short' WHERE id = 'long'")
+        try await tower.settled(with: "laptop")
       }
     }
 

@@ -33,7 +33,7 @@ public enum Message: Hashable, Sendable {
   case credit(UInt64)
   case acknowledgement(Acknowledgement)
   /// State digest at a merged vector, for comparison.
-  case digest(ZoneID, VersionVector, ZoneDigest)
+  case digest(ZoneID, VersionVector, ZoneDigest, Unsent)
   /// Asks for a `digest` message.
   case digestRequest(ZoneID)
   case schema([SchemaDescription])
@@ -179,12 +179,13 @@ public enum Message: Hashable, Sendable {
     case .acknowledgement(let acknowledgement):
       tag(.acknowledgement)
       acknowledgement.write(to: &writer)
-    case .digest(let zone, let vector, let digest):
+    case .digest(let zone, let vector, let digest, let unsent):
       tag(.digest)
       zone.write(to: &writer)
       vector.write(to: &writer)
       writer.varint(digest.records)
       writer.sized(digest.hash)
+      writer.byte(unsent.rawValue)
     case .digestRequest(let zone):
       tag(.digestRequest)
       zone.write(to: &writer)
@@ -302,7 +303,7 @@ public enum Message: Hashable, Sendable {
     case .digest:
       return .digest(
         try ZoneID(from: &reader), try VersionVector(from: &reader),
-        ZoneDigest(records: try reader.varint(), hash: try reader.sized(32, "digest")))
+        ZoneDigest(records: try reader.varint(), hash: try reader.sized(32, "digest")), try unsent(&reader))
     case .digestRequest: return .digestRequest(try ZoneID(from: &reader))
     case .schema:
       return .schema(
@@ -361,6 +362,11 @@ public enum Message: Hashable, Sendable {
     try reader.list(Limits.controlBatch, "ids") { (reader: inout ByteReader) throws(DecodingError) in
       try Identifier<Kind>(from: &reader)
     }
+  }
+
+  private static func unsent(_ reader: inout ByteReader) throws(DecodingError) -> Unsent {
+    guard let unsent = Unsent(rawValue: try reader.byte()) else { throw .unknown("unsent rows") }
+    return unsent
   }
 
   private static func blobs(

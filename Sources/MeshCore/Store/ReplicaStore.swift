@@ -55,6 +55,8 @@ public protocol ReplicaStore: AnyObject {
 
   /// Rows in the pending log.
   func pendingCount() throws -> Int
+  /// What of the programs' writes no change set of the zone has. A row that is pending may be any zone's.
+  func unsent(_ zone: ZoneID) throws -> Unsent
   /// Turns a slice of the pending log into one change set of one zone (or none where nothing really changed), in one
   /// transaction. Called again while `hasMore`. Encoding, encryption and signing happen before the write lock is taken.
   ///
@@ -333,6 +335,15 @@ public enum WaitingReason: String, Sendable, Hashable, CaseIterable {
   case futureTime = "future-time"
   /// Its body breaks a rule of the format; it will never be merged.
   case malformed = "malformed"
+}
+
+/// What of the programs' writes others can't have: a digest, which is of what is merged, does not cover it.
+public enum Unsent: UInt8, Sendable {
+  case nothing = 0
+  /// Rows that are pending, or are still looked through.
+  case pending = 1
+  /// Nothing but rows with a value that is too long to be sent.
+  case tooLong = 2
 }
 
 public struct ZoneDigest: Hashable, Sendable {

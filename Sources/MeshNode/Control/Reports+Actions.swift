@@ -15,6 +15,8 @@ public struct VerifyReport: Codable, Hashable, Sendable {
       case unequal
       /// The vectors were not equal in time, or the member did not answer.
       case notInTime
+      /// The digests don't cover all rows: some are not sent yet, which was waited for, or are too long to be sent.
+      case unsentHere, unsentThere
     }
 
     public var zone: String

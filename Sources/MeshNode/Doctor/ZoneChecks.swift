@@ -67,9 +67,9 @@ extension Node {
     var times = converged[view.id] ?? [:]
     // What mesh verify found since the last look.
     for peer in replica.peerViews {
-      guard let theirs = peer.digests[view.id], theirs.vector == view.merged, theirs.digest == view.digest else {
-        continue
-      }
+      guard let theirs = peer.digests[view.id], theirs.vector == view.merged, theirs.digest == view.digest,
+        theirs.unsent == .nothing
+      else { continue }
       times[peer.device] = time.milliseconds()
     }
     guard !times.isEmpty else {

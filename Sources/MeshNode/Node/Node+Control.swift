@@ -126,10 +126,11 @@ extension Node: NodeControl {
     perform()
     var asked = ContinuousClock.now
     while true {
-      let report = VerifyReport(comparisons: try comparisons())
-      guard !report.comparisons.isEmpty else { throw Refusal.noMember }
-      let isDecided = report.comparisons.allSatisfy { $0.outcome != .notInTime }
-      if isDecided || ContinuousClock.now >= deadline { return report }
+      let comparisons = try comparisons()
+      guard !comparisons.isEmpty else { throw Refusal.noMember }
+      if comparisons.allSatisfy(\.isDecided) || ContinuousClock.now >= deadline {
+        return VerifyReport(comparisons: comparisons.map(\.comparison))
+      }
       try await Task.sleep(for: Self.look)
       if ContinuousClock.now - asked > Self.askAgain {
         replica.requestDigests()
@@ -142,17 +143,28 @@ extension Node: NodeControl {
   static let look = Duration.milliseconds(20)
   private static let askAgain = Duration.milliseconds(500)
 
-  private func comparisons() throws -> [VerifyReport.Comparison] {
-    let hasPending = try store.isUpkeepDue() || store.pendingCount() > 0
-    return try replica.peerViews.flatMap { peer in
+  /// What each member of each zone says; not decided where it may yet say something else.
+  private func comparisons() throws -> [(comparison: VerifyReport.Comparison, isDecided: Bool)] {
+    try replica.peerViews.flatMap { peer in
       try peer.zones.compactMap { zone in
         guard let view = try replica.zoneView(zone) else { return nil }
         let theirs = peer.digests[zone]
-        let isComparable = !hasPending && theirs?.vector == view.merged
-        return VerifyReport.Comparison(
-          zone: zone.description, device: peer.device.description, name: printable(peer.name),
-          outcome: !isComparable ? .notInTime : theirs?.digest == view.digest ? .equal : .unequal,
+        let (unsentHere, unsentThere) = (try store.unsent(zone), theirs?.unsent ?? .nothing)
+        let isComparable = theirs?.vector == view.merged && unsentHere != .pending && unsentThere != .pending
+        let outcome: VerifyReport.Comparison.Outcome =
+          if isComparable, theirs?.digest != view.digest {
+            .unequal
+          } else if unsentHere != .nothing {
+            .unsentHere
+          } else if unsentThere != .nothing {
+            .unsentThere
+          } else {
+            isComparable ? .equal : .notInTime
+          }
+        let comparison = VerifyReport.Comparison(
+          zone: zone.description, device: peer.device.description, name: printable(peer.name), outcome: outcome,
           here: Self.hexadecimal(view.digest.hash), there: theirs.map { Self.hexadecimal($0.digest.hash) })
+        return (comparison, isComparable)
       }
     }
   }

@@ -19,13 +19,14 @@ extension Node {
     var unequal: Set<DigestAlarm> = []
     var equal: Set<DigestAlarm> = []
     do {
-      let hasPending = try store.pendingCount() > 0
       for peer in replica.peerViews {
         for zone in peer.zones {
           guard let view = try replica.zoneView(zone) else { continue }
           let pair = DigestAlarm(zone: zone, device: peer.device)
           if peer.merged[zone] == view.merged { converged[zone, default: [:]][peer.device] = time.milliseconds() }
-          guard !hasPending, let theirs = peer.digests[zone], theirs.vector == view.merged else { continue }
+          guard let theirs = peer.digests[zone], theirs.vector == view.merged, theirs.unsent != .pending,
+            try store.unsent(zone) != .pending
+          else { continue }
           if theirs.digest == view.digest { equal.insert(pair) } else { unequal.insert(pair) }
         }
       }

@@ -40,6 +40,21 @@ extension Store {
     }
   }
 
+  public func unsent(_ zone: ZoneID) throws -> Unsent {
+    try read { session in
+      if try session.dueUpkeep() != nil { return .pending }
+      let row = try ZoneRow.read(zone, session.sql)?.id ?? 0
+      // Those that nobody has routed yet may be its.
+      let isPending = try session.sql.exists(
+        "SELECT 1 FROM mesh_pending WHERE zone IS NULL OR zone = ? LIMIT 1", [.integer(row)])
+      if isPending { return .pending }
+      let isTooLong = try session.sql.exists(
+        "SELECT 1 FROM mesh_held WHERE reason = ? AND zone = ? LIMIT 1",
+        [.integer(HeldReason.valueTooLong.rawValue), .integer(row)])
+      return isTooLong ? .tooLong : .nothing
+    }
+  }
+
   /// What programs did is not all captured yet.
   public func isUpkeepDue() throws -> Bool { try read { try $0.dueUpkeep() != nil } }
 

@@ -100,6 +100,8 @@ public final class ModelStore: ReplicaStore {
 
   public func pendingCount() -> Int { pending.count }
 
+  public func unsent(_ zone: ZoneID) -> Unsent { pending.isEmpty ? .nothing : .pending }
+
   /// Over all zones.
   var mergedIDs: Set<ChangeSetID> { Set(zoneData.values.flatMap { $0.log.map(\.id) }) }
 

@@ -80,7 +80,10 @@ extension Generator {
     case 14: return .announceOnly(zone)
     case 15: return .credit(magnitude())
     case 16: return .acknowledgement(acknowledgement())
-    case 17: return .digest(zone, vector(), ZoneDigest(records: magnitude(), hash: bytes(16)))
+    case 17:
+      return .digest(
+        zone, vector(), ZoneDigest(records: magnitude(), hash: bytes(16)), Unsent(rawValue: UInt8(below(3))) ?? .nothing
+      )
     case 18: return .digestRequest(zone)
     case 19: return .schema(many(2) { $0.schema() })
     case 20: return .ping(next())

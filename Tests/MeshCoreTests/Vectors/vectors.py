@@ -763,7 +763,13 @@ def session():
         (
             "digest",
             18,
-            [at_zone, *vector_rows(), (varint(1000), "live records"), (sized(fill(0xD1, 16)), "hash: length, bytes")],
+            [
+                at_zone,
+                *vector_rows(),
+                (varint(1000), "live records"),
+                (sized(fill(0xD1, 16)), "hash: length, bytes"),
+                (b"\x02", "unsent: rows that are too long"),
+            ],
         ),
         ("digest request", 19, [at_zone]),
         ("schema", 20, schema_rows()),

@@ -47,6 +47,22 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     #expect(try a.store.status().held == [:])
   }
 
+  @Test func whatAProgramWroteIsUnsentTillAChangeSetHasIt() throws {
+    let a = try peer(1)
+    #expect(try a.store.unsent(Peer.zone) == .nothing)
+    try a.run("INSERT INTO t VALUES (1, 'x', NULL)")
+    #expect(try a.store.unsent(Peer.zone) == .pending)
+    try a.flush()
+    #expect(try a.store.unsent(Peer.zone) == .nothing)
+    try a.run("ALTER TABLE t ADD COLUMN more DEFAULT 7")
+    #expect(try a.store.unsent(Peer.zone) == .pending, "no trigger saw what a migration wrote")
+    try a.upkeep()
+    #expect(try a.store.unsent(Peer.zone) == .nothing)
+    try a.run("INSERT INTO t VALUES (2, zeroblob(\(Limits.longValue + 1)), NULL, NULL)")
+    try a.flush()
+    #expect(try a.store.unsent(Peer.zone) == .tooLong)
+  }
+
   @Test func aUnitGoesOnAfterACrashBetweenItsParts() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run(

@@ -73,6 +73,11 @@ extension Replica {
     account.certificates[device] ?? accounts.states.values.lazy.compactMap { $0.certificates[device] }.first
   }
 
+  /// By its account, of whichever.
+  public func isRevoked(_ device: DeviceID) -> Bool {
+    account.isRevoked(device) || accounts.states.values.contains { $0.isRevoked(device) }
+  }
+
   /// Why this machine's clock is not believed, if so: nothing is signed meanwhile.
   public var clockFault: String? { clockWatch.fault?.text }
 

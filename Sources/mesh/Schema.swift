@@ -4,10 +4,12 @@ import MeshNode
 
 struct Schema: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show what tables and columns the mesh knows and this file lacks.",
+    abstract: "Show what tables and columns the mesh knows and this file lacks, or has in another form.",
     discussion: """
       Records of a table that this file lacks are kept whole and shown once it is there. With --apply the tables and \
-      columns are created from their description and tracked: all of them, or where one is refused, none.
+      columns are created from their description and tracked: all of them, or where one is refused, none. A column that is here \
+      in another form stays as it is: where its DEFAULT, its NOT NULL or its reference differ, two machines can show one record \
+      differently.
 
       Examples:
         mesh schema
@@ -26,9 +28,15 @@ struct Schema: AsyncParsableCommand {
       try await Progress.during("looking at the schema") { try await node.schema(apply: apply) }
     }
     if json.isOn { return try Output.json(report) }
-    if report.missing.isEmpty { return Output.print("Nothing is missing: this file has all that the mesh knows.") }
+    if report.missing.isEmpty { Output.print("Nothing is missing: this file has all that the mesh knows.") }
     for missing in report.missing { show(missing, applied: report.applied) }
     if report.missing.contains(where: { !$0.exists && $0.refusal == nil }) { Output.note(Self.leftOut) }
+    guard !report.different.isEmpty else { return }
+    var table = TextTable("TABLE", "DEVICE", "HERE", "THERE")
+    for one in report.different {
+      table.add(one.table, one.name ?? one.device, printable(one.here), printable(one.there))
+    }
+    Output.print("\nIn another form:\n" + table.text)
   }
 
   /// Of tables that are made from a description.

@@ -162,9 +162,32 @@ public struct SchemaReport: Codable, Hashable, Sendable {
     }
   }
 
-  public init(applied: Bool, missing: [Missing]) {
+  /// Columns that a connected device, or one that was, has in another form.
+  public var different: [Difference]
+
+  public struct Difference: Codable, Hashable, Sendable {
+    public var table: String
+    public var column: String
+    public var device: String
+    @OrNull public var name: String?
+    /// Its definition in this file, as SQL.
+    public var here: String
+    public var there: String
+
+    public init(table: String, column: String, device: String, name: String?, here: String, there: String) {
+      self.table = table
+      self.column = column
+      self.device = device
+      self.name = name
+      self.here = here
+      self.there = there
+    }
+  }
+
+  public init(applied: Bool, missing: [Missing], different: [Difference] = []) {
     self.applied = applied
     self.missing = missing
+    self.different = different
   }
 }
 

@@ -265,6 +265,13 @@ extension Node: NodeControl {
       missing: missing.map {
         SchemaReport.Missing(
           table: $0.table, exists: $0.exists, columns: $0.columns, statements: $0.statements, refusal: $0.refusal)
+      },
+      different: try store.schemaDifferences().compactMap { difference in
+        // One that was revoked shows nobody anything.
+        guard let name = deviceName(difference.device), !replica.isRevoked(difference.device) else { return nil }
+        return SchemaReport.Difference(
+          table: difference.table, column: difference.column, device: difference.device.description, name: name,
+          here: difference.here, there: difference.there)
       })
   }
 

@@ -22,7 +22,8 @@ extension SchemaDescription {
     return "ALTER TABLE main.\(name.quotedName) ADD COLUMN \(relaxed.definition(index))"
   }
 
-  private func definition(_ index: Int) -> String {
+  /// A column as `CREATE TABLE` has it.
+  func definition(_ index: Int) -> String {
     let column = columns[index]
     var parts = [column.name.quotedName]
     if !column.declaredType.isEmpty { parts.append(column.declaredType) }

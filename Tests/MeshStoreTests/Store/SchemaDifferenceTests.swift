@@ -23,6 +23,30 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
+  @Test func columnsOfAnotherFormAreTold() throws {
+    let parent = "CREATE TABLE p (id TEXT PRIMARY KEY NOT NULL);"
+    let a = try Peer(
+      1,
+      schema: parent
+        + "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v VARCHAR(9), n INT DEFAULT 1, p TEXT REFERENCES p ON DELETE SET NULL, a)",
+      track: ["p", "t"])
+    let b = try Peer(
+      2,
+      schema: parent
+        + """
+        CREATE TABLE T (ID TEXT NOT NULL PRIMARY KEY, V text COLLATE NOCASE, n INTEGER DEFAULT 2,
+          p TEXT REFERENCES P(id) ON DELETE CASCADE, b)
+        """, track: ["p", "t"])
+    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
+    let differences = try b.store.schemaDifferences()
+    #expect(differences.map(\.column) == ["n", "p"], "not the spelling of a type, nor what one of them lacks")
+    #expect(
+      differences.map(\.here).first == #""n" INTEGER DEFAULT 2"#
+        && differences.map(\.there).first == #""n" INT DEFAULT 1"#)
+    #expect(differences.map(\.there).last == #""p" TEXT REFERENCES "p" ON DELETE SET NULL"#)
+    #expect(differences.allSatisfy { $0.device == a.author.device && $0.table == "T" })
+  }
+
   @Test func whereOneTableIsRefusedNoneIsAdopted() throws {
     let a = try Peer(
       1,

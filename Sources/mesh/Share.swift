@@ -261,12 +261,13 @@ extension Share {
 
         Example:
           mesh share set-permission Groceries account-… read-only
+          mesh share set-permission Groceries bobs-laptop read-write
         """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
-    @Argument(help: "The account's id.") var account: String
+    @Argument(help: "The account's id, or the name of one of its devices.") var account: String
     @Argument(help: "read-only or read-write.") var permission: Permission
 
     func run() async throws {
@@ -289,7 +290,7 @@ extension Share {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
-    @Argument(help: "The account's id.") var account: String
+    @Argument(help: "The account's id, or the name of one of its devices.") var account: String
 
     func run() async throws {
       try await Share.change(ShareChangeRequest(.remove, share: share, account: account), home, json)

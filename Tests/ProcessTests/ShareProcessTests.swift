@@ -56,8 +56,10 @@ extension Daemons {
 
         await bobsDaemon.kill()
         try await bob.sqlite("UPDATE notes SET text = 'bread'")
-        let account = try #require(try await share(alice).participants.first { $0.permission == "read-write" }?.account)
-        try await alice.done("share", "set-permission", "Shared", account, "read-only")
+        let writer = try #require(try await share(alice).participants.first { $0.permission == "read-write" })
+        // By the name of his device: its account's id is long.
+        let device = try #require(writer.devices.first?.name)
+        try await alice.done("share", "set-permission", "Shared", device, "read-only")
         _ = try await bob.serve()
         try await eventually("bob is told") { try await share(bob).role == .readOnly }
         try await arrives(bob, "what alice has", text, "milk")
@@ -75,7 +77,7 @@ extension Daemons {
         #expect(try await bob.status().receipts.isEmpty)
         try await arrives(alice, "what she had", "SELECT text FROM notes WHERE id = 'n1'", "milk")
 
-        let other = try #require(try await share(alice).participants.first { $0.account != account }?.account)
+        let other = try #require(try await share(alice).participants.first { $0.account != writer.account }?.account)
         try await alice.done("share", "remove", "Shared", other)
         try await eventually("carol is told") { try await share(carol).role == .ended }
         try await arrives(carol, "her copy goes", "SELECT count(*) FROM notes", "0")
@@ -186,6 +188,10 @@ extension Daemons {
         let bobs = try await bob.report(AccountReport.self, "account", "show").account
         let bound = try await link("--for", bobs)
         #expect(try await refusal(carol, bound).contains("for another account"))
+        let own = try await alice.report(AccountReport.self, "account", "show").account
+        let forHerself = try await alice.run(
+          "share", "invite", "Shared", "--permission", "read-only", "--for", own)
+        #expect(forHerself.status == ExitStatus.usage.rawValue && forHerself.stderr.contains("have the share already"))
         let short = try await link("--expires", "1s")
         func invites() async throws -> [ShareReport.Invite] {
           try await alice.report([String: [ShareReport.Invite]].self, "share", "invites", "Shared")["invites"] ?? []

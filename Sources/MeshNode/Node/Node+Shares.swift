@@ -92,12 +92,17 @@ extension Node {
         exit: .daemonNeeded)
     }
     let zone = try share(named: request.share)
+    let account = try request.account.map(invited)
+    if account == DisplayedID(replica.account.id) {
+      throw Refusal(
+        code: "account.own", message: "This is the account that invites: its devices have the share already.", exit: .usage)
+    }
     let addresses = LocalAddresses.toAdvertise(listening, configured: configuration.advertise)
     let now = time.now
     let link = try replica.invite(
       to: zone, request.permission, uses: request.uses,
       expires: request.expires.map { now.wall + Int64($0.inSeconds * 1_000) } ?? 0,
-      account: try request.account.map(invited), addresses: addresses, now: now)
+      account: account, addresses: addresses, now: now)
     perform()
     return ShareInviteReport(
       share: zone.description, invite: link.invite.description, link: link.text, addresses: link.addresses)
@@ -331,12 +336,20 @@ extension Node {
     throw Refusal(code: "share.unknown", message: "\(printable(text)): \(why). See mesh share list.")
   }
 
-  /// Of an account that the share has, or has had.
+  /// Of an account that the share has, or has had: by its id, or by the name of a device, where the devices of exactly one
+  /// account have it.
   private func account(named text: String, _ zone: ZoneID) throws -> AccountID {
-    if let account = try AccountID.named(text, among: replica.shareState(zone)?.accounts ?? []) { return account }
-    throw Refusal(
-      code: "account.unknown",
-      message: "\(printable(text)) is no account that the share has or had. See mesh share show.")
+    let accounts = replica.shareState(zone)?.accounts ?? []
+    if let account = try AccountID.named(text, among: accounts) { return account }
+    let named = accounts.filter { account in
+      replica.accountState(account)?.liveDevices.contains { deviceName($0) == text } ?? false
+    }
+    if let only = named.first, named.count == 1 { return only }
+    let why =
+      named.isEmpty
+      ? "no account that the share has or had, nor a device of one"
+      : "the name of devices of \(named.count) accounts: give the account's id"
+    throw Refusal(code: "account.unknown", message: "\(printable(text)) is \(why). See mesh share show.")
   }
 
   /// Any account, whether this node has met it or not.

@@ -149,6 +149,8 @@ extension Capture {
     if found == wanted { return nil }
     if found != nil { try db.execute(sql: "DROP TRIGGER main.\(name.quotedName)") }
     if let wanted { try db.execute(sql: wanted) }
+    // Before format 9 it refused nothing, and noted the same.
+    if event == .move, found == triggers.moveOfFormat8 { return nil }
     return found == nil ? .triggersMissing : .triggersAltered
   }
 

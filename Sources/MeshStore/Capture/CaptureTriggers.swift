@@ -42,20 +42,26 @@ struct CaptureTriggers {
 
   /// Nil where the table needs no such trigger: one that is nothing but its key has no columns to change.
   func sql(_ event: Event) -> String? {
-    let keys = "\(old(keyName)) COLLATE \(form.collation.sql)"
-    // A record's identity is immutable: a new key is a delete of the old record and an insert of the new one.
-    return switch event {
+    switch event {
     case .insert: trigger(event, on: "INSERT", [note(.insert, key: new(keyName))])
     case .delete: trigger(event, on: "DELETE", [note(.delete, key: old(keyName))])
-    case .update: trigger(event, on: "UPDATE", when: "\(keys) IS \(new(keyName))", changes)
-    case .move:
-      trigger(
-        event, on: "UPDATE", when: "\(keys) IS NOT \(new(keyName))",
-        [note(.delete, key: old(keyName)), note(.insert, key: new(keyName))])
+    case .update: trigger(event, on: "UPDATE", when: "\(oldKey) IS \(new(keyName))", changes)
+    case .move: move([requireAssets])
     case .replace: trigger(event, "BEFORE", on: "INSERT", rivals)
     case .retake: trigger(event, "BEFORE", on: "UPDATE", rivals)
     }
   }
+
+  /// A record's identity is immutable: a new key is a delete of the old record and an insert of the new one.
+  private func move(_ conditions: [String]) -> String? {
+    trigger(
+      .move, on: "UPDATE", when: "\(oldKey) IS NOT \(new(keyName))",
+      conditions + [note(.delete, key: old(keyName)), note(.insert, key: new(keyName))])
+  }
+
+  var moveOfFormat8: String? { move([]) }
+
+  private var oldKey: String { "\(old(keyName)) COLLATE \(form.collation.sql)" }
 
   private func trigger(
     _ event: Event, _ moment: String = "AFTER", on statement: String, when condition: String? = nil, _ body: [String]
@@ -74,6 +80,19 @@ struct CaptureTriggers {
   private func note(_ operation: Operation, key: String) -> String {
     "\(Self.into) VALUES (\(table), \(layout), \(key), \(operation.rawValue), 0, 0, \(Self.wall))"
   }
+
+  /// Refuses a new key for a row that waits for an asset: the new record would have no more than the row shows, and the asset would go
+  /// with the old one, everywhere.
+  private var requireAssets: String {
+    """
+    SELECT RAISE(ABORT, '\(Self.refusal)') WHERE EXISTS (
+        SELECT 1 FROM mesh_asset_use u JOIN mesh_record r ON r.tbl = u.tbl AND r."key" = u."key" AND r.zone = u.zone
+        WHERE u.tbl = \(table) AND u."key" = \(form.canonicalSQL(old(keyName))) AND u.shown = 0 AND r.held IS NULL)
+    """
+  }
+
+  static let refusal =
+    "mesh: a BLOB of this row is not on this machine; fetch it (mesh asset fetch) before the row gets another key"
 
   /// For each index the rows that have what the new one has, with an update of no column: a flush looks whether they are there.
   private var rivals: [String] {

@@ -64,22 +64,9 @@ struct PermissionTriggers {
 
   private static func isReadOnly(_ table: Int64, _ key: String, _ form: KeyForm) -> String {
     """
-    EXISTS (SELECT 1 FROM mesh_record WHERE tbl = \(table) AND "key" = \(canonical(key, form)) AND held IS NULL AND generation & 1
+    EXISTS (SELECT 1 FROM mesh_record WHERE tbl = \(table) AND "key" = \(form.canonicalSQL(key)) AND held IS NULL AND generation & 1
         AND zone IN (\(ZoneBook.unwritable)))
     """
-  }
-
-  /// `KeyForm.canonical` in SQL, but for texts with NULs.
-  private static func canonical(_ key: String, _ form: KeyForm) -> String {
-    let text =
-      switch form.collation {
-      case .binary: key
-      case .nocase: "iif(typeof(\(key)) = 'text', lower(\(key)), \(key))"
-      case .rtrim: "iif(typeof(\(key)) = 'text', rtrim(\(key), ' '), \(key))"
-      }
-    // SQLite compares integers and reals by value. Without the sign a column of numbers would ask for a conversion of all keys,
-    // which no index finds.
-    return "(+\(text)) COLLATE BINARY"
   }
 }
 

@@ -33,6 +33,19 @@ struct KeyForm: Hashable, Sendable {
     }
   }
 
+  /// The same in SQL, but for texts with NULs: of an expression that has the affinity of a column.
+  func canonicalSQL(_ key: String) -> String {
+    let text =
+      switch collation {
+      case .binary: key
+      case .nocase: "iif(typeof(\(key)) = 'text', lower(\(key)), \(key))"
+      case .rtrim: "iif(typeof(\(key)) = 'text', rtrim(\(key), ' '), \(key))"
+      }
+    // SQLite compares integers and reals by value. Without the sign a column of numbers would ask for a conversion of all keys,
+    // which no index finds.
+    return "(+\(text)) COLLATE BINARY"
+  }
+
   private func canonical(_ text: [UInt8]) -> [UInt8] {
     switch collation {
     case .binary:

@@ -42,6 +42,8 @@ extension MeshTables {
       try add("since INTEGER", to: "mesh_held", db)
       for table in ["mesh_import", "mesh_show"] { try add("done INTEGER NOT NULL DEFAULT 0", to: table, db) }
     }
+    // The triggers are looked at.
+    if format < 9 { try db.execute(sql: "UPDATE mesh_state SET schema_version = 0") }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 

@@ -16,6 +16,7 @@ final class CaptureBench {
     file = try DatabaseFile(path: directory.appendingPathComponent("app.db").path)
     try file.write { db in
       try MeshTables.create(db)
+      for sql in MeshTables.replication { try db.execute(sql: sql) }
       try db.execute(sql: schema)
       if !track.isEmpty { try Capture.install(db, tables: track, integerKeys: integerKeys) }
     }

@@ -233,6 +233,7 @@ private struct Flusher {
       if notesTooLong || old?.held != nil || old?.extra.isEmpty == false { try materialiser.stopWaiting(change.ref) }
       if change.kind == .birth { try materialiser.claim(change.ref) }
       try records.save(change.ref, change.record, replacing: old)
+      try noteUnseenAssets(change, part.head.author, records)
     }
     try session.applying {
       for change in plan.changes { try present(change, materialiser) }
@@ -264,6 +265,23 @@ private struct Flusher {
       isSendable: draft.endsBatch, unitEnded: part.zone.flushPart == 0)
     progress.leavesToShow = leavesToShow
     return progress
+  }
+
+  /// An asset that is overwritten while its row waits for it was seen by nobody who read the row here.
+  private func noteUnseenAssets(_ change: FlushPlan.Change, _ author: Int64, _ records: ZoneRecords) throws {
+    guard change.kind == .edit || change.kind == .birth, let old = change.old, old.isShown else { return }
+    let lost = old.extra.filter {
+      $0.value.asset != nil && change.record.extra[$0.key] == nil && change.table.indexes[$0.key] != nil
+    }
+    for (column, value) in lost.sorted(by: { $0.key < $1.key }) {
+      let stamp = old.stamps.stamp(of: column)
+      // What this device wrote itself it has seen.
+      if stamp.author == author { continue }
+      let loser = ZoneRecords.State.Cell(stamp: try records.global(stamp), value: value)
+      let winner = try records.global(change.record.stamps.stamp(of: column))
+      try records.noteConflict(
+        change.ref, .init(column: column, loser: loser, winner: winner, wasLocal: true), now: now)
+    }
   }
 
   private func present(_ change: FlushPlan.Change, _ materialiser: Materialiser) throws {

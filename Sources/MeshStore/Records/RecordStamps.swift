@@ -22,10 +22,8 @@ struct RecordStamps: Hashable {
     var stamp: LocalStamp
   }
 
-  /// Whoever wrote a column that has a stamp.
-  func author(of column: Int64) -> Int64 {
-    exceptions.first { $0.column == column }?.stamp.author ?? base.author
-  }
+  /// Of a column that has one.
+  func stamp(of column: Int64) -> LocalStamp { exceptions.first { $0.column == column }?.stamp ?? base }
 
   /// The greatest of all.
   var latest: HybridTime { exceptions.reduce(max(base.time, life?.time ?? .zero)) { max($0, $1.stamp.time) } }

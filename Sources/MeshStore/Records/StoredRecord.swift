@@ -51,7 +51,7 @@ extension StoredRecord {
   }
 
   private func use(_ asset: Asset, _ column: Int64, isShown: Bool) -> AssetUse {
-    AssetUse(column: column, asset: asset.id, isShown: isShown, author: stamps.author(of: column))
+    AssetUse(column: column, asset: asset.id, isShown: isShown, author: stamps.stamp(of: column).author)
   }
 }
 

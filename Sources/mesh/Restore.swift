@@ -45,6 +45,11 @@ struct Restore: AsyncParsableCommand {
     if !report.lacking.isEmpty {
       Output.note("Not restored, since the table lacks them: \(report.lacking.joined(separator: ", ")).")
     }
+    if !report.gone.isEmpty {
+      Output.note(
+        "Not restored, since their BLOBs were in the row alone, and are not here any more: \(report.gone.joined(separator: ", ")). "
+          + "If another device or a backup has one, write it to the column.")
+    }
     for awaited in report.waitsFor {
       Output.note(
         "It is held till \(awaited.table) \(awaited.key) is back: mesh restore \(awaited.table) \(awaited.key)")

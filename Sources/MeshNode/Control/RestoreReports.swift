@@ -33,6 +33,8 @@ public struct RestoreReport: Codable, Hashable, Sendable {
   public var values: [String: ReportedValue]
   /// Columns that the history has and this table lacks: not restored.
   public var lacking: [String]
+  /// Columns whose BLOB of more than 16 KiB is not here any more: not restored.
+  public var gone: [String]
   /// Records that it refers to and that are not here: it is held till they are.
   public var waitsFor: [HoldReport.Awaited]
   /// How many records that belong to it came back with it.
@@ -40,13 +42,14 @@ public struct RestoreReport: Codable, Hashable, Sendable {
 
   public init(
     table: String, key: ReportedValue, deleted: Bool, values: [String: ReportedValue], lacking: [String],
-    waitsFor: [HoldReport.Awaited], descendants: Int = 0
+    gone: [String] = [], waitsFor: [HoldReport.Awaited], descendants: Int = 0
   ) {
     self.table = table
     self.key = key
     self.deleted = deleted
     self.values = values
     self.lacking = lacking
+    self.gone = gone
     self.waitsFor = waitsFor
     self.descendants = descendants
   }

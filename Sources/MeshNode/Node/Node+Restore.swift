@@ -10,7 +10,7 @@ extension Node {
     perform()
     return RestoreReport(
       table: restored.table, key: ReportedValue(restored.key), deleted: restored.values == nil,
-      values: (restored.values ?? [:]).mapValues { ReportedValue($0) }, lacking: restored.lacking,
+      values: (restored.values ?? [:]).mapValues { ReportedValue($0) }, lacking: restored.lacking, gone: restored.gone,
       waitsFor: restored.waitsFor.map {
         HoldReport.Awaited(table: $0.table, key: ReportedValue($0.key), zone: $0.zone?.description)
       }, descendants: restored.descendants)

@@ -17,8 +17,10 @@ public struct RestoredRecord: Hashable, Sendable {
   public var key: Value
   /// Nil where the record was deleted again.
   public var values: [String: Value]?
-  /// Columns that are not restored: the history has them and this table lacks them, or they had a long BLOB that is gone.
+  /// Columns that are not restored, since this table lacks them.
   public var lacking: [String]
+  /// Columns that are not restored, since the bytes of their long BLOB are not here any more.
+  public var gone: [String]
   /// Records that it refers to and that are not here: it is held till they are restored as well.
   public var waitsFor: [HeldRecord.Awaited]
   /// How many records came back with it.
@@ -201,7 +203,7 @@ extension Session {
     let known = values?.filter { table.indexes[$0.key] != nil }
     let lacking = try (values ?? [:]).keys.filter { table.indexes[$0] == nil }.map { try catalog.column($0).name }
     return RestoredRecord(
-      table: name, key: plan.ref.key, values: try known.map(named), lacking: (lacking + gone).sorted(),
+      table: name, key: plan.ref.key, values: try known.map(named), lacking: lacking.sorted(), gone: gone,
       waitsFor: try missingParents(table, known ?? [:]))
   }
 

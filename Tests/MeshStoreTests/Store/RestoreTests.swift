@@ -123,6 +123,19 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
+  @Test func aBLOBWhoseBytesAreGoneIsToldFromAColumnThatTheTableLacks() throws {
+    let a = try Peer.withPhotos(1)
+    try a.insertPhoto("x", 50_000)
+    try a.flush()
+    try a.run("DELETE FROM photo")
+    try a.flush()
+    try a.run("ALTER TABLE photo RENAME COLUMN title TO name")
+    try a.flush()
+    let restored = try restore(a, "photo", "x")
+    #expect(restored.gone == ["image"] && restored.lacking == ["title"])
+    #expect(try a.rows("SELECT id = 'x', image FROM photo") == ["1|NULL"])
+  }
+
   @Test func whatCannotBeRestoredIsSaidAndChangesNothing() throws {
     let (a, b) = try peers()
     #expect(throws: RestoreError.lives(table: "item")) { try restore(a, "item", "i") }

@@ -95,7 +95,8 @@ extension Node {
     let account = try request.account.map(invited)
     if account == DisplayedID(replica.account.id) {
       throw Refusal(
-        code: "account.own", message: "This is the account that invites: its devices have the share already.", exit: .usage)
+        code: "account.own", message: "This is the account that invites: its devices have the share already.",
+        exit: .usage)
     }
     let addresses = LocalAddresses.toAdvertise(listening, configured: configuration.advertise)
     let now = time.now

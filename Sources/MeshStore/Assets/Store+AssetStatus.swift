@@ -105,9 +105,7 @@ extension Session {
       guard let index = table.indexes[column] else {
         return "the table has no such column here: mesh schema --apply adds it"
       }
-      if table.takes(place.asset.size, in: index) { return nil }
-      return
-        "the column takes \(StoreLimits.assetInMemory >> 20) MiB here; make it the last one of a table that is not WITHOUT ROWID"
+      return table.takes(place.asset.size, in: index) ? nil : table.advice(index)
     }
   }
 

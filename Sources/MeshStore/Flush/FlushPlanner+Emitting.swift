@@ -76,10 +76,9 @@ extension FlushPlanner {
         return "a value is longer than \(Limits.longValue) bytes; shorten it, and the row is sent"
       }
       guard let size = row[index].asset?.size, size > Limits.asset || !table.takes(size, in: index) else { continue }
-      let limit = size > Limits.asset ? Limits.asset : StoreLimits.assetInMemory
-      return
-        "the BLOB in the column \(table.columns[index].name) is longer than \(limit) bytes, which is all that can be written "
-        + "there; make the column the last one of a table that is not WITHOUT ROWID, or give the BLOB a table of its own"
+      return size > Limits.asset
+        ? "the BLOB in the column \(table.columns[index].name) is longer than \(Limits.asset) bytes; shorten it"
+        : "the BLOB in the column \(table.columns[index].name) has \(size) bytes; \(table.advice(index))"
     }
     return nil
   }

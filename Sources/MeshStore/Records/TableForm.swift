@@ -101,16 +101,32 @@ final class TableForm {
 
   /// A BLOB of the column can be written in place, without the row being in memory: it is the last of a rowid table, and nothing in the
   /// schema is computed from it.
-  func writesInPlace(_ index: Int) -> Bool {
-    schema.columns.last?.name == columns[index].name && isFree(index)
+  func writesInPlace(_ index: Int) -> Bool { isLast(index) && ties(index).isEmpty }
+
+  private func isLast(_ index: Int) -> Bool { schema.columns.last?.name == columns[index].name }
+
+  /// Why a BLOB of the column cannot be written in place wherever the column is.
+  private func ties(_ index: Int) -> [String] {
+    let generated = schema.columns.filter { $0.generated != .no }.map(\.name)
+    var ties = schema.isWithoutRowid ? ["the table is WITHOUT ROWID"] : []
+    if !generated.isEmpty { ties.append("the table has generated columns (\(generated.joined(separator: ", ")))") }
+    if ties.isEmpty, rowidName == nil { ties.append("columns have all names of the rowid (rowid, oid, _rowid_)") }
+    return ties + schema.ties.all + (schema.ties.columns[columns[index].name.asciiLowercased] ?? [])
   }
 
-  private func isFree(_ index: Int) -> Bool { rowidName != nil && schema.freeColumns.contains(columns[index].name) }
+  /// For a person: what stands in the way of a BLOB that is too long for the column, and what to do.
+  func advice(_ index: Int) -> String {
+    let reasons = ties(index) + (isLast(index) ? [] : ["the column is not the last one"])
+    return
+      "\(columns[index].name) takes BLOBs of \(StoreLimits.assetInMemory >> 20) MiB and no more, because \(reasons.joined(separator: "; because ")); "
+      + "change that, or give the BLOB a table of its own"
+  }
 
   /// Whether an asset is written over the one that a row shows chunk by chunk, without the row being written anew. No trigger runs then:
   /// where an app has some they are not passed by.
   func isPatched(_ asset: Asset, over old: Asset, in index: Int) -> Bool {
-    asset.size > StoreLimits.assetInStatement && asset.size == old.size && isFree(index) && schema.triggers.isEmpty
+    asset.size > StoreLimits.assetInStatement && asset.size == old.size && ties(index).isEmpty
+      && schema.triggers.isEmpty
   }
 
   /// Whether an asset of this size can be put into the column: elsewhere than in the last one SQLite has the whole row in memory.

@@ -19,7 +19,7 @@ extension TableSchema {
       isStrict: entry.isStrict,
       foreignKeys: try foreignKeys(db, entry.name),
       uniqueIndexes: indexes.filter { $0.isUnique && $0.origin != "pk" }.map(\.asUnique),
-      freeColumns: try freeColumns(db, columns, indexes),
+      ties: try ties(db, columns, indexes),
       triggers: try String.fetchAll(
         db,
         sql: """
@@ -63,20 +63,25 @@ extension TableSchema {
     }
   }
 
-  /// SQLite opens no BLOB for writing where an index has an expression.
-  private static func freeColumns(_ db: Database, _ columns: [Column], _ indexes: [Index]) throws -> Set<String> {
-    let terms = indexes.flatMap(\.columns)
-    let indexed = Set(terms.compactMap { $0?.asciiLowercased })
-    if terms.contains(nil) || columns.contains(where: { $0.generated != .no }) { return [] }
-    let conditions = try indexes.filter(\.isPartial).compactMap { index in
-      try String.fetchOne(
+  private static func ties(_ db: Database, _ columns: [Column], _ indexes: [Index]) throws -> Ties {
+    var ties = Ties()
+    for index in indexes {
+      let name = index.origin == "c" ? "the index \(index.name)" : "a UNIQUE constraint"
+      if index.columns.contains(nil) { ties.all.append("\(name) has an expression") }
+      for column in Set(index.columns.compactMap { $0?.asciiLowercased }) {
+        ties.columns[column, default: []].append("\(name) has the column")
+      }
+      guard index.isPartial else { continue }
+      let condition = try String.fetchOne(
         db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?", arguments: [index.name])
-    }.map(\.asciiLowercased)
-    let free = columns.filter { column in
-      let name = column.name.asciiLowercased
-      return !indexed.contains(name) && !conditions.contains { $0.contains(name) }
+      for column in columns.map(\.name.asciiLowercased)
+      where condition?.asciiLowercased.contains(column) == true
+        && ties.columns[column]?.contains("\(name) has the column") != true
+      {
+        ties.columns[column, default: []].append("\(name) may depend on the column")
+      }
     }
-    return Set(free.map(\.name))
+    return ties
   }
 
   private static func generated(hidden: Int) -> Column.Generated {

@@ -48,6 +48,14 @@ struct TableSchema: Hashable, Sendable {
     }
   }
 
+  /// What depends on columns, as far as that can be told without reading expressions; in words.
+  struct Ties: Hashable, Sendable {
+    /// SQLite opens no BLOB of the table for writing where an index has an expression.
+    var all: [String] = []
+    /// By the column's name, in lower case.
+    var columns: [String: [String]] = [:]
+  }
+
   var name: String
   /// In the table's order, generated ones included.
   var columns: [Column]
@@ -58,9 +66,8 @@ struct TableSchema: Hashable, Sendable {
   var isStrict: Bool
   var foreignKeys: [ForeignKey]
   var uniqueIndexes: [UniqueIndex]
-  /// Columns that no index and no generated column depends on, as far as that can be told without reading expressions: only these may be
-  /// written without SQLite's knowing of it.
-  var freeColumns: Set<String> = []
+  /// What keeps columns from being written without SQLite's knowing of it, beside generated columns.
+  var ties = Ties()
   /// Names of the triggers on it that are not ours.
   var triggers: [String]
 

@@ -373,14 +373,48 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
-  @Test func aBLOBBesideOthersIsBoundedAndTheAdviceSaysHow() throws {
+  @Test(arguments: [
+    ("image BLOB, title TEXT", "", "the column is not the last one"),
+    ("title TEXT, image BLOB", "WITHOUT ROWID", "the table is WITHOUT ROWID"),
+    ("g AS (1), image BLOB", "", "the table has generated columns (g)"),
+    ("title TEXT, image BLOB UNIQUE", "", "a UNIQUE constraint has the column"),
+    ("title TEXT, image BLOB", "; CREATE INDEX i ON photo (title, image)", "the index i has the column"),
+    ("title TEXT, image BLOB", "; CREATE INDEX i ON photo (lower(title))", "the index i has an expression"),
+    (
+      "title TEXT, image BLOB", "; CREATE INDEX i ON photo (title) WHERE image IS NULL",
+      "the index i may depend on the column"
+    ), ("rowid, oid, _rowid_, image BLOB", "", "columns have all names of the rowid (rowid, oid, _rowid_)"),
+    (
+      "image BLOB, title TEXT", "; CREATE INDEX i ON photo (image)",
+      "the index i has the column; because the column is not the last one"
+    ),
+  ])
+  func aBLOBBesideOthersIsBoundedAndTheAdviceSaysWhy(columns: String, rest: String, reason: String) throws {
+    let a = try Peer(1, schema: "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, \(columns)) \(rest)", track: [])
+    try a.store.read { session in
+      let schema = try #require(try TableSchema.read(session.db, "photo"))
+      let key = try #require(schema.keyColumn)
+      let table = TableForm(
+        id: 1, schema: schema, key: key, form: try #require(KeyForm(schema)),
+        columns: schema.valueColumns.enumerated().map { .init(id: Int64($0), schema: $1) })
+      let index = try #require(table.index(named: "image"))
+      #expect(
+        !table.takes(StoreLimits.assetInMemory + 1, in: index) && table.takes(StoreLimits.assetInMemory, in: index))
+      #expect(
+        table.advice(index)
+          == "image takes BLOBs of 64 MiB and no more, because \(reason); change that, or give the BLOB a table of its own"
+      )
+    }
+  }
+
+  @Test func aBLOBThatIsTooLongForItsColumnIsNoted() throws {
     let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, image BLOB, title TEXT)"
     let a = try Peer.withPhotos(1, schema)
     try a.run("INSERT INTO photo VALUES ('x', zeroblob(\((64 << 20) + 1)), 't')")
     try a.flush()
     let held = try #require(try a.store.heldRecords(limit: 9).first)
     #expect(held.reason == .valueTooLong)
-    #expect(held.message?.contains("last one") == true)
+    #expect(held.message?.contains("has 67108865 bytes; image takes BLOBs of 64 MiB") == true)
   }
 
   @Test func aLongOneIsPutInPlaceWithoutAStatementThatHasIt() throws {

@@ -256,6 +256,17 @@ struct AssetFetching: Sendable {
     }
   }
 
+  /// The same of all that is fetched.
+  func sources(_ peers: [Peer], now: Int64) -> [LinkID] {
+    var left = peers
+    for asset in order where !left.isEmpty {
+      let found = Set(sources(of: asset, left, now: now))
+      left.removeAll { found.contains($0.link) }
+    }
+    let idle = Set(left.map(\.link))
+    return peers.map(\.link).filter { !idle.contains($0) }
+  }
+
   func speed(of asset: AssetID, now: Int64) -> Int { fetches[asset]?.rate.perSecond(now: now) ?? 0 }
 
   /// What a peer has not answered for too long may be asked of others. It is asked nothing more till it has answered, which on a slow

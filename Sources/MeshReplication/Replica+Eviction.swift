@@ -84,6 +84,17 @@ extension Replica {
       isAbsent: peers.isEmpty || fetching.absent(peers, now: now.steady).contains(asset), fault: assetFaults[asset])
   }
 
+  /// Assets of which nobody who is connected has more than is here; nil where nobody is connected.
+  public func absentAssets(now: Moment) -> Set<AssetID>? {
+    let peers = assetPeers
+    return peers.isEmpty ? nil : fetching.absent(peers, now: now.steady)
+  }
+
+  /// Devices that give any asset now.
+  public func assetSources(now: Moment) -> [DeviceID] {
+    fetching.sources(assetPeers, now: now.steady).compactMap { sessions[$0]?.peer?.device }
+  }
+
   /// Bytes of assets in a second.
   public func assetSpeed(now: Moment) -> Int { assetRate.perSecond(now: now.steady) }
 

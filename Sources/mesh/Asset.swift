@@ -72,7 +72,7 @@ struct Asset: AsyncParsableCommand {
       discussion: """
         Of a table whose BLOBs are fetched on demand, or those that were evicted. It goes on after the time is over.
 
-        Exit code 0: they are here; 1: not in time.
+        Exit code 0: they are here; 1: not in time, or one can't be kept here: then it returns at once, with the reason.
 
         Example:
           mesh asset fetch photos p1 --timeout 10m
@@ -93,7 +93,7 @@ struct Asset: AsyncParsableCommand {
         try await Progress.during("fetching", detail: { await Self.progress(node, request) }) {
           let deadline = ContinuousClock.now + limit
           var report = try await node.assetFetch(request)
-          while !Self.isHere(report), ContinuousClock.now < deadline {
+          while Self.isComing(report), ContinuousClock.now < deadline {
             try await Task.sleep(for: Self.look)
             report = try await node.assetShow(request)
           }
@@ -106,9 +106,15 @@ struct Asset: AsyncParsableCommand {
 
     private static func isHere(_ report: AssetReport) -> Bool { report.assets.allSatisfy { $0.state == .here } }
 
+    /// What can't be kept, or belongs to a record that is held, does not come by waiting.
+    private static func isComing(_ report: AssetReport) -> Bool {
+      report.assets.contains { $0.state == .coming || $0.state == .absent }
+    }
+
     private static func progress(_ node: any NodeControl, _ request: AssetRequest) async -> String? {
       guard let report = try? await node.assetShow(request) else { return nil }
-      return report.assets.filter { $0.state != .here }.map { "\($0.column) \(Asset.progress($0))" }
+      return report.assets.filter { $0.state != .here }
+        .map { "\($0.column) \(Asset.progress($0))\($0.reason.map { ", \($0)" } ?? "")" }
         .joined(separator: "; ")
     }
   }

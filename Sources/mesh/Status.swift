@@ -37,6 +37,24 @@ struct Status: AsyncParsableCommand {
       facts.append(("held", "\(count): \(reason)"))
     }
     if !report.held.isEmpty { facts.append(("", "mesh held lists the records, and says what frees each")) }
+    let fetching = report.fetching
+    if fetching.assets > 0 {
+      let sources = fetching.sources.map { Output.named($0.device, $0.name) }.joined(separator: ", ")
+      facts.append(
+        (
+          "BLOBs",
+          "\(fetching.assets) to fetch, \(Output.bytes(fetching.here)) of \(Output.bytes(fetching.size)) here"
+            + (sources.isEmpty ? "" : ", from \(sources)")
+        ))
+    }
+    for stuck in fetching.stuck {
+      facts.append(
+        (
+          stuck.state.rawValue,
+          "\(stuck.assets.counted("BLOB", "BLOBs")) (\(Output.bytes(stuck.size))): \(stuck.reason)"
+        ))
+    }
+    if !fetching.stuck.isEmpty { facts.append(("", "mesh asset list names their rows")) }
     for alarm in report.alarms { facts.append(("alarm", alarm)) }
     if !report.held.isEmpty || !report.alarms.isEmpty {
       facts.append(("", "mesh doctor looks at everything, and says what to do"))

@@ -185,8 +185,10 @@ import Testing
     #expect(box.fetching.speed(of: Self.asset.id, now: 20_000) == 0)
     #expect(box.fetching.given(by: links[0]) == [Self.asset.id])
     #expect(box.fetching.given(by: links[1]).isEmpty)
+    #expect(box.fetching.sources(peers(3), now: 500) == Array(links.prefix(2)))
     box.fetching.has(nil, of: Self.asset.id, links[1], now: 600)
     #expect(box.fetching.sources(of: Self.asset.id, peers(3), now: 600) == [links[0]])
+    #expect(box.fetching.sources(peers(3), now: 600) == [links[0]])
     box.fetching.lost(links[0])
     #expect(box.fetching.sources(of: Self.asset.id, peers(3), now: 600).isEmpty)
   }

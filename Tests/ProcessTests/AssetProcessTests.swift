@@ -87,6 +87,26 @@ extension Daemons {
       }
     }
 
+    @Test func aBLOBThatCannotBeKeptHereIsSaidEverywhereAndNotWaitedFor() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await tower.sqlite("ALTER TABLE notes ADD COLUMN scan BLOB")
+        try await tower.sqlite("INSERT INTO notes VALUES ('paper', 't', 1, randomblob(50000))")
+        try await eventually("the row is there") { try await laptop.number("SELECT count(*) FROM notes") == 1 }
+        let reason = "no such column here: mesh schema --apply"
+        #expect(try await laptop.done("status").stdout.contains("1 BLOB (50 kB): the table has \(reason)"))
+        let doctor = try await laptop.run(["doctor"])
+        #expect(doctor.status == 1 && doctor.stdout.contains("1 BLOB is waited for and can't be kept"))
+        let begun = ContinuousClock.now
+        let fetched = try await laptop.run(["asset", "fetch", "notes", "paper", "--timeout", "60s"])
+        #expect(fetched.status == 1 && fetched.stdout.contains(reason))
+        #expect(ContinuousClock.now - begun < .seconds(30))
+        try await laptop.done("schema", "--apply")
+        try await laptop.done("asset", "fetch", "notes", "paper")
+        #expect(try await laptop.number("SELECT length(scan) FROM notes") == 50_000)
+        #expect(try await !laptop.done("status").stdout.contains("BLOB"))
+      }
+    }
+
     @Test func aGiverKilledInBetweenIsAskedAgain() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(\(Self.size)), 1)")

@@ -31,6 +31,44 @@ public struct LackingAssets: Codable, Hashable, Sendable {
   }
 }
 
+/// The BLOBs of more than 16 KiB that this node fetches.
+public struct FetchingAssets: Codable, Hashable, Sendable {
+  /// Those that come, and their bytes: all, and those that are here.
+  public var assets: Int
+  public var size: Int
+  public var here: Int
+  /// Devices that give some now.
+  public var sources: [AssetsReport.Device]
+  /// Those that don't come, by why.
+  public var stuck: [Stuck]
+
+  public struct Stuck: Codable, Hashable, Sendable {
+    /// `stuck` or `absent`.
+    public var state: AssetsReport.State
+    public var reason: String
+    public var assets: Int
+    /// Of all of them.
+    public var size: Int
+
+    public init(state: AssetsReport.State, reason: String, assets: Int = 0, size: Int = 0) {
+      self.state = state
+      self.reason = reason
+      self.assets = assets
+      self.size = size
+    }
+  }
+
+  public init(
+    assets: Int = 0, size: Int = 0, here: Int = 0, sources: [AssetsReport.Device] = [], stuck: [Stuck] = []
+  ) {
+    self.assets = assets
+    self.size = size
+    self.here = here
+    self.sources = sources
+    self.stuck = stuck
+  }
+}
+
 /// `GET /v1/assets`: the BLOBs of more than 16 KiB that rows wait for.
 public struct AssetsReport: Codable, Hashable, Sendable {
   /// The shortest first: so they are fetched.

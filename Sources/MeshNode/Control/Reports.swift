@@ -29,6 +29,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public var receipts: [String: Int]
   /// What this node lacks of long BLOBs.
   public var assets: LackingAssets
+  /// Those of them that it fetches.
+  public var fetching: FetchingAssets
   /// What a person should look into, each with its way out; empty when all is well.
   public var alarms: [String]
   public var zones: [ZoneReport]
@@ -38,8 +40,7 @@ public struct StatusReport: Codable, Hashable, Sendable {
     running: Bool, account: String, accountName: String, device: String, deviceName: String, instance: String?,
     database: String, listen: String?, tables: [String] = [], pending: Int, held: [String: Int],
     work: [WorkReport] = [], receipts: [String: Int] = [:], assets: LackingAssets = LackingAssets(),
-    alarms: [String] = [], zones: [ZoneReport],
-    peers: [PeerReport]
+    fetching: FetchingAssets = FetchingAssets(), alarms: [String] = [], zones: [ZoneReport], peers: [PeerReport]
   ) {
     self.running = running
     self.account = account
@@ -55,6 +56,7 @@ public struct StatusReport: Codable, Hashable, Sendable {
     self.work = work
     self.receipts = receipts
     self.assets = assets
+    self.fetching = fetching
     self.alarms = alarms
     self.zones = zones
     self.peers = peers

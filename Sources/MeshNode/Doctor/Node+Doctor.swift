@@ -11,7 +11,8 @@ extension Node {
     checks += [store.place, home.path].map(HealthCheck.disk)
     checks += try captureChecks() + pendingChecks()
     checks +=
-      try deviceChecks() + zoneChecks() + clockChecks() + heldChecks() + receiptChecks() + refusalChecks()
+      try deviceChecks() + zoneChecks() + clockChecks() + heldChecks() + assetChecks() + receiptChecks()
+      + refusalChecks()
       + historyChecks()
     checks += try peerChecks() + digestChecks()
     if deep { checks.append(await Self.integrity(of: store.place)) }

@@ -125,6 +125,31 @@ extension Node {
     }
   }
 
+  /// BLOBs that are fetched, and can't be kept, or are had by nobody.
+  func assetChecks() throws -> [HealthCheck] {
+    let fetching = try fetchingAssets()
+    guard !fetching.stuck.isEmpty else {
+      return [
+        HealthCheck(
+          "assets", .ok,
+          fetching.assets == 0
+            ? "Every BLOB that is fetched is in its row."
+            : "\(fetching.assets.counted("BLOB is", "BLOBs are")) on their way: mesh asset list shows them.",
+          figures: ["coming": fetching.assets])
+      ]
+    }
+    return fetching.stuck.map { stuck in
+      let isAbsent = stuck.state == .absent
+      return HealthCheck(
+        "assets", isAbsent && replica.peerViews.isEmpty ? .ok : .warning,
+        "\(stuck.assets.counted("BLOB is", "BLOBs are")) waited for and \(isAbsent ? "not to be had" : "can't be kept"): \(stuck.reason).",
+        wayOut: isAbsent
+          ? "Connect a device that has it: mesh asset list says who wrote it, or had some of it."
+          : "Mend what the message names; it is tried again by itself. mesh asset list names the rows.",
+        figures: [stuck.state.rawValue: stuck.assets, "bytes": stuck.size])
+    }
+  }
+
   /// What shares did not take is no fault of this node's; it stays until it is restored or discarded.
   func receiptChecks() throws -> [HealthCheck] {
     try receipts().sorted { $0.key < $1.key }.map { share, count in

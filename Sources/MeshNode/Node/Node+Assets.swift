@@ -95,6 +95,32 @@ extension Node {
     }
   }
 
+  /// What this node fetches, and what of that does not come.
+  func fetchingAssets() throws -> FetchingAssets {
+    let now = time.now
+    let absent = replica.absentAssets(now: now)
+    var fetching = FetchingAssets(sources: replica.assetSources(now: now).map(device))
+    var stuck: [String: FetchingAssets.Stuck] = [:]
+    for fetched in try store.fetchedAssets() {
+      let fault = fetched.obstacle ?? replica.assetFaults[fetched.asset.id]
+      let lacks = fetched.here < fetched.asset.size
+      // Without a daemon nobody knows.
+      let isAbsent = listening != nil && lacks && absent?.contains(fetched.asset.id) ?? true
+      guard let reason = fault ?? (isAbsent ? Self.absent : nil) else {
+        fetching.assets += 1
+        fetching.size += fetched.asset.size
+        fetching.here += fetched.here
+        continue
+      }
+      stuck[reason, default: .init(state: fault == nil ? .absent : .stuck, reason: reason)].assets += 1
+      stuck[reason]?.size += fetched.asset.size
+    }
+    fetching.stuck = stuck.values.sorted { $0.reason < $1.reason }
+    return fetching
+  }
+
+  private static let absent = "no connected device has it"
+
   /// What a peer lacks; nil where it has not said so of every zone in common.
   func lackingAssets(_ peer: Replica.PeerView) -> LackingAssets? {
     guard peer.zones.allSatisfy({ peer.backlogs[$0] != nil }) else { return nil }
@@ -162,7 +188,7 @@ extension Node {
   }
 
   private func absence(_ place: AssetPlace) -> String {
-    var text = "no connected device has it"
+    var text = Self.absent
     if let source = place.lastSource {
       text += "; \(deviceName(source.device) ?? source.device.description) had some of it when it left"
     } else if let writer = place.writer, writer != replica.device {

@@ -16,7 +16,7 @@ extension Node: NodeControl {
       work: try store.workInProgress().map {
         WorkReport(task: $0.task.rawValue, table: $0.table, done: $0.done, total: $0.total)
       },
-      receipts: try receipts(), assets: try lackingAssets(),
+      receipts: try receipts(), assets: try lackingAssets(), fetching: try fetchingAssets(),
       alarms: try alarms(), zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
   }
 

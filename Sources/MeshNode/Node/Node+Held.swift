@@ -114,7 +114,8 @@ struct WaysOut {
         "What they refer to is in a share, or in another one: they follow when a device that may write both moves them."
     case .outsideShare: return outsideShare(held)
     case .valueTooLong:
-      return "A value is longer than any that is sent: shorten it, and the rest of the record goes out."
+      let messages = Set(records.compactMap(\.message)).sorted().prefix(3).joined(separator: "; ")
+      return "Nothing of such a row is sent till it is mended\(messages.isEmpty ? "" : ": \(messages)")."
     case .assetIncomplete: return "A BLOB that the table asks for is on its way: mesh asset list shows how far it is."
     @unknown default: return "mesh status names the reason."
     }

@@ -32,7 +32,31 @@ public struct AssetPlace: Hashable, Sendable {
   }
 }
 
+/// An asset that rows wait for, and that is fetched.
+public struct FetchedAsset: Hashable, Sendable {
+  public var asset: Asset
+  /// Bytes of it that are known to be here.
+  public var here: Int
+  /// Why no row could show it if it were here; nil where one could.
+  public var obstacle: String?
+}
+
 extension Store {
+  /// All that is fetched and not in its rows.
+  public func fetchedAssets() throws -> [FetchedAsset] {
+    try read { session in
+      var found: [AssetID: FetchedAsset] = [:]
+      for lack in try session.assetsLacking() where lack.isFetched {
+        let obstacle = session.obstacle(lack.asset.size, table: lack.table, column: lack.column)
+        if obstacle != nil, found[lack.asset.id] != nil { continue }
+        found[lack.asset.id] = FetchedAsset(
+          asset: lack.asset, here: min(lack.asset.size, session.staged.present(lack.asset.id) * Limits.chunk),
+          obstacle: obstacle)
+      }
+      return found.values.sorted { ($0.asset.size, $0.asset.id) < ($1.asset.size, $1.asset.id) }
+    }
+  }
+
   /// What rows wait for, by size, the shortest first: so they are fetched.
   public func awaitedAssets(limit: Int) throws -> [AssetPlace] {
     try read { try $0.assetPlaces("u.shown = 0", [], limit: limit) }
@@ -90,22 +114,15 @@ extension Session {
       var place = place
       place.table = try session.catalog.tableName(table)
       place.column = try session.catalog.column(column).name
-      place.obstacle = obstacle(session, place)
+      if place.held == nil || place.held == .assetIncomplete {
+        place.obstacle = session.obstacle(place.asset.size, table: table, column: column)
+      }
       if place.isShown {
         place.here = place.asset.size
       } else if let manifest = try session.manifest(place.asset.id) {
         place.here = min(place.asset.size, try session.staged.here(place.asset, manifest).present * Limits.chunk)
       }
       return place
-    }
-
-    /// A record that is held has its own reason.
-    private func obstacle(_ session: Session, _ place: AssetPlace) -> String? {
-      guard place.held == nil, let table = session.catalog.table(table) else { return nil }
-      guard let index = table.indexes[column] else {
-        return "the table has no such column here: mesh schema --apply adds it"
-      }
-      return table.takes(place.asset.size, in: index) ? nil : table.advice(index)
     }
   }
 

@@ -38,7 +38,7 @@ extension Store {
     try settleAssets()
     return try read { session in
       var isComing: [Asset: Bool] = [:]
-      for use in try session.assetsLacking(zone) {
+      for use in try session.assetsLacking(in: zone) {
         let isTaken = session.takes(use.asset.size, table: use.table, column: use.column)
         let comes = use.isFetched && isTaken && !absent.contains(use.asset.id)
         isComing[use.asset] = comes || isComing[use.asset] ?? false
@@ -80,19 +80,20 @@ extension Session {
   }
 
   /// A record that has not the bytes of an asset that is merged.
-  fileprivate struct Lack {
+  struct Lack {
     let asset: Asset
     let table: Int64
     let column: Int64
     let isFetched: Bool
   }
 
-  fileprivate func assetsLacking(_ zone: ZoneID) throws -> [Lack] {
+  /// - Parameter zone: Nil for all.
+  func assetsLacking(in zone: ZoneID? = nil) throws -> [Lack] {
     try sql.all(
       """
       SELECT u.asset, a.size, u.tbl, u.col, \(Self.fetched) FROM \(Self.uses)
-      WHERE u.shown = 0 AND u.zone = (SELECT id FROM mesh_zone WHERE zone = ?)
-      """, [.blob(zone.bytes)]
+      WHERE u.shown = 0 AND (?1 IS NULL OR u.zone = (SELECT id FROM mesh_zone WHERE zone = ?1))
+      """, [zone.map { .blob($0.bytes) } ?? .null]
     ) { row in
       AssetID(row.bytes(0)).map {
         Lack(
@@ -102,9 +103,16 @@ extension Session {
     }.compactMap(\.self)
   }
 
-  /// Whether the table has the column, and can show an asset of this size in it.
   func takes(_ size: Int, table: Int64, column: Int64) -> Bool {
-    guard let table = catalog.table(table), let index = table.indexes[column] else { return false }
-    return table.takes(size, in: index)
+    catalog.table(table) != nil && obstacle(size, table: table, column: column) == nil
+  }
+
+  /// Why the table cannot show an asset of this size in the column; nil where it can, or is not here.
+  func obstacle(_ size: Int, table: Int64, column: Int64) -> String? {
+    guard let table = catalog.table(table) else { return nil }
+    guard let index = table.indexes[column] else {
+      return "the table has no such column here: mesh schema --apply adds it"
+    }
+    return table.takes(size, in: index) ? nil : table.advice(index)
   }
 }

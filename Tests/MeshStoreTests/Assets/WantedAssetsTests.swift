@@ -5,6 +5,44 @@ import Testing
 
 /// Which assets have their turn, and what is said to be lacking.
 @Suite struct WantedAssetsTests {
+  @Test func whatIsFetchedAndCannotBeShownIsToldOnceWithTheReason() throws {
+    let schema = "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, image BLOB\u{20}"
+    let a = try Peer.withPhotos(1, schema + ")")
+    // There is something behind the column; and one that may not be without its BLOB.
+    for rest in [", title TEXT)", "NOT NULL, title TEXT)"] {
+      let b = try Peer.withPhotos(2, schema + rest)
+      try a.run("DELETE FROM photo; INSERT INTO photo VALUES ('x', zeroblob(70000000)), ('y', zeroblob(300000))")
+      try a.run("INSERT INTO photo SELECT 'z', image FROM photo WHERE id = 'x'")
+      try b.learn(from: a)
+      let fetched = try b.store.fetchedAssets()
+      #expect(fetched.map(\.asset.size) == [300_000, 70_000_000] && fetched.map(\.here) == [0, 0])
+      #expect(fetched.first?.obstacle == nil)
+      #expect(fetched.last?.obstacle?.contains("because the column is not the last one") == true)
+      let place = try #require(try b.store.assets(table: "photo", key: .text("x"), column: nil).first)
+      #expect(place.obstacle == fetched.last?.obstacle)
+      try b.fetch(from: a)
+      #expect(try b.store.fetchedAssets().map(\.asset.size) == [70_000_000])
+      try b.store.setAssetPolicy(.onDemand, table: "photo")
+      #expect(
+        try b.store.fetchedAssets().isEmpty == (rest == ", title TEXT)"), "a row that is not in sight has it fetched")
+    }
+  }
+
+  @Test func whatIsFetchedIsCountedWithWhatIsHereOfIt() throws {
+    let a = try Peer.withPhotos(1)
+    let b = try Peer.withPhotos(2, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT)")
+    try a.insertPhoto("x", 300_000)
+    try b.learn(from: a)
+    #expect(try b.store.fetchedAssets().first?.obstacle?.contains("mesh schema --apply") == true)
+    try b.run("ALTER TABLE photo ADD COLUMN image BLOB")
+    try b.upkeep()
+    try b.apply()
+    #expect(try b.store.fetchedAssets().map(\.here) == [0])
+    let asset = try b.asset()
+    let bytes = try #require(try a.store.chunk(0, of: asset, zone: Peer.zone))
+    _ = try b.store.stage(bytes, chunk: 0, of: asset)
+    #expect(try b.store.fetchedAssets() == [FetchedAsset(asset: Asset(id: asset, size: 300_000), here: Limits.chunk)])
+  }
 
   private func backlog(_ peer: Peer, absent: Set<AssetID> = []) throws -> AssetBacklog {
     try peer.store.assetBacklog(Peer.zone, absent: absent)

@@ -240,7 +240,8 @@ struct AssetFetching: Sendable {
   func given(by link: LinkID) -> [AssetID] {
     order.filter { asset in
       guard let fetch = fetches[asset] else { return false }
-      return fetch.givers.contains(link) || (fetch.known[link]?.chunks.present ?? 0) > 0
+      // Who has given something may have said since that it has nothing any more.
+      return fetch.known[link].map { $0.chunks.present > 0 } ?? fetch.givers.contains(link)
     }
   }
 

@@ -49,7 +49,10 @@ struct Asset: AsyncParsableCommand {
 
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show how the BLOBs of a record stand: how much is here, who gives it, who had it last.",
+      abstract: """
+        Show how the BLOBs of a record stand: how much is here, who gives it, who wrote it, who had some of it \
+        when it left.
+        """,
       discussion: """
         Example:
           mesh asset show photos p1 image
@@ -199,7 +202,7 @@ struct Asset: AsyncParsableCommand {
     if let writer = item.writtenBy { facts.append(("written by", named(writer))) }
     if let source = item.lastSource {
       facts.append(
-        ("last had by", "\(Output.named(source.device, source.name)), till \(ControlJSON.text(source.left))"))
+        ("some had by", "\(Output.named(source.device, source.name)), till it left, \(ControlJSON.text(source.left))"))
     }
     return facts
   }

@@ -189,6 +189,8 @@ import Testing
     box.fetching.has(nil, of: Self.asset.id, links[1], now: 600)
     #expect(box.fetching.sources(of: Self.asset.id, peers(3), now: 600) == [links[0]])
     #expect(box.fetching.sources(peers(3), now: 600) == [links[0]])
+    box.fetching.has(nil, of: Self.asset.id, links[0], now: 700)
+    #expect(box.fetching.given(by: links[0]).isEmpty, "it does not have it any more")
     box.fetching.lost(links[0])
     #expect(box.fetching.sources(of: Self.asset.id, peers(3), now: 600).isEmpty)
   }

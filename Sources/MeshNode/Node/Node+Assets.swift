@@ -192,7 +192,10 @@ extension Node {
     if let source = place.lastSource {
       text += "; \(deviceName(source.device) ?? source.device.description) had some of it when it left"
     } else if let writer = place.writer, writer != replica.device {
-      text += "; \(deviceName(writer) ?? writer.description) wrote it"
+      let isConnected = replica.peerViews.contains { $0.device == writer }
+      text +=
+        "; \(deviceName(writer) ?? writer.description), which wrote it, is "
+        + (isConnected ? "connected and does not have it any more" : "not connected")
     }
     return text
   }

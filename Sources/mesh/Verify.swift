@@ -87,11 +87,22 @@ struct Wait: AsyncParsableCommand {
 
   private func show(_ report: WaitReport) {
     if report.complete {
-      Output.print("Every connected device has everything\(report.without.isEmpty ? "." : ", but:")")
+      let here = report.assets.absent
+      Output.print(
+        "Every connected device has everything\(report.without.isEmpty && here.assets == 0 ? "." : ", but:")")
       for one in report.without {
         guard let absent = one.assets?.absent else { continue }
+        // What is here it could have.
+        let reason =
+          here.assets == 0
+          ? "it does not fetch them (they are on demand there, or evicted, or held), or can't keep them"
+          : "nobody connected to it has them, or it does not fetch or can't keep them"
         Output.print(
-          "  \(one.name ?? one.device) does not fetch \(Output.blobs(absent)); mesh asset list, there, says why.")
+          "  \(one.name ?? one.device) is without \(Output.blobs(absent)): \(reason); mesh asset list, there, says which."
+        )
+      }
+      if here.assets > 0 {
+        Output.print("  this machine is without \(Output.blobs(here)): mesh asset list says why.")
       }
       return
     }

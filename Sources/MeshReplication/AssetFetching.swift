@@ -3,10 +3,6 @@ import MeshCore
 /// Which chunks of which assets are asked of whom: a value, like a conversation. Peers are asked side by side, each for as much as it
 /// answers within a moment, so that change sets are never behind more than that.
 struct AssetFetching: Sendable {
-  /// Chunks asked of one peer and not here yet: 2 MiB keep a fast line busy.
-  static let widestWindow = 8
-  /// An answer that takes longer narrows the window, in milliseconds.
-  static let moment: Int64 = 400
   /// Silence of a peer after which others are asked, in milliseconds.
   static let patience: Int64 = 15_000
   /// How long a peer that has not what it was asked for is not asked for it again, in milliseconds; it may say earlier that it has
@@ -47,7 +43,7 @@ struct AssetFetching: Sendable {
   }
 
   private struct Line {
-    var window = 1
+    var window = ChunkWindow()
     /// When each chunk was asked for.
     var asked: [Place: Int64] = [:]
     var lastHeard: Int64 = .min
@@ -98,7 +94,7 @@ struct AssetFetching: Sendable {
 
   private mutating func requests(of peer: Peer, now: Int64) -> [Request] {
     var requests: [Request] = []
-    var free = lines[peer.link, default: Line()].window - lines[peer.link, default: Line()].asked.count
+    var free = lines[peer.link, default: Line()].window.size - lines[peer.link, default: Line()].asked.count
     for asset in order where free > 0 {
       guard let fetch = fetches[asset], fetch.pausedUntil <= now,
         let zone = fetch.zones.first(where: peer.zones.contains)
@@ -141,8 +137,7 @@ struct AssetFetching: Sendable {
     lines[link]?.isSilent = false
     guard let since = lines[link]?.asked.removeValue(forKey: Place(asset: asset, index: index)) else { return false }
     if fetches[asset]?.asked[index] == link { fetches[asset]?.asked[index] = nil }
-    let window = lines[link]?.window ?? 1
-    lines[link]?.window = now - since > Self.moment ? max(1, window - 1) : min(Self.widestWindow, window + 1)
+    lines[link]?.window.answered(asked: since, now: now)
     return true
   }
 
@@ -275,7 +270,7 @@ struct AssetFetching: Sendable {
   mutating func expire(now: Int64) {
     for (link, line) in lines.sorted(by: { $0.key < $1.key }) {
       guard let first = line.asked.values.min(), now - max(first, line.lastHeard) > Self.patience else { continue }
-      lines[link]?.window = 1
+      lines[link]?.window = ChunkWindow()
       lines[link]?.isSilent = true
       for place in line.asked.keys where fetches[place.asset]?.asked[place.index] == link {
         fetches[place.asset]?.asked[place.index] = nil

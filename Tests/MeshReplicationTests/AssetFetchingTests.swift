@@ -57,18 +57,51 @@ import Testing
   @Test func theWindowGrowsWithFastAnswersAndNarrowsWithSlowOnes() {
     box.fetching.want(WantedAssets([wanted()], isAll: true))
     for index in 0..<20 {
-      _ = box.requests(of: peers(1), now: Int64(index))
-      #expect(box.arrived(index, of: Self.asset.id, from: links[0], now: Int64(index)))
+      _ = box.requests(of: peers(1), now: 0)
+      #expect(box.arrived(index, of: Self.asset.id, from: links[0], now: 0))
       box.fetching.staged(index, of: Self.asset.id)
     }
-    _ = box.requests(of: peers(1), now: 20)
-    #expect(box.fetching.askedCount == AssetFetching.widestWindow)
+    _ = box.requests(of: peers(1), now: 0)
+    #expect(box.fetching.askedCount == ChunkWindow.widest)
     for index in 20..<28 {
       #expect(box.arrived(index, of: Self.asset.id, from: links[0], now: 5_000))
       box.fetching.staged(index, of: Self.asset.id)
     }
     _ = box.requests(of: peers(1), now: 5_000)
     #expect(box.fetching.askedCount == 1)
+  }
+
+  /// A line that takes `base` for a chunk that has nothing before it, and `each` more for every one that has.
+  private func answers(_ count: Int, base: Int64, each: Int64) -> [Int] {
+    var (window, now, sizes) = (ChunkWindow(), Int64(0), [Int]())
+    for _ in 0..<count {
+      let asked = now
+      now += base + each * Int64(window.size - 1)
+      window.answered(asked: asked, now: now)
+      sizes.append(window.size)
+    }
+    return sizes
+  }
+
+  @Test(arguments: [0, 100, 1_000]) func theWindowIsWideOnALineThatHoldsMore(base: Int64) {
+    #expect(answers(20, base: base, each: 0).last == ChunkWindow.widest)
+  }
+
+  @Test func theWindowStaysNarrowWhereChunksWouldWaitForEachOther() {
+    #expect(answers(100, base: 2, each: 2).dropFirst(5).allSatisfy { (2...4).contains($0) })
+    #expect(answers(100, base: 300, each: 300).allSatisfy { $0 <= 2 }, "a slow line")
+  }
+
+  @Test func theFastestAnswerIsForgotten() {
+    var window = ChunkWindow()
+    for now in 0..<10 { window.answered(asked: Int64(now), now: Int64(now)) }
+    #expect(window.size == ChunkWindow.widest)
+    // The line is longer now, and holds as much: it looks slow till the old times are forgotten.
+    for now in stride(from: Int64(100), to: 2_000, by: 100) { window.answered(asked: now - 100, now: now) }
+    #expect(window.size == 1)
+    let later = ChunkWindow.memory + 3_000
+    for now in stride(from: later, to: later + 2_000, by: 100) { window.answered(asked: now - 100, now: now) }
+    #expect(window.size == ChunkWindow.widest)
   }
 
   @Test func whatAPeerLacksIsAskedOfAnotherAndOfItAgainOnceItHasMore() {

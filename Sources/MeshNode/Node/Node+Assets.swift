@@ -132,14 +132,38 @@ extension Node {
 
   /// - Throws: Where there are none.
   private func places(_ request: AssetRequest) throws -> [AssetPlace] {
-    for key in try store.keys(written: request.key, table: request.table) {
+    let keys = try store.keys(written: request.key, table: request.table)
+    for key in keys {
       let found = try store.assets(table: request.table, key: key, column: request.column)
       if !found.isEmpty { return found }
     }
-    throw Refusal(
-      code: "asset.unknown",
-      message: "The record \(printable(request.key)) of \(printable(request.table)) has no BLOB of more than 16 KiB"
-        + (request.column.map { " in the column \(printable($0))." } ?? "."))
+    let (table, key, column) = (printable(request.table), printable(request.key), printable(request.column ?? ""))
+    switch try store.assetLack(table: request.table, keys: keys, column: request.column) {
+    case .unknownRecord:
+      throw Refusal(
+        code: "record.unknown",
+        message:
+          "The table \(table) has no record \(key). A key is given as its column has it: 7 is the number, '7' the text."
+      )
+    case .unknownColumn(let names):
+      throw Refusal(
+        code: "column.unknown",
+        message: "\(table) has no column \(column) here; it has \(names.map { printable($0) }.joined(separator: ", "))."
+      )
+    case .pending:
+      throw Refusal(
+        code: "rows.pending",
+        message: "What was written to the record \(key) of \(table) is not taken in yet: try again, or see mesh status."
+      )
+    case .tooLong(let message):
+      throw Refusal(code: "asset.tooLong", message: "The record \(key) of \(table) is not sent: \(message).")
+    case .short:
+      throw Refusal(
+        code: "asset.unknown",
+        message: "The record \(key) of \(table) has no BLOB of more than 16 KiB"
+          + (request.column == nil ? "" : " in the column \(column)") + "; shorter ones are sent with their rows.")
+    @unknown default: throw Refusal(code: "asset.unknown", message: "The record \(key) of \(table) has no such BLOB.")
+    }
   }
 
   private func report(_ place: AssetPlace) -> AssetsReport.Item {

@@ -32,6 +32,19 @@ public struct AssetPlace: Hashable, Sendable {
   }
 }
 
+/// Why there is no asset where one was looked for.
+public enum AssetLack: Hashable, Sendable {
+  case unknownRecord
+  /// The table has these.
+  case unknownColumn([String])
+  /// What programs wrote to the record is not flushed yet.
+  case pending
+  /// The record is not sent, since a value is too long; in words.
+  case tooLong(String)
+  /// It has something else, or a BLOB that travels in its row.
+  case short
+}
+
 /// An asset that rows wait for, and that is fetched.
 public struct FetchedAsset: Hashable, Sendable {
   public var asset: Asset
@@ -73,6 +86,40 @@ extension Store {
       let canonical = session.catalog.table(table)?.form.canonical(key) ?? key
       let found = try session.assetPlaces("u.tbl = ? AND u.key = ?", [.integer(table), canonical], limit: .max)
       return found.filter { place in column.map { $0.asciiLowercased == place.column.asciiLowercased } ?? true }
+    }
+  }
+
+  /// Why a record has no asset.
+  ///
+  /// - Parameters:
+  ///   - keys: What its key may be.
+  ///   - column: In which it was looked for; nil for all.
+  public func assetLack(table name: String, keys: [Value], column: String?) throws -> AssetLack {
+    try read { session in
+      guard let number = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      let table = session.catalog.table(number)
+      if let column, let table, table.isHere, table.schema.column(column) == nil {
+        return .unknownColumn(table.schema.columns.map(\.name))
+      }
+      var isKnown = false
+      for key in keys {
+        let arguments = [.integer(number), table?.form.canonical(key) ?? key]
+        let message = try session.sql.first(
+          "SELECT message FROM mesh_held WHERE tbl = ? AND key = ? AND reason = \(HeldReason.valueTooLong.rawValue)",
+          arguments
+        ) { $0.text(0) }
+        if let message { return .tooLong(message) }
+        let collation = (table?.form.collation ?? .binary).sql
+        let isPending = try session.sql.exists(
+          "SELECT 1 FROM mesh_pending WHERE tbl = ? AND key = ? COLLATE \(collation)", arguments)
+        if isPending { return .pending }
+        if try session.sql.exists(
+          "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND generation & 1", arguments)
+        {
+          isKnown = true
+        }
+      }
+      return isKnown ? .short : .unknownRecord
     }
   }
 

@@ -28,6 +28,25 @@ import Testing
     }
   }
 
+  @Test func whyARecordHasNoAssetIsTold() throws {
+    let a = try Peer.withPhotos(
+      1, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, image BLOB, title TEXT)")
+    func lack(_ key: String, _ column: String? = nil) throws -> AssetLack {
+      try a.store.assetLack(table: "Photo", keys: [.text(Array(key.utf8))], column: column)
+    }
+    try a.run("INSERT INTO photo VALUES ('X', x'05', 't'), ('y', zeroblob(70000000), NULL), ('gone', x'07', NULL)")
+    #expect(try lack("X") == .pending && lack("x", "image") == .pending && lack("z") == .unknownRecord)
+    try a.flush()
+    try a.run("DELETE FROM photo WHERE id = 'gone'")
+    try a.flush()
+    #expect(try lack("x") == .short && lack("X", "Image") == .short)
+    #expect(try lack("x", "imgae") == .unknownColumn(["id", "image", "title"]))
+    #expect(try lack("z") == .unknownRecord && lack("gone") == .unknownRecord)
+    guard case .tooLong(let message) = try lack("Y") else { throw Stuck() }
+    #expect(message.contains("the column is not the last one"))
+    #expect(throws: StoreError.self) { try a.store.assetLack(table: "foto", keys: [], column: nil) }
+  }
+
   @Test func whatIsFetchedIsCountedWithWhatIsHereOfIt() throws {
     let a = try Peer.withPhotos(1)
     let b = try Peer.withPhotos(2, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT)")

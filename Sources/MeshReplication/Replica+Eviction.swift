@@ -76,12 +76,13 @@ extension Replica {
     public var fault: String?
   }
 
-  public func assetTransfer(_ asset: AssetID, now: Moment) -> AssetTransfer {
+  /// - Parameter absent: What `absentAssets` said.
+  public func assetTransfer(_ asset: AssetID, absent: Set<AssetID>?, now: Moment) -> AssetTransfer {
     let peers = assetPeers
     let links = fetching.sources(of: asset, peers, now: now.steady)
     return AssetTransfer(
       sources: links.compactMap { sessions[$0]?.peer?.device }, speed: fetching.speed(of: asset, now: now.steady),
-      isAbsent: peers.isEmpty || fetching.absent(peers, now: now.steady).contains(asset), fault: assetFaults[asset])
+      isAbsent: absent?.contains(asset) ?? true, fault: assetFaults[asset])
   }
 
   /// Assets of which nobody who is connected has more than is here; nil where nobody is connected.

@@ -36,14 +36,7 @@ struct Asset: AsyncParsableCommand {
       let report = try await home.access().withNode(.home) { try await $0.assets() }
       if json.isOn { return try Output.json(report) }
       if report.waiting.isEmpty { return Output.print("Every row has its BLOBs.") }
-      var table = TextTable("TABLE", "KEY", "COLUMN", "STATE", "HERE", "OF", "SPEED", "DETAIL")
-      for item in report.waiting {
-        table.add(
-          item.table, Output.shortened(item.key), item.column, item.state.rawValue, Asset.percent(item),
-          Output.bytes(item.size), item.speed > 0 ? "\(Output.bytes(item.speed))/s" : "", item.reason ?? "")
-      }
-      Output.print(table.text + "\n")
-      if !report.complete { Output.print("There are more than these \(report.waiting.count).") }
+      Asset.list(report.waiting, isComplete: report.complete)
     }
   }
 
@@ -71,39 +64,48 @@ struct Asset: AsyncParsableCommand {
 
   struct Fetch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Fetch the BLOBs of a record, and wait until they are in its row.",
+      abstract: "Fetch the BLOBs of a record, or of all rows of a table, and wait until they are there.",
       discussion: """
-        Of a table whose BLOBs are fetched on demand, or those that were evicted. It goes on after the time is over.
+        Of a table whose BLOBs are fetched on demand, or those that were evicted. It goes on after the time is over. Without a key \
+        it fetches all that rows of the table wait for now; what is written later follows the table's policy.
 
         Exit code 0: they are here; 1: not in time, or one can't be kept here: then it returns at once, with the reason.
 
-        Example:
+        Examples:
           mesh asset fetch photos p1 --timeout 10m
+          mesh asset fetch photos --timeout 2h
         """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
-    @OptionGroup var place: Place
+    @Argument(help: "The table.") var table: String
+    @Argument(help: "The primary key, as mesh asset show takes it; all rows, where it is left out.") var key: String?
+    @Argument(help: "The column; all that have a long BLOB, where it is left out.") var column: String?
     @OptionGroup var timeout: TimeoutOption
 
-    /// Between two looks.
-    private static let look = Duration.milliseconds(200)
-
     func run() async throws {
-      let (request, limit) = (place.request(), timeout.duration)
+      let (request, limit) = (AssetRequest(table: table, key: key, column: column), timeout.duration)
+      // Between two looks; that at a table takes longer.
+      let look = Duration.milliseconds(key == nil ? 1_000 : 200)
       let need = NodeAccess.Need.daemon(because: "Only a running daemon fetches.")
       let report = try await home.access().withNode(need) { node in
         try await Progress.during("fetching", detail: { await Self.progress(node, request) }) {
           let deadline = ContinuousClock.now + limit
           var report = try await node.assetFetch(request)
           while Self.isComing(report), ContinuousClock.now < deadline {
-            try await Task.sleep(for: Self.look)
+            try await Task.sleep(for: look)
             report = try await node.assetShow(request)
           }
           return report
         }
       }
-      try Asset.show(report, json)
+      if key != nil || json.isOn {
+        try Asset.show(report, json)
+      } else if report.assets.isEmpty {
+        Output.print("Every row of \(table) has its BLOBs.")
+      } else {
+        Asset.list(report.assets, isComplete: report.complete)
+      }
       if !Self.isHere(report) { throw ExitCode(ExitStatus.no.rawValue) }
     }
 
@@ -111,11 +113,17 @@ struct Asset: AsyncParsableCommand {
 
     /// What can't be kept, or belongs to a record that is held, does not come by waiting.
     private static func isComing(_ report: AssetReport) -> Bool {
-      report.assets.contains { $0.state == .coming || $0.state == .absent }
+      !report.complete || report.assets.contains { $0.state == .coming || $0.state == .absent }
     }
 
     private static func progress(_ node: any NodeControl, _ request: AssetRequest) async -> String? {
       guard let report = try? await node.assetShow(request) else { return nil }
+      if request.key == nil {
+        let (here, size) = report.assets.reduce((0, 0)) { ($0.0 + $1.here, $0.1 + $1.size) }
+        let count = report.assets.count.counted("BLOB", "BLOBs")
+        return
+          "\(report.complete ? "" : "more than ")\(count) to come, \(Output.bytes(here)) of \(Output.bytes(size)) here"
+      }
       return report.assets.filter { $0.state != .here }
         .map { "\($0.column) \(Asset.progress($0))\($0.reason.map { ", \($0)" } ?? "")" }
         .joined(separator: "; ")
@@ -184,6 +192,17 @@ struct Asset: AsyncParsableCommand {
 
   // MARK: Texts
 
+  fileprivate static func list(_ items: [AssetsReport.Item], isComplete: Bool) {
+    var table = TextTable("TABLE", "KEY", "COLUMN", "STATE", "HERE", "OF", "SPEED", "DETAIL")
+    for item in items {
+      table.add(
+        item.table, Output.shortened(item.key), item.column, item.state.rawValue, percent(item),
+        Output.bytes(item.size), item.speed > 0 ? "\(Output.bytes(item.speed))/s" : "", item.reason ?? "")
+    }
+    Output.print(table.text + "\n")
+    if !isComplete { Output.print("There are more than these \(items.count).") }
+  }
+
   private static func show(_ report: AssetReport, _ json: JSONFlag) throws {
     if json.isOn { return try Output.json(report) }
     for (index, item) in report.assets.enumerated() {
@@ -209,7 +228,7 @@ struct Asset: AsyncParsableCommand {
 
   private static func named(_ device: AssetsReport.Device) -> String { Output.named(device.device, device.name) }
 
-  fileprivate static func percent(_ item: AssetsReport.Item) -> String { "\(item.here * 100 / max(1, item.size)) %" }
+  private static func percent(_ item: AssetsReport.Item) -> String { "\(item.here * 100 / max(1, item.size)) %" }
 
   fileprivate static func progress(_ item: AssetsReport.Item) -> String {
     var text = "\(Output.bytes(item.here)) of \(Output.bytes(item.size)) (\(percent(item)))"

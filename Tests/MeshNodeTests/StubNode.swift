@@ -57,7 +57,7 @@ struct StubNode: NodeControl {
   private func asset(_ request: AssetRequest, _ state: AssetsReport.State) -> AssetReport {
     AssetReport(assets: [
       .init(
-        asset: "asset-1", size: 1, here: 1, zone: "zone-1", table: request.table, key: .text(request.key),
+        asset: "asset-1", size: 1, here: 1, zone: "zone-1", table: request.table, key: .text(request.key ?? ""),
         column: request.column ?? "all", state: state, reason: request.force ? "forced" : nil)
     ])
   }

@@ -89,6 +89,20 @@ extension Daemons {
       }
     }
 
+    @Test func allBLOBsOfATableAreFetched() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await laptop.done("asset", "policy", "notes", "on-demand")
+        try await tower.sqlite("INSERT INTO notes VALUES ('a', randomblob(3000000), 1), ('b', randomblob(50000), 1)")
+        try await tower.done("wait")
+        #expect(try await laptop.done("asset", "fetch", "notes").stdout == "Every row of notes has its BLOBs.\n")
+        #expect(try await laptop.number("SELECT sum(length(text)) FROM notes") == 3_050_000)
+        let report = try await laptop.done("asset", "fetch", "notes", "--json").stdout
+        #expect(report.contains(#""assets""#) && report.contains(#""complete""#))
+        let unknown = try await laptop.run(["asset", "fetch", "nots"])
+        #expect(unknown.status == 5 && unknown.stderr.contains("no synchronized table is called nots"))
+      }
+    }
+
     @Test func aBLOBThatCannotBeKeptHereIsSaidEverywhereAndNotWaitedFor() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("ALTER TABLE notes ADD COLUMN scan BLOB")

@@ -173,10 +173,16 @@ public struct AssetsReport: Codable, Hashable, Sendable {
   }
 }
 
-/// The BLOBs of one record; `mesh asset show`, `fetch` and `evict`.
+/// The BLOBs of one record, or those that a table's rows wait for; `mesh asset show`, `fetch` and `evict`.
 public struct AssetReport: Codable, Hashable, Sendable {
   public var assets: [AssetsReport.Item]
-  public init(assets: [AssetsReport.Item]) { self.assets = assets }
+  /// All are listed.
+  public var complete: Bool
+
+  public init(assets: [AssetsReport.Item], complete: Bool = true) {
+    self.assets = assets
+    self.complete = complete
+  }
 }
 
 /// Which tables' BLOBs are fetched when; a setting of this node. `mesh asset policy`.

@@ -60,14 +60,14 @@ struct RevokeRequest: Codable {
 /// `POST /v1/assets/show`, `fetch` and `evict`.
 public struct AssetRequest: Codable, Hashable, Sendable {
   public var table: String
-  /// As `mesh explain record` takes it.
-  public var key: String
+  /// As `mesh explain record` takes it. Of `fetch` and `show` null for all that rows of the table wait for.
+  public var key: String?
   /// Null for all of the record.
   public var column: String?
   /// Of `evict`: though no other device is known to have it.
   public var force: Bool
 
-  public init(table: String, key: String, column: String? = nil, force: Bool = false) {
+  public init(table: String, key: String?, column: String? = nil, force: Bool = false) {
     self.table = table
     self.key = key
     self.column = column
@@ -77,7 +77,7 @@ public struct AssetRequest: Codable, Hashable, Sendable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     table = try container.decode(String.self, forKey: .table)
-    key = try container.decode(String.self, forKey: .key)
+    key = try container.decodeIfPresent(String.self, forKey: .key)
     column = try container.decodeIfPresent(String.self, forKey: .column)
     force = try container.decodeIfPresent(Bool.self, forKey: .force) ?? false
   }

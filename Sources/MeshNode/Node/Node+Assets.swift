@@ -5,25 +5,39 @@ import MeshStore
 /// BLOBs on their way, and those that this node does without.
 extension Node {
   func assets() throws -> AssetsReport {
-    let awaited = try store.awaitedAssets(limit: Self.assetsListed + 1)
+    let awaited = try awaitedAssets()
     return AssetsReport(
-      waiting: awaited.prefix(Self.assetsListed).map(report), complete: awaited.count <= Self.assetsListed,
-      received: replica.assetBytes, speed: replica.assetSpeed(now: time.now))
+      waiting: awaited.assets, complete: awaited.complete, received: replica.assetBytes,
+      speed: replica.assetSpeed(now: time.now))
   }
 
   func assetShow(_ request: AssetRequest) throws -> AssetReport {
-    AssetReport(assets: try places(request).map(report))
+    guard let key = request.key else { return try awaitedAssets(table: request.table) }
+    return AssetReport(assets: reports(try places(request, key)))
+  }
+
+  private func awaitedAssets(table: String? = nil) throws -> AssetReport {
+    let awaited = try store.awaitedAssets(table: table, limit: Self.assetsListed + 1)
+    return AssetReport(
+      assets: reports(Array(awaited.prefix(Self.assetsListed))), complete: awaited.count <= Self.assetsListed)
   }
 
   func assetFetch(_ request: AssetRequest) throws -> AssetReport {
-    for place in try places(request) where !place.isShown { try store.requestAsset(place.asset.id) }
+    if let key = request.key {
+      for place in try places(request, key) where !place.isShown { try store.requestAsset(place.asset.id) }
+    } else {
+      try store.requestAssets(table: request.table)
+    }
     replica.assetChoicesChanged()
     perform()
     return try assetShow(request)
   }
 
   func assetEvict(_ request: AssetRequest) async throws -> AssetReport {
-    let places = try places(request).filter { $0.here > 0 || $0.isFetched }
+    guard let key = request.key else {
+      throw Refusal(code: "evict.what", message: "Say which record: its key follows the table.", exit: .usage)
+    }
+    let places = try places(request, key).filter { $0.here > 0 || $0.isFetched }
     for asset in Set(places.map(\.asset.id)).sorted() {
       // What nothing is here of just stops being fetched.
       let isNowhere = places.allSatisfy { $0.asset.id != asset || $0.here == 0 }
@@ -131,13 +145,13 @@ extension Node {
   private static let assetsListed = 1_000
 
   /// - Throws: Where there are none.
-  private func places(_ request: AssetRequest) throws -> [AssetPlace] {
-    let keys = try store.keys(written: request.key, table: request.table)
+  private func places(_ request: AssetRequest, _ written: String) throws -> [AssetPlace] {
+    let keys = try store.keys(written: written, table: request.table)
     for key in keys {
       let found = try store.assets(table: request.table, key: key, column: request.column)
       if !found.isEmpty { return found }
     }
-    let (table, key, column) = (printable(request.table), printable(request.key), printable(request.column ?? ""))
+    let (table, key, column) = (printable(request.table), printable(written), printable(request.column ?? ""))
     switch try store.assetLack(table: request.table, keys: keys, column: request.column) {
     case .unknownRecord:
       throw Refusal(
@@ -166,8 +180,13 @@ extension Node {
     }
   }
 
-  private func report(_ place: AssetPlace) -> AssetsReport.Item {
-    let transfer = replica.assetTransfer(place.asset.id, now: time.now)
+  private func reports(_ places: [AssetPlace]) -> [AssetsReport.Item] {
+    let now = time.now
+    let absent = replica.absentAssets(now: now)
+    return places.map { report($0, replica.assetTransfer($0.asset.id, absent: absent, now: now)) }
+  }
+
+  private func report(_ place: AssetPlace, _ transfer: Replica.AssetTransfer) -> AssetsReport.Item {
     let state = state(place, transfer)
     let isComing = state == .coming && transfer.speed > 0
     return AssetsReport.Item(

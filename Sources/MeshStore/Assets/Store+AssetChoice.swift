@@ -35,6 +35,16 @@ extension Store {
     try write { try $0.choose(asset, isFetched: true) }
   }
 
+  /// Has all assets fetched that rows of a table wait for now, whatever its policy.
+  public func requestAssets(table name: String) throws {
+    try write { session in
+      guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      try session.sql.run(
+        "UPDATE mesh_asset SET choice = 1 WHERE name IN (SELECT asset FROM mesh_asset_use WHERE tbl = ? AND shown = 0)",
+        [.integer(table)])
+    }
+  }
+
   /// Takes an asset out of the rows that show it, and does not fetch it till it is requested. The records keep their value: they are what
   /// they are before a BLOB has come, so nothing is sent, and no row says that somebody cleared the column. Each row shows NULL in it,
   /// or the default where the column is `NOT NULL`.

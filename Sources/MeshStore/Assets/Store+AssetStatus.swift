@@ -71,8 +71,14 @@ extension Store {
   }
 
   /// What rows wait for, by size, the shortest first: so they are fetched.
-  public func awaitedAssets(limit: Int) throws -> [AssetPlace] {
-    try read { try $0.assetPlaces("u.shown = 0", [], limit: limit) }
+  ///
+  /// - Parameter table: Nil for all.
+  public func awaitedAssets(table name: String? = nil, limit: Int) throws -> [AssetPlace] {
+    try read { session in
+      guard let name else { return try session.assetPlaces("u.shown = 0", [], limit: limit) }
+      guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
+      return try session.assetPlaces("u.shown = 0 AND u.tbl = ?", [.integer(table)], limit: limit)
+    }
   }
 
   /// The assets of a record, in all zones that have it.

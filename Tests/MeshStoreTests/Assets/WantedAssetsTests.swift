@@ -28,6 +28,27 @@ import Testing
     }
   }
 
+  @Test func allThatATablesRowsWaitForIsRequestedAtOnceAndNothingElse() throws {
+    let schema = "; CREATE TABLE film (id TEXT PRIMARY KEY NOT NULL, data BLOB)"
+    func peer(_ seed: UInt8) throws -> Peer { try Peer(seed, schema: Peer.photos + schema, track: ["photo", "film"]) }
+    let (a, b) = (try peer(1), try peer(2))
+    for table in ["photo", "film"] { try b.store.setAssetPolicy(.onDemand, table: table) }
+    try a.insertPhoto("x", 50_000)
+    try a.insertPhoto("y", 60_000)
+    try a.run("INSERT INTO film VALUES ('f', randomblob(70000))")
+    try b.pull(from: a)
+    try b.store.requestAssets(table: "PHOTO")
+    #expect(try b.store.awaitedAssets(table: "photo", limit: 9).map(\.isFetched) == [true, true])
+    try b.fetch(from: a)
+    #expect(try b.photos() == a.photos() && b.rows("SELECT data FROM film") == ["NULL"])
+    #expect(try b.store.awaitedAssets(table: "photo", limit: 9).isEmpty)
+    #expect(try b.store.awaitedAssets(limit: 9).map(\.isFetched) == [false])
+    try a.insertPhoto("z", 80_000)
+    try b.pull(from: a)
+    #expect(try b.store.awaitedAssets(table: "photo", limit: 9).map(\.isFetched) == [false], "it follows the policy")
+    #expect(throws: StoreError.self) { try b.store.requestAssets(table: "foto") }
+  }
+
   @Test func whyARecordHasNoAssetIsTold() throws {
     let a = try Peer.withPhotos(
       1, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, image BLOB, title TEXT)")

@@ -106,10 +106,12 @@ struct Asset: AsyncParsableCommand {
       } else {
         Asset.list(report.assets, isComplete: report.complete)
       }
-      if !Self.isHere(report) { throw ExitCode(ExitStatus.no.rawValue) }
+      // What was written to other rows of the table meanwhile follows its policy.
+      let isHere = report.assets.allSatisfy {
+        $0.state == .here || key == nil && ($0.state == .onDemand || $0.state == .evicted)
+      }
+      if !isHere { throw ExitCode(ExitStatus.no.rawValue) }
     }
-
-    private static func isHere(_ report: AssetReport) -> Bool { report.assets.allSatisfy { $0.state == .here } }
 
     /// What can't be kept, or belongs to a record that is held, does not come by waiting.
     private static func isComing(_ report: AssetReport) -> Bool {

@@ -175,15 +175,27 @@ extension TableSlice {
       // A migration fills new columns on every machine by itself: what it wrote is older than every edit, and what
       // is merged already wins over it.
       let isNew = { (index: Int) in !before.isEmpty && !before.contains(table.columns[index].id) }
-      let notes =
-        updates(key, changed.filter { !isNew($0) }, wall: nil)
-        + updates(
-          key, changed.filter { isNew($0) && record.extra[table.columns[$0].id] == nil }, wall: PendingSlice.migrated)
+      let filled = try changed.filter {
+        try isNew($0) && record.extra[table.columns[$0].id] == nil && !isOutdated($0, row, record, key)
+      }
+      let edited = changed.filter { !isNew($0) }
+      let notes = updates(key, edited, wall: nil) + updates(key, filled, wall: PendingSlice.migrated)
       // The foreign key may not have been there when the row came: a flush looks at it.
       if notes.isEmpty, try hasDanglingReference(row) {
         return [Note(key: key, op: PendingSlice.Op.update, layout: layout)]
       }
       return notes
+    }
+
+    /// A new column has what another, which is gone, showed while a newer BLOB was on its way: who has that one fills it.
+    private func isOutdated(_ index: Int, _ row: [Value], _ record: StoredRecord, _ key: Value) throws -> Bool {
+      guard record.held == nil else { return false }
+      return try record.extra.contains { column, value in
+        guard value.asset != nil, table.indexes[column] == nil, let shown = record.shown[column] else { return false }
+        guard let asset = shown.asset else { return row[index] == shown }
+        guard let manifest = try session.manifest(asset.id), row[index].asset?.size == asset.size else { return false }
+        return try session.holds(manifest, Cell(table: table, key: key, index: index))
+      }
     }
 
     private func hasDanglingReference(_ row: [Value]) throws -> Bool {

@@ -56,4 +56,32 @@ import Testing
     try a.flush()
     #expect(try a.store.conflicts(limit: 9).isEmpty)
   }
+
+  enum First: CaseIterable { case giver, waiting, both }
+
+  @Test(arguments: First.allCases) func aColumnGetsAnotherNameWhileABLOBIsOnItsWay(first: First) throws {
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try a.insertPhoto("x", 50_000)
+    try b.pull(from: a)
+    try a.run("UPDATE photo SET image = randomblob(60000)")
+    try b.learn(from: a)
+    let rename = "ALTER TABLE photo RENAME COLUMN image TO picture"
+    switch first {
+    case .giver:
+      try a.run(rename)
+      try b.learn(from: a)
+      try b.run(rename)
+    case .waiting:
+      try b.run(rename)
+      try a.learn(from: b)
+      try a.run(rename)
+    case .both:
+      try a.run(rename)
+      try b.run(rename)
+    }
+    try synchronize([a, b])
+    let length = "SELECT length(picture) FROM photo"
+    #expect(try a.rows(length) == ["60000"] && b.rows(length) == ["60000"])
+    #expect(try a.digest() == b.digest() && a.rows("SELECT * FROM photo") == b.rows("SELECT * FROM photo"))
+  }
 }

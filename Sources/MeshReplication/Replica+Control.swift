@@ -202,9 +202,14 @@ extension Replica {
   func publish(_ record: ControlRecord) throws {
     let id = record.zone
     try store.insertControlRecord(record.encoded, id: record.id, zone: id)
-    zones[id, default: Zone(id, cryptography)].insert(record, cryptography)
-    recompute(id)
+    know(record)
     passOn([record], id, besides: nil)
+  }
+
+  /// A record of this device's that is kept, or about to be.
+  func know(_ record: ControlRecord) {
+    zones[record.zone, default: Zone(record.zone, cryptography)].insert(record, cryptography)
+    recompute(record.zone)
   }
 
   /// Sends what is new here to whoever hears of the zone.

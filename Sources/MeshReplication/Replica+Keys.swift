@@ -7,17 +7,29 @@ extension Replica {
     certificate != nil && zone.state.cuts[device] == nil && zone.state.permission(account.id) == .readWrite
   }
 
-  /// A fresh key over all that is known. It is kept durably before its record exists: an epoch whose key nobody has would
-  /// stop every writer.
+  /// A fresh key over all that is known.
   func mintEpoch(_ id: ZoneID, now: Moment) throws {
-    guard let key = EpochKey(randomness.bytes(32)) else { return }
-    let record = try record(.epoch(commitment: key.commitment(cryptography)), id)
-    guard let epoch = EpochID(record.id.bytes) else { return }
-    try vault.saveEpochKey(key, epoch: epoch, zone: id)
+    guard let (record, key) = try newEpoch(id) else { return }
     try publish(record)
-    zones[id]?.keys[epoch] = key
-    zones[id]?.keyMissingSince = nil
-    for link in links(sharing: id) { sendKeys(link, id, [epoch]) }
+    know(record, key)
+    for link in links(sharing: id) { sendKeys(link, id, [EpochID(record.id.bytes)].compactMap(\.self)) }
+  }
+
+  /// The record of an epoch, and its key, which is kept durably before the record is: an epoch whose key nobody has would
+  /// stop every writer.
+  func newEpoch(_ id: ZoneID) throws -> (record: ControlRecord, key: EpochKey)? {
+    guard let key = EpochKey(randomness.bytes(32)) else { return nil }
+    let record = try record(.epoch(commitment: key.commitment(cryptography)), id)
+    guard let epoch = EpochID(record.id.bytes) else { return nil }
+    try vault.saveEpochKey(key, epoch: epoch, zone: id)
+    return (record, key)
+  }
+
+  func know(_ record: ControlRecord, _ key: EpochKey) {
+    know(record)
+    guard let epoch = EpochID(record.id.bytes) else { return }
+    zones[record.zone]?.keys[epoch] = key
+    zones[record.zone]?.keyMissingSince = nil
   }
 
   /// Where no epoch that encrypts has its key here this device mints one: at once where there is no such epoch, else when the

@@ -10,11 +10,38 @@ extension Replica {
     let root = try store.root(named: root)
     let nonce = randomness.bytes(32)
     guard let zone = ZoneID(cryptography.hash(account.id.bytes + nonce)) else { throw ReplicaError.badDeviceKey }
-    try append(.shareGenesis(account: account.id, nonce: nonce, root: root), zone)
-    try append(.title(title, time: HybridTime(milliseconds: now.wall)), zone)
-    try mintEpoch(zone, now: now)
+    // All or nothing: a machine that fails amid them must not leave a share without its title or its key.
+    var records: [ControlRecord] = []
+    do {
+      for act in [
+        .shareGenesis(account: account.id, nonce: nonce, root: root),
+        ControlAct.title(title, time: HybridTime(milliseconds: now.wall)),
+      ] {
+        records.append(try record(act, zone))
+        records.last.map(know)
+      }
+      if let (epoch, key) = try newEpoch(zone) {
+        records.append(epoch)
+        know(epoch, key)
+      }
+      try store.insertControlRecords(records.map { ($0.id, $0.encoded) }, zone: zone)
+    } catch {
+      zones[zone] = nil
+      throw error
+    }
+    passOn(records, zone, besides: nil)
     try controlChanged(zone, now: now)
     return zone
+  }
+
+  public func rename(_ zone: ZoneID, _ title: String, now: Moment) throws {
+    let state = try owned(zone)
+    guard !state.isStopped else { throw ShareError.isStopped(zone) }
+    guard state.title != title else { return }
+    // The greatest time wins, also where this machine's clock is behind that of who gave the title.
+    let time = max(HybridTime(milliseconds: now.wall), state.titled.next)
+    try append(.title(title, time: time), zone)
+    try controlChanged(zone, now: now)
   }
 
   /// - Parameter uses: How many accounts it lets in, by this device; nil for any number, by any member.

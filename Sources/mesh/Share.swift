@@ -15,7 +15,8 @@ struct Share: AsyncParsableCommand {
       Of an id its beginning will do: control-7k2m, where no other begins so.
       """,
     subcommands: [
-      Create.self, Invite.self, Join.self, Invites.self, Uninvite.self, SetPermission.self, Remove.self, Leave.self,
+      Create.self, Rename.self, Invite.self, Join.self, Invites.self, Uninvite.self, SetPermission.self, Remove.self,
+      Leave.self,
       Stop.self, List.self, Show.self, Receipt.self,
     ])
 
@@ -43,6 +44,26 @@ struct Share: AsyncParsableCommand {
 }
 
 extension Share {
+  struct Rename: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Give a share another title.",
+      discussion: """
+        Only its owner does; every member sees it.
+
+        Example:
+          mesh share rename Groceries \"Weekend shopping\"
+        """)
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The share's id or title.") var share: String
+    @Argument(help: "What it is called from now on.") var title: String
+
+    func run() async throws {
+      try await Share.change(ShareChangeRequest(.rename, share: share, title: title), home, json)
+    }
+  }
+
   struct Create: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Make a share of a record.",

@@ -30,7 +30,7 @@ import Testing
     // The records alone, as a file has them that was copied in between.
     for bytes in mesh.nodes[0].store.controlRecords(try mesh.zone) {
       let record = try ControlRecord(bytes, mesh.cryptography)
-      file.insertControlRecord(bytes, id: record.id, zone: record.zone)
+      try file.insertControlRecord(bytes, id: record.id, zone: record.zone)
     }
     let (digest, merged) = (file.digest(try mesh.zone), file.mergedVector(try mesh.zone))
     try mesh.restart(2, store: file, vault: MemoryVault())

@@ -22,6 +22,38 @@ import Testing
     return (mesh, zone)
   }
 
+  @Test(arguments: 0..<3) func `a share of which not all records can be kept is none`(room: Int) throws {
+    struct DiskFull: Error {}
+    let mesh = try TestMesh([1])
+    let store = mesh.nodes[0].store
+    store.write(TestMesh.root, ["title": .text("root")])
+    mesh.nodes[0].replica.databaseChanged()
+    try mesh.pump()
+    let zones = store.zones()
+    store.controlFault = DiskFull()
+    store.controlRoom = room
+    #expect(throws: DiskFull.self) {
+      try mesh.nodes[0].replica.createShare(of: TestMesh.root, title: "list", now: mesh.now)
+    }
+    #expect(store.zones() == zones && mesh.nodes[0].replica.zoneIDs == zones)
+    store.controlFault = nil
+    let zone = try mesh.nodes[0].replica.createShare(of: TestMesh.root, title: "list", now: mesh.now)
+    try mesh.pump()
+    #expect(mesh.nodes[0].replica.shareState(zone)?.title == "list")
+  }
+
+  @Test func `only the owner renames a share, and the last title stands`() throws {
+    let (mesh, zone) = try joined()
+    for (title, time) in [("second", mesh.now), ("third", Moment(wall: 1, steady: mesh.now.steady))] {
+      try mesh.nodes[0].replica.rename(zone, title, now: time)
+      try mesh.pump()
+      for node in 0...2 { #expect(mesh.nodes[node].replica.shareState(zone)?.title == title) }
+    }
+    #expect(throws: ShareError.self) { try mesh.nodes[1].replica.rename(zone, "mine", now: mesh.now) }
+    try mesh.nodes[0].replica.stopSharing(zone, now: mesh.now)
+    #expect(throws: ShareError.self) { try mesh.nodes[0].replica.rename(zone, "over", now: mesh.now) }
+  }
+
   @Test func `who joins sees the offer, and nothing is used before it is claimed`() throws {
     let (mesh, zone) = try mesh()
     let link = try mesh.invite(zone, .readOnly)
@@ -338,7 +370,7 @@ import Testing
     // The machine kept the word that lets it in, and got no further.
     let known = Set(half.controlRecords(zone))
     for bytes in mesh.nodes[2].store.controlRecords(zone) where !known.contains(bytes) {
-      half.insertControlRecord(bytes, id: try ControlRecord(bytes, mesh.cryptography).id, zone: zone)
+      try half.insertControlRecord(bytes, id: try ControlRecord(bytes, mesh.cryptography).id, zone: zone)
     }
     try mesh.restart(2, store: half)
     #expect(mesh.title(2, "a") == nil)
@@ -426,8 +458,8 @@ import Testing
       mesh.cryptography
     ).encoded
     forged[forged.count - 1] ^= 1
-    store.insertControlRecord(own.encoded, id: own.id, zone: zone)
-    store.insertControlRecord(forged, id: try ControlRecord(forged, mesh.cryptography).id, zone: zone)
+    try store.insertControlRecord(own.encoded, id: own.id, zone: zone)
+    try store.insertControlRecord(forged, id: try ControlRecord(forged, mesh.cryptography).id, zone: zone)
     try mesh.restart(1)
     #expect(mesh.permission(1, zone, of: 1) == .readOnly)
   }

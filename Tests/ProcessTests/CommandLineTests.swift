@@ -7,6 +7,9 @@ import Testing
     ["init"], ["track"], ["untrack"], ["schema"], ["serve"], ["device"], ["device", "invite"], ["device", "list"],
     ["device", "revoke"], ["account"], ["account", "show"], ["account", "recovery"], ["status"], ["peers"], ["zones"],
     ["conflicts"], ["verify"], ["wait"], ["doctor"], ["held"], ["held", "retry"], ["held", "discard"],
+    ["share"], ["share", "create"], ["share", "rename"], ["share", "invite"], ["share", "join"], ["share", "invites"],
+    ["share", "uninvite"], ["share", "set-permission"], ["share", "remove"], ["share", "leave"], ["share", "stop"],
+    ["share", "list"], ["share", "show"], ["share", "receipt"],
   ]
 
   @Test func theVersionIsPrinted() async throws {

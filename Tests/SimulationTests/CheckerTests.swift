@@ -22,7 +22,7 @@ import Testing
     let epoch = try #require(EpochID([UInt8](repeating: 2, count: 32)))
     let key = try #require(EpochKey([UInt8](repeating: 3, count: 32)))
     let store = ModelStore(cryptography)
-    store.insertControlRecord([], id: try #require(ControlID([UInt8](repeating: 4, count: 32))), zone: zone)
+    try store.insertControlRecord([], id: try #require(ControlID([UInt8](repeating: 4, count: 32))), zone: zone)
     store.write(record, ["title": .text(title), "rank": .null])
     let writer = ChangeSetWriter(
       zone: zone, author: Author(device: try account.device(0), instance: InstanceID(1)), epoch: epoch, key: key,

@@ -17,6 +17,8 @@ public struct ZoneState: Sendable, Equatable {
   public private(set) var epochs: [EpochID: Epoch] = [:]
   /// As the owner's devices named it; else a share is called by its root's table, and a private zone not at all.
   public private(set) var title = ""
+  /// When it was given.
+  public private(set) var titled = HybridTime.zero
   /// Records that no other names as a parent, ascending.
   public private(set) var heads: [ControlID] = []
   private var grants: [ControlID: WriteGrant] = [:]
@@ -129,6 +131,7 @@ public struct ZoneState: Sendable, Equatable {
       }
     }
     title = last?.text ?? root?.table ?? ""
+    titled = last?.time ?? .zero
   }
 
   private static func ends(_ graph: ControlGraph) -> [Author: UInt64] {

@@ -7,8 +7,8 @@ public protocol ReplicaStore: AnyObject {
   func zones() throws -> [ZoneID]
   /// All control records of a zone, parents before children.
   func controlRecords(_ zone: ZoneID) throws -> [[UInt8]]
-  /// Idempotent by id. The caller has verified the record and inserted its parents.
-  func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws
+  /// All of them or none; idempotent by id. The caller has verified the records, and each comes after its parents.
+  func insertControlRecords(_ records: [(id: ControlID, bytes: [UInt8])], zone: ZoneID) throws
   /// The last account state saved for an account (see `AccountState`), or nil.
   func accountState(_ account: AccountID) throws -> [UInt8]?
   func accounts() throws -> [AccountID]
@@ -159,6 +159,10 @@ public protocol ReplicaStore: AnyObject {
 }
 
 extension ReplicaStore {
+  public func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws {
+    try insertControlRecords([(id, bytes)], zone: zone)
+  }
+
   public func wantedAssets(limit: Int) throws -> [WantedAsset] { try wantedAssets(limit: limit, besides: []).assets }
 
   /// Merges only while nothing is pending.

@@ -199,7 +199,7 @@ public struct ShareJoinReport: Codable, Hashable, Sendable {
 
 /// `POST /v1/shares/change`.
 public struct ShareChangeRequest: Codable, Hashable, Sendable {
-  public enum Act: String, Codable, Sendable { case uninvite, setPermission, remove, leave, stop }
+  public enum Act: String, Codable, Sendable { case uninvite, setPermission, remove, leave, stop, rename }
 
   public var share: String
   public var act: Act
@@ -208,10 +208,12 @@ public struct ShareChangeRequest: Codable, Hashable, Sendable {
   public var invite: String?
   /// Of `leave`: the rows stay, as records of this account's own.
   public var keepCopy: Bool?
+  /// Of `rename`.
+  public var title: String?
 
   public init(
     _ act: Act, share: String, account: String? = nil, permission: Permission? = nil, invite: String? = nil,
-    keepCopy: Bool? = nil
+    keepCopy: Bool? = nil, title: String? = nil
   ) {
     self.act = act
     self.share = share
@@ -219,6 +221,7 @@ public struct ShareChangeRequest: Codable, Hashable, Sendable {
     self.permission = permission
     self.invite = invite
     self.keepCopy = keepCopy
+    self.title = title
   }
 }
 

@@ -69,12 +69,7 @@ extension Node {
       if case .noRecord = try store.obstacle(toSharing: name) { false } else { true }
     }
     let title = request.title ?? "\(request.table) \(request.key)"
-    guard !title.isEmpty, title == printable(title), title.utf8.count <= Limits.deviceName else {
-      throw Refusal(
-        code: "share.title",
-        message:
-          "A share's title has 1 to \(Limits.deviceName) bytes and no control characters: give one with --title.")
-    }
+    try checkTitle(title, way: "give one with --title")
     let root = found ?? RecordName(table: request.table, key: .text(Array(request.key.utf8)))
     let zone = try replica.createShare(of: root, title: title, now: time.now)
     perform()
@@ -83,6 +78,17 @@ extension Node {
       try await Task.sleep(for: .milliseconds(20))
     }
     return try report(zone)
+  }
+
+  private func checkTitle(_ title: String, way: String) throws {
+    guard title == printable(title), title.utf8.count <= Limits.deviceName,
+      !title.unicodeScalars.allSatisfy(\.properties.isWhitespace)
+    else {
+      throw Refusal(
+        code: "share.title",
+        message:
+          "A share's title has 1 to \(Limits.deviceName) bytes, not blanks only, and no control characters: \(way).")
+    }
   }
 
   func shareInvite(_ request: ShareInviteRequest) throws -> ShareInviteReport {
@@ -119,6 +125,10 @@ extension Node {
     case .remove: try replica.remove(try subject(), from: zone, now: time.now)
     case .leave: try replica.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
     case .stop: try replica.stopSharing(zone, now: time.now)
+    case .rename:
+      let title = request.title ?? ""
+      try checkTitle(title, way: "give another")
+      try replica.rename(zone, title, now: time.now)
     }
     perform()
     return try report(zone)

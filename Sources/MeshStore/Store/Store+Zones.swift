@@ -22,12 +22,14 @@ extension Store {
     }
   }
 
-  public func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws {
+  public func insertControlRecords(_ records: [(id: ControlID, bytes: [UInt8])], zone: ZoneID) throws {
     try write { session in
       let row = try ZoneRow.obtain(zone, session.sql)
-      try session.sql.run(
-        "INSERT OR IGNORE INTO mesh_control (zone, record, bytes) VALUES (?, ?, ?)",
-        [.integer(row.id), .blob(id.bytes), .blob(bytes)])
+      for record in records {
+        try session.sql.run(
+          "INSERT OR IGNORE INTO mesh_control (zone, record, bytes) VALUES (?, ?, ?)",
+          [.integer(row.id), .blob(record.id.bytes), .blob(record.bytes)])
+      }
     }
   }
 

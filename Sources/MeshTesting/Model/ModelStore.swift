@@ -14,6 +14,9 @@ public final class ModelStore: ReplicaStore {
   public var upkeepFault: (any Error)?
   public var cutFault: (any Error)?
   public var dropFault: (any Error)?
+  /// What keeping control records throws, as a disk that is full, once so many more were kept.
+  public var controlFault: (any Error)?
+  public var controlRoom = 0
   /// Counts what the app wrote.
   private(set) var writes = 0
   /// All that were met, and those that became complete and are to be shown.
@@ -82,13 +85,18 @@ public final class ModelStore: ReplicaStore {
 
   public func controlRecords(_ zone: ZoneID) -> [[UInt8]] { zoneData[zone]?.control.map(\.bytes) ?? [] }
 
-  public func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) {
+  public func insertControlRecords(_ records: [(id: ControlID, bytes: [UInt8])], zone: ZoneID) throws {
+    if let controlFault {
+      guard records.count <= controlRoom else { throw controlFault }
+      controlRoom -= records.count
+    }
     if zoneData[zone] == nil {
       zoneOrder.append(zone)
       zoneData[zone] = ModelZone()
     }
-    guard zoneData[zone]?.control.contains(where: { $0.id == id }) == false else { return }
-    zoneData[zone]?.control.append((id, bytes))
+    for record in records where zoneData[zone]?.control.contains(where: { $0.id == record.id }) == false {
+      zoneData[zone]?.control.append(record)
+    }
   }
 
   public func accountState(_ account: AccountID) -> [UInt8]? { accountStates[account] }

@@ -29,6 +29,8 @@ extension Replica {
     case .worked(let rows, let differences):
       compared.rows += rows
       compared.differences += differences
+      // What it noted may be less than what has to be flushed before it goes on.
+      needsFlush = true
       return .made
     case .schemaChanged(let notices):
       for notice in notices { actions.append(.log(.warning, notice)) }

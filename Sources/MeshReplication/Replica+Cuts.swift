@@ -58,15 +58,16 @@ extension Replica {
     return Dictionary(own.map { ($0, taken[$0]) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Takes back what a cut refuses, once local writes are flushed: they were made on the state with it. Until then nothing
-  /// beyond the cut is merged. A device that was revoked itself keeps its tables as they are.
+  /// Takes back what a cut refuses, once local writes are flushed: they were made on the state with it, and go with it. Until then
+  /// nothing beyond the cut is merged. A device that was revoked itself keeps its tables as they are.
   func carryOutCuts(_ id: ZoneID, now: Moment) throws {
-    guard let zone = zones[id], zone.limits != zone.carriedOut, certificate != nil, !needsUpkeep,
-      try store.pendingCount() == 0
-    else { return }
+    guard let zone = zones[id], zone.limits != zone.carriedOut, certificate != nil, !needsUpkeep else { return }
     do {
-      needsAssets = true
-      try store.cut(zone.limits, aftermath: try aftermath(id), zone: id, try reader(id), now: now.wall)
+      if try store.takesBack(zone.limits, zone: id) {
+        guard try store.pendingCount() == 0 else { return }
+        needsAssets = true
+        try store.cut(zone.limits, aftermath: try aftermath(id), zone: id, try reader(id), now: now.wall)
+      }
     } catch is MissingKey {
       // As in `upkeep`: the cut is carried out once the key is here.
       return

@@ -36,7 +36,8 @@ extension Replica {
       return try beginInstance(id)
     }
     guard zone.limits[author] != nil else { return author }
-    guard zone.limits == zone.carriedOut else { return nil }
+    // What is taken back was here when programs wrote what is pending, which goes with it. Else the cut is carried out first.
+    guard zone.limits == zone.carriedOut else { return try store.takesBack(zone.limits, zone: id) ? author : nil }
     // That its account was lowered or had left is told where shares are.
     let isOrdinary = try zone.state.lostPermission(author, store.citations(id)[author]) != nil
     try renewInstance(id, because: isOrdinary ? nil : "what it wrote as instance \(author.instance) was cut")

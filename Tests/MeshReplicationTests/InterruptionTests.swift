@@ -88,4 +88,20 @@ import Testing
     let view = try #require(try second.zoneView(zone))
     #expect(view.cuts == [lost] && view.cannotWrite == nil)
   }
+
+  @Test func `what a comparison notes is flushed, however little is left when it ends`() throws {
+    let mesh = try TestMesh(2)
+    try mesh.connect(1, 0)
+    try mesh.write(1, "b", "first")
+    mesh.nodes[1].store.upkeepSteps = [
+      { _ in .flushFirst },
+      { store in
+        store.write(RecordName(table: "list", key: .text("a")), ["title": .text("noted")])
+        return .worked(compared: 1, differences: 1)
+      },
+    ]
+    try mesh.write(1, "b", "second")
+    #expect(mesh.nodes[1].store.pendingCount() == 0)
+    #expect(mesh.title(0, "a") == .text("noted"))
+  }
 }

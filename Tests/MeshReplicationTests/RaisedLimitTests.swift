@@ -93,4 +93,39 @@ import Testing
     try mesh.pump()
     for node in [0, 2, 3] { #expect(mesh.title(node, "a") == .text("three")) }
   }
+
+  /// What a program writes is not signed before its device hears that it was lowered and raised again.
+  @Test(arguments: [false, true], [false, true])
+  func `what is pending when a lowering and a raise come at once goes with what is taken back, or is sent`(
+    hasUnseen: Bool, restarts: Bool
+  ) throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    #expect(try mesh.join(1, mesh.invite(zone), at: 0) == .done)
+    try mesh.connect(1, 0)
+    try mesh.write(1, "a", "one", in: zone)
+    mesh.part(1, 0)
+    // Signed and met by nobody: the lowering takes it back, and what is pending was written on it.
+    if hasUnseen { try mesh.write(1, "a", "two", in: zone) }
+    mesh.nodes[1].store.write(
+      RecordName(table: "list", key: .text("b")), ["title": .text("pending")], zone: zone)
+    for permission in [Permission.readOnly, .readWrite] {
+      try mesh.nodes[0].replica.setPermission(permission, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    }
+    // Then it is signed before anybody is met.
+    if restarts { try mesh.restart(1) }
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    let isTakenBack = hasUnseen || restarts
+    #expect(mesh.nodes[1].store.pendingCount() == 0)
+    #expect(mesh.title(0, "a") == .text("one") && mesh.title(1, "a") == .text("one"))
+    #expect(mesh.title(0, "b") == (isTakenBack ? nil : .text("pending")))
+    let receipts = mesh.nodes[1].store.receipts(zone).map(\.record.key)
+    #expect(receipts.contains(.text(Array("b".utf8))) == isTakenBack)
+    try mesh.write(1, "c", "after", in: zone)
+    #expect(mesh.title(0, "c") == .text("after"))
+    try mesh.write(0, "d", "from the owner", in: zone)
+    #expect(mesh.title(1, "d") == .text("from the owner"))
+    try mesh.expectEqual([0, 1], zone)
+  }
 }

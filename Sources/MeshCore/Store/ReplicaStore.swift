@@ -87,6 +87,8 @@ public protocol ReplicaStore: AnyObject {
   func apply(
     _ zone: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) throws -> ApplyProgress
+  /// Whether `cut` has anything to take back, or to finish.
+  func takesBack(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool
   /// Takes back everything by these authors above these numbers, as if it had never been merged, and refuses it from now on.
   /// An author of a cut device that is not listed is given with 0. May take several transactions; resumable by calling it again.
   /// Throws `MissingKey`, and takes nothing back, where what is taken back can't be read; `PendingWrites` where programs have written.

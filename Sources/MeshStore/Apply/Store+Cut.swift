@@ -1,6 +1,15 @@
 public import MeshCore
 
 extension Store {
+  public func takesBack(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool {
+    try read { session in
+      guard let row = try ZoneRow.read(zone, session.sql) else { return false }
+      return try AuthorHead.all(session.sql, zone: row.id).contains { head in
+        try head.cut != nil || limits[session.catalog.author(head.author)].map { head.stored > $0 } ?? false
+      }
+    }
+  }
+
   public func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws {

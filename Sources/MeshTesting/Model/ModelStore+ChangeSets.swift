@@ -200,6 +200,11 @@ extension ModelStore {
   }
 
   /// Merges what stands again from nothing: slow, and plainly right.
+  public func takesBack(_ limits: [Author: UInt64], zone: ZoneID) -> Bool {
+    cutFault != nil
+      || limits.contains { author, limit in UInt64(zoneData[zone]?.authors[author]?.stored.count ?? 0) > limit }
+  }
+
   public func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone id: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws {

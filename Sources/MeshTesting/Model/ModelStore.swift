@@ -8,6 +8,8 @@ public final class ModelStore: ReplicaStore {
   /// The rows as an app sees them, what is not flushed included.
   public internal(set) var rows: Contents = [:]
   var pending: [PendingChange] = []
+  /// What the next calls of `upkeep` do.
+  public var upkeepSteps: [(ModelStore) -> UpkeepProgress] = []
   /// The log is to be read again before anything is flushed or merged, as after a column was taken from a table.
   public var needsRecall = false
   /// What upkeep, a cut, or a zone's end throws, if anything, as a disk that fails: the last once the records are gone.

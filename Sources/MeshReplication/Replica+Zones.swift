@@ -125,7 +125,14 @@ extension Replica {
   func updateStandings() throws {
     let now = zones.values.compactMap { standing($0.state) }.sorted { $0.zone < $1.zone }
     guard now != standings else { return }
+    let ended = try keepsCopies ? store.endedZones() : []
     try store.setStandings(now)
+    // Before what was written to them is dealt with.
+    if keepsCopies {
+      for standing in now where standing.role == .ended && !ended.contains(standing.zone) {
+        try store.keepCopy(of: standing.zone)
+      }
+    }
     standings = now
     // Who was let in again has them again.
     dropped.formIntersection(now.filter { $0.role == .ended }.map(\.zone))

@@ -406,7 +406,8 @@ extension Share {
       discussion: """
         Where permission was lowered while this device was away, what it wrote meanwhile is refused everywhere and kept here. \
         Long texts and BLOBs are cut short; --json has them whole. Once the account may write again, --restore writes it to \
-        the tables anew, over what others wrote meanwhile. --discard forgets it.
+        the tables anew, over what others wrote meanwhile. A copy of the share that was kept is in the way: delete it before. \
+        --discard forgets it.
 
         Examples:
           mesh share receipt Groceries --json
@@ -429,6 +430,12 @@ extension Share {
       let report = try await home.access().withNode(.home) { try await $0.shareReceipt(request) }
       if json.isOn { return try Output.json(report) }
       if restore { Output.print("Restored \(report.restored.counted("record", "records")).") }
+      if !report.inTheWay.isEmpty {
+        let records = report.inTheWay.map { printable("\($0.table) \($0.key)") }.joined(separator: ", ")
+        Output.note(
+          "Not all was restored: this database has records of its own in the way (\(records)): delete the copy first, "
+            + "then --restore.")
+      }
       if discard { Output.print("Discarded \(report.discarded.counted("receipt", "receipts")).") }
       if report.receipts.isEmpty {
         return Output.print(restore || discard ? "Nothing is left." : "Nothing was refused.")

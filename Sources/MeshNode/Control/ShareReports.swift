@@ -247,6 +247,18 @@ public struct ShareReceiptReport: Codable, Hashable, Sendable {
   public var restored: Int
   /// How many others were forgotten.
   public var discarded: Int
+  /// Records of other zones, copies that were kept say, to which some would have been written that were not restored.
+  public var inTheWay: [Record]
+
+  public struct Record: Codable, Hashable, Sendable {
+    public var table: String
+    public var key: ReportedValue
+
+    public init(table: String, key: ReportedValue) {
+      self.table = table
+      self.key = key
+    }
+  }
 
   public struct Receipt: Codable, Hashable, Sendable {
     public var table: String
@@ -266,10 +278,11 @@ public struct ShareReceiptReport: Codable, Hashable, Sendable {
     }
   }
 
-  public init(receipts: [Receipt], restored: Int = 0, discarded: Int = 0) {
+  public init(receipts: [Receipt], restored: Int = 0, discarded: Int = 0, inTheWay: [Record] = []) {
     self.receipts = receipts
     self.restored = restored
     self.discarded = discarded
+    self.inTheWay = inTheWay
   }
 }
 

@@ -137,6 +137,7 @@ extension Node {
   func shareReceipt(_ request: ShareReceiptRequest) throws -> ShareReceiptReport {
     let zone = try share(named: request.share)
     var restored = 0
+    var inTheWay: Set<RecordName> = []
     var discarded = 0
     if request.restore ?? false {
       guard replica.shareState(zone)?.permission(replica.account.id) == .readWrite else {
@@ -152,7 +153,7 @@ extension Node {
           message:
             "This device can't write to the share now, so nothing can be restored: \(reason). The values stay here.")
       }
-      restored = try store.restoreReceipts(zone)
+      (restored, inTheWay) = try store.restoreReceipts(zone)
       replica.databaseChanged()
       perform()
     } else if request.discard ?? false {
@@ -164,7 +165,8 @@ extension Node {
           table: receipt.record.table, key: ReportedValue(receipt.record.key),
           values: receipt.values?.mapValues { ReportedValue($0) }, reason: "\(receipt.reason)",
           noted: Self.date(receipt.noted))
-      }, restored: restored, discarded: discarded)
+      }, restored: restored, discarded: discarded,
+      inTheWay: inTheWay.sorted().map { ShareReceiptReport.Record(table: $0.table, key: ReportedValue($0.key)) })
   }
 
   private func report(_ zone: ZoneID) throws -> ShareReport {

@@ -33,13 +33,15 @@ struct Router {
     case zone(Int64)
     case move(from: Int64, to: Int64)
     case drop
+    /// A new row that a share did not take, of which a copy is kept: it stays, as a private one, and is a receipt as well.
+    case keep(in: Int64, refusedBy: Int64)
     /// Its root is gone: the share is left, and what was written to it is given up.
     case leave(Int64)
 
     /// Whose the record's pending rows are from now on.
     var target: Int64? {
       switch self {
-      case .zone(let zone), .move(_, let zone): zone
+      case .zone(let zone), .move(_, let zone), .keep(let zone, _): zone
       case .drop, .leave: nil
       }
     }
@@ -108,7 +110,13 @@ struct Router {
       if let zone = try shown ?? (table.isHere ? nil : keeper(of: ref)) { return try routeDelete(entry, zone) }
       return try routeHeld(entry)
     }
-    guard let shown else { return .zone(try home(ref, table, row, own: nil)) }
+    guard let shown else {
+      let home = try home(ref, table, row, own: nil)
+      if let own = zones.privateZone, zones.entries[home].map({ $0.hasEnded && $0.keepsCopy }) ?? false {
+        return entry.ids.isEmpty ? .drop : .keep(in: own, refusedBy: home)
+      }
+      return .zone(home)
+    }
     if zones.entries[shown]?.isLeft == true { return .leave(shown) }
     // Be its reference what it was: what is written under a parent that has left goes where the parent is.
     let home = try home(ref, table, row, own: shown)
@@ -179,7 +187,9 @@ struct Router {
   /// - Parameter own: The zone that shows the record now.
   private mutating func home(_ ref: RecordRef, _ table: TableForm, _ row: [Value], own: Int64?) throws -> Int64 {
     if let known = homes[ref] { return known }
-    let fallback = own.flatMap { zones.entries[$0]?.isOpen == true ? $0 : nil } ?? zones.privateZone ?? own ?? 0
+    // What belongs to a record that is about to go with its share was written to that share.
+    let stays = own.flatMap { zones.entries[$0] }.map { $0.isOpen || $0.hasEnded } ?? false
+    let fallback = (stays ? own : nil) ?? zones.privateZone ?? own ?? 0
     // A circle of references leads nowhere else.
     homes[ref] = fallback
     let home = try findHome(ref, table, row, own: own) ?? fallback
@@ -279,6 +289,11 @@ struct Router {
     for id in entry.lookIDs { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
     switch route {
     case .zone(let zone): try assign(entry.ids, zone)
+    case .keep(let own, let share):
+      try assign(entry.ids, own)
+      var room = StoreLimits.assetInMemory
+      try session.noteReceipt(
+        entry.ref, try session.row(entry.ref, &room), zone: share, .notPermitted, now: entry.wall)
     case .move(let from, let to):
       try assign(entry.ids, to)
       try sql.run(

@@ -8,6 +8,8 @@ struct ZoneBook {
     let standing: ZoneStanding
     /// The root was deleted here, and nobody has been told yet.
     let isRootGone: Bool
+    /// Its rows stay when it is dropped.
+    let keepsCopy: Bool
 
     /// Records may belong to it. A share that its owner ended gives its records back.
     var isOpen: Bool { role != .ended && !standing.isStopped }
@@ -15,6 +17,8 @@ struct ZoneBook {
     var role: ZoneStanding.Role { standing.role }
     var root: RecordName? { standing.root }
     var mayWrite: Bool { standing.mayWrite && !isLeft }
+    /// Its records are about to go.
+    var hasEnded: Bool { role == .ended }
     /// Nothing that happens to its records concerns anybody else any more.
     var isLeft: Bool { isRootGone && role == .readWrite }
   }
@@ -34,7 +38,7 @@ struct ZoneBook {
   static func read(_ sql: Connection) throws -> ZoneBook {
     ZoneBook(
       try sql.all(
-        "SELECT id, zone, role, root_table, root_key, root_gone, stopped FROM mesh_zone WHERE role IS NOT NULL"
+        "SELECT id, zone, role, root_table, root_key, root_gone, stopped, keep_copy FROM mesh_zone WHERE role IS NOT NULL"
       ) {
         row in
         ZoneID(row.bytes(1)).flatMap { zone in
@@ -43,7 +47,7 @@ struct ZoneBook {
             return Entry(
               id: row.integer(0),
               standing: ZoneStanding(zone: zone, role: role, root: root, isStopped: row.integer(6) == 1),
-              isRootGone: row.integer(5) == 1)
+              isRootGone: row.integer(5) == 1, keepsCopy: row.integer(7) == 1)
           }
         }
       }.compactMap { $0 })

@@ -7,6 +7,7 @@ extension Store {
     try write { session in
       let row = try ZoneRow.obtain(zone, session.sql)
       try session.sql.run("UPDATE mesh_zone SET keep_copy = 1 WHERE id = ?", [.integer(row.id)])
+      session.catalog.forgetZones()
     }
   }
 
@@ -52,6 +53,8 @@ extension Session {
     guard !refs.isEmpty else { return false }
     let records = ZoneRecords(self, zone: row)
     let materialiser = try Materialiser(records, progress(), refused: refused)
+    // They are the private zone's, though what they refer to is still to go.
+    let own = try catalog.zones().privateZone
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
       try materialiser.stopWaiting(ref)
@@ -59,8 +62,10 @@ extension Session {
       guard old.isShown, let table = catalog.table(ref.table) else { continue }
       if keepingCopy {
         try sql.run(
-          "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, 0, ?, \(PendingSlice.Op.insert), 0, 0, ?)",
-          [.integer(ref.table), ref.key, .integer(now)])
+          """
+          INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
+          VALUES (?, 0, ?, \(PendingSlice.Op.insert), 0, 0, ?, ?)
+          """, [.integer(ref.table), ref.key, .integer(now), own.map { .integer($0) } ?? .null])
       } else {
         try materialiser.vacate(ref, table)
         try materialiser.leave(ref, table)

@@ -33,23 +33,28 @@ extension Store {
   }
 
   /// Writes to the tables again what a zone's receipts have, the oldest first, as a program would: now. Those that are written are
-  /// forgotten; those that their table refuses, or that have none, stay.
+  /// forgotten; those that their table refuses, or that have none, stay; and those that would be written to another zone's record.
   ///
-  /// - Returns: How many were written.
-  public func restoreReceipts(_ zone: ZoneID) throws -> Int {
+  /// - Returns: How many were written, and the records that are in the way of others.
+  public func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
     try write { session in
-      guard let row = try ZoneRow.read(zone, session.sql) else { return 0 }
+      guard let row = try ZoneRow.read(zone, session.sql) else { return (0, []) }
       let receipts = try session.sql.all(
         "SELECT id, tbl, key, extra FROM mesh_receipt WHERE zone = ? ORDER BY id", [.integer(row.id)]
       ) { (id: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2)), values: $0.optionalBytes(3)) }
       var restored = 0
+      var inTheWay: Set<RecordName> = []
       for receipt in receipts {
         let values = try receipt.values.map { try ExtraValues.decode($0) }
+        if let other = try session.occupant(of: receipt.ref, values, besides: row) {
+          inTheWay.insert(RecordName(table: try session.catalog.tableName(other.table), key: other.key))
+          continue
+        }
         guard try session.writeAgain(receipt.ref, values) else { continue }
         try session.sql.run("DELETE FROM mesh_receipt WHERE id = ?", [.integer(receipt.id)])
         restored += 1
       }
-      return restored
+      return (restored, inTheWay)
     }
   }
 
@@ -75,6 +80,34 @@ extension Session {
         .integer(zone), .integer(ref.table), ref.key, values.map { .blob(ExtraValues.encode($0) ?? [0]) } ?? .null,
         .integer(reason.rawValue), .integer(now),
       ])
+  }
+
+  /// What keeps a zone's write from reaching its record: a record of another zone that shows its row, or one under which it
+  /// belongs; the topmost. Such a one is a copy that was kept, say: the write would go there.
+  fileprivate func occupant(of ref: RecordRef, _ values: [Int64: Value]?, besides zone: ZoneRow) throws -> RecordRef? {
+    let shown = try place(of: ref)
+    guard shown != zone.id else { return nil }
+    var found = shown == nil ? nil : ref
+    var room = 0
+    // Where the record is held it has its reference, and the receipt need not.
+    let held = try ZoneRecords(self, zone: zone).load(ref)?.extra ?? [:]
+    var fields = try row(ref, &room) ?? held.merging(values ?? [:]) { $1 }
+    var (next, seen) = (ref, Set([ref]))
+    while let above = parent(of: next, fields), let place = try place(of: above), place != zone.id,
+      seen.insert(above).inserted
+    {
+      (found, next, fields) = (above, above, try row(above, &room) ?? [:])
+    }
+    return found
+  }
+
+  /// By its table's only foreign key.
+  private func parent(of ref: RecordRef, _ fields: [Int64: Value]) -> RecordRef? {
+    guard let table = catalog.table(ref.table), let reference = table.parent,
+      let parent = catalog.table(reference.parent),
+      let value = fields[table.columns[reference.column].id], value != .null
+    else { return nil }
+    return RecordRef(table: parent.id, key: parent.parentKey(value))
   }
 
   /// With capture on. False where the table refuses it.

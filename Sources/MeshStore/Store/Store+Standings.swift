@@ -11,7 +11,8 @@ extension Store {
       for standing in standings {
         try session.sql.run(
           """
-          UPDATE mesh_zone SET role = ?, root_table = ?, root_key = ?, stopped = ?4, root_gone = iif(?4, 0, root_gone) WHERE id = ?
+          UPDATE mesh_zone SET role = ?1, root_table = ?, root_key = ?, stopped = ?4, root_gone = iif(?4, 0, root_gone),
+            keep_copy = keep_copy AND ?1 = \(ZoneStanding.Role.ended.rawValue) WHERE id = ?
           """,
           [
             .integer(standing.role.rawValue), standing.root.map { .text($0.table) } ?? .null,

@@ -348,13 +348,63 @@ import Testing
     // What others wrote meanwhile stays, but for what is restored.
     try alice.run("UPDATE reminders SET done = 1 WHERE id = 'r1'")
     try converge([alice, bob])
-    #expect(try bob.store.restoreReceipts(Self.share) == 0, "still not permitted")
+    #expect(try bob.store.restoreReceipts(Self.share).written == 0, "still not permitted")
     try bob.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: Self.root))
-    #expect(try bob.store.restoreReceipts(Self.share) == 3)
+    #expect(try bob.store.restoreReceipts(Self.share).written == 3)
     #expect(try bob.store.receipts(Self.share).isEmpty)
     try converge([alice, bob])
     #expect(try alice.rows("SELECT title, done FROM reminders ORDER BY id") == ["x|0", "edited|1", "secret|0"])
     #expect(try alice.rows("SELECT id FROM steps") == ["s2"])
+    #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
+  }
+
+  @Test(arguments: [false, true])
+  func `what was written to a share that had ended is kept as receipts, and restored to that alone`(isCopied: Bool)
+    throws
+  {
+    let (alice, bob) = (try alice(), try bob())
+    try alice.stand(Self.shared)
+    try converge([alice, bob])
+    try bob.run(
+      """
+      UPDATE reminders SET title = 'edited' WHERE id = 'r1'; INSERT INTO reminders VALUES ('new', 'L', 'x', 0);
+      INSERT INTO steps VALUES ('s9', 'new', 'y'), ('s8', 'r1', 'z'); INSERT INTO lists VALUES ('B', 'stays');
+      """)
+    try bob.stand(ZoneStanding(zone: Self.share, role: .ended))
+    if isCopied { try bob.store.keepCopy(of: Self.share) }
+    try bob.settle()
+    func receipts() throws -> Set<String> {
+      Set(try bob.store.receipts(Self.share).map { "\($0.record.table) \($0.record.key)" })
+    }
+    let all = Set(
+      [("reminders", "r1"), ("reminders", "new"), ("steps", "s9"), ("steps", "s8")].map { table, key in
+        "\(table) \(Value.text(Array(key.utf8)))"
+      })
+    #expect(try receipts() == all)
+    #expect(
+      try bob.store.receipts(Self.share).first { $0.record.key == .text("new") }?.values?["title"] == .text("x"))
+    try bob.drop(Self.share)
+    try bob.settle()
+    let copied = [
+      "lists|B|stays", "lists|L|shared", "reminders|new|L|x|0", "reminders|r1|L|milk|0", "steps|s1|r1|go",
+      "steps|s8|r1|z", "steps|s9|new|y",
+    ]
+    #expect(try bob.contents() == (isCopied ? copied : ["lists|B|stays"]))
+    #expect(try bob.held().isEmpty && receipts() == all)
+    try bob.stand(ZoneStanding(zone: Self.share, role: .readWrite, root: Self.root))
+    try bob.pull(Self.share, from: alice)
+    if isCopied {
+      let restored = try bob.store.restoreReceipts(Self.share)
+      #expect(restored.written == 0 && restored.inTheWay == [Self.root])
+      #expect(try bob.contents() == copied && receipts() == all)
+      try bob.run("DELETE FROM lists WHERE id = 'L'")
+      try bob.settle()
+    }
+    let restored = try bob.store.restoreReceipts(Self.share)
+    #expect(restored.written == 4 && restored.inTheWay.isEmpty)
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT id, title FROM reminders WHERE list = 'L' ORDER BY id") == ["new|x", "r1|edited"])
+    #expect(try alice.rows("SELECT id FROM steps ORDER BY id") == ["s1", "s2", "s8", "s9"])
     #expect(try bob.store.digest(Self.share) == alice.store.digest(Self.share))
   }
 

@@ -22,8 +22,9 @@ struct HomeOption: ParsableArguments {
 
 extension ArgumentHelp {
   /// Of every verb that is about a record.
-  static let key: ArgumentHelp =
-    "The primary key: n1, 7, 1.5, as its column has it. In quotes as in SQL: '1' is the text, x'0a1b' a BLOB."
+  static let key = ArgumentHelp(
+    "The primary key: n1, 7, 1.5, as its column has it. In quotes as in SQL: '1' is the text, x'0a1b' a BLOB.",
+    discussion: "One that begins with a dash goes behind --, after all options.")
 }
 
 /// Every verb that prints facts takes it.

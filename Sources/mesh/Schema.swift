@@ -9,7 +9,7 @@ struct Schema: AsyncParsableCommand {
       Records of a table that this file lacks are kept whole and shown once it is there. With --apply the tables and \
       columns are created from their description and tracked: all of them, or where one is refused, none. A column that is here \
       in another form stays as it is: where its DEFAULT, its NOT NULL or its reference differ, two machines can show one record \
-      differently.
+      differently; where a key differs, two records of one machine can be one of the other.
 
       Examples:
         mesh schema
@@ -33,8 +33,10 @@ struct Schema: AsyncParsableCommand {
     if report.missing.contains(where: { !$0.exists && $0.refusal == nil }) { Output.note(Self.leftOut) }
     guard !report.different.isEmpty else { return }
     var table = TextTable("TABLE", "DEVICE", "HERE", "THERE")
-    for one in report.different {
-      table.add(one.table, one.name ?? one.device, printable(one.here), printable(one.there))
+    // Several devices often have the same.
+    let forms = Dictionary(grouping: report.different) { [$0.table, $0.here, $0.there] }
+    for (form, devices) in forms.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      table.add(form[0], devices.map { $0.name ?? $0.device }.joined(separator: ", "), form[1], form[2])
     }
     Output.print("\nIn another form:\n" + table.text)
   }
@@ -50,10 +52,11 @@ struct Schema: AsyncParsableCommand {
       !missing.exists
       ? "table \(missing.table) (\(columns))"
       : columns.isEmpty
-        ? "table \(missing.table)\(applied ? "" : " is here and not tracked")"
+        ? "table \(missing.table)\(applied ? "" : ", which is here: mesh track \(missing.table), or mesh schema --apply")"
         : "columns of \(missing.table): \(columns)"
     if let refusal = missing.refusal { return Output.facts([("refused", what), ("", refusal)]) }
-    Output.facts([(!applied ? "missing" : missing.exists && columns.isEmpty ? "tracked" : "created", what)])
+    let isUntracked = missing.exists && columns.isEmpty
+    Output.facts([(applied ? isUntracked ? "tracked" : "created" : isUntracked ? "untracked" : "missing", what)])
     if !applied {
       for statement in missing.statements {
         for line in statement.split(separator: "\n") { Output.print("  " + printable(String(line))) }

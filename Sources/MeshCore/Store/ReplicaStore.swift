@@ -348,8 +348,8 @@ public enum Unsent: UInt8, Sendable {
   case nothing = 0
   /// Rows that are pending, or are still looked through.
   case pending = 1
-  /// Nothing but rows with a value that is too long to be sent.
-  case tooLong = 2
+  /// Nothing but rows with a value that is too long to be sent, or of tables that are not captured.
+  case unsendable = 2
 }
 
 public struct ZoneDigest: Hashable, Sendable {

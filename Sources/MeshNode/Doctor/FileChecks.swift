@@ -82,7 +82,13 @@ extension Node {
   }
 
   func captureChecks() throws -> [HealthCheck] {
-    var checks: [HealthCheck] = []
+    var checks = try foreignSchemas().filter(\.isKey).map { different in
+      HealthCheck(
+        "table", .alarm,
+        "The key of \(different.table) is \(different.here) here and \(different.there) on "
+          + "\(deviceName(different.device) ?? ""): what are two records there can be one here, or the other way round.",
+        wayOut: "Give the table the same key on every machine, before more is written to it.")
+    }
     for fault in try store.captureFaults() {
       switch fault {
       case .tableMissing(let table, let fate):
@@ -95,6 +101,13 @@ extension Node {
           HealthCheck(
             "table", .alarm, "\(table) has no key any more that a mesh can use, and is not captured.",
             wayOut: "Give it a single-column primary key that is NOT NULL, or mesh untrack \(table)."))
+      case .keyChanged(let table, let was):
+        checks.append(
+          HealthCheck(
+            "table", .alarm,
+            "The key of \(table) is not what it was when the table joined the mesh (\(was)): nothing is captured or shown.",
+            wayOut: "Give it its key again. For another key make a table of another name, copy the rows, and mesh "
+              + "track that on every machine; then mesh untrack \(table)."))
       case .triggers(let table):
         checks.append(
           HealthCheck(

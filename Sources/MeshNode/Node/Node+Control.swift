@@ -266,13 +266,16 @@ extension Node: NodeControl {
         SchemaReport.Missing(
           table: $0.table, exists: $0.exists, columns: $0.columns, statements: $0.statements, refusal: $0.refusal)
       },
-      different: try store.schemaDifferences().compactMap { difference in
-        // One that was revoked shows nobody anything.
-        guard let name = deviceName(difference.device), !replica.isRevoked(difference.device) else { return nil }
-        return SchemaReport.Difference(
-          table: difference.table, column: difference.column, device: difference.device.description, name: name,
-          here: difference.here, there: difference.there)
+      different: try foreignSchemas().map { different in
+        SchemaReport.Difference(
+          table: different.table, column: different.column, device: different.device.description,
+          name: deviceName(different.device), here: different.here, there: different.there)
       })
+  }
+
+  /// Of devices that were revoked it does not matter.
+  func foreignSchemas() throws -> [Store.SchemaDifference] {
+    try store.schemaDifferences().filter { deviceName($0.device) != nil && !replica.isRevoked($0.device) }
   }
 
   // MARK: Account

@@ -111,7 +111,8 @@ struct WaysOut {
         + "or give it another key, and these are shown. mesh explain record TABLE KEY shows both."
     case .parentElsewhere:
       return
-        "What they refer to is in a share, or in another one: they follow when a device that may write both moves them."
+        "What they refer to is in a share, or in another one: it was moved while they were written. Who may write both moves it "
+        + "back, so that they are shown, and again: then they go along."
     case .outsideShare: return outsideShare(held)
     case .valueTooLong:
       let messages = Set(records.compactMap(\.message)).sorted().prefix(3).joined(separator: "; ")

@@ -76,7 +76,9 @@ extension Capture {
       sql: """
         INSERT INTO mesh_table (name, tracked, private, integer_keys) VALUES (?1, 1, ?2, ?3)
         ON CONFLICT (name) DO UPDATE
-        SET name = ?1, tracked = 1, private = iif(tracked, max(private, ?2), ?2), integer_keys = ?3
+        SET name = ?1, tracked = 1, private = iif(tracked, max(private, ?2), ?2), integer_keys = ?3,
+          collation = iif(tracked, collation, NULL), key_name = iif(tracked, key_name, NULL),
+          key_class = iif(tracked, key_class, NULL)
         """, arguments: [name, isPrivate, integerKeys])
   }
 
@@ -85,7 +87,7 @@ extension Capture {
     guard let schema = table.schema, let form = table.form, let key = schema.keyColumn else {
       // It is reported once, when it goes.
       if table.schemaRow == nil { return finding }
-      finding.reasons.insert(table.schema == nil ? .tableMissing : .keyUnfit)
+      finding.reasons.insert(table.schema == nil ? .tableMissing : table.hasAnotherKey ? .keyChanged : .keyUnfit)
       try drop(db, table.id)
       try db.execute(sql: "UPDATE mesh_table SET schema_row = NULL WHERE id = ?", arguments: [table.id])
       return finding
@@ -114,8 +116,8 @@ extension Capture {
       finding.reasons.insert(table.schemaRow == nil ? .returned : .recreated)
     }
     try db.execute(
-      sql: "UPDATE mesh_table SET layout = ?, schema_row = ?, collation = ? WHERE id = ?",
-      arguments: [layout.id, row, key.collation, table.id])
+      sql: "UPDATE mesh_table SET layout = ?, schema_row = ?, collation = ?, key_name = ?, key_class = ? WHERE id = ?",
+      arguments: [layout.id, row, key.collation, key.name, key.affinity.keyClass, table.id])
     return finding
   }
 

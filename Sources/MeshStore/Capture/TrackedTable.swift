@@ -14,11 +14,24 @@ struct TrackedTable: Hashable, Sendable {
   let schemaRow: Int64?
   /// Of its key, when its triggers were last looked at.
   let keyCollation: String?
+  /// Its key's column and what that makes of values, then.
+  let keyName: String?
+  let keyClass: String?
   /// Nil where the file has no such table now.
   let schema: TableSchema?
 
-  /// Nil where there is no table, or its key is not one column with a built-in collation.
-  var form: KeyForm? { schema.flatMap(KeyForm.init) }
+  /// Nil where there is no table, or its key is not one column with a built-in collation, or is another than it was.
+  var form: KeyForm? { hasAnotherKey ? nil : schema.flatMap(KeyForm.init) }
+
+  /// The table's rows have other identities than they had: two that were one record are two, or the other way round. A column that
+  /// was only renamed is the same key.
+  var hasAnotherKey: Bool {
+    guard let schema, let key = schema.keyColumn else { return false }
+    if let keyCollation, keyCollation.asciiLowercased != key.collation.asciiLowercased { return true }
+    if let keyClass, keyClass != key.affinity.keyClass { return true }
+    guard let keyName else { return false }
+    return keyName.asciiLowercased != key.name.asciiLowercased && schema.column(keyName) != nil
+  }
 
   /// Every table that is captured, in the order of its number.
   static func all(_ db: Database) throws -> [TrackedTable] {
@@ -35,8 +48,19 @@ struct TrackedTable: Hashable, Sendable {
     try Row.fetchOne(db, sql: "\(select) AND id = ?", arguments: [id]).map { try TrackedTable($0, db) }
   }
 
-  private static let select =
-    "SELECT id, name, private, integer_keys, layout, schema_row, collation FROM mesh_table WHERE tracked = 1"
+  /// Whether records of a table are here that its rows would not be: it was synchronized with another key.
+  static func hadAnotherKey(_ db: Database, name: String) throws -> Bool {
+    guard try db.tableExists("mesh_record") else { return false }
+    let known = try Row.fetchOne(
+      db, sql: "\(columns) WHERE name = ? AND EXISTS (SELECT 1 FROM mesh_record WHERE tbl = mesh_table.id)",
+      arguments: [name])
+    return try known.map { try TrackedTable($0, db) }?.hasAnotherKey ?? false
+  }
+
+  private static let select = "\(columns) WHERE tracked = 1"
+
+  private static let columns =
+    "SELECT id, name, private, integer_keys, layout, schema_row, collation, key_name, key_class FROM mesh_table"
 
   private init(_ row: Row, _ db: Database) throws {
     id = row["id"]
@@ -46,6 +70,8 @@ struct TrackedTable: Hashable, Sendable {
     layout = row["layout"]
     schemaRow = row["schema_row"]
     keyCollation = row["collation"]
+    keyName = row["key_name"]
+    keyClass = row["key_class"]
     schema = try TableSchema.read(db, name)
   }
 }
@@ -72,6 +98,8 @@ struct CaptureFinding: Hashable, Sendable {
     static let columnsLost = Reasons(rawValue: 64)
     /// The triggers that are about `UNIQUE` indexes were for others.
     static let indexesChanged = Reasons(rawValue: 256)
+    /// Its key is another, or is compared otherwise: nothing is captured until it is what it was.
+    static let keyChanged = Reasons(rawValue: 512)
   }
 
   /// `mesh_table.id`.
@@ -85,8 +113,8 @@ struct CaptureFinding: Hashable, Sendable {
   /// Names of the columns that it lacks now.
   var lostColumns: [String] = []
 
-  /// It has gone, or lost its key.
-  var isGone: Bool { !reasons.isDisjoint(with: [.tableMissing, .keyUnfit]) }
+  /// It has gone, or has not its key.
+  var isGone: Bool { !reasons.isDisjoint(with: [.tableMissing, .keyUnfit, .keyChanged]) }
   /// Writes may have gone unnoticed, and the table can be compared with the records by values.
   var needsRescan: Bool { !isGone && !reasons.isEmpty }
   /// It is not there, or was not.
@@ -112,6 +140,13 @@ struct CaptureFinding: Hashable, Sendable {
       return """
         The table \(name) has no single-column primary key with a built-in collation any more, so nothing of it is \
         synchronized now. Give it its key again, or run mesh untrack \(name).
+        """
+    }
+    if reasons.contains(.keyChanged) {
+      return """
+        The table \(name) has another key than when it joined the mesh, or one that is compared otherwise, so its rows would be \
+        other records and nothing of it is synchronized now. Give it its key again; for another key make a table of another \
+        name, copy the rows, and mesh track that on every machine.
         """
     }
     if reasons.contains(.recreated) {

@@ -42,6 +42,8 @@ enum MeshTables {
       layout INTEGER,                             -- mesh_layout.id that the triggers write
       schema_row INTEGER,                         -- rowid of the table in sqlite_schema; NULL where it is not here
       collation TEXT,                             -- of its key, when the triggers were last brought up to date
+      key_name TEXT,                              -- the key's column, then
+      key_class TEXT,                             -- what that column makes of values, then: text, number or any
       on_demand INTEGER NOT NULL DEFAULT 0        -- 1: assets of its rows are fetched when they are asked for
     )
     """

@@ -107,6 +107,17 @@ enum Affinity: Hashable, Sendable {
   }
 }
 
+extension Affinity {
+  /// What it makes of the values of a key, as far as that tells records apart: numbers are compared by value.
+  var keyClass: String {
+    switch self {
+    case .text: "text"
+    case .integer, .real, .numeric: "number"
+    case .blob: "any"
+    }
+  }
+}
+
 /// What kind of thing a name in the main schema is.
 enum TableKind: String, Sendable {
   case table, view, virtual, shadow

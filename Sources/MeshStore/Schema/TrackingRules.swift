@@ -62,12 +62,17 @@ enum TrackingRules {
         "it is a \(kind.rawValue)\(kind == .view ? "" : " table"), not an ordinary table; name the tables it reads"
       ]
     }
-    return try size(schema) + key(schema, integerKeys: integerKeys) + uniques(schema)
+    let wasOther = try TrackedTable.hadAnotherKey(db, name: name)
+    return try size(schema) + key(schema, integerKeys: integerKeys) + (wasOther ? [otherKey] : []) + uniques(schema)
       + references(db, schema, set: set) + programs(db, schema)
   }
 }
 
 extension TrackingRules {
+  private static let otherKey =
+    "its primary key is another, or is compared otherwise, than when it was synchronized before, so its rows would be other "
+    + "records; give it that key again, or copy the rows into a table of another name"
+
   private static func size(_ schema: TableSchema) -> [String] {
     let long = ([schema.name] + schema.columns.map(\.name)).filter { $0.utf8.count > Limits.name }
     return long.map { "the name \($0.prefix(40))… is longer than \(Limits.name) bytes; rename it" }

@@ -43,7 +43,10 @@ extension MeshTables {
       for table in ["mesh_import", "mesh_show"] { try add("done INTEGER NOT NULL DEFAULT 0", to: table, db) }
     }
     // The triggers are looked at.
-    if format < 9 { try db.execute(sql: "UPDATE mesh_state SET schema_version = 0") }
+    if format < 9 {
+      for column in ["key_name TEXT", "key_class TEXT"] { try add(column, to: "mesh_table", db) }
+      try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
+    }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 

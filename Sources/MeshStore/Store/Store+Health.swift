@@ -11,6 +11,8 @@ extension Store {
     case tableMissing(String, Fate)
     /// Its key is none that can be used.
     case keyUnfit(String)
+    /// Its key is another than when it joined the mesh, or is compared otherwise: what it was.
+    case keyChanged(String, was: String)
     /// Some of its triggers are missing, or not what they should be.
     case triggers(String)
     /// The mark that silences capture is committed.
@@ -120,6 +122,10 @@ extension Capture {
     _ table: TrackedTable, _ missing: [String: Store.Fate], _ db: Database
   ) throws -> Store.CaptureFault? {
     guard let schema = table.schema else { return .tableMissing(table.name, missing[table.name] ?? .notKnown) }
+    if table.hasAnotherKey {
+      let was = [table.keyName, table.keyClass, table.keyCollation.map { "COLLATE \($0)" }].compactMap(\.self)
+      return .keyChanged(table.name, was: was.joined(separator: " "))
+    }
     guard let layout = table.layout, let triggers = CaptureTriggers(schema, table: table.id, layout: layout) else {
       return .keyUnfit(table.name)
     }

@@ -7,6 +7,8 @@ extension Store {
     public let device: DeviceID
     public let table: String
     public let column: String
+    /// It is the key: records that are two for one can be one for the other.
+    public let isKey: Bool
     /// Its definition in this file, as SQL.
     public let here: String
     public let there: String
@@ -28,7 +30,8 @@ extension Store {
         }
         return here.differences(from: other.table).map { (index, there) in
           SchemaDifference(
-            device: device, table: here.name, column: here.columns[index].name, here: here.definition(index),
+            device: device, table: here.name, column: here.columns[index].name,
+            isKey: index == here.key || there == other.table.key, here: here.definition(index),
             there: other.table.definition(there))
         }
       }
@@ -56,6 +59,7 @@ extension SchemaDescription {
       copy.columns[index].name = columns[index].name.asciiLowercased
       copy.columns[index].declaredType = affinity.typeName
       if index != key { copy.columns[index].collation = .binary }
+      if columns[index].defaultValue == .null { copy.columns[index].defaultValue = nil }
     }
     for index in foreignKeys.indices { copy.foreignKeys[index].parent = foreignKeys[index].parent.asciiLowercased }
     return copy

@@ -40,6 +40,12 @@ extension Store {
     }
   }
 
+  /// A table that is here and not captured, since its key does not fit.
+  private static let uncaptured = """
+    SELECT 1 FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.name = mesh_table.name COLLATE NOCASE
+    WHERE tracked AND layout IS NOT NULL AND schema_row IS NULL
+    """
+
   public func unsent(_ zone: ZoneID) throws -> Unsent {
     try read { session in
       if try session.dueUpkeep() != nil { return .pending }
@@ -51,7 +57,7 @@ extension Store {
       let isTooLong = try session.sql.exists(
         "SELECT 1 FROM mesh_held WHERE reason = ? AND zone = ? LIMIT 1",
         [.integer(HeldReason.valueTooLong.rawValue), .integer(row)])
-      return isTooLong ? .tooLong : .nothing
+      return try isTooLong || session.sql.exists(Self.uncaptured, []) ? .unsendable : .nothing
     }
   }
 

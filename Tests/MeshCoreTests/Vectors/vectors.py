@@ -768,7 +768,7 @@ def session():
                 *vector_rows(),
                 (varint(1000), "live records"),
                 (sized(fill(0xD1, 16)), "hash: length, bytes"),
-                (b"\x02", "unsent: rows that are too long"),
+                (b"\x02", "unsent: rows that cannot be sent"),
             ],
         ),
         ("digest request", 19, [at_zone]),

@@ -83,7 +83,7 @@ import Testing
       "announce only": .announceOnly(world.zone),
       "credit": .credit(2_097_152),
       "acknowledgement": .acknowledgement(try acknowledgement()),
-      "digest": .digest(world.zone, world.vector, ZoneDigest(records: 1_000, hash: fill(0xd1, 16)), .tooLong),
+      "digest": .digest(world.zone, world.vector, ZoneDigest(records: 1_000, hash: fill(0xd1, 16)), .unsendable),
       "digest request": .digestRequest(world.zone),
       "schema": .schema([schema]),
       "ping": .ping(15),

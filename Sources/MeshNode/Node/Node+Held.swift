@@ -127,7 +127,12 @@ struct WaysOut {
     for (table, fate) in gone.sorted(by: { $0.key < $1.key }) where held.contains(table) {
       ways.append("\(table) was synchronized here, and \(fate.said). \(fate.wayOut(of: table))")
     }
-    let never = held.subtracting(gone.keys)
+    let tables = Set(tables.filter(\.isHere).map(\.name))
+    let unfit = held.intersection(tables).sorted()
+    if !unfit.isEmpty {
+      ways.append("Here with another key, and shown once they have theirs again: \(unfit.joined(separator: ", ")).")
+    }
+    let never = held.subtracting(gone.keys).subtracting(unfit)
     let made = never.intersection(adoptable).sorted()
     let tracked = never.intersection(here).sorted()
     let others = never.subtracting(adoptable).subtracting(here).sorted()

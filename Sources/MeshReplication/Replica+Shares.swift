@@ -193,7 +193,8 @@ extension ShareObstacle {
     case .notSynchronized(let table): "the table \(table) is not synchronized: “mesh track \(table)” makes it so"
     case .isPrivate(let table): "the table \(table) is private: its records stay on the account's own devices"
     case .notRoot(let table, let keys):
-      "the table \(table) refers to others (by \(keys.joined(separator: ", "))): share the record it refers to"
+      "the table \(table) has references (\(keys.joined(separator: ", "))), and such a table can't hold the root of a share: share a "
+        + "record of a table that has none"
     case .noRecord(let name): "the table \(name.table) has no record with that key"
     case .alreadyShared(_, let zone): "the record is in the share \(zone) already"
     }

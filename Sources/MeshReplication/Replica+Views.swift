@@ -15,6 +15,9 @@ extension Replica {
     public var epoch: EpochID?
     /// Why local writes stay pending that this account may make; nil where they don't.
     public var cannotWrite: String?
+    /// Programs are refused then, as in a share that is read-only: nothing of theirs is pending.
+    public var refusesWrites: Bool
+    public var lacksKey: Bool
     public var cuts: [DeviceID]
   }
 
@@ -42,6 +45,7 @@ extension Replica {
       merged: try store.mergedVector(id),
       stored: try store.storedVector(id), digest: try store.digest(id), waiting: zone.waiting,
       epoch: zone.state.currentEpoch?.id, cannotWrite: cannotWrite(zone),
+      refusesWrites: zone.isBarred && zone.state.owner != account.id, lacksKey: zone.lacksKey,
       cuts: zone.state.cuts.keys.sorted())
   }
 
@@ -51,9 +55,7 @@ extension Replica {
     // Who is not meant to write has nothing that waits.
     guard zone.state.permission(account.id) == .readWrite else { return nil }
     if zone.isBarred {
-      return
-        "this device has used up its \(Limits.instances) instances in the zone: link this machine anew, with a new home and "
-        + "the same database, then revoke “\(printable(certificate?.request.name ?? ""))”"
+      return "this device has used up the \(Limits.instances) writing lives that it gets there. \(wayToNewLives)"
     }
     if zone.lacksKey {
       return
@@ -62,8 +64,24 @@ extension Replica {
     return nil
   }
 
+  /// What to do where a device's writing lives are used up, or nearly: sentences, without the last full stop.
+  public var wayToNewLives: String {
+    let name = printable(certificate?.request.name ?? "")
+    let last =
+      accountSigner == nil
+      ? "then revoke “\(name)” there: mesh device revoke"
+      : "“\(name)” holds the account's signing key: it stays a device, and writes no more there"
+    return
+      "A copy of the database gets new ones, as a further device: sqlite3 DATABASE \"VACUUM INTO 'COPY'\", mesh device "
+      + "invite on the machine that made the account, mesh init --home NEW --database COPY --link LINK; \(last)"
+  }
+
   /// Why this account has no part in a share any more; nil where it has.
   public func reasonOutside(_ zone: ZoneID) -> String? { zones[zone]?.state.reasonOutside(account.id) }
+
+  public func isMember(_ account: AccountID, of zone: ZoneID) -> Bool {
+    zones[zone]?.state.permission(account) != nil
+  }
 
   /// What the zone is called; empty where nobody said so.
   public func title(_ zone: ZoneID) -> String { zones[zone]?.state.title ?? "" }

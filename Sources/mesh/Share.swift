@@ -33,7 +33,11 @@ struct Share: AsyncParsableCommand {
       ("records", "\(share.records)"), ("activity", share.lastActivity.map(ControlJSON.text) ?? "none"),
       ("epoch", share.epoch ?? "none"),
     ])
-    if let reason = share.reason { Output.print("It is over here: \(printable(reason)).") }
+    if let reason = share.reason {
+      Output.print("It is over here: \(printable(reason)).")
+    } else if let reason = share.cannotWrite {
+      Output.print("Nothing can be written to it here: \(printable(reason)).")
+    }
     var people = TextTable("ACCOUNT", "STATUS", "PERMISSION", "DEVICES")
     for one in share.participants {
       people.add(
@@ -114,6 +118,7 @@ extension Share {
     var account: String?
 
     func validate() throws {
+      if let uses, uses > 1 << 53 { throw ValidationError("--uses is at most 2^53: --open lets in any number.") }
       if open, uses != nil { throw ValidationError("--open lets in any number of accounts: leave --uses out.") }
     }
 
@@ -179,6 +184,9 @@ extension Share {
             ("joined", Output.named(report.share, report.title)), ("owner", report.owner),
             ("permission", report.permission ?? ""),
           ])
+          if report.wasMember, !told {
+            Output.note("This account was a member before: the link gives nothing new, also no other permission.")
+          }
           warn(of: report)
           return try await warnOfTables(of: report, access)
         }
@@ -189,6 +197,12 @@ extension Share {
     }
 
     private func warn(of report: ShareJoinReport) {
+      if let rival = report.rival {
+        Output.note(
+          "Another share here, \(rival), has the same root record: of the two only one is shown, and the other's rows are held "
+            + "(mesh held lists them). To see these, mesh share leave the one that you do not want.")
+        return
+      }
       guard report.isRootTaken else { return }
       let record = printable("\(report.table ?? "") \(report.key ?? .null)")
       Output.note(

@@ -306,6 +306,23 @@ import Testing
     try mesh.expectEqual([0, 2], zone)
   }
 
+  @Test func `a share in which a device has used up its instances is read-only there, and others' writes come`() throws
+  {
+    let (mesh, zone) = try joined()
+    for life in 0..<Limits.instances {
+      try mesh.write(2, "\(life)", "written", in: zone)
+      mesh.nodes[2].vault.isFromElsewhere = true
+      try mesh.restart(2)
+      try mesh.connect(2, 0)
+    }
+    try mesh.write(0, "a", "comes", in: zone)
+    let view = try #require(try mesh.nodes[2].replica.zoneView(zone))
+    #expect(view.refusesWrites && view.cannotWrite?.contains("VACUUM INTO") == true)
+    #expect(mesh.nodes[2].store.standings.first { $0.zone == zone }?.role == .readOnly)
+    #expect(mesh.title(2, "a") == .text("comes") && mesh.nodes[2].store.pendingCount() == 0)
+    #expect(try mesh.nodes[0].replica.zoneView(zone)?.refusesWrites == false)
+  }
+
   @Test func `who may only read writes nothing`() throws {
     let (mesh, zone) = try joined([.readWrite, .readOnly])
     try mesh.write(0, "a", "owner's", in: zone)

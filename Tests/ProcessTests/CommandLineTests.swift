@@ -40,6 +40,7 @@ import Testing
     ["serve", "--listen", "7404"], ["serve", "--peer", "host"], ["serve", "--json"], ["device", "revoke"],
     ["device", "invite", "--expires", "15"], ["verify", "--timeout", "soon"], ["wait", "--timeout", "400d"],
     ["account", "recovery", "--json"], ["share", "join", "-", "--json"],
+    ["share", "invite", "x", "--permission", "read-only", "--uses", "9007199254740993"],
   ])
   func argumentsThatMakeNoSenseAreUsage(arguments: [String]) async throws {
     try await MeshProcess.scope { mesh in

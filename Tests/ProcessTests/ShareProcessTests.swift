@@ -25,7 +25,9 @@ extension Daemons {
       let joined = try await node.done("share", "join", "-", "--yes", input: link + "\n")
       #expect(joined.stdout.contains(permission))
       let again = try await node.done("share", "join", "-", "--yes", input: link + "\n")
-      #expect(again.stdout.contains(permission), "who is in already is told so")
+      #expect(
+        again.stdout.contains(permission) && again.stderr.contains("nothing new"), "who is in already is told so")
+      #expect(!joined.stderr.contains("nothing new"))
     }
 
     private func arrives(_ node: MeshProcess, _ what: String, _ sql: String, _ expected: String) async throws {
@@ -84,8 +86,35 @@ extension Daemons {
         let list = try await carol.run("share", "list").stdout
         #expect(!list.contains("Shared") && list.contains("1 share that is over is not shown: --all"))
         #expect(try await carol.run("share", "list", "--all").stdout.contains("ended"))
+        let refusal = try await carol.run("share", "receipt", "Shared", "--restore")
+        #expect(refusal.status == ExitStatus.refused.rawValue)
+        #expect(refusal.stderr.contains("the owner removed") && !refusal.stderr.contains("set-permission"))
+        // Nothing of her private zone is alice's to have.
+        try await carol.sqlite("INSERT INTO notes VALUES ('n1', 'hers', 1)")
+        try await eventually("it is flushed") {
+          let status = try await carol.status()
+          return status.pending == 0 && status.zones.contains { $0.records == 1 }
+        }
+        let peers = try await carol.report(PeersReport.self, "peers").peers
+        #expect(!peers.isEmpty && peers.allSatisfy { $0.behind.there == 0 && $0.behind.here == 0 })
+        let child = try await alice.run("share", "create", "tags", "t1")
+        #expect(child.status == ExitStatus.refused.rawValue && child.stderr.contains("can't hold the root"))
+        #expect(try await alice.run("share", "rename", "Shared", " \u{3000}").stderr.contains("blanks"))
+        try await alice.done("share", "rename", "Shared", "Food")
+        try await eventually("the title comes") { try await share(bob).title == "Food" }
+        #expect(try await bob.run("share", "rename", "Food", "Mine").stderr.contains("only the share's owner"))
+        // Of two shares with one root one is shown.
+        try await carol.done("share", "create", "notes", "n1", "--title", "Hers")
+        let invited = try await carol.done("share", "invite", "Hers", "--permission", "read-only")
+        let link = String(try #require(invited.stdout.split(separator: "\n").last))
+        let joined = try await bob.done("share", "join", "-", "--yes", input: link + "\n")
+        let zones = try await bob.report(SharesReport.self, "share", "list").shares
+        let food = try #require(zones.first { $0.title == "Food" }?.id)
+        #expect(joined.stderr.contains("Another share here, \(food), has the same root record"))
+        #expect(try await bob.run("share", "leave", "Hers").status == 0)
         try await alice.sqlite("UPDATE notes SET text = 'later' WHERE id = 'n1'")
         try await arrives(bob, "what alice wrote since", text, "later")
+        try await carol.sqlite("DELETE FROM notes")
         #expect(try await carol.sqlite("SELECT count(*) FROM notes") == "0\n")
       }
     }

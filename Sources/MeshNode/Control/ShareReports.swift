@@ -27,6 +27,8 @@ public struct ShareReport: Codable, Hashable, Sendable {
   public var stopped: Bool
   /// Why this account has no part in it any more; null where it has.
   @OrNull public var reason: String?
+  /// Why this device can't write to it though the account may; null where it can.
+  @OrNull public var cannotWrite: String?
   public var records: Int
   @OrNull public var epoch: String?
   /// Of the last change set that is merged here, by its writer's clock; null where there is none.
@@ -84,7 +86,8 @@ public struct ShareReport: Codable, Hashable, Sendable {
 
   public init(
     id: String, title: String, table: String, key: ReportedValue, owner: String, role: Role, stopped: Bool,
-    reason: String?, records: Int, epoch: String?, lastActivity: Date?, participants: [Participant], invites: [Invite]
+    reason: String?, cannotWrite: String? = nil, records: Int, epoch: String?, lastActivity: Date?,
+    participants: [Participant], invites: [Invite]
   ) {
     self.id = id
     self.title = title
@@ -94,6 +97,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
     self.role = role
     self.stopped = stopped
     self.reason = reason
+    self.cannotWrite = cannotWrite
     self.records = records
     self.epoch = epoch
     self.lastActivity = lastActivity
@@ -180,10 +184,15 @@ public struct ShareJoinReport: Codable, Hashable, Sendable {
   @OrNull public var reason: String?
   /// The file has a record of its own where the root belongs: the share's records are held as long as that stands.
   public var isRootTaken: Bool
+  /// The id of another share here that has the same root: of the two only one is shown.
+  @OrNull public var rival: String?
+  /// The account was a member before, with this permission, and the link changed nothing.
+  public var wasMember: Bool
 
   public init(
     state: State, share: String, title: String, owner: String, table: String?, key: ReportedValue?,
-    permission: String?, reason: String? = nil, isRootTaken: Bool = false
+    permission: String?, reason: String? = nil, isRootTaken: Bool = false, rival: String? = nil,
+    wasMember: Bool = false
   ) {
     self.state = state
     self.share = share
@@ -194,6 +203,8 @@ public struct ShareJoinReport: Codable, Hashable, Sendable {
     self.permission = permission
     self.reason = reason
     self.isRootTaken = isRootTaken
+    self.rival = rival
+    self.wasMember = wasMember
   }
 }
 

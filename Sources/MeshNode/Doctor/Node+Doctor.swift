@@ -33,7 +33,9 @@ extension Node {
     guard let fault else { return HealthCheck("work", .ok, "Nothing keeps this node from flushing and merging.") }
     return HealthCheck(
       "work", .alarm, fault.hasSuffix(".") ? fault : fault + ".",
-      wayOut: "End what the message names; the node tries again by itself and loses nothing.")
+      wayOut:
+        "Make room where a disk is full, or end what the message names; the node tries again by itself and loses nothing."
+    )
   }
 
   func deviceChecks() throws -> [HealthCheck] {

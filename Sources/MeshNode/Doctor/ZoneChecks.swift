@@ -38,11 +38,14 @@ extension Node {
     try replica.zoneIDs.flatMap { id -> [HealthCheck] in
       guard replica.reasonOutside(id) == nil, let view = try replica.zoneView(id) else { return [] }
       var checks = waitingChecks(view)
-      if let reason = view.cannotWrite, !replica.isRevoked {
+      // A key that can't be kept is lacking for that, and the check of the node's work names it.
+      if let reason = view.cannotWrite, !replica.isRevoked, !(view.lacksKey && fault != nil) {
         checks.append(
           HealthCheck(
             "zone", .alarm,
-            "Local writes to \(zoneName(view)) stay pending, and what others write waits behind them: \(reason)."))
+            view.refusesWrites
+              ? "SQLite refuses what programs write to \(zoneName(view)) here, as if it were read-only: \(reason)."
+              : "Local writes to \(zoneName(view)) stay pending, and what others write waits behind them: \(reason)."))
       }
       let lives = view.stored.authors.count { $0.device == replica.device }
       if lives + Self.livesLeft >= Limits.instances {
@@ -50,7 +53,9 @@ extension Node {
           HealthCheck(
             "instances", .warning,
             "This device has begun \(lives) writing lives in \(zoneName(view)), and \(Limits.instances) are all it gets.",
-            wayOut: "Join again as a new device before they are used up; restore old copies of the file less often.",
+            wayOut:
+              "Each restored or copied file uses one, and so does each change of the account's permission with writes "
+              + "between: make fewer. \(replica.wayToNewLives).",
             figures: ["instances": lives]))
       }
       if checks.isEmpty { checks.append(HealthCheck("zone", .ok, convergence(view))) }

@@ -61,7 +61,8 @@ extension Node: NodeControl {
       if let device = dial.device, connected.contains(device) { continue }
       reports.append(
         PeerReport(
-          device: dial.device?.description, account: dial.device == nil ? nil : replica.account.id.description,
+          device: dial.device?.description,
+          account: dial.device.flatMap { replica.certificate(of: $0)?.account.description },
           name: dial.device.flatMap(deviceName), address: address.description, connected: false,
           behind: try dial.device.map { try behind(lastAcknowledgementOf: $0) } ?? PeerReport.Behind(here: 0, there: 0),
           lastError: dial.lastError))
@@ -79,8 +80,12 @@ extension Node: NodeControl {
   /// Of a device that is not connected: what this node has and the device had not when it last said so.
   private func behind(lastAcknowledgementOf device: DeviceID) throws -> PeerReport.Behind {
     var behind = PeerReport.Behind(here: 0, there: 0)
+    let account = replica.certificate(of: device)?.account
     for zone in replica.zoneIDs {
-      guard let view = try replica.zoneView(zone) else { continue }
+      // Only those that both take part in.
+      guard let account, replica.isMember(account, of: zone), replica.isMember(replica.account.id, of: zone),
+        let view = try replica.zoneView(zone)
+      else { continue }
       var acknowledged = VersionVector()
       if let bytes = try store.acknowledgements(zone)[device] {
         var reader = ByteReader(bytes)

@@ -20,7 +20,8 @@ extension Node {
     return ShareReport(
       id: zone.description, title: printable(state.title), table: root.table, key: ReportedValue(root.key),
       owner: owner.description, role: role, stopped: state.isStopped,
-      reason: replica.reasonOutside(zone), records: Int(try store.digest(zone).records),
+      reason: replica.reasonOutside(zone), cannotWrite: try replica.zoneView(zone)?.cannotWrite,
+      records: Int(try store.digest(zone).records),
       epoch: state.currentEpoch?.id.description,
       lastActivity: try store.mergedHeads(zone).values.map(\.time).max().map { Self.date($0.milliseconds) },
       participants: state.participants.sorted { $0.key < $1.key }.map(participantReport),
@@ -141,11 +142,13 @@ extension Node {
     var discarded = 0
     if request.restore ?? false {
       guard replica.shareState(zone)?.permission(replica.account.id) == .readWrite else {
+        let why =
+          replica.reasonOutside(zone).map { "\(printable($0)), so nothing can be restored" }
+          ?? "this account may not write to the share now, so nothing can be restored; the owner grants it with mesh share "
+          + "set-permission"
         throw Refusal(
           code: "share.notPermitted",
-          message:
-            "This account may not write to the share now, so nothing can be restored; the owner grants it with mesh share "
-            + "set-permission. The values stay here: mesh share receipt --json shows them.")
+          message: "Not restored: \(why). The values stay here: mesh share receipt --json shows them.")
       }
       if let reason = try replica.zoneView(zone)?.cannotWrite {
         throw Refusal(
@@ -220,7 +223,9 @@ extension Node {
     guard let state = replica.shareState(link.zone), let permission = state.permission(replica.account.id) else {
       return nil
     }
-    return joinReport(.joined, link, state.title, state.root, permission)
+    var report = joinReport(.joined, link, state.title, state.root, permission)
+    report.wasMember = true
+    return report
   }
 
   private func isOwn(_ link: ShareLink) -> Bool { replica.shareState(link.zone)?.owner == replica.account.id }
@@ -312,7 +317,17 @@ extension Node {
     ShareJoinReport(
       state: state, share: link.zone.description, title: printable(title), owner: link.owner.description,
       table: root?.table, key: root.map { ReportedValue($0.key) }, permission: permission?.name, reason: reason,
-      isRootTaken: isRootTaken)
+      isRootTaken: isRootTaken, rival: root.flatMap { rival(of: $0, besides: link.zone)?.description })
+  }
+
+  /// Another share here of a record with that name, whether or not its rows have come yet.
+  private func rival(of root: RecordName, besides zone: ZoneID) -> ZoneID? {
+    replica.zoneIDs.first { other in
+      guard other != zone, let state = replica.shareState(other), let theirs = state.root, !state.isStopped,
+        state.permission(replica.account.id) != nil
+      else { return false }
+      return theirs.table.asciiLowercased == root.table.asciiLowercased && theirs.key == root.key
+    }
   }
 
   /// Whether the file has a record there, private or of another share: a copy that was kept, or one that is named alike.

@@ -58,7 +58,7 @@ final class Merger {
         try birth.write(ref, change)
       {
         if !birth.table.references.isEmpty { merger.materialiser.check(ref) }
-        return try merger.materialiser.appear(ref, again: !birth.table.schema.uniqueIndexes.isEmpty)
+        return try merger.materialiser.appear(ref)
       }
       let old = try merger.records.load(ref)
       let news = try State(change, columns: columns, long)

@@ -9,7 +9,9 @@ extension Materialiser {
   func makeWay(_ ref: RecordRef, _ table: TableForm, _ values: [Int64: Value], _ message: String) throws -> Bool {
     let rivals = try rivals(ref, table, values)
     let places = try rivals.map { rival in try session.occupant(rival).flatMap { try materialiser(ofZone: $0) } }
-    guard !rivals.isEmpty, try zip(rivals, places).allSatisfy({ try comes(ref, before: $0, of: $1) }) else {
+    guard !rivals.isEmpty, try zip(rivals, places).allSatisfy({ try comes(ref, before: $0, of: $1) }),
+      try !refers(ref, values, to: rivals)
+    else {
       for rival in rivals { try wait(ref, for: rival) }
       return false
     }
@@ -27,9 +29,30 @@ extension Materialiser {
     return own == other ? ref.key < rival.key : try session.catalog.zones().precedes(own, other)
   }
 
+  /// Directly or by others: it can't be shown instead of what it needs.
+  private func refers(_ ref: RecordRef, _ values: [Int64: Value], to rivals: [RecordRef]) throws -> Bool {
+    var (seen, next): (Set<RecordRef>, [RecordRef]) = ([], parents(ref, values))
+    while let parent = next.popLast() {
+      if rivals.contains(parent) { return true }
+      guard seen.insert(parent).inserted, let record = try records.load(parent), record.isAlive else { continue }
+      next += parents(parent, try records.values(parent, record))
+    }
+    return false
+  }
+
+  /// Those without which it is not shown.
+  private func parents(_ ref: RecordRef, _ values: [Int64: Value]) -> [RecordRef] {
+    guard let table = session.catalog.table(ref.table) else { return [] }
+    return table.references.compactMap { reference in
+      let value = values[table.columns[reference.column].id] ?? table.defaultValue(reference.column)
+      guard !reference.isReset, value != .null, let parent = session.catalog.table(reference.parent) else { return nil }
+      return RecordRef(table: parent.id, key: parent.parentKey(value))
+    }
+  }
+
   /// A row is another than before: what it was in the way of may be shown.
   func release(_ ref: RecordRef, _ table: TableForm) throws {
-    if !table.schema.uniqueIndexes.isEmpty { try appear(ref, again: true) }
+    if !table.schema.uniqueIndexes.isEmpty { try appear(ref, isFree: true) }
   }
 
   private func rivals(_ ref: RecordRef, _ table: TableForm, _ values: [Int64: Value]) throws -> [RecordRef] {

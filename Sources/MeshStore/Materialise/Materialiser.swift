@@ -18,8 +18,8 @@ final class Materialiser {
   var believed: Set<RecordRef> = []
   /// Shown records whose references have to be looked at.
   fileprivate var unchecked: [RecordRef] = []
-  /// Records that have been shown again in this run.
-  private var shown: Set<RecordRef> = []
+  /// How often records have been tried in this run.
+  private var tries: [RecordRef: Int] = [:]
   /// The flush that is under way: what the log has of its records is dealt with.
   var flushing: FlushPlan?
   /// Found where one is asked for: most flushes ask for none.
@@ -27,7 +27,7 @@ final class Materialiser {
   /// Something was left for the flush of a record that has rows in the log.
   private(set) var hasPostponed = false
   /// What waits for rows that have appeared. Not by recursion: a chain of references can be longer than the stack.
-  private var appearing: [(RecordRef, zone: Int64, again: Bool)] = []
+  private var appearing: [(RecordRef, zone: Int64, most: Int)] = []
   private var isAppearing = false
   private var hasWaiters: Bool
   /// Nil of the private zone.
@@ -160,9 +160,10 @@ final class Materialiser {
   /// Tries again to show a record that is held, or that is shown in part.
   ///
   /// - Parameter overwriting: Even where the row says otherwise.
-  /// - Parameter again: Though it was tried in this run.
-  func show(_ ref: RecordRef, overwriting: Bool = false, again: Bool = false) throws {
-    guard shown.insert(ref).inserted || again, let record = try records.load(ref), record.isAlive else { return }
+  /// - Parameter most: How often it may have been tried in this run.
+  func show(_ ref: RecordRef, overwriting: Bool = false, most: Int = 0) throws {
+    guard tries[ref, default: 0] <= most, let record = try records.load(ref), record.isAlive else { return }
+    tries[ref, default: 0] += 1
     // Its flush shows it.
     if isPartial, !overwriting, try isPending(ref) { return }
     if isPartial, !overwriting, let table = session.catalog.table(ref.table),
@@ -174,18 +175,32 @@ final class Materialiser {
     try place(ref, try records.state(ref, record), replacing: record, changed: [])
   }
 
-  /// A row is in its table that was not there before: the records that wait for it are candidates.
-  func appear(_ ref: RecordRef, again: Bool = false) throws {
+  /// A row is in its table that was not there before: the records that wait for it are candidates. Also those that were tried in
+  /// this run: the row may have been another's meanwhile.
+  ///
+  /// - Parameter isFree: It is not there, or another: only those that it was in the way of may be shown.
+  func appear(_ ref: RecordRef, isFree: Bool = false) throws {
     guard hasWaiters || others != nil else { return }
-    let waiting = try sql.all(
-      "SELECT tbl, key, zone FROM mesh_wait WHERE parent_tbl = ? AND parent_key = ?", [.integer(ref.table), ref.key]
-    ) { (RecordRef(table: $0.integer(0), key: $0.value(1)), $0.integer(2)) }
-    appearing += waiting.map { ($0.0, zone: $0.1, again: again) }
+    let waiting = try sql.all(isFree ? Self.rivals : Self.waiting, [.integer(ref.table), ref.key]) {
+      (RecordRef(table: $0.integer(0), key: $0.value(1)), $0.integer(2))
+    }
+    // The lesser keys come first: they would displace the others.
+    appearing += waiting.reversed().map { ($0.0, zone: $0.1, most: isFree ? .max : Self.mostTries) }
     guard !isAppearing else { return }
     isAppearing = true
     defer { (isAppearing, appearing) = (false, []) }
-    while let (child, zone, again) = appearing.popLast() { try materialiser(ofZone: zone)?.show(child, again: again) }
+    while let (child, zone, most) = appearing.popLast() { try materialiser(ofZone: zone)?.show(child, most: most) }
   }
+
+  /// Rows that refer to each other in a circle and can't be together would take turns for ever.
+  private static let mostTries = 20
+
+  private static let waiting = "SELECT tbl, key, zone FROM mesh_wait WHERE parent_tbl = ? AND parent_key = ?"
+  private static let rivals = """
+    SELECT w.tbl, w.key, w.zone FROM mesh_wait w JOIN mesh_record r ON r.tbl = w.tbl AND r.key = w.key AND r.zone = w.zone
+    WHERE w.parent_tbl = ? AND w.parent_key = ? AND r.held = \(HeldReason.constraint.rawValue)
+    ORDER BY w.tbl, w.key, w.zone
+    """
 
   /// The materialiser of a zone; nil of one that was never met.
   func materialiser(ofZone zone: Int64) throws -> Materialiser? {
@@ -346,9 +361,15 @@ final class Materialiser {
     } catch let error as DatabaseError where error.refusesRow {
       guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       let values = try displaced(ref, record, table)
+      if error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE,
+        try makeWay(ref, table, values.merging(assignments) { $1 }, error.reason)
+      {
+        return check(ref)
+      }
       return try refuse(ref, table, record, values, error.reason, replacing: record)
     }
     if shown.extra != record.extra { try records.save(ref, shown, replacing: record) }
+    if !assignments.isEmpty { try release(ref, table) }
   }
 
   private func refuse(

@@ -29,7 +29,7 @@ extension Replica {
       zones[zone] = nil
       throw error
     }
-    passOn(records, zone, besides: nil)
+    for record in records { passOn([record], zone, besides: nil) }
     try controlChanged(zone, now: now)
     return zone
   }

@@ -11,11 +11,20 @@ import Testing
     return home
   }
 
-  @Test(arguments: CommandLineTests.verbs.filter { !["init", "device", "account", "doctor"].contains($0.last) })
+  /// What verbs can't be said without.
+  private static let arguments = [
+    "track": ["x"], "untrack": ["x"], "device revoke": ["x"], "held discard": ["x", "y"], "share create": ["x", "y"],
+    "share rename": ["x", "y"], "share invite": ["x", "--permission", "read-only"], "share join": ["x", "--yes"],
+    "share invites": ["x"], "share uninvite": ["x", "y"], "share set-permission": ["x", "y", "read-only"],
+    "share remove": ["x", "y"], "share leave": ["x"], "share stop": ["x"], "share show": ["x"], "share receipt": ["x"],
+  ]
+
+  private static let without = ["init", "device", "account", "doctor", "share"]
+
+  @Test(arguments: CommandLineTests.verbs.filter { !without.contains($0.last ?? "") })
   func withoutAHomeEveryVerbSaysHowToMakeOne(verb: [String]) async throws {
     try await MeshProcess.scope { mesh in
-      let argument = ["track": ["x"], "untrack": ["x"], "revoke": ["x"], "discard": ["x", "y"]][verb.last ?? ""] ?? []
-      let finished = try await mesh.run(verb + argument)
+      let finished = try await mesh.run(verb + (Self.arguments[verb.joined(separator: " ")] ?? []))
       #expect(finished.status == ExitStatus.refused.rawValue)
       #expect(finished.stderr.contains("There is no node's home at \(mesh.home)"))
       #expect(finished.stderr.contains("mesh init"))

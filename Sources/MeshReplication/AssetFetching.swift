@@ -1,7 +1,7 @@
 import MeshCore
 
-/// Which chunks of which assets are asked of whom: a value, like a conversation. Peers are asked side by side, each for as much as it
-/// answers within a moment, so that change sets are never behind more than that.
+/// Which chunks of which assets are asked of whom: a value, like a conversation. Peers are asked side by side, each for as much as
+/// its `ChunkWindow` says, so that change sets are never behind more than that.
 struct AssetFetching: Sendable {
   /// Silence of a peer after which others are asked, in milliseconds.
   static let patience: Int64 = 15_000

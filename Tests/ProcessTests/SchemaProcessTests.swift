@@ -81,28 +81,23 @@ extension Daemons {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<8_000, prefix: "n")
         try await tower.settled(with: "laptop")
-        try await tower.sqlite(
-          """
-          BEGIN IMMEDIATE;
-          CREATE TABLE new_notes (id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL DEFAULT '', stars INTEGER);
-          INSERT INTO new_notes SELECT id, 'migrated', stars FROM notes;
-          DROP TABLE notes;
-          ALTER TABLE new_notes RENAME TO notes;
-          COMMIT;
-          """)
+        func migrate(to text: String) async throws {
+          try await tower.sqlite(
+            """
+            BEGIN IMMEDIATE;
+            CREATE TABLE new_notes (id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL DEFAULT '', stars INTEGER);
+            INSERT INTO new_notes SELECT id, '\(text)', stars FROM notes;
+            DROP TABLE notes;
+            ALTER TABLE new_notes RENAME TO notes;
+            COMMIT;
+            """)
+        }
+        try await migrate(to: "migrated")
         try await tower.done("wait", "--timeout", "120s")
         #expect(try await laptop.number("SELECT count(*) FROM notes WHERE text = 'migrated'") == 8_000)
         try await tower.done("verify")
         // The other machine as well is told of what is not captured there.
-        try await tower.sqlite(
-          """
-          BEGIN IMMEDIATE;
-          CREATE TABLE new_notes (id TEXT PRIMARY KEY NOT NULL, text TEXT NOT NULL DEFAULT '', stars INTEGER);
-          INSERT INTO new_notes SELECT id, 'again', stars FROM notes;
-          DROP TABLE notes;
-          ALTER TABLE new_notes RENAME TO notes;
-          COMMIT;
-          """)
+        try await migrate(to: "again")
         try await laptop.done("verify", "--timeout", "120s")
         #expect(try await laptop.number("SELECT count(*) FROM notes WHERE text = 'again'") == 8_000)
       }

@@ -85,7 +85,7 @@ extension Node {
     var checks = try foreignSchemas().filter(\.isKey).map { different in
       HealthCheck(
         "table", .alarm,
-        "The key of \(different.table) is \(different.here) here and \(different.there) on "
+        "The key of \(different.table) is \(different.here) here and \(printable(different.there)) on "
           + "\(deviceName(different.device) ?? ""): what are two records there can be one here, or the other way round.",
         wayOut: "Give the table the same key on every machine, before more is written to it.")
     }

@@ -13,6 +13,8 @@ let package = Package(
     .executable(name: "mesh", targets: ["mesh"]),
     .executable(name: "simulate", targets: ["simulate"]),
     .library(name: "MeshNode", targets: ["MeshNode"]),
+    .library(name: "Dependencies", targets: ["Dependencies"]),
+    .library(name: "DependenciesTestSupport", targets: ["DependenciesTestSupport"]),
   ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -23,6 +25,7 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
+    .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
   ],
   targets: [
     // libsodium, the only source of cryptographic primitives.
@@ -96,6 +99,19 @@ let package = Package(
       name: "bench",
       dependencies: ["CSodium", "CSQLite", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       swiftSettings: strict),
+    // Values that a program sets once and a test replaces: the default database, the date, UUIDs. Imports nothing of mesh.
+    .target(
+      name: "Dependencies",
+      dependencies: [.product(name: "IssueReporting", package: "xctest-dynamic-overlay")], swiftSettings: strict),
+    // The traits that set dependencies for a test.
+    .target(
+      name: "DependenciesTestSupport",
+      dependencies: [
+        "Dependencies", .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "DependenciesTests", dependencies: ["Dependencies", "DependenciesTestSupport"], swiftSettings: strict),
     .testTarget(
       name: "MeshCoreTests", dependencies: ["MeshCore", "MeshCrypto"], exclude: ["Vectors"],
       swiftSettings: strict),

@@ -78,6 +78,8 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
+    // Tables, expressions and statements as SQL with bindings. No database driver, imports Foundation only.
+    .target(name: "SQLiteDataQueries", swiftSettings: strict),
     // The executable: the daemon and the verbs.
     .executableTarget(
       name: "mesh",
@@ -155,6 +157,7 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
       swiftSettings: strict),
+    .testTarget(name: "SQLiteDataQueriesTests", dependencies: ["SQLiteDataQueries"], swiftSettings: strict),
     .testTarget(
       name: "ProcessTests", dependencies: ["MeshCore", "MeshNode", .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: strict),

@@ -1,0 +1,30 @@
+/// A table with a primary key.
+public protocol PrimaryKeyedTable<PrimaryKey>: Table where TableColumns: PrimaryKeyedTableDefinition<PrimaryKey> {
+  associatedtype PrimaryKey: QueryRepresentable & QueryExpression where PrimaryKey.QueryValue == PrimaryKey
+
+  /// The type of rows that may leave their primary key to the database.
+  associatedtype Draft: TableDraft where Draft.PrimaryTable == Self
+}
+
+/// A row of a ``PrimaryKeyedTable`` whose primary key may be missing.
+public protocol TableDraft: Table {
+  associatedtype PrimaryTable: PrimaryKeyedTable where PrimaryTable.Draft == Self
+
+  /// Makes a draft from a row.
+  init(_ primaryTable: PrimaryTable)
+}
+
+extension TableDraft {
+  public static var tableName: String { PrimaryTable.tableName }
+  public static var tableAlias: String? { PrimaryTable.tableAlias }
+  public static var schemaName: String? { PrimaryTable.schemaName }
+}
+
+/// The columns of a table with a primary key.
+public protocol PrimaryKeyedTableDefinition<PrimaryKey>: TableDefinition where QueryValue: PrimaryKeyedTable {
+  associatedtype PrimaryKey: QueryRepresentable & QueryExpression where PrimaryKey.QueryValue == PrimaryKey
+  associatedtype PrimaryColumn: _TableColumnList<QueryValue, PrimaryKey> where PrimaryColumn.QueryValue == PrimaryKey
+
+  /// The column of the primary key, or the group of its columns.
+  var primaryKey: PrimaryColumn { get }
+}

@@ -1,0 +1,100 @@
+/// The name of a ``TableAlias``.
+///
+/// ```swift
+/// enum ManagerAlias: AliasName {}
+/// Employee.join(Employee.as(ManagerAlias.self).all) { $0.managerID.eq($1.id) }
+/// // … FROM "employees" JOIN "employees" AS "managerAliases" ON …
+/// ```
+public protocol AliasName {
+  static var aliasName: String { get }
+}
+
+extension AliasName {
+  public static var aliasName: String { _defaultTableName(for: String(describing: Self.self)) }
+}
+
+/// A table under another name, so that a query can use the table twice.
+public struct TableAlias<Base: Table, Name: AliasName>: Table {
+  public typealias DefaultScope = Where<Self>
+
+  /// The row of the table.
+  public let base: Base
+
+  public init(base: Base) { self.base = base }
+
+  public init(decoder: inout some QueryDecoder) throws { base = try Base(decoder: &decoder) }
+
+  public static var _columnWidth: Int { Base._columnWidth }
+
+  public static var columns: TableColumns { TableColumns() }
+  public static var tableName: String { Base.tableName }
+  public static var tableAlias: String? { Name.aliasName }
+  public static var schemaName: String? { Base.schemaName }
+
+  public func _encode(into encoder: inout RowEncoder) { base._encode(into: &encoder) }
+
+  @dynamicMemberLookup
+  public struct TableColumns: TableDefinition {
+    public typealias QueryValue = TableAlias
+
+    public static var allColumns: [any TableColumnExpression] {
+      Base.TableColumns.allColumns.map { $0._column(of: TableAlias.self) }
+    }
+
+    public static var writableColumns: [any WritableTableColumnExpression] { _writable(allColumns) }
+
+    public subscript<Member>(
+      dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Member>>
+    ) -> TableColumn<TableAlias, Member> {
+      TableColumn(Base.columns[keyPath: keyPath].name)
+    }
+
+    public subscript<Member>(
+      dynamicMember keyPath: KeyPath<Base.TableColumns, GeneratedColumn<Base, Member>>
+    ) -> GeneratedColumn<TableAlias, Member> {
+      GeneratedColumn(Base.columns[keyPath: keyPath].name)
+    }
+
+    public subscript<Member>(
+      dynamicMember keyPath: KeyPath<Base.TableColumns, ColumnGroup<Base, Member>>
+    ) -> ColumnGroup<TableAlias, Member> {
+      ColumnGroup()
+    }
+  }
+}
+
+extension TableAlias: Sendable where Base: Sendable {}
+extension TableAlias: Equatable where Base: Equatable {}
+extension TableAlias: Hashable where Base: Hashable {}
+extension TableAlias: Identifiable where Base: Identifiable {
+  public var id: Base.ID { base.id }
+}
+
+extension Table {
+  /// The table under another name.
+  ///
+  /// ```swift
+  /// enum ParentAlias: AliasName {}
+  /// Reminder.as(ParentAlias.self).select(\.title)
+  /// // SELECT "parentAliases"."title" FROM "reminders" AS "parentAliases"
+  /// ```
+  public static func `as`<Name: AliasName>(_ aliasName: Name.Type) -> TableAlias<Self, Name>.Type {
+    TableAlias<Self, Name>.self
+  }
+}
+
+/// Makes the name of a table from the name of a type, as the `@Table` macro does.
+///
+/// ```swift
+/// _defaultTableName(for: "Category")  // categories
+/// ```
+public func _defaultTableName(for typeName: String) -> String {
+  var name = typeName.prefix(1).lowercased() + typeName.dropFirst()
+  func ends(in suffixes: String...) -> Bool { suffixes.contains { name.hasSuffix($0) } }
+  if ends(in: "y"), !ends(in: "ay", "ey", "iy", "oy", "uy") {
+    name.removeLast()
+    return name + "ies"
+  }
+  if ends(in: "s", "x", "z", "ch", "sh") { return name + "es" }
+  return name + "s"
+}

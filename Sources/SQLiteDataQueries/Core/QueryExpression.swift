@@ -57,6 +57,12 @@ public struct BindQueryExpression<QueryValue: QueryBindable>: QueryExpression {
     base = QueryValue(queryOutput: queryOutput)
   }
 
+  /// Binds a value that is its own representation.
+  @_disfavoredOverload
+  public init(_ value: QueryValue) where QueryValue.QueryOutput == QueryValue {
+    base = value
+  }
+
   public var queryFragment: QueryFragment { base.queryFragment }
 }
 

@@ -114,6 +114,11 @@ public struct QueryFragment: Hashable, Sendable {
     lhs.append(rhs)
   }
 
+  /// Notes the binding of a `?` whose text is appended by itself.
+  mutating func append(placeholder binding: QueryBinding, at offset: Int) {
+    placeholders.append(Placeholder(offset: offset, binding: binding))
+  }
+
   /// Returns the SQL with each placeholder replaced by a text.
   func replacingPlaceholders(_ text: (QueryBinding) -> String) -> String {
     guard !placeholders.isEmpty else { return sql }
@@ -225,10 +230,13 @@ extension QueryFragment: ExpressibleByStringInterpolation {
       fragment.append(binding)
     }
 
-    /// Interpolates a bound value, optionally in another representation.
-    public mutating func appendInterpolation<Value: QueryBindable>(
-      bind value: Value.QueryOutput, as type: Value.Type = Value.self
-    ) {
+    /// Interpolates a bound value.
+    public mutating func appendInterpolation(bind value: some QueryBindable) {
+      fragment.append(value.queryFragment)
+    }
+
+    /// Interpolates a bound value in another representation.
+    public mutating func appendInterpolation<Value: QueryBindable>(bind value: Value.QueryOutput, as type: Value.Type) {
       fragment.append(Value(queryOutput: value).queryFragment)
     }
   }

@@ -25,7 +25,7 @@ extension Date: QueryBindable {
       }
     }
     if year < 0 { bytes.append(0x2D) }
-    append(abs(year), digits: abs(year) > 9999 ? 5 : 4)
+    append(year.magnitudeValue, digits: year.magnitudeValue > 9999 ? 5 : 4)
     bytes.append(0x2D)
     append(month, digits: 2)
     bytes.append(0x2D)
@@ -153,6 +153,8 @@ private func _civil(days: Int64) -> (year: Int64, month: Int64, day: Int64) {
 }
 
 extension Int64 {
+  fileprivate var magnitudeValue: Int64 { self < 0 ? -self : self }
+
   fileprivate func quotientAndFloorRemainder(by divisor: Int64) -> (Int64, Int64) {
     let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
     return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

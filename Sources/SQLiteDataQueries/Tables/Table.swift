@@ -56,7 +56,7 @@ extension Table {
   /// No row of the table.
   ///
   /// An observed property that loads this query becomes empty without running SQL.
-  public static var none: Where<Self> { Where(isNone: true) }
+  public static var none: Where<Self> { Where(scope: .none) }
 
   /// The column with the name of a property, or a group of columns.
   public static subscript<Member>(dynamicMember keyPath: KeyPath<TableColumns, Member>) -> Member {
@@ -95,7 +95,7 @@ extension Table {
   }
 
   public var _allColumns: [any QueryExpression] {
-    var encoder = RowEncoder(includesGenerated: true)
+    var encoder = RowEncoder(includesGenerated: true, keepsValues: true)
     _encode(into: &encoder)
     return encoder.values.map { SQLQueryExpression<()>($0) }
   }
@@ -112,16 +112,18 @@ extension Table {
 ///
 /// The `@Table` macro calls ``encode(_:_:)`` once for each column.
 public struct RowEncoder {
-  /// The values, separated by commas.
+  /// The values, separated by commas, if the encoder doesn't keep them one by one.
   public private(set) var fragment = QueryFragment()
 
-  /// The values one by one, if the encoder was made to keep them.
+  /// The values one by one.
   private(set) var values: [QueryFragment] = []
 
-  let includesGenerated: Bool
+  private let includesGenerated: Bool
+  private let keepsValues: Bool
 
-  init(includesGenerated: Bool = false) {
+  init(includesGenerated: Bool = false, keepsValues: Bool = false) {
     self.includesGenerated = includesGenerated
+    self.keepsValues = keepsValues
   }
 
   /// Adds the value of a column.
@@ -156,7 +158,7 @@ public struct RowEncoder {
   }
 
   private mutating func add(_ value: QueryFragment) {
-    if includesGenerated { values.append(value) }
+    if keepsValues { return values.append(value) }
     if !fragment.isEmpty { fragment.append(", ") }
     fragment.append(value)
   }

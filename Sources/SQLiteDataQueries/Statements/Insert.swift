@@ -1,0 +1,267 @@
+/// An INSERT statement.
+///
+/// An insert of no rows is empty, and running it does nothing.
+public struct Insert<Into: Table, Returning>: Statement, Sendable {
+  public typealias QueryValue = Returning
+
+  /// Where the new rows come from.
+  enum Source: Sendable {
+    case values(QueryFragment)
+    case select(QueryFragment)
+    case defaultValues
+  }
+
+  /// What happens to a row that exists already.
+  struct Conflict: Sendable {
+    var targets: [String] = []
+    var targetConditions: [QueryFragment] = []
+    var assignments = QueryFragment()
+    var conditions: [QueryFragment] = []
+  }
+
+  var conflictResolution: ConflictResolution?
+  var columns: [String] = []
+  var source = Source.values(QueryFragment())
+  var conflict: Conflict?
+  var returning = ReturningClause()
+
+  public var query: QueryFragment {
+    if case .values(let values) = source, values.isEmpty { return QueryFragment() }
+    var fragment: QueryFragment = "INSERT "
+    if let conflictResolution { fragment.append("OR \(conflictResolution.sql) ") }
+    fragment.append("INTO ")
+    fragment.append(Into._sourceFragment)
+    if !columns.isEmpty {
+      fragment.append("\n")
+      Self.append(columns, to: &fragment)
+    }
+    switch source {
+    case .values(let values):
+      fragment.append("\nVALUES\n")
+      fragment.append(values)
+    case .select(let query):
+      fragment.append("\n")
+      fragment.append(query)
+      // Without a WHERE, SQLite takes ON for the condition of a join.
+      if conflict != nil, !query.sql.contains("\nWHERE ") { fragment.append("\nWHERE 1") }
+    case .defaultValues:
+      fragment.append("\nDEFAULT VALUES")
+    }
+    if let conflict { Self.append(conflict, to: &fragment) }
+    returning.append(to: &fragment)
+    return fragment
+  }
+
+  private static func append(_ columns: [String], to fragment: inout QueryFragment) {
+    fragment.append("(")
+    for (index, column) in columns.enumerated() {
+      if index > 0 { fragment.append(", ") }
+      fragment.append(quote: column)
+    }
+    fragment.append(")")
+  }
+
+  private static func append(_ conflict: Conflict, to fragment: inout QueryFragment) {
+    fragment.append("\nON CONFLICT ")
+    if !conflict.targets.isEmpty {
+      append(conflict.targets, to: &fragment)
+      fragment.append(conditions: conflict.targetConditions, after: "\nWHERE ")
+      fragment.append("\n")
+    }
+    guard !conflict.assignments.isEmpty else { return fragment.append("DO NOTHING") }
+    fragment.append("DO UPDATE SET ")
+    fragment.append(conflict.assignments)
+    fragment.append(conditions: conflict.conditions, after: "\nWHERE ")
+  }
+
+  private func returning<NewReturning>(_ columns: [QueryFragment]) -> Insert<Into, NewReturning> {
+    var result = Insert<Into, NewReturning>()
+    result.conflictResolution = conflictResolution
+    result.columns = self.columns
+    switch source {
+    case .values(let values): result.source = .values(values)
+    case .select(let query): result.source = .select(query)
+    case .defaultValues: result.source = .defaultValues
+    }
+    result.conflict = conflict.map {
+      Insert<Into, NewReturning>.Conflict(
+        targets: $0.targets, targetConditions: $0.targetConditions, assignments: $0.assignments,
+        conditions: $0.conditions)
+    }
+    result.returning = ReturningClause(columns, of: Into.self)
+    return result
+  }
+
+  /// Returns a column, or all columns, of each inserted row.
+  ///
+  /// ```swift
+  /// RemindersList.insert { RemindersList.Draft(title: "Personal") }.returning(\.id)
+  /// // INSERT INTO "remindersLists"
+  /// // ("id", "title", "color", "position")
+  /// // VALUES
+  /// // (NULL, 'Personal', NULL, 0)
+  /// // RETURNING "id"
+  /// ```
+  public func returning<C: QueryExpression>(
+    _ selection: KeyPath<Into.TableColumns, C>
+  ) -> Insert<Into, C.QueryValue> where C.QueryValue: QueryRepresentable {
+    returning([Into.columns[keyPath: selection].queryFragment])
+  }
+
+  /// Returns an expression of each inserted row.
+  public func returning<C: QueryExpression>(
+    _ selection: (Into.TableColumns) -> C
+  ) -> Insert<Into, C.QueryValue> where C.QueryValue: QueryRepresentable {
+    returning([selection(Into.columns).queryFragment])
+  }
+
+  /// Returns several expressions of each inserted row.
+  public func returning<C1: QueryExpression, C2: QueryExpression, each C3: QueryExpression>(
+    _ selection: (Into.TableColumns) -> (C1, C2, repeat each C3)
+  ) -> Insert<Into, (C1.QueryValue, C2.QueryValue, repeat (each C3).QueryValue)>
+  where
+    C1.QueryValue: QueryRepresentable, C2.QueryValue: QueryRepresentable,
+    repeat (each C3).QueryValue: QueryRepresentable
+  {
+    returning(_fragments(of: selection(Into.columns)))
+  }
+}
+
+public typealias InsertOf<Into: Table> = Insert<Into, ()>
+
+/// The name under which an upsert refers to the row that could not be inserted.
+public enum _ExcludedName: AliasName {
+  public static var aliasName: String { "excluded" }
+}
+
+extension Table {
+  /// The row of an INSERT that met a row with the same key.
+  public typealias Excluded = TableAlias<Self, _ExcludedName>
+}
+
+/// The columns that an INSERT names.
+public struct InsertColumns<Values>: Sendable {
+  let names: [String]
+}
+
+/// Collects the columns that an INSERT names.
+@resultBuilder
+public enum InsertColumnsBuilder<Into: Table> {
+  public static func buildExpression<Value: QueryBindable>(
+    _ column: TableColumn<Into, Value>
+  ) -> InsertColumns<Value> {
+    InsertColumns(names: [column.name])
+  }
+
+  public static func buildExpression<C1: QueryBindable, C2: QueryBindable, each C3: QueryBindable>(
+    _ columns: (TableColumn<Into, C1>, TableColumn<Into, C2>, repeat TableColumn<Into, each C3>)
+  ) -> InsertColumns<(C1, C2, repeat each C3)> {
+    InsertColumns(names: _names(columns))
+  }
+
+  public static func buildBlock<Values>(_ columns: InsertColumns<Values>) -> InsertColumns<Values> { columns }
+}
+
+func _names<each Column: TableColumnExpression>(_ columns: (repeat each Column)) -> [String] {
+  var names: [String] = []
+  for column in repeat each columns { names.append(column.name) }
+  return names
+}
+
+/// Collects the rows of an INSERT. Its closure may contain `if`, `switch` and loops.
+///
+/// `Value` is the table, or the types of the columns that the INSERT names.
+@resultBuilder
+public enum InsertValuesBuilder<Value> {
+  public static func buildBlock(_ components: QueryFragment...) -> QueryFragment {
+    components.count == 1 ? components[0] : buildArray(components)
+  }
+
+  public static func buildArray(_ components: [QueryFragment]) -> QueryFragment {
+    components.lazy.filter { !$0.isEmpty }.joined(separator: ", ")
+  }
+
+  public static func buildOptional(_ component: QueryFragment?) -> QueryFragment { component ?? QueryFragment() }
+
+  public static func buildEither(first component: QueryFragment) -> QueryFragment { component }
+
+  public static func buildEither(second component: QueryFragment) -> QueryFragment { component }
+}
+
+extension InsertValuesBuilder where Value: Table {
+  public static func buildExpression(_ row: Value) -> QueryFragment { _rows(CollectionOfOne(row)) }
+
+  public static func buildExpression(_ rows: some Sequence<Value>) -> QueryFragment { _rows(rows) }
+}
+
+extension InsertValuesBuilder where Value: PrimaryKeyedTable {
+  public static func buildExpression(_ row: Value.Draft) -> QueryFragment { _rows(CollectionOfOne(row)) }
+
+  public static func buildExpression(_ rows: some Sequence<Value.Draft>) -> QueryFragment { _rows(rows) }
+}
+
+extension InsertValuesBuilder where Value: QueryBindable {
+  public static func buildExpression(_ value: Value.QueryOutput) -> QueryFragment {
+    _row(Value(queryOutput: value).queryFragment)
+  }
+
+  public static func buildExpression(_ values: some Sequence<Value.QueryOutput>) -> QueryFragment {
+    values.lazy.map { _row(Value(queryOutput: $0).queryFragment) }.joined(separator: ", ")
+  }
+
+  @_disfavoredOverload
+  public static func buildExpression(_ value: some QueryExpression<Value>) -> QueryFragment {
+    _row(value.queryFragment)
+  }
+}
+
+extension InsertValuesBuilder {
+  public static func buildExpression<each V: QueryBindable>(
+    _ values: (repeat (each V).QueryOutput)
+  ) -> QueryFragment where Value == (repeat each V) {
+    _row(_values(of: (repeat each V).self, values))
+  }
+
+  public static func buildExpression<each V: QueryBindable>(
+    _ rows: [(repeat (each V).QueryOutput)]
+  ) -> QueryFragment where Value == (repeat each V) {
+    rows.lazy.map { _row(_values(of: (repeat each V).self, $0)) }.joined(separator: ", ")
+  }
+
+  @_disfavoredOverload
+  public static func buildExpression<each V: QueryBindable, each E: QueryExpression>(
+    _ values: (repeat each E)
+  ) -> QueryFragment where Value == (repeat each V), repeat (each E).QueryValue == each V {
+    _row(_fragments(of: values).joined(separator: ", "))
+  }
+
+  static func _rows(_ rows: some Sequence<some Table>) -> QueryFragment {
+    var fragment = QueryFragment()
+    for row in rows {
+      var encoder = RowEncoder()
+      row._encode(into: &encoder)
+      fragment.append(fragment.isEmpty ? "(" : ", (")
+      fragment.append(encoder.fragment)
+      fragment.append(")")
+    }
+    return fragment
+  }
+
+  static func _row(_ values: QueryFragment) -> QueryFragment {
+    var fragment: QueryFragment = "("
+    fragment.append(values)
+    fragment.append(")")
+    return fragment
+  }
+
+  static func _values<each V: QueryBindable>(
+    of types: (repeat each V).Type, _ values: (repeat (each V).QueryOutput)
+  ) -> QueryFragment {
+    var fragment = QueryFragment()
+    for (type, value) in repeat ((each V).self, each values) {
+      if !fragment.isEmpty { fragment.append(", ") }
+      fragment.append(type.init(queryOutput: value).queryFragment)
+    }
+    return fragment
+  }
+}

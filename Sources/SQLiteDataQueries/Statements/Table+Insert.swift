@@ -1,0 +1,311 @@
+import Foundation
+
+extension Table {
+  /// Inserts rows or drafts.
+  ///
+  /// ```swift
+  /// RemindersList.insert {
+  ///   RemindersList(id: 1, title: "Personal")
+  ///   RemindersList.Draft(title: "Work")
+  /// }
+  /// // INSERT INTO "remindersLists"
+  /// // ("id", "title", "color", "position")
+  /// // VALUES
+  /// // (1, 'Personal', NULL, 0), (NULL, 'Work', NULL, 0)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - conflictResolution: What happens if a row violates a constraint.
+  ///   - values: The rows.
+  public static func insert(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertValuesBuilder<Self> values: () -> QueryFragment
+  ) -> InsertOf<Self> {
+    _insert(conflictResolution, values())
+  }
+
+  /// Inserts one row.
+  ///
+  /// ```swift
+  /// RemindersList.insert(RemindersList(id: 1, title: "Personal"))
+  /// // INSERT INTO "remindersLists"
+  /// // ("id", "title", "color", "position")
+  /// // VALUES
+  /// // (1, 'Personal', NULL, 0)
+  /// ```
+  public static func insert(_ row: Self) -> InsertOf<Self> {
+    insert { row }
+  }
+
+  /// Inserts rows, and updates each row that exists already.
+  ///
+  /// ```swift
+  /// RemindersList.insert {
+  ///   RemindersList(id: 1, title: "Personal")
+  /// } onConflictDoUpdate: { row, excluded in
+  ///   row.title = excluded.title
+  /// }
+  /// // INSERT INTO "remindersLists"
+  /// // ("id", "title", "color", "position")
+  /// // VALUES
+  /// // (1, 'Personal', NULL, 0)
+  /// // ON CONFLICT DO UPDATE SET "title" = "excluded"."title"
+  /// ```
+  public static func insert(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertValuesBuilder<Self> values: () -> QueryFragment,
+    onConflictDoUpdate updates: ((inout Updates<Self>, Excluded.TableColumns) -> Void)?,
+    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
+  ) -> InsertOf<Self> {
+    var insert = _insert(conflictResolution, values())
+    insert.conflict = _conflict(updates, updateFilter)
+    return insert
+  }
+
+  /// Inserts rows, and updates each row that exists already without a look at the new values.
+  public static func insert(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertValuesBuilder<Self> values: () -> QueryFragment,
+    onConflictDoUpdate updates: (inout Updates<Self>) -> Void,
+    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
+  ) -> InsertOf<Self> {
+    withoutActuallyEscaping(updates) { updates in
+      insert(
+        or: conflictResolution, values: values, onConflictDoUpdate: { row, _ in updates(&row) }, where: updateFilter)
+    }
+  }
+
+  /// Inserts rows, and updates each row that has the same values in some columns.
+  ///
+  /// ```swift
+  /// RemindersList.insert {
+  ///   RemindersList(id: 1, title: "Personal")
+  /// } onConflict: {
+  ///   $0.id
+  /// } doUpdate: { row, excluded in
+  ///   row.title = excluded.title
+  /// }
+  /// // INSERT INTO "remindersLists"
+  /// // ("id", "title", "color", "position")
+  /// // VALUES
+  /// // (1, 'Personal', NULL, 0)
+  /// // ON CONFLICT ("id")
+  /// // DO UPDATE SET "title" = "excluded"."title"
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - conflictResolution: What happens if a row violates another constraint.
+  ///   - values: The rows.
+  ///   - conflictTargets: The columns of a UNIQUE index.
+  ///   - targetFilter: The condition of that index, if it is partial.
+  ///   - updates: The assignments. Without one, the row that exists stays as it is.
+  ///   - updateFilter: The condition under which the row is updated.
+  public static func insert<Targets>(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertValuesBuilder<Self> values: () -> QueryFragment,
+    @InsertColumnsBuilder<Self> onConflict conflictTargets: (TableColumns) -> InsertColumns<Targets>,
+    @QueryFragmentBuilder<Bool> where targetFilter: (TableColumns) -> [QueryFragment] = { _ in [] },
+    doUpdate updates: (inout Updates<Self>, Excluded.TableColumns) -> Void = { _, _ in },
+    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
+  ) -> InsertOf<Self> {
+    var insert = _insert(conflictResolution, values())
+    insert.conflict = _conflict(conflictTargets(columns), targetFilter, updates, updateFilter)
+    return insert
+  }
+
+  /// Inserts rows, and updates each row that has the same values in some columns without a look at the new values.
+  public static func insert<Targets>(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertValuesBuilder<Self> values: () -> QueryFragment,
+    @InsertColumnsBuilder<Self> onConflict conflictTargets: (TableColumns) -> InsertColumns<Targets>,
+    @QueryFragmentBuilder<Bool> where targetFilter: (TableColumns) -> [QueryFragment] = { _ in [] },
+    doUpdate updates: (inout Updates<Self>) -> Void,
+    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
+  ) -> InsertOf<Self> {
+    var insert = _insert(conflictResolution, values())
+    insert.conflict = _conflict(conflictTargets(columns), targetFilter, { row, _ in updates(&row) }, updateFilter)
+    return insert
+  }
+
+  /// Inserts values of some columns; the other columns get their defaults.
+  ///
+  /// ```swift
+  /// RemindersList.insert {
+  ///   ($0.title, $0.position)
+  /// } values: {
+  ///   ("Personal", 1)
+  ///   ("Work", 2)
+  /// }
+  /// // INSERT INTO "remindersLists"
+  /// // ("title", "position")
+  /// // VALUES
+  /// // ('Personal', 1), ('Work', 2)
+  /// ```
+  public static func insert<Values>(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
+    @InsertValuesBuilder<Values> values: () -> QueryFragment
+  ) -> InsertOf<Self> {
+    InsertOf<Self>(
+      conflictResolution: conflictResolution, columns: columns(Self.columns).names, source: .values(values()))
+  }
+
+  /// Inserts values of some columns, and updates each row that exists already.
+  public static func insert<Values>(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
+    @InsertValuesBuilder<Values> values: () -> QueryFragment,
+    onConflictDoUpdate updates: ((inout Updates<Self>, Excluded.TableColumns) -> Void)?,
+    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
+  ) -> InsertOf<Self> {
+    InsertOf<Self>(
+      conflictResolution: conflictResolution, columns: columns(Self.columns).names, source: .values(values()),
+      conflict: _conflict(updates, updateFilter))
+  }
+
+  /// Inserts values of some columns, and updates each row that has the same values in some columns.
+  public static func insert<Values, Targets>(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
+    @InsertValuesBuilder<Values> values: () -> QueryFragment,
+    @InsertColumnsBuilder<Self> onConflict conflictTargets: (TableColumns) -> InsertColumns<Targets>,
+    @QueryFragmentBuilder<Bool> where targetFilter: (TableColumns) -> [QueryFragment] = { _ in [] },
+    doUpdate updates: (inout Updates<Self>, Excluded.TableColumns) -> Void = { _, _ in },
+    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
+  ) -> InsertOf<Self> {
+    InsertOf<Self>(
+      conflictResolution: conflictResolution, columns: columns(Self.columns).names, source: .values(values()),
+      conflict: _conflict(conflictTargets(Self.columns), targetFilter, updates, updateFilter))
+  }
+
+  /// Inserts the rows that a query returns.
+  ///
+  /// ```swift
+  /// RemindersList.insert {
+  ///   ($0.title, $0.position)
+  /// } select: {
+  ///   Reminder.select { ($0.title, $0.id) }
+  /// }
+  /// // INSERT INTO "remindersLists"
+  /// // ("title", "position")
+  /// // SELECT "reminders"."title", "reminders"."id"
+  /// // FROM "reminders"
+  /// ```
+  public static func insert<Values>(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
+    select selection: () -> some PartialSelectStatement<Values>
+  ) -> InsertOf<Self> {
+    InsertOf<Self>(
+      conflictResolution: conflictResolution, columns: columns(Self.columns).names,
+      source: .select(selection().query))
+  }
+
+  /// Inserts the rows that a query returns, and updates each row that exists already.
+  public static func insert<Values>(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
+    select selection: () -> some PartialSelectStatement<Values>,
+    onConflictDoUpdate updates: ((inout Updates<Self>, Excluded.TableColumns) -> Void)?,
+    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
+  ) -> InsertOf<Self> {
+    InsertOf<Self>(
+      conflictResolution: conflictResolution, columns: columns(Self.columns).names,
+      source: .select(selection().query), conflict: _conflict(updates, updateFilter))
+  }
+
+  /// Inserts one row of default values.
+  ///
+  /// ```swift
+  /// RemindersList.insert()
+  /// // INSERT INTO "remindersLists"
+  /// // DEFAULT VALUES
+  /// ```
+  public static func insert(or conflictResolution: ConflictResolution? = nil) -> InsertOf<Self> {
+    InsertOf<Self>(conflictResolution: conflictResolution, source: .defaultValues)
+  }
+
+  private static func _insert(
+    _ conflictResolution: ConflictResolution?, _ values: QueryFragment
+  ) -> InsertOf<Self> {
+    InsertOf<Self>(
+      conflictResolution: conflictResolution, columns: TableColumns.writableColumns.map(\.name),
+      source: .values(values))
+  }
+
+  private static func _conflict(
+    _ updates: ((inout Updates<Self>, Excluded.TableColumns) -> Void)?,
+    _ updateFilter: (TableColumns) -> [QueryFragment]
+  ) -> InsertOf<Self>.Conflict? {
+    guard let updates else { return nil }
+    var assignments = Updates<Self>()
+    updates(&assignments, Excluded.columns)
+    return InsertOf<Self>.Conflict(assignments: assignments.fragment, conditions: updateFilter(columns))
+  }
+
+  private static func _conflict<Targets>(
+    _ targets: InsertColumns<Targets>,
+    _ targetFilter: (TableColumns) -> [QueryFragment],
+    _ updates: (inout Updates<Self>, Excluded.TableColumns) -> Void,
+    _ updateFilter: (TableColumns) -> [QueryFragment]
+  ) -> InsertOf<Self>.Conflict {
+    var assignments = Updates<Self>()
+    updates(&assignments, Excluded.columns)
+    // The condition of an index names its columns without the table.
+    var qualifier = QueryFragment(quote: _qualifier)
+    qualifier.append(".")
+    return InsertOf<Self>.Conflict(
+      targets: targets.names, targetConditions: targetFilter(columns).map { $0.removing(all: qualifier.sql) },
+      assignments: assignments.fragment, conditions: updateFilter(columns))
+  }
+}
+
+extension PrimaryKeyedTable {
+  /// Inserts rows or drafts, and overwrites each row that has the same primary key.
+  ///
+  /// ```swift
+  /// RemindersList.upsert { RemindersList.Draft(id: 1, title: "Personal") }
+  /// // INSERT INTO "remindersLists"
+  /// // ("id", "title", "color", "position")
+  /// // VALUES
+  /// // (1, 'Personal', NULL, 0)
+  /// // ON CONFLICT ("id")
+  /// // DO UPDATE SET "title" = "excluded"."title", "color" = "excluded"."color", "position" = "excluded"."position"
+  /// ```
+  public static func upsert(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertValuesBuilder<Self> values: () -> QueryFragment
+  ) -> InsertOf<Self> {
+    let keys = columns.primaryKey._tableColumns.map(\.name)
+    var assignments = Updates<Self>()
+    for column in TableColumns.writableColumns where !keys.contains(column.name) {
+      assignments.set(column.name, "\"excluded\".\(quote: column.name)")
+    }
+    return InsertOf<Self>(
+      conflictResolution: conflictResolution, columns: TableColumns.writableColumns.map(\.name),
+      source: .values(values()),
+      conflict: InsertOf<Self>.Conflict(targets: keys, assignments: assignments.fragment))
+  }
+}
+
+extension QueryFragment {
+  /// Returns the fragment without each occurrence of a text that binds nothing.
+  func removing(all text: String) -> QueryFragment {
+    var result = QueryFragment()
+    let parts = sql.components(separatedBy: text)
+    var offset = 0
+    var next = placeholders[...]
+    for (index, part) in parts.enumerated() {
+      if index > 0 { offset += text.utf8.count }
+      let end = offset + part.utf8.count
+      let shift = result.sql.utf8.count - offset
+      while let placeholder = next.first, placeholder.offset < end {
+        result.append(placeholder: placeholder.binding, at: placeholder.offset + shift)
+        next.removeFirst()
+      }
+      result.append(part)
+      offset = end
+    }
+    return result
+  }
+}

@@ -1,0 +1,182 @@
+/// The assignments of an UPDATE, or of the part of an upsert that runs on a conflict.
+///
+/// Assign an expression, or a Swift value with `#bind`:
+///
+/// ```swift
+/// Reminder.update {
+///   $0.title = #bind("Get milk")
+///   $0.priority = $0.priority + 1
+/// }
+/// ```
+@dynamicMemberLookup
+public struct Updates<Base: Table> {
+  var assignments: [(column: String, value: QueryFragment)] = []
+
+  var isEmpty: Bool { assignments.isEmpty }
+
+  /// Sets a column to an expression.
+  public mutating func set<Value>(
+    _ column: some WritableTableColumnExpression<Base, Value>, _ value: some QueryExpression<Value>
+  ) {
+    set(column.name, value.queryFragment)
+  }
+
+  mutating func set(_ column: String, _ value: QueryFragment) {
+    if let index = assignments.firstIndex(where: { $0.column == column }) {
+      assignments[index].value = value
+    } else {
+      assignments.append((column, value))
+    }
+  }
+
+  /// A column as an expression, which can be assigned.
+  public subscript<Value: QueryBindable>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
+  ) -> any QueryExpression<Value> {
+    get { Base.columns[keyPath: keyPath] }
+    set { set(Base.columns[keyPath: keyPath].name, newValue.queryFragment) }
+  }
+
+  /// A Boolean column, which can be toggled.
+  @_disfavoredOverload
+  public subscript(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Bool>>
+  ) -> SQLQueryExpression<Bool> {
+    get { SQLQueryExpression(Base.columns[keyPath: keyPath].queryFragment) }
+    set { set(Base.columns[keyPath: keyPath].name, newValue.queryFragment) }
+  }
+
+  /// A column that is set to a Swift value.
+  @_disfavoredOverload
+  public subscript<Value: QueryBindable>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
+  ) -> Value.QueryOutput {
+    @available(*, unavailable, message: "the value of a column is known only to the database")
+    get { fatalError() }
+    set { set(Base.columns[keyPath: keyPath].name, Value(queryOutput: newValue).queryFragment) }
+  }
+
+  /// A group of columns that is set to a Swift value.
+  public subscript<Value: Table>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, ColumnGroup<Base, Value>>
+  ) -> GroupUpdates<Base, Value> {
+    get { GroupUpdates() }
+    set { for (column, value) in newValue.assignments { set(column, value) } }
+  }
+
+  /// A group of columns that is set to a Swift value.
+  @_disfavoredOverload
+  public subscript<Value: Table>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, ColumnGroup<Base, Value>>
+  ) -> Value {
+    @available(*, unavailable, message: "the value of a group is known only to the database")
+    get { fatalError() }
+    set {
+      for (column, value) in zip(Value.TableColumns.allColumns, newValue._allColumns) {
+        set(column.name, value.queryFragment)
+      }
+    }
+  }
+
+  /// The assignments as they stand after SET.
+  var fragment: QueryFragment {
+    var fragment = QueryFragment()
+    for (index, assignment) in assignments.enumerated() {
+      if index > 0 { fragment.append(", ") }
+      fragment.append(quote: assignment.column)
+      fragment.append(" = ")
+      fragment.append(assignment.value)
+    }
+    return fragment
+  }
+}
+
+/// The assignments to columns of a group.
+@dynamicMemberLookup
+public struct GroupUpdates<Root: Table, Base: Table> {
+  var assignments: [(column: String, value: QueryFragment)] = []
+
+  /// A column of the group as an expression, which can be assigned.
+  public subscript<Value: QueryBindable>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
+  ) -> any QueryExpression<Value> {
+    get { TableColumn<Root, Value>(Base.columns[keyPath: keyPath].name) }
+    set { assignments.append((Base.columns[keyPath: keyPath].name, newValue.queryFragment)) }
+  }
+
+  /// A column of the group that is set to a Swift value.
+  @_disfavoredOverload
+  public subscript<Value: QueryBindable>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
+  ) -> Value.QueryOutput {
+    @available(*, unavailable, message: "the value of a column is known only to the database")
+    get { fatalError() }
+    set { assignments.append((Base.columns[keyPath: keyPath].name, Value(queryOutput: newValue).queryFragment)) }
+  }
+}
+
+extension SQLQueryExpression<Bool> {
+  /// Negates a Boolean column in an update.
+  ///
+  /// ```swift
+  /// Reminder.update { $0.isCompleted.toggle() }
+  /// // UPDATE "reminders"
+  /// // SET "isCompleted" = NOT ("reminders"."isCompleted")
+  /// ```
+  public mutating func toggle() { self = not() }
+}
+
+/// Adds to a number in an update.
+///
+/// ```swift
+/// RemindersList.update { $0.position += 1 }
+/// // UPDATE "remindersLists"
+/// // SET "position" = ("remindersLists"."position") + (1)
+/// ```
+public func += <Value: _NumericValue>(lhs: inout any QueryExpression<Value>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") + (", rhs.queryFragment, as: Value.self)
+}
+
+/// Appends to a text in an update.
+///
+/// ```swift
+/// Reminder.update { $0.title += "!" }
+/// // UPDATE "reminders"
+/// // SET "title" = ("reminders"."title") || ('!')
+/// ```
+public func += <Value: _TextValue>(lhs: inout any QueryExpression<Value>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") || (", rhs.queryFragment, as: Value.self)
+}
+
+/// Subtracts from a number in an update.
+///
+/// ```swift
+/// RemindersList.update { $0.position -= 1 }
+/// // UPDATE "remindersLists"
+/// // SET "position" = ("remindersLists"."position") - (1)
+/// ```
+public func -= <Value: _NumericValue>(lhs: inout any QueryExpression<Value>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") - (", rhs.queryFragment, as: Value.self)
+}
+
+/// Multiplies a number in an update.
+///
+/// ```swift
+/// RemindersList.update { $0.position *= 2 }
+/// // UPDATE "remindersLists"
+/// // SET "position" = ("remindersLists"."position") * (2)
+/// ```
+public func *= <Value: _NumericValue>(lhs: inout any QueryExpression<Value>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") * (", rhs.queryFragment, as: Value.self)
+}
+
+/// Divides a number in an update.
+///
+/// ```swift
+/// RemindersList.update { $0.position /= 2 }
+/// // UPDATE "remindersLists"
+/// // SET "position" = ("remindersLists"."position") / (2)
+/// ```
+public func /= <Value: _NumericValue>(lhs: inout any QueryExpression<Value>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") / (", rhs.queryFragment, as: Value.self)
+}

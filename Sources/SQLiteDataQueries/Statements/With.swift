@@ -1,0 +1,83 @@
+/// A statement with common table expressions: queries that it uses like tables.
+///
+/// The rows of such a query are a `@Selection` or `@Table` type, whose table name is the query's name.
+///
+/// ```swift
+/// With {
+///   Reminder.where { !$0.isCompleted }.select { OpenReminder.Columns(title: $0.title) }
+/// } query: {
+///   OpenReminder.order(by: \.title)
+/// }
+/// // WITH "openReminders" AS (
+/// //   SELECT "reminders"."title" AS "title"
+/// //   FROM "reminders"
+/// //   WHERE NOT ("reminders"."isCompleted")
+/// // )
+/// // SELECT "openReminders"."title"
+/// // FROM "openReminders"
+/// // ORDER BY "openReminders"."title"
+/// ```
+public struct With<Base: Statement>: Statement {
+  public typealias QueryValue = Base.QueryValue
+
+  let expressions: [CommonTableExpressionClause]
+  let base: Base
+
+  /// Creates a statement from common table expressions and the statement that uses them.
+  public init(
+    @CommonTableExpressionBuilder _ expressions: () -> [CommonTableExpressionClause],
+    query statement: () -> Base
+  ) {
+    self.expressions = expressions()
+    base = statement()
+  }
+
+  public var query: QueryFragment {
+    let statement = base.query
+    guard !statement.isEmpty, !expressions.isEmpty else { return statement }
+    // SQLite allows a query to use itself without the keyword RECURSIVE.
+    var fragment: QueryFragment = "WITH "
+    for (index, expression) in expressions.enumerated() {
+      if index > 0 { fragment.append(", ") }
+      fragment.append(quote: expression.tableName)
+      fragment.append(" AS (\n")
+      fragment.append(expression.select.indented())
+      fragment.append("\n)")
+    }
+    fragment.append("\n")
+    fragment.append(statement)
+    return fragment
+  }
+}
+
+extension With: PartialSelectStatement where Base: PartialSelectStatement {}
+
+extension With: Sendable where Base: Sendable {}
+
+/// One common table expression.
+public struct CommonTableExpressionClause: Sendable {
+  let tableName: String
+  let select: QueryFragment
+}
+
+/// Collects common table expressions.
+@resultBuilder
+public enum CommonTableExpressionBuilder {
+  public static func buildExpression<T: Table>(
+    _ expression: some PartialSelectStatement<T>
+  ) -> CommonTableExpressionClause {
+    CommonTableExpressionClause(tableName: T.tableName, select: expression.query)
+  }
+
+  /// A query that selects all columns of a table.
+  @_disfavoredOverload
+  public static func buildExpression<T: Table>(
+    _ expression: some SelectStatement<(), T, ()>
+  ) -> CommonTableExpressionClause {
+    CommonTableExpressionClause(tableName: T.tableName, select: expression.query)
+  }
+
+  public static func buildBlock(_ components: CommonTableExpressionClause...) -> [CommonTableExpressionClause] {
+    components
+  }
+}

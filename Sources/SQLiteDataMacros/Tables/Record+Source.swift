@@ -1,0 +1,174 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+
+/// The module that expansions name in full, so that they compile whatever the file imports and declares.
+let core = "SQLiteDataQueries"
+
+extension Record {
+  /// The record that `Draft` stores: the key and lazy columns may be missing, and generated columns have no value yet.
+  var draft: Record? {
+    guard let key else { return nil }
+    var columns = writable
+    for index in columns.indices {
+      columns[index].isConstant = false
+      let column = columns[index]
+      let mayBeMissing = column.property == key.property || (column.isLazy && column.initial == nil)
+      guard mayBeMissing, !column.type.isOptional else { continue }
+      columns[index].type = "\(column.type)?"
+      columns[index].representation = column.representation.map { "\($0)?" }
+      columns[index].initial = "nil"
+    }
+    return Record(name: "Draft", isEnum: false, access: access, columns: columns, key: nil)
+  }
+
+  /// The nested type `TableColumns`, which closures of queries receive.
+  var tableColumns: String {
+    let list = columns.map { "QueryValue.columns.\($0.property)" }.joined(separator: ", ")
+    let keyed = key.map { "\($0.value)" }
+    return """
+      nonisolated \(access)struct TableColumns: \(core).\(keyed == nil ? "" : "PrimaryKeyed")TableDefinition {
+        \(access)typealias QueryValue = \(name)
+      \(keyed.map { "  \(access)typealias PrimaryKey = \($0)\n" } ?? "")\
+      \(columns.map { "  \(access)let \($0.property) = \(constructor(of: $0))\n" }.joined())\
+      \(key.map { "  \(access)let primaryKey = \(constructor(of: $0))\n" } ?? "")\
+        \(access)static let allColumns: [any \(core).TableColumnExpression] = \(core)._flattened(\(list))
+        \(access)static let writableColumns: [any \(core).WritableTableColumnExpression] = \(core)._writable(allColumns)
+        \(access)static let _selection = _columnList(allColumns)
+      }
+      """
+  }
+
+  private func constructor(of column: Column) -> String {
+    let path = isEnum ? "\\QueryValue._cases.\(column.property)" : "\\QueryValue.\(column.property)"
+    let value = isEnum ? "\(column.value)?" : "\(column.value)"
+    let arguments = "(\(column.name.literal), keyPath: \(path))"
+    return column.generation == nil
+      ? "\(core)._TableColumn<QueryValue, \(value)>.for\(arguments)"
+      : "\(core).GeneratedColumn<QueryValue, \(value)>\(arguments)"
+  }
+
+  /// The nested type `Selection`, also called `Columns`: one expression for each column.
+  var selection: String {
+    """
+    nonisolated \(access)struct Selection: \(core).TableExpression {
+      \(access)typealias QueryValue = \(name)
+      \(access)let allColumns: [any \(core).QueryExpression]
+    \(isEnum ? caseSelections : memberwiseSelection)
+    }
+    """
+  }
+
+  private var memberwiseSelection: String {
+    let parameters = columns.map { column in
+      let value = column.initial.map { " = \(column.value)(queryOutput: \($0))" } ?? ""
+      return "    \(column.property): some \(core).QueryExpression<\(column.value)>\(value)"
+    }
+    return """
+        \(access)init(
+      \(parameters.joined(separator: ",\n"))
+        ) {
+          allColumns = \(core)._flattened(expressions: \(columns.map(\.property).joined(separator: ", ")))
+        }
+      """
+  }
+
+  private var caseSelections: String {
+    let functions = columns.map { column in
+      let parts = columns.map { other in
+        other.property == column.property ? "value._allColumns" : "\(core)._nulls(\(other.value)?.self)"
+      }
+      return """
+          \(access)static func \(column.property)(_ value: some \(core).QueryExpression<\(column.value)>) -> Self {
+            Self(allColumns: \(parts.joined(separator: " + ")))
+          }
+        """
+    }
+    return functions.joined(separator: "\n")
+  }
+
+  /// What the conformance to `Table` needs beside the nested types.
+  var requirements: String {
+    """
+      \(access)static let columns = TableColumns()
+      \(access)static let _columnWidth = TableColumns.allColumns.count
+      \(access)init(decoder: inout some \(core).QueryDecoder) throws {
+    \(isEnum ? caseDecoding : columns.map { "    \($0.decoding)" }.joined(separator: "\n"))
+      }
+      \(access)func _encode(into encoder: inout \(core).RowEncoder) {
+    \(columns.map { "    \(encoding(of: $0))" }.joined(separator: "\n"))
+      }
+    """
+  }
+
+  private func encoding(of column: Column) -> String {
+    if isEnum { return "encoder.encode(\(column.value)?.self, self._cases.\(column.property))" }
+    return "encoder.encode\(column.generation == nil ? "" : "Generated")(\(column.value).self, self.\(column.property))"
+  }
+
+  private var caseDecoding: String {
+    let values = columns.map { "    let \($0.property) = try decoder.decode(\($0.value).self)" }
+    let choices = columns.map { column in
+      let label = column.label.map { $0 == "_" ? "" : "\($0): " } ?? ""
+      return "if let \(column.property) {\n      self = .\(column.property)(\(label)\(column.property))\n    }"
+    }
+    return """
+      \(values.joined(separator: "\n"))
+          \(choices.joined(separator: " else ")) else {
+            throw \(core).QueryDecodingError.missingRequiredColumn
+          }
+      """
+  }
+
+  /// The values of an enum's cases as properties, because a key path can't name a case.
+  var cases: [String] {
+    guard isEnum else { return [] }
+    let properties = columns.map { column in
+      """
+        \(access)var \(column.property): \(column.type)? {
+          if case .\(column.property)(let value) = base { value } else { nil }
+        }
+      """
+    }
+    return [
+      "nonisolated \(access)struct _Cases {\n  let base: \(name)\n\(properties.joined(separator: "\n"))\n}",
+      "nonisolated \(access)var _cases: _Cases { _Cases(base: self) }",
+    ]
+  }
+
+  /// The nested type `Draft`: a row whose key the database may choose.
+  var draftType: String? {
+    guard let draft else { return nil }
+    let parameters = draft.columns.map { "    \($0.property): \($0.type)\($0.initial.map { " = \($0)" } ?? "")" }
+    return """
+      nonisolated \(access)struct Draft: \(core).TableDraft {
+        \(access)typealias PrimaryTable = \(name)
+      \(draft.columns.map { "  \(access)var \($0.property): \($0.type)\n" }.joined())\
+      \(draft.tableColumns.indented)
+        \(access)init(
+      \(parameters.joined(separator: ",\n"))
+        ) {
+      \(draft.columns.map { "    self.\($0.property) = \($0.property)\n" }.joined())\
+        }
+        \(access)init(_ other: \(name)) {
+      \(draft.columns.map { "    self.\($0.property) = other.\($0.property)\n" }.joined())\
+        }
+      \(draft.requirements)
+      }
+      """
+  }
+}
+
+extension Column {
+  /// The statement that sets the property to the next value of a row.
+  fileprivate var decoding: String {
+    if isConstant, initial != nil { return "_ = try decoder.decode(\(value).self)" }
+    guard let initial, !type.isOptional else { return "self.\(property) = try decoder.required(\(value).self)" }
+    return "self.\(property) = try decoder.decode(\(value).self, default: \(initial))"
+  }
+}
+
+extension String {
+  fileprivate var indented: String {
+    split(separator: "\n", omittingEmptySubsequences: false).map { "  " + $0 }.joined(separator: "\n")
+  }
+}

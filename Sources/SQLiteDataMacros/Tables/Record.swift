@@ -1,0 +1,103 @@
+import SwiftDiagnostics
+import SwiftSyntax
+
+/// What a `@Table` or `@Selection` declaration says, free of syntax: the input of every expansion.
+struct Record {
+  var name: String
+  var isEnum: Bool
+  /// `public `, `package ` or nothing.
+  var access: String
+  var columns: [Column]
+  /// The column that is the primary key, if there is one.
+  var key: Column?
+  /// The table's name in SQL.
+  var table = ""
+  /// The attached database that holds the table.
+  var schema: String?
+
+  var writable: [Column] { columns.filter { $0.generation == nil } }
+}
+
+/// Reads a declaration into a `Record` and collects what is wrong with it.
+struct RecordReader {
+  /// The macro as people write it: `@Table` or `@Selection`.
+  let macro: String
+  private(set) var diagnostics: [Diagnostic] = []
+
+  init(macro: String) {
+    self.macro = macro
+  }
+
+  /// Returns nothing if the declaration or its attribute has an error.
+  mutating func read(_ declaration: some DeclGroupSyntax, attribute: AttributeSyntax) -> Record? {
+    guard let (name, isEnum) = kind(of: declaration) else { return nil }
+    if let generics = declaration.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause {
+      report(
+        "generic",
+        "\(macro) can't be applied to generic type '\(name.text)', because a table has fixed columns; "
+          + "declare a type for each table",
+        at: generics)
+    }
+    let columns = (isEnum ? cases(of: declaration, named: name.text) : properties(of: declaration))
+      .map { $0.replacingSelf(by: name.text) }
+    if columns.isEmpty, diagnostics.isEmpty {
+      report(
+        "empty",
+        "\(macro) needs at least one \(isEnum ? "case" : "stored property") in '\(name.text)': each becomes a column",
+        at: name)
+    }
+    checkNames(of: columns)
+    let key = isEnum || macro != "@Table" ? nil : key(of: columns, in: name.text)
+    let table = attribute.name.flatMap { self.name($0, of: "table") } ?? name.text.unquoted.tableName
+    let schema = attribute["schema"].flatMap { $0.isNil ? nil : self.name($0, of: "schema") }
+    guard diagnostics.isEmpty else { return nil }
+    return Record(
+      name: name.text, isEnum: isEnum, access: declaration.modifiers.access, columns: columns, key: key,
+      table: table, schema: schema)
+  }
+
+  mutating func report(_ id: String, _ message: String, at node: some SyntaxProtocol, fixIts: [FixIt] = []) {
+    diagnostics.append(Diagnostic(node: Syntax(node), message: Problem(id, message), fixIts: fixIts))
+  }
+
+  private mutating func kind(of declaration: some DeclGroupSyntax) -> (name: TokenSyntax, isEnum: Bool)? {
+    if let structure = declaration.as(StructDeclSyntax.self) { return (structure.name.trimmed, false) }
+    if let enumeration = declaration.as(EnumDeclSyntax.self) { return (enumeration.name.trimmed, true) }
+    let rule = "\(macro) can only be applied to a struct or an enum, because a row is a value"
+    if let type = declaration.as(ClassDeclSyntax.self) {
+      let keyword = TokenSyntax.keyword(.struct, trailingTrivia: type.classKeyword.trailingTrivia)
+      let fix = FixIt.replace(
+        "Replace 'class' with 'struct'", type.classKeyword,
+        with: keyword.with(\.leadingTrivia, type.classKeyword.leadingTrivia))
+      report("kind", "\(rule); '\(type.name.text)' is a class", at: type.classKeyword, fixIts: [fix])
+    } else if let type = declaration.as(ActorDeclSyntax.self) {
+      report("kind", "\(rule); '\(type.name.text)' is an actor", at: type.actorKeyword)
+    } else {
+      report("kind", rule, at: declaration.introducer)
+    }
+    return nil
+  }
+
+  private mutating func checkNames(of columns: [Column]) {
+    var seen: Set<String> = []
+    for column in columns where !seen.insert(column.name.lowercased()).inserted {
+      report(
+        "duplicate",
+        "column name '\(column.name)' is used twice; SQLite doesn't tell names apart by case, "
+          + "so give one of them another name with '@Column(\"…\")'",
+        at: column.syntax)
+    }
+  }
+
+  private mutating func key(of columns: [Column], in type: String) -> Column? {
+    let marked = columns.filter { $0.primaryKey == true }
+    for column in marked.dropFirst() {
+      report(
+        "keys",
+        "'\(type)' already has primary key '\(marked[0].property)'; for a key of several columns, "
+          + "put them into a '@Selection' struct and declare one property of that type",
+        at: column.syntax)
+    }
+    return marked.first ?? columns.first { $0.property.unquoted == "id" && $0.primaryKey == nil }
+  }
+}

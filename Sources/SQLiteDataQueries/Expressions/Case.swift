@@ -25,6 +25,14 @@ public struct Case<Base, QueryValue: QueryDecodable> {
     Cases(base: base, branches: ["WHEN \(condition) THEN \(expression)"])
   }
 
+  /// Adds a branch for a value that the expression, which may be NULL, is compared with.
+  @_disfavoredOverload
+  public func when<Condition: QueryExpression>(
+    _ condition: Condition, then expression: some QueryExpression<QueryValue>
+  ) -> Cases<Base, QueryValue._Optionalized> where Base == Condition.QueryValue? {
+    Cases(base: base, branches: ["WHEN \(condition) THEN \(expression)"])
+  }
+
   /// Adds a branch whose value may be NULL.
   @_disfavoredOverload
   public func when<Value: QueryDecodable>(
@@ -43,6 +51,14 @@ public struct Cases<Base, QueryValue: QueryDecodable>: QueryExpression {
   public func when<Value: QueryDecodable>(
     _ condition: some QueryExpression<Base>, then expression: some QueryExpression<Value>
   ) -> Cases where QueryValue == Value? {
+    Cases(base: base, branches: branches + ["WHEN \(condition) THEN \(expression)"])
+  }
+
+  /// Adds a branch for a value that the expression, which may be NULL, is compared with.
+  @_disfavoredOverload
+  public func when<Condition: QueryExpression, Value: QueryDecodable>(
+    _ condition: Condition, then expression: some QueryExpression<Value>
+  ) -> Cases where Base == Condition.QueryValue?, QueryValue == Value? {
     Cases(base: base, branches: branches + ["WHEN \(condition) THEN \(expression)"])
   }
 

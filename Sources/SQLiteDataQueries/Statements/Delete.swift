@@ -49,7 +49,7 @@ public struct Delete<From: Table, Returning>: Statement, Sendable {
     C1.QueryValue: QueryRepresentable, C2.QueryValue: QueryRepresentable,
     repeat (each C3).QueryValue: QueryRepresentable
   {
-    returning(_fragments(of: selection(From.columns)))
+    returning(_fragments(of: selection, From.columns))
   }
 
   /// Deletes only the rows for which conditions hold.

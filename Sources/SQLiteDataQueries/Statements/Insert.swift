@@ -123,7 +123,7 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
     C1.QueryValue: QueryRepresentable, C2.QueryValue: QueryRepresentable,
     repeat (each C3).QueryValue: QueryRepresentable
   {
-    returning(_fragments(of: selection(Into.columns)))
+    returning(_fragments(of: selection, Into.columns))
   }
 }
 
@@ -153,19 +153,15 @@ public enum InsertColumnsBuilder<Into: Table> {
     InsertColumns(names: [column.name])
   }
 
-  public static func buildExpression<C1: QueryBindable, C2: QueryBindable, each C3: QueryBindable>(
-    _ columns: (TableColumn<Into, C1>, TableColumn<Into, C2>, repeat TableColumn<Into, each C3>)
-  ) -> InsertColumns<(C1, C2, repeat each C3)> {
-    InsertColumns(names: _names(columns))
+  public static func buildExpression<each Value: QueryBindable>(
+    _ column: (repeat TableColumn<Into, each Value>)
+  ) -> InsertColumns<(repeat each Value)> {
+    var names: [String] = []
+    for item in repeat each column { names.append(item.name) }
+    return InsertColumns(names: names)
   }
 
   public static func buildBlock<Values>(_ columns: InsertColumns<Values>) -> InsertColumns<Values> { columns }
-}
-
-func _names<each Column: TableColumnExpression>(_ columns: (repeat each Column)) -> [String] {
-  var names: [String] = []
-  for column in repeat each columns { names.append(column.name) }
-  return names
 }
 
 /// Collects the rows of an INSERT. Its closure may contain `if`, `switch` and loops.
@@ -219,20 +215,34 @@ extension InsertValuesBuilder {
   public static func buildExpression<each V: QueryBindable>(
     _ values: (repeat (each V).QueryOutput)
   ) -> QueryFragment where Value == (repeat each V) {
-    _row(_values(of: (repeat each V).self, values))
+    var fragment: QueryFragment = "("
+    for (type, value) in repeat ((each V).self, each values) { _append(type, value, to: &fragment) }
+    fragment.append(")")
+    return fragment
   }
 
   public static func buildExpression<each V: QueryBindable>(
     _ rows: [(repeat (each V).QueryOutput)]
   ) -> QueryFragment where Value == (repeat each V) {
-    rows.lazy.map { _row(_values(of: (repeat each V).self, $0)) }.joined(separator: ", ")
+    var fragment = QueryFragment()
+    for row in rows {
+      fragment.append(fragment.isEmpty ? "(" : ", (")
+      for (type, value) in repeat ((each V).self, each row) { _append(type, value, to: &fragment) }
+      fragment.append(")")
+    }
+    return fragment
   }
 
   @_disfavoredOverload
   public static func buildExpression<each V: QueryBindable, each E: QueryExpression>(
     _ values: (repeat each E)
   ) -> QueryFragment where Value == (repeat each V), repeat (each E).QueryValue == each V {
-    _row(_fragments(of: values).joined(separator: ", "))
+    _row(_fragments(repeat each values).joined(separator: ", "))
+  }
+
+  static func _append<V: QueryBindable>(_ type: V.Type, _ value: V.QueryOutput, to fragment: inout QueryFragment) {
+    if !fragment.sql.hasSuffix("(") { fragment.append(", ") }
+    fragment.append(V(queryOutput: value).queryFragment)
   }
 
   static func _rows(_ rows: some Sequence<some Table>) -> QueryFragment {
@@ -251,17 +261,6 @@ extension InsertValuesBuilder {
     var fragment: QueryFragment = "("
     fragment.append(values)
     fragment.append(")")
-    return fragment
-  }
-
-  static func _values<each V: QueryBindable>(
-    of types: (repeat each V).Type, _ values: (repeat (each V).QueryOutput)
-  ) -> QueryFragment {
-    var fragment = QueryFragment()
-    for (type, value) in repeat ((each V).self, each values) {
-      if !fragment.isEmpty { fragment.append(", ") }
-      fragment.append(type.init(queryOutput: value).queryFragment)
-    }
     return fragment
   }
 }

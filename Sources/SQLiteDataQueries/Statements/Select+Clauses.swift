@@ -8,10 +8,10 @@ extension SelectStatement where Joins == () {
   /// // FROM "reminders"
   /// // WHERE "reminders"."isCompleted"
   /// ```
-  public func select<each C1: QueryRepresentable, C2: QueryExpression>(
+  public func select<C2: QueryExpression>(
     _ selection: KeyPath<From.TableColumns, C2>
-  ) -> Select<(repeat each C1, C2.QueryValue), From, ()>
-  where QueryValue == (repeat each C1), C2.QueryValue: QueryRepresentable {
+  ) -> Select<C2.QueryValue, From, ()>
+  where QueryValue == (), C2.QueryValue: QueryRepresentable {
     asSelect().selecting([From.columns[keyPath: selection].queryFragment])
   }
 
@@ -23,6 +23,24 @@ extension SelectStatement where Joins == () {
   /// // FROM "reminders"
   /// // WHERE "reminders"."isCompleted"
   /// ```
+  public func select<C2: QueryExpression>(
+    _ selection: (From.TableColumns) -> C2
+  ) -> Select<C2.QueryValue, From, ()>
+  where QueryValue == (), C2.QueryValue: QueryRepresentable {
+    asSelect().selecting([selection(From.columns).queryFragment])
+  }
+
+  /// Selects one more column.
+  @_disfavoredOverload
+  public func select<each C1: QueryRepresentable, C2: QueryExpression>(
+    _ selection: KeyPath<From.TableColumns, C2>
+  ) -> Select<(repeat each C1, C2.QueryValue), From, ()>
+  where QueryValue == (repeat each C1), C2.QueryValue: QueryRepresentable {
+    asSelect().selecting([From.columns[keyPath: selection].queryFragment])
+  }
+
+  /// Selects one more expression.
+  @_disfavoredOverload
   public func select<each C1: QueryRepresentable, C2: QueryExpression>(
     _ selection: (From.TableColumns) -> C2
   ) -> Select<(repeat each C1, C2.QueryValue), From, ()>
@@ -47,7 +65,7 @@ extension SelectStatement where Joins == () {
     QueryValue == (repeat each C1), C2.QueryValue: QueryRepresentable, C3.QueryValue: QueryRepresentable,
     repeat (each C4).QueryValue: QueryRepresentable
   {
-    asSelect().selecting(_fragments(of: selection(From.columns)))
+    asSelect().selecting(_fragments(of: selection, From.columns))
   }
 
   /// Keeps the rows for which a column is true.
@@ -287,9 +305,12 @@ extension SelectStatement {
   }
 }
 
-/// Returns the SQL of each expression of a tuple.
-func _fragments<each E: QueryExpression>(of tuple: (repeat each E)) -> [QueryFragment] {
-  _fragments(repeat each tuple)
+/// Returns the SQL of each expression that a closure selects.
+func _fragments<Columns, each E: QueryExpression>(
+  of selection: (Columns) -> (repeat each E), _ columns: Columns
+) -> [QueryFragment] {
+  let expressions = selection(columns)
+  return _fragments(repeat each expressions)
 }
 
 extension Select {

@@ -9,6 +9,15 @@ extension SelectStatement {
   /// // JOIN "reminders" ON ("remindersLists"."id") = ("reminders"."remindersListID")
   /// ```
   @_disfavoredOverload
+  public func select<C2: QueryExpression, each J: Table>(
+    _ selection: ((From.TableColumns, repeat (each J).TableColumns)) -> C2
+  ) -> Select<C2.QueryValue, From, Joins>
+  where QueryValue == (), Joins == (repeat each J), C2.QueryValue: QueryRepresentable {
+    asSelect().selecting([selection((From.columns, repeat (each J).columns)).queryFragment])
+  }
+
+  /// Selects one more expression.
+  @_disfavoredOverload
   public func select<each C1: QueryRepresentable, C2: QueryExpression, each J: Table>(
     _ selection: ((From.TableColumns, repeat (each J).TableColumns)) -> C2
   ) -> Select<(repeat each C1, C2.QueryValue), From, Joins>
@@ -34,7 +43,7 @@ extension SelectStatement {
     QueryValue == (repeat each C1), Joins == (repeat each J), C2.QueryValue: QueryRepresentable,
     C3.QueryValue: QueryRepresentable, repeat (each C4).QueryValue: QueryRepresentable
   {
-    asSelect().selecting(_fragments(of: selection((From.columns, repeat (each J).columns))))
+    asSelect().selecting(_fragments(of: selection, (From.columns, repeat (each J).columns)))
   }
 
   /// Keeps the rows for which conditions hold.

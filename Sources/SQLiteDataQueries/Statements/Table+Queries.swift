@@ -68,7 +68,7 @@ extension Table {
     C1.QueryValue: QueryRepresentable, C2.QueryValue: QueryRepresentable,
     repeat (each C3).QueryValue: QueryRepresentable
   {
-    all.asSelect().selecting(_fragments(of: selection(columns)))
+    all.asSelect().selecting(_fragments(of: selection, columns))
   }
 
   /// Returns each row once.

@@ -62,7 +62,7 @@ public struct Update<From: Table, Returning>: Statement, Sendable {
     C1.QueryValue: QueryRepresentable, C2.QueryValue: QueryRepresentable,
     repeat (each C3).QueryValue: QueryRepresentable
   {
-    returning(_fragments(of: selection(From.columns)))
+    returning(_fragments(of: selection, From.columns))
   }
 
   /// Updates only the rows for which conditions hold.

@@ -29,7 +29,15 @@ public struct Updates<Base: Table> {
     }
   }
 
+  /// A column, to be used in an expression.
+  public subscript<Value: QueryBindable>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
+  ) -> TableColumn<Base, Value> {
+    Base.columns[keyPath: keyPath]
+  }
+
   /// A column as an expression, which can be assigned.
+  @_disfavoredOverload
   public subscript<Value: QueryBindable>(
     dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
   ) -> any QueryExpression<Value> {
@@ -46,17 +54,7 @@ public struct Updates<Base: Table> {
     set { set(Base.columns[keyPath: keyPath].name, newValue.queryFragment) }
   }
 
-  /// A column that is set to a Swift value.
-  @_disfavoredOverload
-  public subscript<Value: QueryBindable>(
-    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
-  ) -> Value.QueryOutput {
-    @available(*, unavailable, message: "the value of a column is known only to the database")
-    get { fatalError() }
-    set { set(Base.columns[keyPath: keyPath].name, Value(queryOutput: newValue).queryFragment) }
-  }
-
-  /// A group of columns that is set to a Swift value.
+  /// A group of columns, whose columns can be assigned.
   public subscript<Value: Table>(
     dynamicMember keyPath: KeyPath<Base.TableColumns, ColumnGroup<Base, Value>>
   ) -> GroupUpdates<Base, Value> {
@@ -64,17 +62,10 @@ public struct Updates<Base: Table> {
     set { for (column, value) in newValue.assignments { set(column, value) } }
   }
 
-  /// A group of columns that is set to a Swift value.
-  @_disfavoredOverload
-  public subscript<Value: Table>(
-    dynamicMember keyPath: KeyPath<Base.TableColumns, ColumnGroup<Base, Value>>
-  ) -> Value {
-    @available(*, unavailable, message: "the value of a group is known only to the database")
-    get { fatalError() }
-    set {
-      for (column, value) in zip(Value.TableColumns.allColumns, newValue._allColumns) {
-        set(column.name, value.queryFragment)
-      }
+  /// Sets all columns of a group.
+  public mutating func set<Value: Table>(_ group: ColumnGroup<Base, Value>, _ value: Value) {
+    for (column, value) in zip(Value.TableColumns.allColumns, value._allColumns) {
+      set(column.name, value.queryFragment)
     }
   }
 
@@ -102,16 +93,6 @@ public struct GroupUpdates<Root: Table, Base: Table> {
   ) -> any QueryExpression<Value> {
     get { TableColumn<Root, Value>(Base.columns[keyPath: keyPath].name) }
     set { assignments.append((Base.columns[keyPath: keyPath].name, newValue.queryFragment)) }
-  }
-
-  /// A column of the group that is set to a Swift value.
-  @_disfavoredOverload
-  public subscript<Value: QueryBindable>(
-    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
-  ) -> Value.QueryOutput {
-    @available(*, unavailable, message: "the value of a column is known only to the database")
-    get { fatalError() }
-    set { assignments.append((Base.columns[keyPath: keyPath].name, Value(queryOutput: newValue).queryFragment)) }
   }
 }
 

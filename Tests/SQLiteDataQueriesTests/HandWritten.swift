@@ -64,13 +64,13 @@ extension RemindersList: Table, PrimaryKeyedTable {
       self.id = try decoder.required(Int?.self)
       self.title = try decoder.decode(String.self, default: "")
       self.color = try decoder.required(Int?.self)
-    self.position = try decoder.decode(Int.self, default: 0)
+      self.position = try decoder.decode(Int.self, default: 0)
     }
     public nonisolated func _encode(into encoder: inout RowEncoder) {
       encoder.encode(Int?.self, id)
       encoder.encode(String.self, title)
       encoder.encode(Int?.self, color)
-    encoder.encode(Int.self, position)
+      encoder.encode(Int.self, position)
     }
     public nonisolated init(_ other: RemindersList) {
       self.id = other.id

@@ -33,6 +33,7 @@ public struct SQLQueryExpression<QueryValue>: Statement {
   }
 
   /// Creates an expression from another one and forgets the other's type.
+  @_disfavoredOverload
   public init(_ expression: some QueryExpression<QueryValue>) {
     queryFragment = expression.queryFragment
   }

@@ -73,7 +73,7 @@ public struct QueryFragment: Hashable, Sendable {
   }
 
   /// Appends SQL that binds nothing.
-  public mutating func append(_ text: String) {
+  public mutating func append(raw text: String) {
     sql += text
   }
 
@@ -192,7 +192,7 @@ extension QueryFragment: ExpressibleByStringInterpolation {
     public init(literalCapacity: Int, interpolationCount: Int) {}
 
     public mutating func appendLiteral(_ literal: String) {
-      fragment.append(literal)
+      fragment.append(raw: literal)
     }
 
     /// Interpolates another fragment.
@@ -217,12 +217,12 @@ extension QueryFragment: ExpressibleByStringInterpolation {
 
     /// Interpolates SQL as it is. Use it only with text that your program wrote itself.
     public mutating func appendInterpolation(raw sql: String) {
-      fragment.append(sql)
+      fragment.append(raw: sql)
     }
 
     /// Interpolates a value as SQL as it is. Use it only with values that your program made itself.
     public mutating func appendInterpolation(raw value: some LosslessStringConvertible) {
-      fragment.append(value.description)
+      fragment.append(raw: value.description)
     }
 
     /// Interpolates a bound value.
@@ -255,7 +255,7 @@ extension Sequence<QueryFragment> {
     var result = QueryFragment()
     var isFirst = true
     for fragment in self {
-      if isFirst { isFirst = false } else { result.append(separator) }
+      if isFirst { isFirst = false } else { result.append(raw: separator) }
       result.append(fragment)
     }
     return result

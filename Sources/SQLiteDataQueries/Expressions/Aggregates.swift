@@ -80,21 +80,21 @@ extension QueryExpression where QueryValue: QueryDecodable {
     filter: QueryFragment?
   ) -> SQLQueryExpression<Value> {
     var fragment = QueryFragment(name)
-    fragment.append(isDistinct ? "(DISTINCT " : "(")
+    fragment.append(raw: isDistinct ? "(DISTINCT " : "(")
     fragment.append(queryFragment)
     for argument in arguments {
-      fragment.append(", ")
+      fragment.append(raw: ", ")
       fragment.append(argument)
     }
     if let order {
-      fragment.append(" ORDER BY ")
+      fragment.append(raw: " ORDER BY ")
       fragment.append(order)
     }
-    fragment.append(")")
+    fragment.append(raw: ")")
     if let filter {
-      fragment.append(" FILTER (WHERE ")
+      fragment.append(raw: " FILTER (WHERE ")
       fragment.append(filter)
-      fragment.append(")")
+      fragment.append(raw: ")")
     }
     return SQLQueryExpression(fragment)
   }

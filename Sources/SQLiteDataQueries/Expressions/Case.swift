@@ -76,7 +76,7 @@ public struct Cases<Base, QueryValue: QueryDecodable>: QueryExpression {
     if let base { fragment.append("\(base) ") }
     fragment.append(branches.joined(separator: " "))
     if let last { fragment.append(" ELSE \(last)") }
-    fragment.append(" END")
+    fragment.append(raw: " END")
     return fragment
   }
 }

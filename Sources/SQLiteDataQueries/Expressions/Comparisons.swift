@@ -3,9 +3,9 @@ func _binary<Value>(
 ) -> SQLQueryExpression<Value> {
   var fragment: QueryFragment = "("
   fragment.append(lhs)
-  fragment.append(`operator`)
+  fragment.append(raw: `operator`)
   fragment.append(rhs)
-  fragment.append(")")
+  fragment.append(raw: ")")
   return SQLQueryExpression(fragment)
 }
 
@@ -257,16 +257,16 @@ extension QueryExpression where QueryValue: QueryDecodable {
     var fragment: QueryFragment = "("
     fragment.append(queryFragment)
     // SQLite takes a list of row values only as VALUES.
-    fragment.append(QueryValue._columnWidth > 1 ? ") IN (VALUES " : ") IN (")
+    fragment.append(raw: QueryValue._columnWidth > 1 ? ") IN (VALUES " : ") IN (")
     var isFirst = true
     for value in values {
-      fragment.append(isFirst ? "(" : ", (")
+      fragment.append(raw: isFirst ? "(" : ", (")
       isFirst = false
       fragment.append(value.queryFragment)
-      fragment.append(")")
+      fragment.append(raw: ")")
     }
     if isFirst { return SQLQueryExpression("(\(queryFragment)) IN (SELECT NULL WHERE 0)") }
-    fragment.append(")")
+    fragment.append(raw: ")")
     return SQLQueryExpression(fragment)
   }
 

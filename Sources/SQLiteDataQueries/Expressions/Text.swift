@@ -200,13 +200,13 @@ extension QueryExpression {
     _ name: String, _ arguments: QueryFragment?..., as type: Value.Type = Value.self
   ) -> SQLQueryExpression<Value> {
     var fragment = QueryFragment(name)
-    fragment.append("(")
+    fragment.append(raw: "(")
     fragment.append(queryFragment)
     for case let argument? in arguments {
-      fragment.append(", ")
+      fragment.append(raw: ", ")
       fragment.append(argument)
     }
-    fragment.append(")")
+    fragment.append(raw: ")")
     return SQLQueryExpression(fragment)
   }
 }

@@ -4,9 +4,9 @@ public struct CompoundSelect<QueryValue>: PartialSelectStatement, Sendable {
 
   init(_ lhs: QueryFragment, _ operator: String, _ rhs: QueryFragment) {
     var query = lhs
-    query.append("\n  ")
-    query.append(`operator`)
-    query.append("\n")
+    query.append(raw: "\n  ")
+    query.append(raw: `operator`)
+    query.append(raw: "\n")
     query.append(rhs)
     self.query = query
   }
@@ -82,7 +82,7 @@ extension CompoundSelect {
 
   private init(_ query: QueryFragment, suffix: String) {
     var query = query
-    query.append(suffix)
+    query.append(raw: suffix)
     self.query = query
   }
 }

@@ -28,24 +28,24 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
   public var query: QueryFragment {
     if case .values(let values) = source, values.isEmpty { return QueryFragment() }
     var fragment: QueryFragment = "INSERT "
-    if let conflictResolution { fragment.append("OR \(conflictResolution.sql) ") }
-    fragment.append("INTO ")
+    if let conflictResolution { fragment.append(raw: "OR \(conflictResolution.sql) ") }
+    fragment.append(raw: "INTO ")
     fragment.append(Into._sourceFragment)
     if !columns.isEmpty {
-      fragment.append("\n")
+      fragment.append(raw: "\n")
       Self.append(columns, to: &fragment)
     }
     switch source {
     case .values(let values):
-      fragment.append("\nVALUES\n")
+      fragment.append(raw: "\nVALUES\n")
       fragment.append(values)
     case .select(let query):
-      fragment.append("\n")
+      fragment.append(raw: "\n")
       fragment.append(query)
       // Without a WHERE, SQLite takes ON for the condition of a join.
-      if conflict != nil, !query.sql.contains("\nWHERE ") { fragment.append("\nWHERE 1") }
+      if conflict != nil, !query.sql.contains("\nWHERE ") { fragment.append(raw: "\nWHERE 1") }
     case .defaultValues:
-      fragment.append("\nDEFAULT VALUES")
+      fragment.append(raw: "\nDEFAULT VALUES")
     }
     if let conflict { Self.append(conflict, to: &fragment) }
     returning.append(to: &fragment)
@@ -53,23 +53,23 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
   }
 
   private static func append(_ columns: [String], to fragment: inout QueryFragment) {
-    fragment.append("(")
+    fragment.append(raw: "(")
     for (index, column) in columns.enumerated() {
-      if index > 0 { fragment.append(", ") }
+      if index > 0 { fragment.append(raw: ", ") }
       fragment.append(quote: column)
     }
-    fragment.append(")")
+    fragment.append(raw: ")")
   }
 
   private static func append(_ conflict: Conflict, to fragment: inout QueryFragment) {
-    fragment.append("\nON CONFLICT ")
+    fragment.append(raw: "\nON CONFLICT ")
     if !conflict.targets.isEmpty {
       append(conflict.targets, to: &fragment)
       fragment.append(conditions: conflict.targetConditions, after: "\nWHERE ")
-      fragment.append("\n")
+      fragment.append(raw: "\n")
     }
-    guard !conflict.assignments.isEmpty else { return fragment.append("DO NOTHING") }
-    fragment.append("DO UPDATE SET ")
+    guard !conflict.assignments.isEmpty else { return fragment.append(raw: "DO NOTHING") }
+    fragment.append(raw: "DO UPDATE SET ")
     fragment.append(conflict.assignments)
     fragment.append(conditions: conflict.conditions, after: "\nWHERE ")
   }
@@ -217,7 +217,7 @@ extension InsertValuesBuilder {
   ) -> QueryFragment where Value == (repeat each V) {
     var fragment: QueryFragment = "("
     for (type, value) in repeat ((each V).self, each values) { _append(type, value, to: &fragment) }
-    fragment.append(")")
+    fragment.append(raw: ")")
     return fragment
   }
 
@@ -226,9 +226,9 @@ extension InsertValuesBuilder {
   ) -> QueryFragment where Value == (repeat each V) {
     var fragment = QueryFragment()
     for row in rows {
-      fragment.append(fragment.isEmpty ? "(" : ", (")
+      fragment.append(raw: fragment.isEmpty ? "(" : ", (")
       for (type, value) in repeat ((each V).self, each row) { _append(type, value, to: &fragment) }
-      fragment.append(")")
+      fragment.append(raw: ")")
     }
     return fragment
   }
@@ -241,7 +241,7 @@ extension InsertValuesBuilder {
   }
 
   static func _append<V: QueryBindable>(_ type: V.Type, _ value: V.QueryOutput, to fragment: inout QueryFragment) {
-    if !fragment.sql.hasSuffix("(") { fragment.append(", ") }
+    if !fragment.sql.hasSuffix("(") { fragment.append(raw: ", ") }
     fragment.append(V(queryOutput: value).queryFragment)
   }
 
@@ -250,9 +250,9 @@ extension InsertValuesBuilder {
     for row in rows {
       var encoder = RowEncoder()
       row._encode(into: &encoder)
-      fragment.append(fragment.isEmpty ? "(" : ", (")
+      fragment.append(raw: fragment.isEmpty ? "(" : ", (")
       fragment.append(encoder.fragment)
-      fragment.append(")")
+      fragment.append(raw: ")")
     }
     return fragment
   }
@@ -260,7 +260,7 @@ extension InsertValuesBuilder {
   static func _row(_ values: QueryFragment) -> QueryFragment {
     var fragment: QueryFragment = "("
     fragment.append(values)
-    fragment.append(")")
+    fragment.append(raw: ")")
     return fragment
   }
 }

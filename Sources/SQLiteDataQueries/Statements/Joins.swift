@@ -133,9 +133,9 @@ extension Select {
     _ other: Select<C2, F, J2>, _ keyword: String, _ condition: QueryFragment
   ) -> Select<NewColumns, NewFrom, NewJoins> {
     var sql = QueryFragment(keyword)
-    sql.append(" ")
+    sql.append(raw: " ")
     sql.append(F._sourceFragment)
-    sql.append(" ON ")
+    sql.append(raw: " ON ")
     sql.append(condition)
     var result = Select<NewColumns, NewFrom, NewJoins>()
     result.clauses = clauses

@@ -8,7 +8,7 @@ struct ReturningClause: Sendable {
   init<T: Table>(_ fragments: [QueryFragment], of table: T.Type) {
     var prefix = QueryFragment()
     prefix.append(quote: table._qualifier)
-    prefix.append(".")
+    prefix.append(raw: ".")
     columns = fragments.map { $0.removing(prefix: prefix.sql) }
   }
 
@@ -16,7 +16,7 @@ struct ReturningClause: Sendable {
 
   func append(to fragment: inout QueryFragment) {
     guard !columns.isEmpty else { return }
-    fragment.append("\nRETURNING ")
+    fragment.append(raw: "\nRETURNING ")
     fragment.append(_joined(columns, ", "))
   }
 }

@@ -10,27 +10,27 @@ public struct Select<Columns, From: Table, Joins>: SelectStatement, Sendable {
     guard !clauses.isNone else { return QueryFragment() }
     var fragment: QueryFragment = clauses.isDistinct ? "SELECT DISTINCT " : "SELECT "
     fragment.append(clauses.columns.isEmpty ? clauses.selection(From.self) : _joined(clauses.columns, ", "))
-    fragment.append("\nFROM ")
+    fragment.append(raw: "\nFROM ")
     fragment.append(From._sourceFragment)
     for join in clauses.joins {
-      fragment.append("\n")
+      fragment.append(raw: "\n")
       fragment.append(join.sql)
     }
     fragment.append(conditions: clauses.where, after: "\nWHERE ")
     if !clauses.group.isEmpty {
-      fragment.append("\nGROUP BY ")
+      fragment.append(raw: "\nGROUP BY ")
       fragment.append(_joined(clauses.group, ", "))
     }
     fragment.append(conditions: clauses.having, after: "\nHAVING ")
     if !clauses.order.isEmpty {
-      fragment.append("\nORDER BY ")
+      fragment.append(raw: "\nORDER BY ")
       fragment.append(_joined(clauses.order, ", "))
     }
     if let limit = clauses.limit {
-      fragment.append("\nLIMIT ")
+      fragment.append(raw: "\nLIMIT ")
       fragment.append(limit)
       if let offset = clauses.offset {
-        fragment.append(" OFFSET ")
+        fragment.append(raw: " OFFSET ")
         fragment.append(offset)
       }
     }
@@ -60,7 +60,7 @@ struct SelectClauses: Sendable {
   func selection<From: Table>(_ from: From.Type) -> QueryFragment {
     var fragment = From.TableColumns._selection
     for join in joins {
-      fragment.append(", ")
+      fragment.append(raw: ", ")
       fragment.append(join.selection)
     }
     return fragment
@@ -75,12 +75,12 @@ extension QueryFragment {
   /// Appends conditions that all have to hold.
   mutating func append(conditions: [QueryFragment], after keyword: String) {
     guard let first = conditions.first else { return }
-    append(keyword)
+    append(raw: keyword)
     guard conditions.count > 1 else { return append(first) }
     for (index, condition) in conditions.enumerated() {
-      append(index == 0 ? "(" : " AND (")
+      append(raw: index == 0 ? "(" : " AND (")
       append(condition)
-      append(")")
+      append(raw: ")")
     }
   }
 }

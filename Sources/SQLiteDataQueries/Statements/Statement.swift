@@ -9,7 +9,7 @@ extension Statement {
   public var queryFragment: QueryFragment {
     var fragment: QueryFragment = "(\n"
     fragment.append(query.indented())
-    fragment.append("\n)")
+    fragment.append(raw: "\n)")
     return fragment
   }
 }

@@ -253,7 +253,7 @@ extension Table {
     updates(&assignments, Excluded.columns)
     // The condition of an index names its columns without the table.
     var qualifier = QueryFragment(quote: _qualifier)
-    qualifier.append(".")
+    qualifier.append(raw: ".")
     return InsertOf<Self>.Conflict(
       targets: targets.names, targetConditions: targetFilter(columns).map { $0.removing(all: qualifier.sql) },
       assignments: assignments.fragment, conditions: updateFilter(columns))
@@ -303,7 +303,7 @@ extension QueryFragment {
         result.append(placeholder: placeholder.binding, at: placeholder.offset + shift)
         next.removeFirst()
       }
-      result.append(part)
+      result.append(raw: part)
       offset = end
     }
     return result

@@ -13,9 +13,9 @@ public struct Update<From: Table, Returning>: Statement, Sendable {
   public var query: QueryFragment {
     guard !assignments.isEmpty, !isNone else { return QueryFragment() }
     var fragment: QueryFragment = "UPDATE "
-    if let conflictResolution { fragment.append("OR \(conflictResolution.sql) ") }
+    if let conflictResolution { fragment.append(raw: "OR \(conflictResolution.sql) ") }
     fragment.append(From._sourceFragment)
-    fragment.append("\nSET ")
+    fragment.append(raw: "\nSET ")
     fragment.append(assignments)
     fragment.append(conditions: conditions, after: "\nWHERE ")
     returning.append(to: &fragment)

@@ -73,9 +73,9 @@ public struct Updates<Base: Table> {
   var fragment: QueryFragment {
     var fragment = QueryFragment()
     for (index, assignment) in assignments.enumerated() {
-      if index > 0 { fragment.append(", ") }
+      if index > 0 { fragment.append(raw: ", ") }
       fragment.append(quote: assignment.column)
-      fragment.append(" = ")
+      fragment.append(raw: " = ")
       fragment.append(assignment.value)
     }
     return fragment

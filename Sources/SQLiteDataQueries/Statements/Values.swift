@@ -8,7 +8,8 @@ public struct Values<QueryValue>: PartialSelectStatement, Sendable {
   let columns: [QueryFragment]
 
   /// Creates a row from expressions.
-  public init<each Value: QueryExpression>(_ value: repeat each Value) where QueryValue == (repeat (each Value).QueryValue) {
+  public init<each Value: QueryExpression>(_ value: repeat each Value)
+  where QueryValue == (repeat (each Value).QueryValue) {
     columns = _fragments(repeat each value)
   }
 
@@ -23,4 +24,3 @@ public struct Values<QueryValue>: PartialSelectStatement, Sendable {
     return fragment
   }
 }
-

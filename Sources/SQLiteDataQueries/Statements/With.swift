@@ -38,13 +38,13 @@ public struct With<Base: Statement>: Statement {
     // SQLite allows a query to use itself without the keyword RECURSIVE.
     var fragment: QueryFragment = "WITH "
     for (index, expression) in expressions.enumerated() {
-      if index > 0 { fragment.append(", ") }
+      if index > 0 { fragment.append(raw: ", ") }
       fragment.append(quote: expression.tableName)
-      fragment.append(" AS (\n")
+      fragment.append(raw: " AS (\n")
       fragment.append(expression.select.indented())
-      fragment.append("\n)")
+      fragment.append(raw: "\n)")
     }
-    fragment.append("\n")
+    fragment.append(raw: "\n")
     fragment.append(statement)
     return fragment
   }

@@ -71,7 +71,7 @@ extension Table {
     var fragment = QueryFragment()
     if let schemaName {
       fragment.append(quote: schemaName)
-      fragment.append(".")
+      fragment.append(raw: ".")
     }
     fragment.append(quote: tableName)
     return fragment
@@ -81,7 +81,7 @@ extension Table {
   static var _sourceFragment: QueryFragment {
     var fragment = _fromFragment
     if let tableAlias {
-      fragment.append(" AS ")
+      fragment.append(raw: " AS ")
       fragment.append(quote: tableAlias)
     }
     return fragment
@@ -159,7 +159,7 @@ public struct RowEncoder {
 
   private mutating func add(_ value: QueryFragment) {
     if keepsValues { return values.append(value) }
-    if !fragment.isEmpty { fragment.append(", ") }
+    if !fragment.isEmpty { fragment.append(raw: ", ") }
     fragment.append(value)
   }
 }

@@ -45,7 +45,7 @@ public struct GeneratedColumn<Root: Table, Value: QueryBindable>: TableColumnExp
 func _qualifiedName<Root: Table>(_ name: String, of table: Root.Type) -> QueryFragment {
   var fragment = QueryFragment()
   fragment.append(quote: table._qualifier)
-  fragment.append(".")
+  fragment.append(raw: ".")
   fragment.append(quote: name)
   return fragment
 }

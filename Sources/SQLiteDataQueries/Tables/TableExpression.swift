@@ -43,10 +43,10 @@ public func _nulls<T: QueryRepresentable>(_ type: T.Type) -> [any QueryExpressio
 func _aliased(_ expressions: [any QueryExpression], as columns: [any TableColumnExpression]) -> QueryFragment {
   var fragment = QueryFragment()
   for (index, expression) in expressions.enumerated() {
-    if index > 0 { fragment.append(", ") }
+    if index > 0 { fragment.append(raw: ", ") }
     fragment.append(expression.queryFragment)
     if index < columns.count {
-      fragment.append(" AS ")
+      fragment.append(raw: " AS ")
       fragment.append(quote: columns[index].name)
     }
   }

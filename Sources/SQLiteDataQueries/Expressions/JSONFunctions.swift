@@ -1,0 +1,114 @@
+extension QueryExpression where QueryValue: QueryDecodable {
+  /// The number of elements of a JSON array.
+  ///
+  /// ```swift
+  /// Reminder.select { $0.notes.jsonArrayLength() }
+  /// // SELECT json_array_length("reminders"."notes") …
+  /// ```
+  public func jsonArrayLength() -> SQLQueryExpression<Int> { _call("json_array_length") }
+
+  /// The value at a path of a JSON text.
+  ///
+  /// ```swift
+  /// Reminder.select { $0.notes.jsonExtract("$.color", as: String?.self) }
+  /// // SELECT json_extract("reminders"."notes", '$.color') …
+  /// ```
+  public func jsonExtract<Value: QueryRepresentable>(
+    _ path: String, as type: Value.Type = Value.self
+  ) -> SQLQueryExpression<Value> {
+    _call("json_extract", path.queryFragment)
+  }
+
+  /// A JSON text with the keys of another one put into it.
+  ///
+  /// ```swift
+  /// Reminder.select { $0.title.jsonPatch("{}") }
+  /// // SELECT json_patch("reminders"."title", '{}') …
+  /// ```
+  public func jsonPatch(_ other: some QueryExpression<QueryValue>) -> SQLQueryExpression<QueryValue> {
+    _call("json_patch", other.queryFragment)
+  }
+}
+
+extension QueryExpression where QueryValue: QueryBindable, QueryValue.QueryOutput: Codable {
+  /// The values of all rows as a JSON array.
+  ///
+  /// ```swift
+  /// Reminder.select { $0.title.jsonGroupArray() }
+  /// // SELECT json_group_array("reminders"."title") …
+  /// ```
+  public func jsonGroupArray(
+    distinct isDistinct: Bool = false,
+    order: (some QueryExpression)? = OrderingTerm?.none,
+    filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<[QueryValue.QueryOutput].JSONRepresentation> {
+    _aggregate("json_group_array", distinct: isDistinct, order: order?.queryFragment, filter: filter?.queryFragment)
+  }
+}
+
+extension TableDefinition where QueryValue: Codable {
+  /// The row as a JSON object.
+  ///
+  /// ```swift
+  /// Tag.select { $0.jsonObject() }
+  /// // SELECT json_object('id', "tags"."id", 'title', "tags"."title")
+  /// // FROM "tags"
+  /// ```
+  public func jsonObject() -> SQLQueryExpression<QueryValue.JSONRepresentation> {
+    SQLQueryExpression(_jsonObject(QueryValue.self))
+  }
+
+  /// The rows as a JSON array of objects.
+  ///
+  /// ```swift
+  /// Tag.select { $0.jsonGroupArray() }
+  /// // SELECT json_group_array(json_object('id', "tags"."id", 'title', "tags"."title"))
+  /// // FROM "tags"
+  /// ```
+  public func jsonGroupArray(
+    order: (some QueryExpression)? = OrderingTerm?.none,
+    filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<[QueryValue].JSONRepresentation> {
+    jsonObject()._aggregate("json_group_array", order: order?.queryFragment, filter: filter?.queryFragment)
+  }
+}
+
+extension Optional.TableColumns where Wrapped: PrimaryKeyedTable & Codable {
+  /// The rows as a JSON array of objects. A row that an outer join left out isn't in it.
+  public func jsonGroupArray(
+    order: (some QueryExpression)? = OrderingTerm?.none,
+    filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<[Wrapped].JSONRepresentation> {
+    var condition: QueryFragment = "(\(Wrapped.columns.primaryKey)) IS NOT (NULL)"
+    if let filter { condition = "(\(condition)) AND (\(filter))" }
+    return SQLQueryExpression<Wrapped.JSONRepresentation>(
+      _jsonObject(Wrapped.self), as: Wrapped.JSONRepresentation.self
+    )
+    ._aggregate("json_group_array", order: order?.queryFragment, filter: condition)
+  }
+}
+
+/// Makes a JSON object of a table's columns. A column that holds JSON goes into it as JSON, not as text.
+private func _jsonObject<T: Table>(_ table: T.Type) -> QueryFragment {
+  var fragment: QueryFragment = "json_object("
+  for (index, column) in T.TableColumns.allColumns.enumerated() {
+    if index > 0 { fragment.append(raw: ", ") }
+    func value<C: TableColumnExpression>(of column: C) -> QueryFragment {
+      switch C.Value.self {
+      case is any _JSONText.Type: "json(\(column))"
+      case is Bool.Type, is Bool?.Type:
+        "json(CASE \(column) WHEN 0 THEN 'false' WHEN 1 THEN 'true' END)"
+      default: column.queryFragment
+      }
+    }
+    fragment.append("\(quote: column.name, delimiter: .text), \(value(of: column))")
+  }
+  fragment.append(raw: ")")
+  return fragment
+}
+
+/// A representation that is JSON text.
+protocol _JSONText {}
+
+extension _CodableJSONRepresentation: _JSONText {}
+extension Optional: _JSONText where Wrapped: _JSONText {}

@@ -20,3 +20,165 @@ struct FragmentTests {
     #expect(QueryFragment(quote: "it's", delimiter: .text).sql == "'it''s'")
   }
 }
+
+@Suite("representations")
+struct RepresentationTests {
+  @Test("a date is written as ISO 8601 text in UTC and read back")
+  func dates() throws {
+    #expect(Date(timeIntervalSince1970: 0).iso8601String == "1970-01-01 00:00:00.000")
+    #expect(Date(timeIntervalSince1970: 951_782_399.999).iso8601String == "2000-02-28 23:59:59.999")
+    #expect(Date(timeIntervalSince1970: -1).iso8601String == "1969-12-31 23:59:59.000")
+    for text in [
+      "2000-02-29 12:30:45.250", "2000-02-29T12:30:45.25Z", "2000-02-29T13:30:45.250+01:00",
+      "2000-02-29 07:00:45.25-0530",
+    ] {
+      #expect(try Date(iso8601String: text).timeIntervalSince1970 == 951_827_445.25, "\(text)")
+    }
+    #expect(try Date(iso8601String: "2000-02-29").timeIntervalSince1970 == 951_782_400)
+    #expect(try Date(iso8601String: "2000-02-29 12:30").timeIntervalSince1970 == 951_827_400)
+    for text in ["", "2000", "2000-13-01", "2000-02-29 12:30:45x", "2000-02-29 12", "noon"] {
+      #expect(throws: QueryDecodingError.invalidDate(text)) { try Date(iso8601String: text) }
+    }
+  }
+
+  @Test("each representation binds its form of a value")
+  func bindings() throws {
+    let date = Date(timeIntervalSince1970: 86_400)
+    #expect(Date.UnixTimeRepresentation(queryOutput: date).queryBinding == .int(86_400))
+    #expect(Date.JulianDayRepresentation(queryOutput: date).queryBinding == .double(2_440_588.5))
+    #expect(Date.ISO8601Representation(queryOutput: date).queryBinding == .text("1970-01-02 00:00:00.000"))
+    #expect(date.queryBinding == .date(date))
+    let uuid = try #require(UUID(uuidString: "DEADBEEF-0000-0000-0000-0000000000FF"))
+    #expect(
+      UUID.BytesRepresentation(queryOutput: uuid).queryBinding.debugDescription == "x'deadbeef0000000000000000000000ff'"
+    )
+    #expect(
+      UUID.UppercasedRepresentation(queryOutput: uuid).queryBinding == .text("DEADBEEF-0000-0000-0000-0000000000FF"))
+    #expect(uuid.queryBinding.debugDescription == "'deadbeef-0000-0000-0000-0000000000ff'")
+    #expect(UUID?.BytesRepresentation.self == Optional<UUID.BytesRepresentation>.self)
+    #expect([1, 2].queryJSON == .text("[1,2]"))
+    #expect(Priority.high.queryBinding == .int(3))
+    #expect(String?.none.queryBinding == .null)
+    #expect(UInt64(7).queryBinding == .int(7))
+    #expect(Tagged<Reminder, Int>(4).queryBinding == .int(4))
+    guard case .invalid = UInt64.max.queryBinding else {
+      Issue.record("an integer above Int64.max must not be bound")
+      return
+    }
+  }
+
+  @Test("a row is read from its columns, and missing rows of an outer join are nil")
+  func decoding() throws {
+    let row: [QueryBinding] = [
+      .int(1), .text("Milk"), .null, .bool(true), .int(0), .int(3), .text("1970-01-01 00:00:00.000"), .int(2), .int(9),
+      .null,
+    ]
+    var decoder = ArrayDecoder(values: row)
+    let reminder = try Reminder(decoder: &decoder)
+    #expect(reminder.title == "Milk" && reminder.priority == .high && reminder.isCompleted && !reminder.isFlagged)
+    #expect(reminder.dueDate == Date(timeIntervalSince1970: 0))
+    #expect(reminder.timestamps == Timestamps(createdAt: Date(timeIntervalSince1970: 9)))
+    #expect(decoder.position == 10)
+
+    decoder = ArrayDecoder(values: Array(repeating: .null, count: 10) + [.int(5)])
+    #expect(try decoder.required(Reminder?.self) == nil)
+    #expect(try decoder.required(Int.self) == 5)
+
+    decoder = ArrayDecoder(values: [.null])
+    #expect(throws: QueryDecodingError.missingRequiredColumn) { try decoder.required(Int.self) }
+    decoder = ArrayDecoder(values: [.int(300)])
+    #expect(throws: QueryDecodingError.integerOverflow) { try decoder.required(UInt8.self) }
+    decoder = ArrayDecoder(values: [.int(9)])
+    #expect(throws: QueryDecodingError.self) { try decoder.required(Priority.self) }
+  }
+}
+
+extension Array where Element: Codable {
+  fileprivate var queryJSON: QueryBinding { [Element].JSONRepresentation(queryOutput: self).queryBinding }
+}
+
+@Suite("statements")
+struct StatementTests {
+  @Test("an insert of no rows and an update of no columns are empty")
+  func empty() {
+    #expect(Reminder.insert { [Reminder]() }.query.isEmpty)
+    #expect(Reminder.update { _ in }.query.isEmpty)
+    #expect(Reminder.none.query.isEmpty)
+    #expect(Reminder.none.delete().query.isEmpty)
+    #expect(Reminder.none.update { $0.title = "x" }.query.isEmpty)
+  }
+
+  @Test("queries of a table start from its default scope")
+  func defaultScope() {
+    #expect(Kept.count().query.sql.hasSuffix(#"WHERE NOT ("kept"."isDeleted")"#))
+    #expect(
+      Kept.where { $0.id.eq(1) }.query.sql.hasSuffix(#"WHERE (NOT ("kept"."isDeleted")) AND (("kept"."id") = (?))"#))
+    #expect(Kept.find(1).delete().query.sql.contains("isDeleted"))
+    #expect(!Kept.unscoped.query.sql.contains("WHERE"))
+  }
+
+  @Test("conditions with if and switch are parts of one query")
+  func dynamic() {
+    for (showCompleted, expected) in [(true, ""), (false, "\nWHERE NOT (\"reminders\".\"isCompleted\")")] {
+      let query = Reminder.where { if !showCompleted { !$0.isCompleted } }.select(\.id)
+      #expect(query.query.sql == "SELECT \"reminders\".\"id\"\nFROM \"reminders\"" + expected)
+    }
+  }
+
+  @Test("a statement inside of another keeps the order of bound values")
+  func nestedBindings() {
+    let query = Reminder.where { $0.title.eq("a\nb") }
+      .where { $0.remindersListID.in(RemindersList.where { $0.title.eq("c") }.select(\.id)) }.where { $0.id.gt(7) }
+      .query
+    #expect(query.bindings == [.text("a\nb"), .text("c"), .int(7)])
+    #expect(query.debugDescription.contains("('c')"))
+    #expect(query.sql.utf8.filter { $0 == 0x3F }.count == 3)
+  }
+}
+
+@Table("kept")
+struct Kept {
+  let id: Int
+  var isDeleted = false
+
+  static let all = Self.where { !$0.isDeleted }
+}
+
+/// A decoder over values in memory.
+struct ArrayDecoder: QueryDecoder {
+  let values: [QueryBinding]
+  var position = 0
+
+  init(values: [QueryBinding]) { self.values = values }
+
+  private mutating func next() -> QueryBinding {
+    defer { position += 1 }
+    return values[position]
+  }
+
+  mutating func decode(_ columnType: [UInt8].Type) throws -> [UInt8]? {
+    if case .blob(let value) = next() { value } else { nil }
+  }
+
+  mutating func decode(_ columnType: Double.Type) throws -> Double? {
+    if case .double(let value) = next() { value } else { nil }
+  }
+
+  mutating func decode(_ columnType: Int64.Type) throws -> Int64? {
+    switch next() {
+    case .int(let value): value
+    case .bool(let value): value ? 1 : 0
+    default: nil
+    }
+  }
+
+  mutating func decode(_ columnType: String.Type) throws -> String? {
+    if case .text(let value) = next() { value } else { nil }
+  }
+
+  mutating func skipNulls(_ count: Int) throws -> Bool {
+    guard values[position..<position + count].allSatisfy({ $0 == .null }) else { return false }
+    position += count
+    return true
+  }
+}

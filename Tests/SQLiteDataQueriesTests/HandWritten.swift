@@ -243,3 +243,17 @@ extension OpenReminder: Table {
   }
   public nonisolated func _encode(into encoder: inout RowEncoder) { encoder.encode(String.self, title) }
 }
+
+@Table
+struct Tag: Codable, Equatable {
+  let id: Int
+  var title = ""
+}
+
+@Table
+struct ReminderText: FTS5 {
+  let rowid: Int
+  let title: String
+}
+
+enum ParentAlias: AliasName {}

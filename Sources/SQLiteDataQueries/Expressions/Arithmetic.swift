@@ -1,4 +1,16 @@
-extension QueryExpression where QueryValue: QueryDecodable {
+/// An expression that arithmetic operators work with.
+///
+/// Swift's own numbers and texts are expressions too, but they don't conform to this protocol: the operators
+/// below would take part in all arithmetic of a program and slow its compilation down.
+public protocol _OperatorExpression<QueryValue>: QueryExpression {}
+
+extension TableColumn: _OperatorExpression {}
+extension GeneratedColumn: _OperatorExpression {}
+extension SQLQueryExpression: _OperatorExpression {}
+extension BindQueryExpression: _OperatorExpression {}
+extension Cases: _OperatorExpression {}
+
+extension _OperatorExpression where QueryValue: QueryDecodable {
   /// Adds two numbers.
   ///
   /// ```swift
@@ -131,28 +143,29 @@ extension QueryExpression where QueryValue: QueryDecodable {
     _binary(lhs.queryFragment, ") || (", rhs.queryFragment)
   }
 
-  /// The first of two expressions that isn't NULL.
+  /// Joins two texts, the first of which the program knows.
   ///
   /// ```swift
-  /// Reminder.select { $0.priority ?? .low }
+  /// Reminder.select { "Task: " + $0.title }
+  /// // SELECT ('Task: ') || ("reminders"."title") …
+  /// ```
+  public static func + (lhs: String, rhs: Self) -> SQLQueryExpression<QueryValue>
+  where QueryValue._Optionalized == String? {
+    _binary(lhs.queryFragment, ") || (", rhs.queryFragment)
+  }
+}
+
+extension QueryExpression where QueryValue: QueryDecodable {
+  /// The first of two expressions that isn't NULL. Use ``ifnull(_:)-(some QueryExpression<QueryValue>)`` if both
+  /// may be NULL.
+  ///
+  /// ```swift
+  /// Reminder.select { $0.priority ?? Priority.low }
   /// // SELECT coalesce("reminders"."priority", 1) …
   /// ```
   public static func ?? <Value: QueryDecodable>(
     lhs: Self, rhs: some QueryExpression<Value>
   ) -> SQLQueryExpression<Value> where QueryValue == Value? {
-    SQLQueryExpression("coalesce(\(lhs.queryFragment), \(rhs.queryFragment))")
-  }
-
-  /// The first of two expressions that isn't NULL, if both may be NULL.
-  ///
-  /// ```swift
-  /// Reminder.select { $0.priority ?? $0.priority }
-  /// // SELECT coalesce("reminders"."priority", "reminders"."priority") …
-  /// ```
-  @_disfavoredOverload
-  public static func ?? <Value: QueryDecodable>(
-    lhs: Self, rhs: some QueryExpression<Value?>
-  ) -> SQLQueryExpression<Value?> where QueryValue == Value? {
     SQLQueryExpression("coalesce(\(lhs.queryFragment), \(rhs.queryFragment))")
   }
 

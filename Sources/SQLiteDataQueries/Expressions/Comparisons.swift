@@ -86,8 +86,8 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// Compares two expressions and negates the result; NULL is the same as NULL.
   ///
   /// ```swift
-  /// Reminder.where { $0.priority.isNot($0.id) }
-  /// // … WHERE ("reminders"."priority") IS NOT ("reminders"."id")
+  /// Reminder.where { $0.id.isNot($0.remindersListID) }
+  /// // … WHERE ("reminders"."id") IS NOT ("reminders"."remindersListID")
   /// ```
   public func isNot<Other: QueryExpression>(_ other: Other) -> SQLQueryExpression<Bool>
   where Other.QueryValue: QueryDecodable, Other.QueryValue._Optionalized == QueryValue._Optionalized {

@@ -168,11 +168,3 @@ extension [UInt8]: SQLiteType { public static var typeAffinity: SQLiteTypeAffini
 extension Optional: SQLiteType where Wrapped: SQLiteType {
   public static var typeAffinity: SQLiteTypeAffinity { Wrapped.typeAffinity }
 }
-
-/// A random integer.
-///
-/// ```swift
-/// Reminder.order { _ in random() }
-/// // … ORDER BY random()
-/// ```
-public func random() -> SQLQueryExpression<Int> { SQLQueryExpression("random()") }

@@ -65,7 +65,7 @@ extension SelectStatement {
   /// Makes one row of all rows with the same values.
   ///
   /// ```swift
-  /// RemindersList.join(Reminder.all) { $0.id.eq($1.remindersListID) }.group { $0.id }.select { $1.count() }
+  /// RemindersList.join(Reminder.all) { $0.id.eq($1.remindersListID) }.group { list, _ in list.id }.select { $1.count() }
   /// // SELECT count("reminders"."id")
   /// // FROM "remindersLists"
   /// // JOIN "reminders" ON ("remindersLists"."id") = ("reminders"."remindersListID")

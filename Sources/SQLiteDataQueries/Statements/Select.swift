@@ -42,7 +42,7 @@ public struct Select<Columns, From: Table, Joins>: SelectStatement, Sendable {
 struct SelectClauses: Sendable {
   struct Join: Sendable {
     var sql: QueryFragment
-    var selection: QueryFragment
+    var table: any Table.Type
   }
 
   var isNone = false
@@ -61,7 +61,7 @@ struct SelectClauses: Sendable {
     var fragment = From.TableColumns._selection
     for join in joins {
       fragment.append(raw: ", ")
-      fragment.append(join.selection)
+      fragment.append(join.table._selectionFragment)
     }
     return fragment
   }

@@ -1,9 +1,6 @@
 /// Several columns of a table that one property holds, a nested `@Selection`.
 ///
 /// ```swift
-/// @Selection struct Timestamps { var createdAt: Date; var updatedAt: Date? }
-/// @Table struct Reminder { let id: Int; var timestamps: Timestamps }
-///
 /// Reminder.select(\.timestamps)
 /// // SELECT "reminders"."createdAt", "reminders"."updatedAt"
 /// // FROM "reminders"

@@ -87,6 +87,9 @@ extension Table {
     return fragment
   }
 
+  /// The columns of the table as a query selects them.
+  static var _selectionFragment: QueryFragment { TableColumns._selection }
+
   /// The values of the row, separated by commas.
   public var queryFragment: QueryFragment {
     var encoder = RowEncoder(includesGenerated: true)

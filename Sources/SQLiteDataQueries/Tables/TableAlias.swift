@@ -1,9 +1,10 @@
 /// The name of a ``TableAlias``.
 ///
 /// ```swift
-/// enum ManagerAlias: AliasName {}
-/// Employee.join(Employee.as(ManagerAlias.self).all) { $0.managerID.eq($1.id) }
-/// // … FROM "employees" JOIN "employees" AS "managerAliases" ON …
+/// Reminder.join(Reminder.as(ParentAlias.self).all) { $0.id.eq($1.id) }.select { $1.title }
+/// // SELECT "parentAliases"."title"
+/// // FROM "reminders"
+/// // JOIN "reminders" AS "parentAliases" ON ("reminders"."id") = ("parentAliases"."id")
 /// ```
 public protocol AliasName {
   static var aliasName: String { get }
@@ -74,7 +75,6 @@ extension Table {
   /// The table under another name.
   ///
   /// ```swift
-  /// enum ParentAlias: AliasName {}
   /// Reminder.as(ParentAlias.self).select(\.title)
   /// // SELECT "parentAliases"."title" FROM "reminders" AS "parentAliases"
   /// ```

@@ -4,7 +4,7 @@
 /// `Columns`.
 ///
 /// ```swift
-/// Reminder.select { ReminderTitle.Columns(title: $0.title) }
+/// Reminder.select { OpenReminder.Columns(title: $0.title) }
 /// // SELECT "reminders"."title" AS "title" FROM "reminders"
 /// ```
 public protocol TableExpression<QueryValue>: QueryExpression, PartialSelectStatement where QueryValue: Table {

@@ -1,3 +1,4 @@
+import Foundation
 import SwiftDiagnostics
 @_spi(FixItApplier) import SwiftIDEUtils
 import SwiftParser
@@ -27,7 +28,7 @@ struct Expansion {
           BasicMacroExpansionContext(sharingWith: root, lexicalContext: $0.allMacroLexicalContexts())
         },
         indentationWidth: .spaces(2)
-      ).description
+      ).description.trimmingCharacters(in: .newlines)
     problems = root.diagnostics.map { diagnostic in
       let place = root.location(for: diagnostic.position, anchoredAt: diagnostic.node, fileName: "File.swift")
       let severity = diagnostic.diagMessage.severity == .error ? "error" : "warning"

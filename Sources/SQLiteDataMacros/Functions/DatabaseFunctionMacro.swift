@@ -86,7 +86,7 @@ extension DatabaseFunctionModel {
     let kind = isAggregate ? "Aggregate" : "Scalar"
     let expression = isProperty ? ", \(core).QueryExpression" : ""
     return """
-      nonisolated \(access)struct \(type): \(core).\(kind)DatabaseFunction\(expression) {
+      \(access)nonisolated struct \(type): \(core).\(kind)DatabaseFunction\(expression) {
         \(visible)typealias Input = \(tuple(labelled: false, \.value))
         \(visible)typealias Output = \(output)
       \(isProperty ? propertyMembers : "")\
@@ -122,8 +122,11 @@ extension DatabaseFunctionModel {
       """
   }
 
-  private var reads: [String] {
-    arguments.map { "let \($0.name) = try decoder.required(\($0.value).self)" }
+  /// Locals that can't clash with the names of the arguments.
+  private var locals: [String] { arguments.indices.map { "argument\($0)" } }
+
+  private var reads: String {
+    zip(locals, arguments).map { "    let \($0) = try decoder.required(\($1.value).self)\n" }.joined()
   }
 
   private func returning(_ call: String) -> String {
@@ -134,21 +137,19 @@ extension DatabaseFunctionModel {
   private var invocation: String {
     """
       \(visible)func invoke(_ decoder: inout some \(core).QueryDecoder) throws -> \(core).QueryBinding {
-    \(reads.map { "    \($0)\n" }.joined())\
-        \(returning("body(\(arguments.map(\.name).joined(separator: ", ")))"))
+    \(reads)\
+        \(returning("body(\(locals.joined(separator: ", ")))"))
       }
     """
   }
 
   private var aggregation: String {
     let element = tuple(labelled: true, \.type)
-    let value =
-      arguments.count == 1
-      ? arguments[0].name
-      : "(\(arguments.map { ($0.label.map { "\($0): " } ?? "") + $0.name }.joined(separator: ", ")))"
+    let values = zip(locals, arguments).map { local, argument in (argument.label.map { "\($0): " } ?? "") + local }
+    let value = arguments.count == 1 ? locals[0] : "(\(values.joined(separator: ", ")))"
     return """
         \(visible)func step(_ decoder: inout some \(core).QueryDecoder) throws -> \(element) {
-      \(reads.map { "    \($0)\n" }.joined())\
+      \(reads)\
           return \(value)
         }
         \(visible)func invoke(_ rows: some Swift.Sequence<\(element)>) throws -> \(core).QueryBinding {

@@ -26,7 +26,7 @@ extension Record {
     let list = columns.map { "QueryValue.columns.\($0.property)" }.joined(separator: ", ")
     let keyed = key.map { "\($0.value)" }
     return """
-      nonisolated \(access)struct TableColumns: \(core).\(keyed == nil ? "" : "PrimaryKeyed")TableDefinition {
+      \(access)nonisolated struct TableColumns: \(core).\(keyed == nil ? "" : "PrimaryKeyed")TableDefinition {
         \(access)typealias QueryValue = \(name)
       \(keyed.map { "  \(access)typealias PrimaryKey = \($0)\n" } ?? "")\
       \(columns.map { "  \(access)let \($0.property) = \(constructor(of: $0))\n" }.joined())\
@@ -50,7 +50,7 @@ extension Record {
   /// The nested type `Selection`, also called `Columns`: one expression for each column.
   var selection: String {
     """
-    nonisolated \(access)struct Selection: \(core).TableExpression {
+    \(access)nonisolated struct Selection: \(core).TableExpression {
       \(access)typealias QueryValue = \(name)
       \(access)let allColumns: [any \(core).QueryExpression]
     \(isEnum ? caseSelections : memberwiseSelection)
@@ -130,8 +130,8 @@ extension Record {
       """
     }
     return [
-      "nonisolated \(access)struct _Cases {\n  let base: \(name)\n\(properties.joined(separator: "\n"))\n}",
-      "nonisolated \(access)var _cases: _Cases { _Cases(base: self) }",
+      "\(access)nonisolated struct _Cases {\n  let base: \(name)\n\(properties.joined(separator: "\n"))\n}",
+      "\(access)nonisolated var _cases: _Cases { _Cases(base: self) }",
     ]
   }
 
@@ -140,7 +140,7 @@ extension Record {
     guard let draft else { return nil }
     let parameters = draft.columns.map { "    \($0.property): \($0.type)\($0.initial.map { " = \($0)" } ?? "")" }
     return """
-      nonisolated \(access)struct Draft: \(core).TableDraft {
+      \(access)nonisolated struct Draft: \(core).TableDraft {
         \(access)typealias PrimaryTable = \(name)
       \(draft.columns.map { "  \(access)var \($0.property): \($0.type)\n" }.joined())\
       \(draft.tableColumns.indented)

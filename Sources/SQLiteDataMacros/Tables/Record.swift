@@ -61,8 +61,8 @@ struct RecordReader {
   }
 
   private mutating func kind(of declaration: some DeclGroupSyntax) -> (name: TokenSyntax, isEnum: Bool)? {
-    if let structure = declaration.as(StructDeclSyntax.self) { return (structure.name.trimmed, false) }
-    if let enumeration = declaration.as(EnumDeclSyntax.self) { return (enumeration.name.trimmed, true) }
+    if let structure = declaration.as(StructDeclSyntax.self) { return (structure.name, false) }
+    if let enumeration = declaration.as(EnumDeclSyntax.self) { return (enumeration.name, true) }
     let rule = "\(macro) can only be applied to a struct or an enum, because a row is a value"
     if let type = declaration.as(ClassDeclSyntax.self) {
       let keyword = TokenSyntax.keyword(.struct, trailingTrivia: type.classKeyword.trailingTrivia)

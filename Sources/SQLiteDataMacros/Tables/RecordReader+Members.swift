@@ -89,9 +89,10 @@ extension RecordReader {
     }
     let isVariable = variable.bindingSpecifier.tokenKind == .keyword(.var)
     guard binding.initializer == nil, !(isVariable && type?.isOptional == true) else { return }
-    let fixed = binding.with(\.trailingTrivia, .space).with(
-      \.initializer,
-      InitializerClauseSyntax(equal: .equalToken(trailingTrivia: .space), value: ExprSyntax("<#value#>")))
+    let value = InitializerClauseSyntax(
+      equal: .equalToken(leadingTrivia: .space, trailingTrivia: .space),
+      value: ExprSyntax("<#value#>").with(\.trailingTrivia, binding.trailingTrivia))
+    let fixed = binding.with(\.trailingTrivia, []).with(\.initializer, value)
     report(
       "ephemeral",
       "ephemeral property '\(binding.pattern.trimmed)' needs an initial value, because no column gives it one",

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The name of a ``TableAlias``.
 ///
 /// ```swift
@@ -11,7 +13,24 @@ public protocol AliasName {
 }
 
 extension AliasName {
-  public static var aliasName: String { _defaultTableName(for: String(describing: Self.self)) }
+  public static var aliasName: String { AliasNames.shared.name(of: Self.self) }
+}
+
+/// The names of aliases. The name of a type is slow to get, and each column of an alias needs it.
+private final class AliasNames: @unchecked Sendable {
+  static let shared = AliasNames()
+
+  private let lock = NSLock()
+  private var names: [ObjectIdentifier: String] = [:]
+
+  func name<Alias: AliasName>(of type: Alias.Type) -> String {
+    lock.withLock {
+      if let name = names[ObjectIdentifier(type)] { return name }
+      let name = _defaultTableName(for: String(describing: type))
+      names[ObjectIdentifier(type)] = name
+      return name
+    }
+  }
 }
 
 /// A table under another name, so that a query can use the table twice.

@@ -16,6 +16,8 @@ let package = Package(
     .library(name: "MeshNode", targets: ["MeshNode"]),
     .library(name: "Dependencies", targets: ["Dependencies"]),
     .library(name: "DependenciesTestSupport", targets: ["DependenciesTestSupport"]),
+    .library(name: "SQLiteData", targets: ["SQLiteData"]),
+    .library(name: "SQLiteDataTestSupport", targets: ["SQLiteDataTestSupport"]),
   ],
   dependencies: [
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -27,6 +29,7 @@ let package = Package(
     .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
     .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
     .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
+    .package(url: "https://github.com/pointfreeco/swift-custom-dump", from: "1.7.3"),
     .package(url: "https://github.com/pointfreeco/xctest-dynamic-overlay", from: "1.13.1"),
   ],
   targets: [
@@ -94,6 +97,26 @@ let package = Package(
       swiftSettings: strict),
     // Tables, expressions and statements as SQL with bindings. No database driver, imports Foundation only.
     .target(name: "SQLiteDataQueries", dependencies: ["SQLiteDataMacros"], swiftSettings: strict),
+    // Queries run on GRDB, observed properties, database functions, the default database. Re-exports what an app needs.
+    .target(
+      name: "SQLiteData",
+      dependencies: [
+        "Dependencies", "SQLiteDataQueries",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+      ],
+      swiftSettings: strict),
+    // Assertions about queries for the tests of an app.
+    .target(
+      name: "SQLiteDataTestSupport",
+      dependencies: [
+        "Dependencies", "DependenciesTestSupport", "SQLiteData", "SQLiteDataQueries",
+        .product(name: "CustomDump", package: "swift-custom-dump"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+      ],
+      swiftSettings: strict),
     // The executable: the daemon and the verbs.
     .executableTarget(
       name: "mesh",
@@ -124,6 +147,13 @@ let package = Package(
       name: "DependenciesTestSupport",
       dependencies: [
         "Dependencies", .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "SQLiteDataTests",
+      dependencies: [
+        "Dependencies", "DependenciesTestSupport", "SQLiteData", "SQLiteDataQueries", "SQLiteDataTestSupport",
+        .product(name: "GRDB", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
     .testTarget(

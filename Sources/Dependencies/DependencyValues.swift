@@ -7,7 +7,7 @@ import IssueReporting
 public struct DependencyValues: Sendable {
   @TaskLocal static var current = DependencyValues()
   /// Whether a closure that changes dependencies is running. Reading a default value there is no use of it.
-  @TaskLocal static var isChanging = false
+  @TaskLocal package static var isChanging = false
 
   /// The values that were set for an operation, by key type.
   private var overrides: [ObjectIdentifier: any Sendable] = [:]

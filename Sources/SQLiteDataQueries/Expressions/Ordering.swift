@@ -13,6 +13,9 @@ public struct OrderingTerm: QueryExpression, Sendable {
   public typealias QueryValue = Never
 
   public let queryFragment: QueryFragment
+
+  /// The expression without its direction.
+  package let base: QueryFragment
 }
 
 extension QueryExpression where QueryValue: QueryDecodable {
@@ -23,7 +26,7 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// // … ORDER BY "reminders"."dueDate" ASC NULLS LAST
   /// ```
   public func asc(nulls nullOrdering: NullOrdering? = nil) -> OrderingTerm {
-    OrderingTerm(queryFragment: "\(queryFragment) ASC\(raw: nullOrdering?.sql ?? "")")
+    OrderingTerm(queryFragment: "\(queryFragment) ASC\(raw: nullOrdering?.sql ?? "")", base: queryFragment)
   }
 
   /// Orders from the greatest value to the smallest.
@@ -33,6 +36,6 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// // … ORDER BY "reminders"."title" DESC
   /// ```
   public func desc(nulls nullOrdering: NullOrdering? = nil) -> OrderingTerm {
-    OrderingTerm(queryFragment: "\(queryFragment) DESC\(raw: nullOrdering?.sql ?? "")")
+    OrderingTerm(queryFragment: "\(queryFragment) DESC\(raw: nullOrdering?.sql ?? "")", base: queryFragment)
   }
 }

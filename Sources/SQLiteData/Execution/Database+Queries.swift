@@ -1,0 +1,146 @@
+import Foundation
+public import GRDB
+import GRDBSQLite
+public import SQLiteDataQueries
+
+extension Database {
+  /// Runs a query and calls a closure with a decoder for each row.
+  ///
+  /// The prepared statement is kept by its SQL and used again.
+  public func _forEachRow(
+    of query: QueryFragment, _ row: (inout SQLiteQueryDecoder) throws -> Void
+  ) throws {
+    try _rows(of: query) { statement in
+      let cursor = StepCursor(statement)
+      while let pointer = try cursor.next() {
+        var decoder = SQLiteQueryDecoder(pointer)
+        do { try row(&decoder) } catch { throw decoder.error(error, in: statement) }
+      }
+    }
+  }
+
+  /// Runs a query and returns what a closure makes of its first row, or nil if there is none.
+  public func _firstRow<T>(
+    of query: QueryFragment, _ row: (inout SQLiteQueryDecoder) throws -> T
+  ) throws -> T? {
+    var result: T?
+    try _rows(of: query) { statement in
+      guard let pointer = try StepCursor(statement).next() else { return }
+      var decoder = SQLiteQueryDecoder(pointer)
+      do { result = try row(&decoder) } catch { throw decoder.error(error, in: statement) }
+    }
+    return result
+  }
+
+  /// Prepares a query, binds its values and lets a closure step through it.
+  private func _rows(of query: QueryFragment, _ run: (GRDB.Statement) throws -> Void) throws {
+    guard !query.isEmpty else { return }
+    var statement = try cachedStatement(sql: query.sql)
+    // A function that a query calls may run the same query.
+    if sqlite3_stmt_busy(statement.sqliteStatement) != 0 { statement = try makeStatement(sql: query.sql) }
+    try statement.bind(query)
+    defer { statement.release() }
+    try run(statement)
+  }
+}
+
+/// Steps through a statement in the way of GRDB, which observers of transactions need.
+private final class StepCursor: DatabaseCursor {
+  typealias Element = OpaquePointer
+
+  var _isDone = false
+  let _statement: GRDB.Statement
+
+  init(_ statement: GRDB.Statement) { _statement = statement }
+
+  func _element(sqliteStatement: OpaquePointer) throws -> OpaquePointer { sqliteStatement }
+}
+
+/// The rows of a query, one by one.
+///
+/// Use it where you got it: a cursor isn't valid outside of the closure that accesses the database.
+public final class QueryCursor<Element>: DatabaseCursor {
+  public var _isDone = false
+  public let _statement: GRDB.Statement
+  private let row: (inout SQLiteQueryDecoder) throws -> Element
+
+  public init(
+    _ db: Database, _ query: QueryFragment, row: @escaping (inout SQLiteQueryDecoder) throws -> Element
+  ) throws {
+    // Not a cached statement, because the cursor may outlive other uses of the same query.
+    _statement = try db.makeStatement(sql: query.isEmpty ? "SELECT 0 WHERE 0" : query.sql)
+    self.row = row
+    try _statement.bind(query)
+  }
+
+  public func _element(sqliteStatement: OpaquePointer) throws -> Element {
+    var decoder = SQLiteQueryDecoder(sqliteStatement)
+    do { return try row(&decoder) } catch { throw decoder.error(error, in: _statement) }
+  }
+}
+
+extension GRDB.Statement {
+  /// Binds the values of a query.
+  fileprivate func bind(_ query: QueryFragment) throws {
+    let statement = sqliteStatement
+    sqlite3_reset(statement)
+    var index: Int32 = 0
+    for placeholder in query.placeholders {
+      index += 1
+      let code =
+        switch placeholder.binding {
+        case .null: sqlite3_bind_null(statement, index)
+        case .int(let value): sqlite3_bind_int64(statement, index, value)
+        case .bool(let value): sqlite3_bind_int64(statement, index, value ? 1 : 0)
+        case .double(let value): sqlite3_bind_double(statement, index, value)
+        case .text(let value): bind(value, at: index)
+        case .date(let value): bind(value.iso8601String, at: index)
+        case .uuid(let value): bind(value.uuidString.lowercased(), at: index)
+        case .blob(let bytes): bind(bytes, at: index)
+        case .uint(let value):
+          try sqlite3_bind_int64(
+            statement, index,
+            Int64(exactly: value) ?? { throw QueryBindingError(underlyingError: QueryDecodingError.integerOverflow) }())
+        case .invalid(let error): throw error.underlyingError
+        }
+      guard code == SQLITE_OK else {
+        throw DatabaseError(resultCode: ResultCode(rawValue: code), message: "can't bind value \(index)", sql: sql)
+      }
+    }
+    guard index == sqlite3_bind_parameter_count(statement) else {
+      throw DatabaseError(
+        resultCode: .SQLITE_MISUSE,
+        message: "the SQL has \(sqlite3_bind_parameter_count(statement)) parameters, and \(index) values are bound",
+        sql: sql)
+    }
+  }
+
+  private func bind(_ text: String, at index: Int32) -> Int32 {
+    var text = text
+    return text.withUTF8 { text in
+      text.withMemoryRebound(to: CChar.self) { text in
+        // An empty text may have no address, and binding no address means NULL.
+        guard let start = text.baseAddress else { return sqlite3_bind_text(sqliteStatement, index, "", 0, copied) }
+        return sqlite3_bind_text(sqliteStatement, index, start, Int32(text.count), copied)
+      }
+    }
+  }
+
+  private func bind(_ bytes: [UInt8], at index: Int32) -> Int32 {
+    bytes.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress, !bytes.isEmpty else {
+        return sqlite3_bind_zeroblob(sqliteStatement, index, 0)
+      }
+      return sqlite3_bind_blob64(sqliteStatement, index, start, UInt64(bytes.count), copied)
+    }
+  }
+
+  /// Ends the statement and frees its values.
+  fileprivate func release() {
+    sqlite3_reset(sqliteStatement)
+    sqlite3_clear_bindings(sqliteStatement)
+  }
+}
+
+/// Tells SQLite to copy a value that it binds.
+private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

@@ -1,0 +1,67 @@
+public import GRDB
+public import SQLiteDataQueries
+
+extension Database {
+  /// Inserts rows and drafts in the order in which they are listed.
+  ///
+  /// ```swift
+  /// try db.seed {
+  ///   RemindersList(id: 1, title: "Personal")
+  ///   for title in ["Get milk", "Call mom"] {
+  ///     Reminder.Draft(title: title, remindersListID: 1)
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Neighbours of one type become one statement.
+  public func seed(@SeedBuilder _ rows: () throws -> [any SQLiteDataQueries.Table]) throws {
+    var rest = try rows()[...]
+    while let first = rest.first {
+      let count = try insertRun(of: first, rest)
+      rest = rest.dropFirst(count)
+    }
+  }
+
+  /// Inserts the first rows that are of one type, and returns their number.
+  private func insertRun<Row: SQLiteDataQueries.Table>(
+    of first: Row, _ rest: ArraySlice<any SQLiteDataQueries.Table>
+  ) throws -> Int {
+    // SQLite bounds the number of values of a statement, by default to 32,766.
+    let limit = max(1, 30_000 / max(1, Row._columnWidth))
+    var rows: [Row] = []
+    for row in rest.prefix(limit) {
+      guard let row = row as? Row else { break }
+      rows.append(row)
+    }
+    try Row.insert { rows }.execute(self)
+    return rows.count
+  }
+}
+
+/// Collects the rows that ``GRDB/Database/seed(_:)`` inserts.
+@resultBuilder
+public enum SeedBuilder {
+  public static func buildExpression(_ row: any SQLiteDataQueries.Table) -> [any SQLiteDataQueries.Table] { [row] }
+
+  public static func buildExpression(_ rows: [any SQLiteDataQueries.Table]) -> [any SQLiteDataQueries.Table] { rows }
+
+  public static func buildBlock(_ components: [any SQLiteDataQueries.Table]...) -> [any SQLiteDataQueries.Table] {
+    components.flatMap { $0 }
+  }
+
+  public static func buildArray(_ components: [[any SQLiteDataQueries.Table]]) -> [any SQLiteDataQueries.Table] {
+    components.flatMap { $0 }
+  }
+
+  public static func buildOptional(_ component: [any SQLiteDataQueries.Table]?) -> [any SQLiteDataQueries.Table] {
+    component ?? []
+  }
+
+  public static func buildEither(first component: [any SQLiteDataQueries.Table]) -> [any SQLiteDataQueries.Table] {
+    component
+  }
+
+  public static func buildEither(second component: [any SQLiteDataQueries.Table]) -> [any SQLiteDataQueries.Table] {
+    component
+  }
+}

@@ -1,0 +1,95 @@
+public import GRDB
+public import SQLiteDataQueries
+
+/// A property that holds the first row of a query and follows the database.
+///
+/// ```swift
+/// @FetchOne(Reminder.count()) var remindersCount = 0
+/// @FetchOne(Reminder.order { $0.dueAt.desc() }) var latest: Reminder?
+/// ```
+///
+/// If the query finds no row, an optional property becomes nil. Any other property keeps its value, and ``loadError`` is
+/// ``NotFound``.
+@propertyWrapper
+public struct FetchOne<Value: Sendable>: Sendable {
+  let box: FetchBox<FetchedRow<Value>>
+
+  @usableFromInline
+  init(
+    _ value: Value, _ request: StatementRequest<FetchedRow<Value>>?, _ database: (any DatabaseReader)?,
+    _ scheduler: (any ValueObservationScheduler)?
+  ) {
+    let row = FetchedRow(value: value)
+    box =
+      request.map {
+        FetchBox(row, ObservedRequest($0, readsSameTables: true), database: database, scheduler: scheduler)
+      } ?? FetchBox(row)
+  }
+
+  // This initialiser stands here and not in an extension: the compiler looks here alone for the one of a property that
+  // has no value and no arguments.
+
+  /// Creates a property that holds the first row of a table, or nil.
+  ///
+  /// ```swift
+  /// @FetchOne var reminder: Reminder?
+  /// ```
+  public init<From: SQLiteDataQueries.Table>() where Value == From? {
+    self.init(nil, .firstIfAny(From.all), nil, nil)
+  }
+
+  /// The value that was fetched last.
+  public var wrappedValue: Value { box.value.value }
+
+  /// The property itself: its errors, its state, and the means to load.
+  public var projectedValue: Self {
+    get { self }
+    nonmutating set { box.follow(newValue.box) }
+  }
+
+  /// Why the value couldn't be fetched. Nil if the last fetch succeeded.
+  public var loadError: (any Error)? { box.loadError }
+
+  /// Whether a fetch that was asked for hasn't finished.
+  public var isLoading: Bool { box.isLoading }
+
+  /// The value now, and each time it has changed.
+  ///
+  /// A reader that is slower than the changes skips values that are out of date.
+  public var values: some AsyncSequence<Value, Never> & Sendable { box.values.map { $0.value } }
+
+  /// Fetches again.
+  public func load() async throws { try await box.load() }
+
+  @usableFromInline
+  func load(
+    _ request: StatementRequest<FetchedRow<Value>>, _ database: (any DatabaseReader)?,
+    _ scheduler: (any ValueObservationScheduler)?
+  ) async throws -> FetchSubscription {
+    try await box.load(
+      ObservedRequest(request, readsSameTables: true), database: database, scheduler: scheduler)
+  }
+}
+
+/// The first row that a statement fetched.
+public struct FetchedRow<Value: Sendable>: Sendable {
+  @usableFromInline
+  var value: Value
+  /// A hash of everything that SQLite returned, if the value can't be compared itself.
+  @usableFromInline
+  var fingerprint: Int?
+
+  @usableFromInline
+  init(value: Value, fingerprint: Int? = nil) {
+    self.value = value
+    self.fingerprint = fingerprint
+  }
+}
+
+extension FetchedRow: ComparableFetch {
+  func isSame(as other: Any) -> Bool {
+    guard let other = other as? FetchedRow else { return false }
+    if let fingerprint, let otherFingerprint = other.fingerprint { return fingerprint == otherFingerprint }
+    return (value as? any Equatable)?.isEqual(to: other.value) ?? false
+  }
+}

@@ -1,0 +1,89 @@
+import GRDB
+import Synchronization
+
+/// Makes the commits of other processes and connections known to every observation of a database.
+///
+/// SQLite tells a connection about its own commits only. `PRAGMA data_version`, read on the writer's connection, changes
+/// when another connection has committed.
+final class ForeignWrites: Sendable {
+  /// The watchers in use, by the identity of their database. Each holds its database, so an identity isn't used twice.
+  private static let watchers = Mutex<[ObjectIdentifier: WeakReference<ForeignWrites>]>([:])
+
+  private let watched: Watched
+  private let events: WriteEvents
+
+  /// Returns the watcher of a database. It watches as long as somebody holds it.
+  ///
+  /// Returns nil for a database in memory, which no other process can write to.
+  static func watching(_ database: any DatabaseWriter) -> ForeignWrites? {
+    let path = database.path
+    guard !path.isEmpty, path != ":memory:", !path.hasPrefix("file::memory:"), !path.contains("mode=memory") else {
+      return nil
+    }
+    return watchers.withLock { watchers in
+      if let watcher = watchers[ObjectIdentifier(database)]?.object { return watcher }
+      let watcher = ForeignWrites(database, path: path)
+      watchers = watchers.filter { $0.value.object != nil }
+      watchers[ObjectIdentifier(database)] = WeakReference(watcher)
+      return watcher
+    }
+  }
+
+  private init(_ database: any DatabaseWriter, path: String) {
+    let watched = Watched(database)
+    self.watched = watched
+    // The first look remembers a version. Observations start after it in the writer's queue, so they miss nothing.
+    watched.look()
+    events = WriteEvents(database: path) { watched.look() }
+  }
+}
+
+private final class Watched: Sendable {
+  private let database: any DatabaseWriter
+  /// Whether a look waits for the writer.
+  private let isLooking = Atomic(false)
+  /// The last version that was seen. Written in the writer's queue alone; the lock tells the compiler.
+  private let version = Mutex<Int?>(nil)
+
+  init(_ database: any DatabaseWriter) {
+    self.database = database
+  }
+
+  func look() {
+    guard !isLooking.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    database.asyncWriteWithoutTransaction { [self] db in
+      isLooking.store(false, ordering: .releasing)
+      // The next look finds what this one can't read.
+      guard !db.isInsideTransaction, let now = try? Int.fetchOne(db, sql: "PRAGMA data_version") else { return }
+      let earlier = version.withLock { version in
+        defer { version = now }
+        return version
+      }
+      guard let earlier, earlier != now else { return }
+      do {
+        // Deferred, so that it doesn't wait for other writers. GRDB notifies observers at the commit.
+        try db.inTransaction(.deferred) {
+          try db.notifyChanges(in: .fullDatabase)
+          return .commit
+        }
+      } catch {
+        version.withLock { $0 = earlier }
+      }
+    }
+  }
+}
+
+/// A reference that doesn't keep its object alive.
+final class WeakReference<Object: AnyObject & Sendable>: Sendable {
+  private let reference: Mutex<Weak>
+
+  private struct Weak {
+    weak var object: Object?
+  }
+
+  init(_ object: Object) {
+    reference = Mutex(Weak(object: object))
+  }
+
+  var object: Object? { reference.withLock { $0.object } }
+}

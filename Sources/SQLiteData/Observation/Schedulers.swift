@@ -1,0 +1,17 @@
+import GRDB
+
+/// Delivers the first value at once and the others where they were fetched.
+struct ImmediateScheduler: ValueObservationScheduler, Hashable {
+  func immediateInitialValue() -> Bool { true }
+  func schedule(_ action: @escaping @Sendable () -> Void) { action() }
+}
+
+/// Delivers as another scheduler does, but fetches the first value without blocking the caller.
+struct WithoutImmediateValue: ValueObservationScheduler {
+  private let base: any ValueObservationScheduler
+
+  init(_ base: any ValueObservationScheduler) { self.base = base }
+
+  func immediateInitialValue() -> Bool { false }
+  func schedule(_ action: @escaping @Sendable () -> Void) { base.schedule(action) }
+}

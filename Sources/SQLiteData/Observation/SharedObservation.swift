@@ -1,0 +1,248 @@
+import Dispatch
+import GRDB
+import GRDBSQLite
+import Synchronization
+
+/// The observation of one request, shared by everybody who asks for the same request.
+///
+/// It fetches once, and again after each commit that may change the value. Errors don't end it.
+final class SharedObservation<Value: Sendable>: Sendable {
+  /// A value or error with its place among the others. A later one was fetched later.
+  struct Outcome: Sendable {
+    let order: Order
+    let result: Result<Value, any Error>
+  }
+
+  struct Order: Comparable, Sendable {
+    /// Counts the starts of the observation.
+    var start: Int
+    /// Counts the fetches since that start.
+    var fetch: Int
+
+    static func < (lhs: Order, rhs: Order) -> Bool {
+      (lhs.start, lhs.fetch) < (rhs.start, rhs.fetch)
+    }
+  }
+
+  private struct State {
+    var start = 0
+    var running: AnyDatabaseCancellable?
+    var interruption: Interruption?
+    var latest: Outcome?
+    var subscribers: [Int: @Sendable (Outcome) -> Void] = [:]
+    /// Those who wait for a value that is fetched after they asked.
+    var waiters: [Int: (start: Int, continuation: CheckedContinuation<Outcome, any Error>)] = [:]
+    var lastID = 0
+
+    mutating func nextID() -> Int {
+      lastID += 1
+      return lastID
+    }
+  }
+
+  private let request: ObservedRequest<Value>
+  private let database: any DatabaseReader
+  private let scheduler: any ValueObservationScheduler
+  private let foreignWrites: ForeignWrites?
+  private let state = Mutex(State())
+
+  init(_ request: ObservedRequest<Value>, in database: any DatabaseReader, scheduler: any ValueObservationScheduler) {
+    self.request = request
+    self.database = database
+    self.scheduler = scheduler
+    foreignWrites = (database as? any DatabaseWriter).flatMap(ForeignWrites.watching)
+  }
+
+  deinit {
+    state.withLock { $0.interruption?.interrupt() }
+  }
+
+  /// The latest value or error, or nil before the first.
+  var latest: Outcome? { state.withLock { $0.latest } }
+
+  /// Starts the observation if it doesn't run. With a scheduler that delivers the first value immediately, that value is
+  /// ``latest`` when this method returns.
+  func startIfNeeded() {
+    let start: Int? = state.withLock { state in
+      guard state.start == 0 else { return nil }
+      state.start = 1
+      return 1
+    }
+    if let start { observe(start, scheduler) }
+  }
+
+  /// Fetches again and returns the result.
+  ///
+  /// The result is fetched after this call. If the task is cancelled, the method throws, and the query is interrupted if
+  /// nobody else asked for it.
+  func refresh() async throws -> Outcome {
+    let id = state.withLock { $0.nextID() }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let start = state.withLock { state in
+          state.start += 1
+          state.waiters[id] = (state.start, continuation)
+          return state.start
+        }
+        observe(start, WithoutImmediateValue(scheduler))
+        // The cancellation may have come before the waiter.
+        if Task.isCancelled { cancelWaiter(id) }
+      }
+    } onCancel: {
+      cancelWaiter(id)
+    }
+  }
+
+  private func cancelWaiter(_ id: Int) {
+    state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+  }
+
+  /// Calls a closure with each value and error from now on, until the returned subscription is released.
+  func subscribe(_ deliver: @escaping @Sendable (Outcome) -> Void) -> ObservationSubscription {
+    let id = state.withLock { state in
+      let id = state.nextID()
+      state.subscribers[id] = deliver
+      return id
+    }
+    return ObservationSubscription { [self] in
+      _ = state.withLock { $0.subscribers.removeValue(forKey: id) }
+    }
+  }
+
+  private func observe(_ start: Int, _ scheduler: any ValueObservationScheduler) {
+    let interruption = Interruption()
+    let earlier: (AnyDatabaseCancellable?, Interruption?)? = state.withLock { state in
+      guard state.start == start else { return nil }
+      let earlier = (state.running, state.interruption)
+      state.running = nil
+      state.interruption = interruption
+      return earlier
+    }
+    guard let earlier else { return }
+    earlier.0?.cancel()
+    // Its result would be ignored. Who waited for it waits for the new one.
+    earlier.1?.interrupt()
+
+    let counter = Counter()
+    let fetch: @Sendable (Database) throws -> Outcome = { [request] db in
+      let order = Order(start: start, fetch: counter.next())
+      let result = try interruption.withConnection(of: db) { Result { try request.fetch(db) } }
+      if case .failure(let error) = result, !(error is NotFound) {
+        // Nobody knows what the query would have read, so any commit may mend it.
+        try db.registerAccess(to: .fullDatabase)
+      }
+      return Outcome(order: order, result: result)
+    }
+    let observation =
+      request.readsSameTables
+      ? ValueObservation.trackingConstantRegion(fetch) : ValueObservation.tracking(fetch)
+    let running = observation.start(
+      in: database,
+      scheduling: scheduler,
+      onError: { [weak self] error in
+        self?.receive(Outcome(order: Order(start: start, fetch: .max), result: .failure(error)))
+      },
+      onChange: { [weak self] outcome in self?.receive(outcome) })
+    let isCurrent = state.withLock { state in
+      guard state.start == start else { return false }
+      state.running = running
+      return true
+    }
+    if !isCurrent { running.cancel() }
+  }
+
+  private func receive(_ outcome: Outcome) {
+    let (subscribers, waiters) = state.withLock { state in
+      guard state.start == outcome.order.start else {
+        return ([@Sendable (Outcome) -> Void](), [CheckedContinuation<Outcome, any Error>]())
+      }
+      var waiters: [CheckedContinuation<Outcome, any Error>] = []
+      for (id, waiter) in state.waiters where waiter.start <= outcome.order.start {
+        waiters.append(waiter.continuation)
+        state.waiters.removeValue(forKey: id)
+      }
+      if let latest = state.latest {
+        guard latest.order < outcome.order else { return ([], waiters) }
+        if request.isSame(latest.result, outcome.result) {
+          state.latest = outcome
+          return ([], waiters)
+        }
+      }
+      state.latest = outcome
+      return (Array(state.subscribers.values), waiters)
+    }
+    for deliver in subscribers { deliver(outcome) }
+    for waiter in waiters { waiter.resume(returning: outcome) }
+    if case .failure(let error) = outcome.result, RetryRule.mayPass(error) {
+      retry(after: outcome.order.start)
+    }
+  }
+
+  /// Starts again a little later if nobody has in the meantime.
+  private func retry(after start: Int) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + RetryRule.delay) { [weak self] in
+      guard let self else { return }
+      let next: Int? = state.withLock { state in
+        guard state.start == start else { return nil }
+        state.start += 1
+        return state.start
+      }
+      if let next { observe(next, WithoutImmediateValue(scheduler)) }
+    }
+  }
+}
+
+/// Errors that go away without a commit.
+private enum RetryRule {
+  static let delay = 0.5
+
+  static func mayPass(_ error: any Error) -> Bool {
+    guard let error = error as? DatabaseError else { return false }
+    return [.SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_INTERRUPT].contains(
+      error.resultCode.primaryResultCode)
+  }
+}
+
+/// Ends a subscription when it is released.
+final class ObservationSubscription: Sendable {
+  private let end: @Sendable () -> Void
+
+  init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+
+  deinit { end() }
+}
+
+/// Numbers fetches.
+private final class Counter: Sendable {
+  private let count = Atomic(0)
+  func next() -> Int { count.wrappingAdd(1, ordering: .relaxed).newValue }
+}
+
+/// A fetch that can be interrupted from another thread.
+final class Interruption: Sendable {
+  private struct State {
+    /// The connection that runs the fetch, as an integer because pointers aren't sendable.
+    var connection: UInt?
+    var isInterrupted = false
+  }
+
+  private let state = Mutex(State())
+
+  func withConnection<T>(of db: Database, _ fetch: () throws -> T) throws -> T {
+    let connection = db.sqliteConnection.map { UInt(bitPattern: $0) }
+    try state.withLock { state in
+      if state.isInterrupted { throw CancellationError() }
+      state.connection = connection
+    }
+    defer { state.withLock { $0.connection = nil } }
+    return try fetch()
+  }
+
+  func interrupt() {
+    // Under the lock, so that the connection doesn't run something else already.
+    state.withLock { state in
+      state.isInterrupted = true
+      if let connection = state.connection.flatMap(OpaquePointer.init(bitPattern:)) { sqlite3_interrupt(connection) }
+    }
+  }
+}

@@ -1,0 +1,223 @@
+import Dependencies
+import DependenciesTestSupport
+import Foundation
+import GRDB
+import Observation
+import Synchronization
+import Testing
+
+@testable import SQLiteData
+
+struct Titles: FetchKeyRequest {
+  func fetch(_ db: Database) throws -> [String] {
+    try String.fetchAll(db, sql: "SELECT title FROM items ORDER BY id")
+  }
+}
+
+extension DatabaseWriter {
+  func add(_ titles: String...) throws {
+    try write { db in
+      for title in titles { try db.execute(sql: "INSERT INTO items (title) VALUES (?)", arguments: [title]) }
+    }
+  }
+}
+
+/// Waits until a condition holds, at most a few seconds.
+func eventually(_ condition: () async throws -> Bool) async rethrows -> Bool {
+  let clock = ContinuousClock()
+  let deadline = clock.now + .seconds(5)
+  while clock.now < deadline {
+    if try await condition() { return true }
+    try? await Task.sleep(for: .milliseconds(1))
+  }
+  return false
+}
+
+@Suite("Fetch", .dependency(\.defaultDatabase, try itemsDatabase()))
+struct FetchTests {
+  @Dependency(\.defaultDatabase) var database
+
+  @Test("the value is there when the property is made, and follows commits")
+  func followsCommits() async throws {
+    try database.add("a")
+    @Fetch(Titles()) var titles = []
+    #expect(titles == ["a"])
+    try database.add("b", "c")
+    #expect(await eventually { titles == ["a", "b", "c"] })
+    #expect($titles.loadError == nil)
+    #expect(!$titles.isLoading)
+  }
+
+  @Test("a load returns after the value includes every earlier commit")
+  func loadIsFresh() async throws {
+    @Fetch(Titles()) var titles = []
+    for count in 1...200 {
+      try database.add("x")
+      try await $titles.load()
+      #expect(titles.count == count)
+    }
+  }
+
+  @Test("an error keeps the value, and the next success clears it")
+  func errorKeepsValue() async throws {
+    try database.add("a")
+    @Fetch(Titles()) var titles = []
+    try await database.write { try $0.execute(sql: "ALTER TABLE items RENAME TO things") }
+    await #expect(throws: DatabaseError.self) { try await $titles.load() }
+    #expect(titles == ["a"])
+    #expect($titles.loadError is DatabaseError)
+    try await database.write { try $0.execute(sql: "ALTER TABLE things RENAME TO items") }
+    try database.add("b")
+    #expect(await eventually { titles == ["a", "b"] && $titles.loadError == nil })
+  }
+
+  @Test("a commit of another process arrives within 50 ms")
+  func otherProcess() async throws {
+    @Fetch(Titles()) var titles = []
+    let clock = ContinuousClock()
+    var delays: [Duration] = []
+    for round in 1...20 {
+      try python(
+        "import sqlite3; c = sqlite3.connect('\(database.path)'); c.execute('INSERT INTO items (title) VALUES (1)'); c.commit()"
+      )
+      let committed = clock.now
+      #expect(await eventually { titles.count == round })
+      delays.append(clock.now - committed)
+    }
+    let worst = try #require(delays.sorted().dropLast().last)
+    #expect(worst < .milliseconds(50))
+  }
+
+  @Test("each change is delivered once")
+  func noDuplicates() async throws {
+    @Fetch(Titles()) var titles = []
+    let deliveries = Mutex<[[String]]>([])
+    let values = $titles.values
+    let reader = Task {
+      for await value in values { deliveries.withLock { $0.append(value) } }
+    }
+    #expect(await eventually { deliveries.withLock { $0 } == [[]] })
+    for title in ["a", "b", "c"] {
+      try database.add(title)
+      #expect(await eventually { titles.last == title })
+      #expect(await eventually { deliveries.withLock { $0.last?.last } == title })
+    }
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(deliveries.withLock { $0 } == [[], ["a"], ["a", "b"], ["a", "b", "c"]])
+    reader.cancel()
+    await reader.value
+  }
+
+  @Test("equal requests share one observation")
+  func sharing() throws {
+    let first = Fetch(wrappedValue: [], Titles())
+    let second = Fetch(wrappedValue: [], Titles())
+    #expect(first.box.observationIdentity != nil)
+    #expect(first.box.observationIdentity == second.box.observationIdentity)
+    let other = Fetch(wrappedValue: [], Titles(), database: try itemsDatabase())
+    #expect(other.box.observationIdentity != first.box.observationIdentity)
+  }
+
+  @Test("a property and its observation are released")
+  func released() async throws {
+    weak var box: FetchBox<[String]>?
+    weak var observation: SharedObservation<[String]>?
+    do {
+      let titles = Fetch(wrappedValue: [], Titles())
+      box = titles.box
+      observation = titles.box.observation
+      for await _ in titles.values { break }
+      try await titles.load(Titles())
+      #expect(observation != nil)
+    }
+    #expect(box == nil)
+    #expect(await eventually { observation == nil })
+  }
+
+  @Test("cancelling a load interrupts its query and keeps the earlier one")
+  func cancellation() async throws {
+    struct Endless: FetchKeyRequest {
+      func fetch(_ db: Database) throws -> [String] {
+        try String.fetchAll(
+          db, sql: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
+      }
+    }
+    @Fetch(Titles()) var titles = []
+    let projected = $titles
+    let task = Task { _ = try await projected.load(Endless()) }
+    #expect(await eventually { projected.isLoading })
+    try await Task.sleep(for: .milliseconds(20))
+    let clock = ContinuousClock()
+    let start = clock.now
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(clock.now - start < .seconds(1))
+    #expect(!$titles.isLoading)
+    try database.add("a")
+    #expect(await eventually { titles == ["a"] })
+    #expect($titles.loadError == nil)
+  }
+
+  @Test("a subscription's task ends when it is cancelled, and the observation with it")
+  func subscription() async throws {
+    @Fetch var titles = [String]()
+    let projected = $titles
+    let (ready, isReady) = AsyncStream<FetchSubscription>.makeStream()
+    let task = Task {
+      let subscription = try await projected.load(Titles())
+      isReady.yield(subscription)
+      try await subscription.task
+    }
+    var iterator = ready.makeAsyncIterator()
+    let subscription = try #require(await iterator.next())
+    try database.add("a")
+    #expect(await eventually { titles == ["a"] })
+    subscription.cancel()
+    try await task.value
+    #expect($titles.box.observationIdentity == nil)
+    try database.add("b")
+    try await Task.sleep(for: .milliseconds(20))
+    #expect(titles == ["a"])
+  }
+
+  @Test("observation tracking sees a change of the value")
+  func tracking() async throws {
+    @Fetch(Titles()) var titles = []
+    try await confirmation { confirm in
+      let (changes, change) = AsyncStream<Void>.makeStream()
+      withObservationTracking {
+        _ = titles
+      } onChange: {
+        confirm()
+        change.finish()
+      }
+      try database.add("a")
+      for await _ in changes {}
+    }
+  }
+
+  @Test("concurrent writes and loads end with exactly the rows that were written")
+  func concurrency() async throws {
+    @Fetch(Titles()) var titles = []
+    let database = database
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<500 {
+        group.addTask {
+          try await database.write { try $0.execute(sql: "INSERT INTO items (title) VALUES (\(number))") }
+        }
+      }
+      try await group.waitForAll()
+    }
+    try await $titles.load()
+    #expect(Set(titles) == Set((0..<500).map(String.init)))
+  }
+}
+
+private func python(_ code: String) throws {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+  process.arguments = ["python3", "-c", code]
+  try process.run()
+  process.waitUntilExit()
+  #expect(process.terminationStatus == 0)
+}

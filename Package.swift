@@ -117,6 +117,17 @@ let package = Package(
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
       ],
       swiftSettings: strict),
+    // An example: the reminders in a terminal, shown live.
+    .executableTarget(
+      name: "Reminders", dependencies: ["SQLiteData"], path: "Sources/Examples/Reminders", swiftSettings: strict),
+    // Queries beside the C interface of SQLite and beside GRDB; `tools/bench queries` builds and runs it. Not a product.
+    .executableTarget(
+      name: "bench-queries",
+      dependencies: [
+        "SQLiteData", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"),
+      ],
+      swiftSettings: strict),
     // The executable: the daemon and the verbs.
     .executableTarget(
       name: "mesh",
@@ -147,6 +158,12 @@ let package = Package(
       name: "DependenciesTestSupport",
       dependencies: [
         "Dependencies", .product(name: "IssueReportingTestSupport", package: "xctest-dynamic-overlay"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "RemindersTests",
+      dependencies: [
+        "Dependencies", "DependenciesTestSupport", "Reminders", "SQLiteData", "SQLiteDataTestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

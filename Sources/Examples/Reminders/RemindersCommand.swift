@@ -1,0 +1,33 @@
+import Foundation
+import SQLiteData
+
+@main
+enum RemindersCommand {
+  static func main() async {
+    let arguments = CommandLine.arguments.dropFirst()
+    guard arguments.first != "--help" else {
+      print("usage: reminders [DATABASE]\n\nThen type commands:\n\n\(RemindersProgram.help)")
+      return
+    }
+    do {
+      try prepareDependencies {
+        $0.defaultDatabase = try appDatabase(path: arguments.first)
+      }
+    } catch {
+      FileHandle.standardError.write(Data("reminders: can't open the database: \(error)\n".utf8))
+      exit(1)
+    }
+    await RemindersProgram { print($0) }.run(lines())
+  }
+
+  /// The lines that a person types.
+  private static func lines() -> AsyncStream<String> {
+    let (lines, continuation) = AsyncStream<String>.makeStream()
+    // A thread of its own, because it blocks.
+    Thread.detachNewThread {
+      while let line = readLine() { continuation.yield(line) }
+      continuation.finish()
+    }
+    return lines
+  }
+}

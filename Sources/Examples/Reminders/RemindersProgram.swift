@@ -1,0 +1,190 @@
+import Foundation
+import SQLiteData
+
+/// The reminders in a terminal: shows the lists whenever they change, and carries out commands.
+struct RemindersProgram: Sendable {
+  static let help = """
+    lists                 show the lists
+    list LIST             make a list
+    add LIST TITLE        add a reminder to a list
+    show LIST             show the open reminders of a list
+    done TITLE            complete a reminder
+    flag TITLE            flag a reminder
+    tag TITLE TAG         tag a reminder
+    tagged TAG            show the reminders with a tag
+    cover LIST FILE       set the cover image of a list
+    search TEXT           search titles and notes
+    delete TITLE          delete a reminder
+    quit                  leave
+    """
+
+  @Dependency(\.defaultDatabase) private var database
+  @Dependency(\.uuid) private var uuid
+
+  @FetchAll(ListOverview.lists) private var lists
+
+  private let write: @Sendable (String) -> Void
+
+  init(write: @escaping @Sendable (String) -> Void) {
+    self.write = write
+  }
+
+  /// Carries out commands until there are no more, and shows the lists each time they change.
+  func run(_ commands: some AsyncSequence<String, Never> & Sendable) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask {
+        for await lists in $lists.values { write(Self.text(of: lists)) }
+      }
+      for await command in commands {
+        guard command != "quit" else { break }
+        do {
+          try await carryOut(command)
+        } catch let error as RemindersError {
+          write("reminders: \(error)")
+        } catch {
+          write("reminders: can't carry out '\(command)': \(error)")
+        }
+      }
+      group.cancelAll()
+    }
+  }
+
+  private func carryOut(_ command: String) async throws {
+    let words = command.split(separator: " ", maxSplits: 2).map(String.init)
+    switch (words.first, words.dropFirst().first, words.dropFirst(2).first) {
+    case (nil, _, _): return
+    case ("lists", _, _): write(Self.text(of: lists))
+    case ("list", let title?, let rest): try await addList([title, rest].compactMap(\.self).joined(separator: " "))
+    case ("add", let list?, let title?): try await addReminder(title, to: list)
+    case ("show", let list?, _): try await show(list)
+    case ("done", let title?, let rest):
+      try await change([title, rest]) { $0.isCompleted = true }
+    case ("flag", let title?, let rest):
+      try await change([title, rest]) { $0.isFlagged = true }
+    case ("tag", let title?, let tag?): try await tagReminder(title, tag)
+    case ("tagged", let tag?, _): try await showTagged(tag)
+    case ("cover", let list?, let file?): try await setCover(of: list, file)
+    case ("search", let text?, let rest): try await search([text, rest].compactMap(\.self).joined(separator: " "))
+    case ("delete", let title?, let rest): try await delete([title, rest])
+    default: write(Self.help)
+    }
+  }
+
+  private func addList(_ title: String) async throws {
+    try await database.write { db in
+      let list = RemindersList(id: uuid(), position: try RemindersList.fetchCount(db), title: title)
+      try RemindersList.insert { list }.execute(db)
+    }
+  }
+
+  private func addReminder(_ title: String, to list: String) async throws {
+    try await database.write { db in
+      let list = try find(list, db)
+      try Reminder.insert { Reminder(id: uuid(), title: title, remindersListID: list.id) }.execute(db)
+    }
+  }
+
+  private func show(_ list: String) async throws {
+    let rows = try await database.read { db in
+      let list = try find(list, db)
+      return
+        try Reminder
+        .where { $0.remindersListID.eq(list.id) && !$0.isCompleted }
+        .order { ($0.isFlagged.desc(), $0.title) }
+        .fetchAll(db)
+    }
+    write(rows.map { "  \($0.isFlagged ? "!" : "-") \($0.title)" }.joined(separator: "\n"))
+  }
+
+  private func change(_ title: [String?], _ change: @escaping @Sendable (inout Reminder) -> Void) async throws {
+    try await database.write { db in
+      var reminder = try findReminder(title.compactMap(\.self).joined(separator: " "), db)
+      change(&reminder)
+      try Reminder.update(reminder).execute(db)
+    }
+  }
+
+  private func delete(_ title: [String?]) async throws {
+    try await database.write { db in
+      let reminder = try findReminder(title.compactMap(\.self).joined(separator: " "), db)
+      try Reminder.find(reminder.id).delete().execute(db)
+    }
+  }
+
+  private func tagReminder(_ title: String, _ tag: String) async throws {
+    try await database.write { db in
+      let reminder = try findReminder(title, db)
+      try Tag.insert(or: .ignore) { Tag(title: tag) }.execute(db)
+      try ReminderTag.insert { ReminderTag(id: uuid(), reminderID: reminder.id, tagID: tag) }.execute(db)
+    }
+  }
+
+  private func showTagged(_ tag: String) async throws {
+    let titles = try await database.read { db in
+      try Reminder
+        .join(ReminderTag.all) { $0.id.eq($1.reminderID) }
+        .where { $1.tagID.eq(tag) }
+        .order { reminders, _ in reminders.title }
+        .select { reminders, _ in reminders.title }
+        .fetchAll(db)
+    }
+    write(titles.map { "  #\(tag) \($0)" }.joined(separator: "\n"))
+  }
+
+  private func setCover(of list: String, _ file: String) async throws {
+    guard let image = FileManager.default.contents(atPath: file) else {
+      throw RemindersError("can't read the file '\(file)'")
+    }
+    try await database.write { db in
+      let list = try find(list, db)
+      try RemindersListAsset.upsert { RemindersListAsset.Draft(remindersListID: list.id, coverImage: image) }
+        .execute(db)
+    }
+  }
+
+  private func search(_ text: String) async throws {
+    let rows = try await database.read { db in
+      try #sql(
+        """
+        SELECT \(Reminder.columns), \(RemindersList.title)
+        FROM "reminderTexts"
+        JOIN \(Reminder.self) ON \(Reminder.id) = "reminderTexts"."reminderID"
+        JOIN \(RemindersList.self) ON \(RemindersList.id) = \(Reminder.remindersListID)
+        WHERE "reminderTexts" MATCH \(bind: "\"" + text.replacing("\"", with: "\"\"") + "\"")
+        ORDER BY "reminderTexts"."rank"
+        """,
+        as: ReminderRow.self
+      )
+      .fetchAll(db)
+    }
+    write(
+      rows.isEmpty ? "  nothing found" : rows.map { "  \($0.reminder.title) (\($0.listTitle))" }.joined(separator: "\n")
+    )
+  }
+
+  private func find(_ title: String, _ db: Database) throws -> RemindersList {
+    guard let list = try RemindersList.where({ $0.title.eq(title) }).fetchOne(db) else {
+      throw RemindersError("there is no list '\(title)'. Make it with: list \(title)")
+    }
+    return list
+  }
+
+  private func findReminder(_ title: String, _ db: Database) throws -> Reminder {
+    guard let reminder = try Reminder.where({ $0.title.eq(title) && !$0.isCompleted }).fetchOne(db) else {
+      throw RemindersError("there is no open reminder '\(title)'. See them with: show LIST")
+    }
+    return reminder
+  }
+
+  private static func text(of lists: [ListOverview]) -> String {
+    guard !lists.isEmpty else { return "No lists. Make one with: list Groceries" }
+    return lists.map { "\($0.title): \($0.openCount) open" }
+      .joined(separator: "\n")
+  }
+}
+
+/// What a person asked for and can't be done.
+struct RemindersError: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}

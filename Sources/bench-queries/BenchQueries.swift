@@ -1,0 +1,151 @@
+import Foundation
+import GRDB
+import SQLiteData
+
+/// Measures queries beside the C interface of SQLite and beside GRDB, in one run.
+@main
+enum BenchQueries {
+  static let rowCount = 100_000
+  static let rounds = 5
+
+  static func main() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "bench-queries-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let path = directory.appending(path: "bench.db").path
+    let database = try defaultDatabase(path: path)
+    try await database.write { db in
+      try db.execute(sql: Wide.creation)
+      try db.execute(sql: "CREATE TABLE lists (id INTEGER PRIMARY KEY, title TEXT NOT NULL)")
+      try db.execute(sql: "CREATE TABLE owners (id INTEGER PRIMARY KEY, listID INTEGER NOT NULL)")
+    }
+    let samples = (1...rowCount).map(Wide.init(sample:))
+    let c = try CAPI(path: path)
+    try c.insert(samples)
+
+    print("| work | ways, with the ratio to the last one | aim |\n|---|---|---|")
+    for comparison in try [reading(database, c), finding(database, c), inserting(database, c, samples)] {
+      print(try comparison.measured(rounds: rounds))
+    }
+    print(building())
+    try await print(observing(database, by: "the same process") { try await database.add() })
+    try await print(observing(database, by: "another connection") { try c.execute(Self.addition) })
+  }
+
+  static func reading(_ database: any DatabaseWriter, _ c: CAPI) throws -> Comparison {
+    Comparison(
+      work: "\(rowCount) rows of 12 columns into structs", aim: "≤ 1.25; GRDB Codable ≥ 2 × slower",
+      ways: [
+        ("SQLiteData", { _ = try database.read { try Wide.fetchAll($0) } }),
+        ("GRDB init(row:)", { _ = try database.read { try WideByHand.fetchAll($0, sql: Wide.selection) } }),
+        ("GRDB Codable", { _ = try database.read { try Wide.fetchAll($0, sql: Wide.selection) } }),
+        ("C", { _ = try c.fetchAll() }),
+      ])
+  }
+
+  static func finding(_ database: any DatabaseWriter, _ c: CAPI) throws -> Comparison {
+    Comparison(
+      work: "one row by key, \(rowCount) times", aim: "≤ 1.5",
+      ways: [
+        (
+          "SQLiteData",
+          {
+            try database.read { db in
+              for id in 1...rowCount { _ = try Wide.find(db, key: id) }
+            }
+          }
+        ),
+        ("C", { _ = try c.find(1..<rowCount + 1) }),
+      ])
+  }
+
+  static func inserting(_ database: any DatabaseWriter, _ c: CAPI, _ samples: [Wide]) throws -> Comparison {
+    let drafts = samples.map { sample in
+      var draft = Wide.Draft(sample)
+      draft.id = nil
+      return draft
+    }
+    func clear() throws { try database.write { try $0.execute(sql: "DELETE FROM wides") } }
+    return Comparison(
+      work: "\(rowCount) drafts inserted in one transaction", aim: "≤ 1.3",
+      ways: [
+        (
+          "SQLiteData, one statement a draft",
+          {
+            try clear()
+            try database.write { db in
+              for draft in drafts { try Wide.insert { draft }.execute(db) }
+            }
+          }
+        ),
+        (
+          "SQLiteData, seed",
+          {
+            try clear()
+            try database.write { db in
+              try db.seed {
+                for draft in drafts { draft }
+              }
+            }
+          }
+        ),
+        (
+          "C",
+          {
+            try clear()
+            try c.insert(samples)
+          }
+        ),
+      ])
+  }
+
+  static func building() -> String {
+    let count = 10_000
+    var length = 0
+    let time = ContinuousClock().measure {
+      for number in 0..<count {
+        length +=
+          Wide
+          .join(WideList.all) { $0.listID.eq($1.id) }
+          .join(WideOwner.all) { $1.id.eq($2.listID) }
+          .where { wides, lists, owners in wides.rank.gt(number) && lists.title.neq("") && owners.id.gt(0) }
+          .order { wides, lists, owners in (lists.title, wides.position.desc()) }
+          .select { wides, lists, owners in (wides.title, lists.title, owners.id) }
+          .query.sql.utf8.count
+      }
+    }
+    let each = time / .microseconds(1) / Double(count)
+    return "| building and rendering a query with joins (\(length / count) bytes) | \(rounded(each)) µs | ≤ 20 µs |"
+  }
+
+  static let addition = "INSERT INTO lists (title) VALUES ('x')"
+
+  /// Measures the time from the end of a commit to the observer's new value.
+  static func observing(
+    _ database: any DatabaseWriter, by writer: String, _ add: @Sendable () async throws -> Void
+  ) async throws -> String {
+    let lists = FetchOne(wrappedValue: 0, WideList.count(), database: database)
+    let clock = ContinuousClock()
+    var delays: [Duration] = []
+    var values = lists.values.makeAsyncIterator()
+    var count = try await values.next() ?? 0
+    for _ in 0..<500 {
+      try await add()
+      let committed = clock.now
+      while let value = try await values.next(), value <= count {}
+      delays.append(clock.now - committed)
+      count += 1
+    }
+    let (median, worst) = (percentile(0.5, of: delays), percentile(0.99, of: delays))
+    return """
+      | commit by \(writer) to an observer's update | p50 \(rounded(median / .milliseconds(1))) ms, \
+      p99 \(rounded(worst / .milliseconds(1))) ms | p99 ≤ 5 ms; ≤ 50 ms |
+      """
+  }
+}
+
+extension DatabaseWriter {
+  fileprivate func add() async throws {
+    try await write { try $0.execute(sql: BenchQueries.addition) }
+  }
+}

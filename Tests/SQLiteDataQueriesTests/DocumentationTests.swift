@@ -76,7 +76,10 @@ struct DocumentationTests {
     var rest = words(sql)[...]
     let parts = words(pattern).components(separatedBy: "…").map { $0.trimmingCharacters(in: .whitespaces) }
     for (index, part) in parts.enumerated() where !part.isEmpty {
-      guard let range = rest.range(of: part) else { return false }
+      let isLast = index == parts.count - 1
+      guard let range = rest.range(of: part, options: isLast && index > 0 ? [.backwards, .anchored] : []) else {
+        return false
+      }
       if index == 0, range.lowerBound != rest.startIndex { return false }
       rest = rest[range.upperBound...]
     }

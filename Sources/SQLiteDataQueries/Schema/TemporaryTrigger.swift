@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AmbiguousTrailingClosureOverload
+
 /// A `CREATE TEMPORARY TRIGGER` statement.
 ///
 /// A temporary trigger lives as long as its connection and may call Swift functions.

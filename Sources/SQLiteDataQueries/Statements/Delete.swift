@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AmbiguousTrailingClosureOverload
+
 /// A DELETE statement.
 public struct Delete<From: Table, Returning>: Statement, Sendable {
   public typealias QueryValue = Returning

@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AmbiguousTrailingClosureOverload
+
 /// An INSERT statement.
 ///
 /// An insert of no rows is empty, and running it does nothing.

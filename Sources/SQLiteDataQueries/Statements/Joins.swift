@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AmbiguousTrailingClosureOverload
+
 // Each kind of join comes in two forms: with a query of one table, and with a query that has joins itself.
 // The compiler infers a closure's parameters only if a single list of tables is unknown.
 

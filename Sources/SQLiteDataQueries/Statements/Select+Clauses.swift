@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AmbiguousTrailingClosureOverload
+
 // The clauses of a query of one table. A query with joins has the same methods in Select+Joined.swift.
 extension SelectStatement where Joins == () {
   /// Selects a column.

@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AmbiguousTrailingClosureOverload
+
 // The clauses of a query with joins. Their closures receive the columns of each table.
 extension SelectStatement {
   /// Selects one expression.

@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AmbiguousTrailingClosureOverload
+
 // The queries that start from a table. All of them start from its default scope, `all`.
 extension Table {
   /// The rows for which a column is true.

@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AmbiguousTrailingClosureOverload
+
 /// An UPDATE statement.
 ///
 /// An update that sets nothing is empty, and running it does nothing.

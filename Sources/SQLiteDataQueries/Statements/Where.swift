@@ -1,3 +1,5 @@
+// swift-format-ignore-file: AmbiguousTrailingClosureOverload
+
 /// The rows of a table that fulfil conditions.
 ///
 /// It is the start of a select, an update or a delete.
@@ -22,14 +24,17 @@ public struct Where<From: Table>: SelectStatement, Sendable {
 
   public func asSelect() -> Select<(), From, ()> {
     var select = scope == .table ? Self.tableScope : Select<(), From, ()>()
-    select.clauses.where += predicates
+    select.clauses.where = conditions
     select.clauses.isNone = scope == .none
     return select
   }
 
   /// The conditions of an update or delete, with those of the table's default scope.
   var conditions: [QueryFragment] {
-    scope == .table ? Self.tableScope.clauses.where + predicates : predicates
+    guard scope == .table else { return predicates }
+    let scope = Self.tableScope.clauses.where
+    // The table's scope itself, and what is made from it, has these conditions already.
+    return predicates.starts(with: scope) ? predicates : scope + predicates
   }
 
   /// The table's default scope as a select.

@@ -93,7 +93,7 @@ struct Row {
 
 public enum Namespace {
   @Table
-  public struct Item: Sendable {
+  public struct Item: Identifiable, Sendable {
     public let id: Int
     public var `class`: String = ""
     let version = 1
@@ -101,6 +101,20 @@ public enum Namespace {
     var observed = 0 {
       didSet {}
     }
+  }
+
+  // A sibling that only the enclosing type sees, as type and as value.
+  public enum Kind: String, QueryBindable { case plain, fancy }
+  @Table
+  public struct Part {
+    let itemID: Item.ID
+    var kind = Kind.plain
+    @Column(as: Kind?.self) var other: Kind?
+  }
+  @Table
+  enum Choice {
+    case kind(Kind)
+    case number(Int)
   }
 }
 

@@ -41,8 +41,8 @@ import Testing
 
         nonisolated extension Note: SQLiteDataQueries.Table {
           public static let tableName: Swift.String = "notes"
-          public static let columns = TableColumns()
-          public static let _columnWidth = TableColumns.allColumns.count
+          public static let columns: TableColumns = TableColumns()
+          public static let _columnWidth: Swift.Int = TableColumns.allColumns.count
           public init(decoder: inout some SQLiteDataQueries.QueryDecoder) throws {
             self.text = try decoder.decode(Swift.String.self, default: "")
           }

@@ -1,9 +1,10 @@
 import SwiftSyntax
-import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
 /// `@DatabaseFunction`: declares `$name`, the function as a value that SQL can call.
 enum DatabaseFunctionMacro: PeerMacro {
+  static var formatMode: FormatMode { .disabled }
+
   static func expansion(
     of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
     in context: some MacroExpansionContext
@@ -14,7 +15,10 @@ enum DatabaseFunctionMacro: PeerMacro {
     guard let function else { return [] }
     let type = context.makeUniqueName(function.property.unquoted).text
     let isLocal = context.lexicalContext.first.map { !$0.isProtocol((any DeclGroupSyntax).self) } ?? false
-    return ["\(raw: function.type(named: type))", "\(raw: function.variable(of: type, isLocal: isLocal))"]
+    return [
+      DeclSyntax(source: function.type(named: type)),
+      DeclSyntax(source: function.variable(of: type, isLocal: isLocal)),
+    ]
   }
 }
 

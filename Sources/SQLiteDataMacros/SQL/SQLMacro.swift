@@ -5,6 +5,8 @@ import SwiftSyntaxMacros
 
 /// `#sql("SELECT …", as: T.self)`: checks the literal and makes an expression of it.
 enum SQLMacro: ExpressionMacro {
+  static var formatMode: FormatMode { .disabled }
+
   static func expansion(
     of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
   ) -> ExprSyntax {

@@ -29,6 +29,7 @@ extension Record {
       \(access)nonisolated struct TableColumns: \(core).\(keyed == nil ? "" : "PrimaryKeyed")TableDefinition {
         \(access)typealias QueryValue = \(name)
       \(keyed.map { "  \(access)typealias PrimaryKey = \($0)\n" } ?? "")\
+      \(isNested ? "\(values)\n" : "")\
       \(columns.map { "  \(access)let \($0.property) = \(constructor(of: $0))\n" }.joined())\
       \(key.map { "  \(access)let primaryKey = \(constructor(of: $0))\n" } ?? "")\
         \(access)static let allColumns: [any \(core).TableColumnExpression] = \(core)._flattened(\(list))
@@ -36,6 +37,24 @@ extension Record {
         \(access)static let _selection = _columnList(allColumns)
       }
       """
+  }
+
+  /// Names for the types and initial values of the columns.
+  ///
+  /// The extension with the conformance stands outside of the types that enclose this one, and doesn't see what is
+  /// declared in them.
+  private var values: String {
+    let names = columns.map { column in
+      let initial = column.decodedDefault.map {
+        "\n    \(access)static var default_\(column.property.unquoted): \(column.type) { \($0) }"
+      }
+      return "    \(access)typealias _\(column.property.unquoted) = \(column.value)\(initial ?? "")"
+    }
+    return "  \(access)nonisolated enum _Values {\n\(names.joined(separator: "\n"))\n  }"
+  }
+
+  private func valueName(of column: Column) -> String {
+    isNested ? "TableColumns._Values._\(column.property.unquoted)" : "\(column.value)"
   }
 
   private func constructor(of column: Column) -> String {
@@ -87,12 +106,15 @@ extension Record {
   }
 
   /// What the conformance to `Table` needs beside the nested types.
+  ///
+  /// The annotations matter: in a module that is isolated to the main actor by default, inferring the type of `columns`
+  /// from its value would be circular.
   var requirements: String {
     """
-      \(access)static let columns = TableColumns()
-      \(access)static let _columnWidth = TableColumns.allColumns.count
+      \(access)static let columns: TableColumns = TableColumns()
+      \(access)static let _columnWidth: Swift.Int = TableColumns.allColumns.count
       \(access)init(decoder: inout some \(core).QueryDecoder) throws {
-    \(isEnum ? caseDecoding : columns.map { "    \($0.decoding)" }.joined(separator: "\n"))
+    \(isEnum ? caseDecoding : columns.map { "    \(decoding(of: $0))" }.joined(separator: "\n"))
       }
       \(access)func _encode(into encoder: inout \(core).RowEncoder) {
     \(columns.map { "    \(encoding(of: $0))" }.joined(separator: "\n"))
@@ -100,13 +122,23 @@ extension Record {
     """
   }
 
+  /// The statement that sets the property to the next value of a row.
+  private func decoding(of column: Column) -> String {
+    let (property, value) = (column.property, valueName(of: column))
+    if column.isConstant, column.initial != nil { return "_ = try decoder.decode(\(value).self)" }
+    guard let initial = column.decodedDefault else { return "self.\(property) = try decoder.required(\(value).self)" }
+    let defaultValue = isNested ? "TableColumns._Values.default_\(property.unquoted)" : "\(initial)"
+    return "self.\(property) = try decoder.decode(\(value).self, default: \(defaultValue))"
+  }
+
   private func encoding(of column: Column) -> String {
-    if isEnum { return "encoder.encode(\(column.value)?.self, self._cases.\(column.property))" }
-    return "encoder.encode\(column.generation == nil ? "" : "Generated")(\(column.value).self, self.\(column.property))"
+    if isEnum { return "encoder.encode(\(valueName(of: column))?.self, self._cases.\(column.property))" }
+    return
+      "encoder.encode\(column.generation == nil ? "" : "Generated")(\(valueName(of: column)).self, self.\(column.property))"
   }
 
   private var caseDecoding: String {
-    let values = columns.map { "    let \($0.property) = try decoder.decode(\($0.value).self)" }
+    let values = columns.map { "    let \($0.property) = try decoder.decode(\(valueName(of: $0)).self)" }
     let choices = columns.map { column in
       let label = column.label.map { $0 == "_" ? "" : "\($0): " } ?? ""
       return "if let \(column.property) {\n      self = .\(column.property)(\(label)\(column.property))\n    }"
@@ -159,11 +191,9 @@ extension Record {
 }
 
 extension Column {
-  /// The statement that sets the property to the next value of a row.
-  fileprivate var decoding: String {
-    if isConstant, initial != nil { return "_ = try decoder.decode(\(value).self)" }
-    guard let initial, !type.isOptional else { return "self.\(property) = try decoder.required(\(value).self)" }
-    return "self.\(property) = try decoder.decode(\(value).self, default: \(initial))"
+  /// The value that replaces NULL when a row is read.
+  fileprivate var decodedDefault: ExprSyntax? {
+    type.isOptional || isConstant ? nil : initial
   }
 }
 

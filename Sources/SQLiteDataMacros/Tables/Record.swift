@@ -14,6 +14,8 @@ struct Record {
   var table = ""
   /// The attached database that holds the table.
   var schema: String?
+  /// Whether the type is declared inside of another one.
+  var isNested = false
 
   var writable: [Column] { columns.filter { $0.generation == nil } }
 }

@@ -1,9 +1,10 @@
 import SwiftSyntax
-import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
 /// `@Table("name", schema: "schema")`: makes a type the row of a table.
-enum TableMacro {}
+enum TableMacro {
+  static var formatMode: FormatMode { .disabled }
+}
 
 extension TableMacro: MemberMacro {
   static func expansion(
@@ -11,7 +12,8 @@ extension TableMacro: MemberMacro {
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) -> [DeclSyntax] {
     var reader = RecordReader(macro: "@Table")
-    let record = reader.read(declaration, attribute: node)
+    var record = reader.read(declaration, attribute: node)
+    record?.isNested = !context.lexicalContext.isEmpty
     for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
     return record?.members ?? []
   }
@@ -22,15 +24,18 @@ extension TableMacro: ExtensionMacro {
     of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
     providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
     in context: some MacroExpansionContext
-  ) throws -> [ExtensionDeclSyntax] {
+  ) -> [ExtensionDeclSyntax] {
     var reader = RecordReader(macro: "@Table")
-    guard let record = reader.read(declaration, attribute: node) else { return [] }
-    return [try record.conformance(of: type)]
+    guard var record = reader.read(declaration, attribute: node) else { return [] }
+    record.isNested = !context.lexicalContext.isEmpty
+    return [record.conformance(of: type)]
   }
 }
 
 /// `@Selection`: makes a type the result of a select list, or a group of columns in a table.
-enum SelectionMacro {}
+enum SelectionMacro {
+  static var formatMode: FormatMode { .disabled }
+}
 
 extension SelectionMacro: MemberMacro {
   static func expansion(
@@ -40,7 +45,8 @@ extension SelectionMacro: MemberMacro {
     // `@Table` makes all that `@Selection` makes.
     guard declaration.attributes.first("Table") == nil else { return [] }
     var reader = RecordReader(macro: "@Selection")
-    let record = reader.read(declaration, attribute: node)
+    var record = reader.read(declaration, attribute: node)
+    record?.isNested = !context.lexicalContext.isEmpty
     for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
     return record?.members ?? []
   }
@@ -51,29 +57,29 @@ extension SelectionMacro: ExtensionMacro {
     of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
     providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
     in context: some MacroExpansionContext
-  ) throws -> [ExtensionDeclSyntax] {
+  ) -> [ExtensionDeclSyntax] {
     guard declaration.attributes.first("Table") == nil else { return [] }
     var reader = RecordReader(macro: "@Selection")
-    guard let record = reader.read(declaration, attribute: node) else { return [] }
-    return [try record.conformance(of: type)]
+    guard var record = reader.read(declaration, attribute: node) else { return [] }
+    record.isNested = !context.lexicalContext.isEmpty
+    return [record.conformance(of: type)]
   }
 }
 
 extension Record {
   fileprivate var members: [DeclSyntax] {
     ([tableColumns, selection, "\(access)typealias Columns = Selection"] + cases + [draftType].compactMap(\.self))
-      .map { "\(raw: $0)" }
+      .map(DeclSyntax.init(source:))
   }
 
-  fileprivate func conformance(of type: some TypeSyntaxProtocol) throws -> ExtensionDeclSyntax {
+  fileprivate func conformance(of type: some TypeSyntaxProtocol) -> ExtensionDeclSyntax {
     let schema = schema.map { "  \(access)static let schemaName: Swift.String? = \($0.literal)\n" } ?? ""
-    let key = key.map { "  \(access)typealias PrimaryKey = \($0.value)\n" } ?? ""
-    return try ExtensionDeclSyntax(
-      """
-      nonisolated extension \(type.trimmed): \(raw: core).Table\(raw: self.key == nil ? "" : ", \(core).PrimaryKeyedTable") {
-      \(raw: key)  \(raw: access)static let tableName: Swift.String = \(raw: table.literal)
-      \(raw: schema)\(raw: requirements)
-      }
-      """)
+    let keyType = key.map { _ in "  \(access)typealias PrimaryKey = TableColumns.PrimaryKey\n" } ?? ""
+    return ExtensionDeclSyntax(
+      header: "\(type.trimmed): \(core).Table\(key == nil ? "" : ", \(core).PrimaryKeyedTable")",
+      members: """
+        \(keyType)  \(access)static let tableName: Swift.String = \(table.literal)
+        \(schema)\(requirements)
+        """)
   }
 }

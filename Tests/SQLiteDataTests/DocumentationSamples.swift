@@ -196,7 +196,7 @@ struct SampleTests {
       try db.seed {
         RemindersList(id: UUID(1), title: "Personal")
         for title in ["Get milk", "Call mom"] {
-          Reminder.Draft(title: title, remindersListID: UUID(1))
+          Reminder(id: UUID(), title: title, remindersListID: UUID(1))
         }
       }
     }

@@ -45,7 +45,7 @@ struct RemindersTests {
     }
   }
 
-  @Test("the lists are shown when another connection changes them")
+  @Test("the lists are shown when the program or another connection changes them")
   func live() async throws {
     let output = Output()
     let (lines, continuation) = AsyncStream<String>.makeStream()
@@ -55,6 +55,10 @@ struct RemindersTests {
     try await other.write { db in
       try RemindersList.insert { RemindersList(id: UUID(100), title: "Elsewhere") }.execute(db)
     }
+    #expect(await eventually { output.lines.last == "Elsewhere: 0 open" })
+    continuation.yield("add Elsewhere Sweep")
+    #expect(await eventually { output.lines.last == "Elsewhere: 1 open" })
+    continuation.yield("done Sweep")
     #expect(await eventually { output.lines.last == "Elsewhere: 0 open" })
     continuation.yield("quit")
     await program.value

@@ -71,21 +71,15 @@ struct FetchTests {
     #expect(await eventually { titles == ["a", "b"] && $titles.loadError == nil })
   }
 
-  @Test("a commit of another process arrives within 50 ms")
+  @Test("each commit of another process arrives")
   func otherProcess() async throws {
     @Fetch(Titles()) var titles = []
-    let clock = ContinuousClock()
-    var delays: [Duration] = []
     for round in 1...20 {
       try python(
         "import sqlite3; c = sqlite3.connect('\(database.path)'); c.execute('INSERT INTO items (title) VALUES (1)'); c.commit()"
       )
-      let committed = clock.now
       #expect(await eventually { titles.count == round })
-      delays.append(clock.now - committed)
     }
-    let worst = try #require(delays.sorted().dropLast().last)
-    #expect(worst < .milliseconds(50))
   }
 
   @Test("each change is delivered once")
@@ -147,11 +141,8 @@ struct FetchTests {
     let task = Task { _ = try await projected.load(Endless()) }
     #expect(await eventually { projected.isLoading })
     try await Task.sleep(for: .milliseconds(20))
-    let clock = ContinuousClock()
-    let start = clock.now
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(clock.now - start < .seconds(1))
     #expect(!$titles.isLoading)
     try database.add("a")
     #expect(await eventually { titles == ["a"] })

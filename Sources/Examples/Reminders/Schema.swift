@@ -54,7 +54,8 @@ extension ListOverview {
   static var lists: Select<ListOverview, RemindersList, Reminder?> {
     RemindersList
       .group(by: \.id)
-      .leftJoin(Reminder.where { !$0.isCompleted }) { $0.id.eq($1.remindersListID) }
+      // In the constraint: a condition of the query would leave out lists without open reminders.
+      .leftJoin(Reminder.all) { $0.id.eq($1.remindersListID) && !$1.isCompleted }
       .order { lists, _ in (lists.position, lists.title) }
       .select { lists, reminders in
         ListOverview.Columns(title: lists.title, openCount: reminders.id.count())

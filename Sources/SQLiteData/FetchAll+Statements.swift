@@ -57,6 +57,25 @@ extension FetchAll {
     self.init(wrappedValue, .statement(statement), database, scheduler)
   }
 
+  /// Creates a property that holds the results of a statement, whose type the property gives.
+  @inlinable
+  public init(
+    wrappedValue: [Element] = [], _ statement: some SQLiteDataQueries.Statement<Element>,
+    database: (any DatabaseReader)? = nil
+  ) where Element: QueryRepresentable, Element.QueryOutput == Element {
+    self.init(wrappedValue, .statement(statement), database, nil)
+  }
+
+  /// Creates a property that holds the results of a statement, whose type the property gives. Changes are made where the scheduler says.
+  @inlinable
+  public init(
+    wrappedValue: [Element] = [], _ statement: some SQLiteDataQueries.Statement<Element>,
+    database: (any DatabaseReader)? = nil,
+    scheduler: some ValueObservationScheduler
+  ) where Element: QueryRepresentable, Element.QueryOutput == Element {
+    self.init(wrappedValue, .statement(statement), database, scheduler)
+  }
+
   /// Creates a property that holds the results of a statement, each as a tuple.
   @inlinable
   public init<V1: QueryRepresentable, V2: QueryRepresentable, each V3: QueryRepresentable>(
@@ -101,6 +120,25 @@ extension FetchAll {
     scheduler: some ValueObservationScheduler
   ) async throws -> FetchSubscription where Element: SQLiteDataQueries.Table {
     try await load(.select(statement), database, scheduler)
+  }
+
+  /// Fetches and observes another statement, whose type the property gives.
+  @inlinable
+  @discardableResult
+  public func load(
+    _ statement: some SQLiteDataQueries.Statement<Element>, database: (any DatabaseReader)? = nil
+  ) async throws -> FetchSubscription where Element: QueryRepresentable, Element.QueryOutput == Element {
+    try await load(.statement(statement), database, nil)
+  }
+
+  /// Fetches and observes another statement, whose type the property gives. Changes are made where the scheduler says.
+  @inlinable
+  @discardableResult
+  public func load(
+    _ statement: some SQLiteDataQueries.Statement<Element>, database: (any DatabaseReader)? = nil,
+    scheduler: some ValueObservationScheduler
+  ) async throws -> FetchSubscription where Element: QueryRepresentable, Element.QueryOutput == Element {
+    try await load(.statement(statement), database, scheduler)
   }
 
   /// Fetches and observes another statement.

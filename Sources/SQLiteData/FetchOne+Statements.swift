@@ -154,6 +154,42 @@ extension FetchOne {
     self.init(wrappedValue, .flatIfAny(statement), database, scheduler)
   }
 
+  /// Creates a property that holds the first result of a statement, whose type the property gives.
+  @inlinable
+  public init(
+    wrappedValue: Value, _ statement: some SQLiteDataQueries.Statement<Value>, database: (any DatabaseReader)? = nil
+  ) where Value: QueryRepresentable, Value.QueryOutput == Value {
+    self.init(wrappedValue, .one(statement), database, nil)
+  }
+
+  /// Creates a property that holds the first result of a statement, whose type the property gives. Changes are made where the scheduler says.
+  @inlinable
+  public init(
+    wrappedValue: Value, _ statement: some SQLiteDataQueries.Statement<Value>, database: (any DatabaseReader)? = nil,
+    scheduler: some ValueObservationScheduler
+  ) where Value: QueryRepresentable, Value.QueryOutput == Value {
+    self.init(wrappedValue, .one(statement), database, scheduler)
+  }
+
+  /// Creates a property that holds the first result of a statement, whose type the property gives, or nil if that is NULL or missing.
+  @inlinable
+  public init<QueryValue: QueryRepresentable>(
+    wrappedValue: Value = nil, _ statement: some SQLiteDataQueries.Statement<QueryValue?>,
+    database: (any DatabaseReader)? = nil
+  ) where Value == QueryValue?, QueryValue.QueryOutput == QueryValue {
+    self.init(wrappedValue, .flatIfAny(statement), database, nil)
+  }
+
+  /// Creates a property that holds the first result of a statement, whose type the property gives, or nil if that is NULL or missing. Changes are made where the scheduler says.
+  @inlinable
+  public init<QueryValue: QueryRepresentable>(
+    wrappedValue: Value = nil, _ statement: some SQLiteDataQueries.Statement<QueryValue?>,
+    database: (any DatabaseReader)? = nil,
+    scheduler: some ValueObservationScheduler
+  ) where Value == QueryValue?, QueryValue.QueryOutput == QueryValue {
+    self.init(wrappedValue, .flatIfAny(statement), database, scheduler)
+  }
+
   /// Fetches and observes the first row of another query over one table.
   @inlinable
   @discardableResult
@@ -190,6 +226,44 @@ extension FetchOne {
     scheduler: some ValueObservationScheduler
   ) async throws -> FetchSubscription where Value == From? {
     try await load(.firstIfAny(statement), database, scheduler)
+  }
+
+  /// Fetches and observes the first result of another statement, whose type the property gives.
+  @inlinable
+  @discardableResult
+  public func load(
+    _ statement: some SQLiteDataQueries.Statement<Value>, database: (any DatabaseReader)? = nil
+  ) async throws -> FetchSubscription where Value: QueryRepresentable, Value.QueryOutput == Value {
+    try await load(.one(statement), database, nil)
+  }
+
+  /// Fetches and observes the first result of another statement, whose type the property gives. Changes are made where the scheduler says.
+  @inlinable
+  @discardableResult
+  public func load(
+    _ statement: some SQLiteDataQueries.Statement<Value>, database: (any DatabaseReader)? = nil,
+    scheduler: some ValueObservationScheduler
+  ) async throws -> FetchSubscription where Value: QueryRepresentable, Value.QueryOutput == Value {
+    try await load(.one(statement), database, scheduler)
+  }
+
+  /// Fetches and observes the first result of another statement, whose type the property gives, or nil if that is NULL or missing.
+  @inlinable
+  @discardableResult
+  public func load<QueryValue: QueryRepresentable>(
+    _ statement: some SQLiteDataQueries.Statement<QueryValue?>, database: (any DatabaseReader)? = nil
+  ) async throws -> FetchSubscription where Value == QueryValue?, QueryValue.QueryOutput == QueryValue {
+    try await load(.flatIfAny(statement), database, nil)
+  }
+
+  /// Fetches and observes the first result of another statement, whose type the property gives, or nil if that is NULL or missing. Changes are made where the scheduler says.
+  @inlinable
+  @discardableResult
+  public func load<QueryValue: QueryRepresentable>(
+    _ statement: some SQLiteDataQueries.Statement<QueryValue?>, database: (any DatabaseReader)? = nil,
+    scheduler: some ValueObservationScheduler
+  ) async throws -> FetchSubscription where Value == QueryValue?, QueryValue.QueryOutput == QueryValue {
+    try await load(.flatIfAny(statement), database, scheduler)
   }
 
   /// Fetches and observes the first result of another statement.

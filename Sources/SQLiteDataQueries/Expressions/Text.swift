@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// The name of a rule that compares texts.
 public struct Collation: Sendable, RawRepresentable {

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// A value that is stored as JSON text.
 ///

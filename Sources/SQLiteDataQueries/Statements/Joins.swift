@@ -142,7 +142,7 @@ extension Select {
     var result = Select<NewColumns, NewFrom, NewJoins>()
     result.clauses = clauses
     result.clauses.columns += other.clauses.columns
-    result.clauses.joins.append(SelectClauses.Join(sql: sql, table: F.self))
+    result.clauses.joins.append(SelectClauses.Join(sql: sql, selection: F._selectionFragment))
     result.clauses.joins += other.clauses.joins
     result.clauses.where += other.clauses.where
     result.clauses.group += other.clauses.group

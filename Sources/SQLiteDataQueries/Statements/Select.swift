@@ -42,7 +42,8 @@ public struct Select<Columns, From: Table, Joins>: SelectStatement, Sendable {
 struct SelectClauses: Sendable {
   struct Join: Sendable {
     var sql: QueryFragment
-    var table: any Table.Type
+    /// The columns of the joined table.
+    var selection: QueryFragment
   }
 
   var isNone = false
@@ -61,7 +62,7 @@ struct SelectClauses: Sendable {
     var fragment = From.TableColumns._selection
     for join in joins {
       fragment.append(raw: ", ")
-      fragment.append(join.table._selectionFragment)
+      fragment.append(join.selection)
     }
     return fragment
   }

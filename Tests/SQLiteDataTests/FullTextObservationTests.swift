@@ -21,6 +21,23 @@ struct FullTextObservationTests {
     try await database.write { db in try Item.find(1).delete().execute(db) }
     #expect(await eventually { items.map(\.title) == ["Lamp oil"] && found == ["Lamp oil"] })
   }
+
+  @Test("a virtual table that only another process can read doesn't hide that process's writes")
+  func unknownModule() async throws {
+    let other = try DatabaseQueue(path: database.path)
+    try await other.write { db in
+      try db.execute(
+        sql: """
+          PRAGMA writable_schema = ON;
+          INSERT INTO sqlite_schema VALUES ('table', 'a', 'a', 0, 'CREATE VIRTUAL TABLE a USING unknown_module(b)');
+          PRAGMA writable_schema = RESET;
+          """)
+    }
+    let own = try DatabasePool(path: database.path)
+    @FetchAll(Item.order(by: \.id), database: own) var items
+    try await other.write { db in try db.execute(sql: "INSERT INTO items (title) VALUES ('Lamp')") }
+    #expect(await eventually { items.map(\.title) == ["Lamp"] })
+  }
 }
 
 private struct Found: FetchKeyRequest {

@@ -63,11 +63,23 @@ private final class Watched: Sendable {
       do {
         // Deferred, so that it doesn't wait for other writers. GRDB notifies observers at the commit.
         try db.inTransaction(.deferred) {
-          try db.notifyChanges(in: .fullDatabase)
+          try notify(db)
           return .commit
         }
       } catch {
         version.withLock { $0 = earlier }
+      }
+    }
+  }
+
+  /// Tells the observers that every table may have changed.
+  private func notify(_ db: Database) throws {
+    do {
+      try db.notifyChanges(in: .fullDatabase)
+    } catch {
+      // SQLite can't describe a virtual table whose module only another process has. The others are told one by one.
+      for table in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'") {
+        try? db.notifyChanges(in: Table(table))
       }
     }
   }

@@ -427,8 +427,7 @@ def a_log_that_forks_everywhere(scene):
 def a_replay_of_everybodys_log(scene):
     """Sends every change set that it was given back, many times; nothing may be merged twice or kept twice."""
     member, zone, session = scene.enter()
-    raws = [raw for numbers in zone.change_sets.values() for raw in numbers.values()][:300]
-    before = scene.tower.sql("SELECT count(*) FROM tags")[0][0]
+    raws = [raw for numbers in zone.change_sets.values() for raw in numbers.values() if len(raw) < 4_000][:300]
     for _ in range(scene.many(10)):
         scene.send_log(session, zone, raws)
     scene.answered(session, 60)

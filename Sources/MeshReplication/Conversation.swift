@@ -7,6 +7,8 @@ public struct Conversation: Sendable {
   public enum Input: Sendable {
     case message(Message)
     case tick
+    /// A message of the peer's is here and has to wait.
+    case waiting
     /// Both hellos were believed; the conversation proper begins.
     case admitted
     /// A zone known to be in common, at any time after `admitted`; `stored` is what to ask beyond.
@@ -101,6 +103,12 @@ public struct Conversation: Sendable {
       return receive(message, now: now)
     case .tick:
       return tick(now: now)
+    case .waiting:
+      // The peer hears from us as well, though its own pings wait.
+      lastHeard = now
+      guard phase == .open, now - lastPing > Self.pingAfter else { return [] }
+      lastPing = now
+      return [.send(.ping(UInt64(bitPattern: now)))]
     case .admitted:
       phase = .open
       return []

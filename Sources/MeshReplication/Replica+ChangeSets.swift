@@ -40,7 +40,9 @@ extension Replica {
   }
 
   func flush(_ writers: [ZoneID: ChangeSetWriter], now: Moment) throws {
+    owesNews = true
     let progress = try store.flush(writers, now: now.wall)
+    owesNews = false
     needsAssets = true
     needsFlush = progress.hasMore
     if progress.leavesToShow, let zone = progress.zone { zones[zone]?.needsApply = true }
@@ -59,6 +61,16 @@ extension Replica {
     try vault.saveHighWaterMark(
       HighWaterMark(instance: writer.author.instance, number: head.number, id: head.id), zone: writer.zone)
     try pushNews(writer.zone, now: now)
+  }
+
+  /// What this device signed last, wherever it writes.
+  func tellNews(now: Moment) throws {
+    for (id, writer) in try writers() {
+      guard let head = try store.mergedHeads(id)[writer.author] else { continue }
+      let mark = try vault.highWaterMark(id)
+      guard mark?.instance != writer.author.instance || mark?.number ?? 0 < head.number else { continue }
+      try announce(head, writer, now: now)
+    }
   }
 
   /// Everything merged and not yet sent goes to the peers that want it.
@@ -197,8 +209,11 @@ extension Replica {
     let writers = try writers()
     let progress: ApplyProgress
     do {
+      owesNews = true
       progress = try store.apply(id, try reader(id), flushing: writers, now: now.wall)
+      owesNews = false
     } catch is MissingKey {
+      owesNews = false
       // As in `upkeep`: it goes on when a key comes.
       isApplyDue = false
       zones[id]?.needsApply = false

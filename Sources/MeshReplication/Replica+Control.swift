@@ -22,6 +22,17 @@ extension Replica {
     }
   }
 
+  /// A file has one private zone, and it is its account's. That the file knows an account says nothing: it knows everybody who
+  /// takes part in its shares.
+  func requireOwn(_ id: ZoneID) throws {
+    for bytes in try store.controlRecords(id) {
+      guard case .genesis(let owner, _)? = try? ControlRecord(bytes, cryptography).act, owner != account.id else {
+        continue
+      }
+      throw ReplicaError.foreignDatabase
+    }
+  }
+
   func recompute(_ id: ZoneID) {
     guard let records = zones[id]?.records.values else { return }
     zones[id]?.state = ZoneState(id, records: records, accounts: accounts, cryptography)

@@ -100,8 +100,9 @@ extension Replica {
     }
   }
 
-  /// What becomes of what a cut takes back: a device that ended or forked writes its own again, of others it is kept to be looked
-  /// at; what this account wrote without permission is kept for its people.
+  /// What becomes of what a cut takes back. What an account's device wrote before it forked is written again by every device of
+  /// the account that has it, with the times at which it was written: the device itself has lost one of the branches. What forked
+  /// devices of other accounts wrote is kept to be looked at. What this account wrote without permission is kept for its people.
   private func aftermath(_ id: ZoneID) throws -> [Author: Aftermath] {
     guard let zone = zones[id] else { return [:] }
     let citations = try store.citations(id)
@@ -112,7 +113,9 @@ extension Replica {
       } else if zone.state.lostPermission(author, citations[author]) != nil {
         if zone.state.account(of: author.device) == account.id { aftermath[author] = .receipt }
       } else if zone.state.ends[author] != nil {
-        aftermath[author] = author.device == device ? .writtenAgain : .kept
+        let isForkOfOwn =
+          zone.state.account(of: author.device) == account.id && zone.hasForked(author) && mayWrite(zone)
+        aftermath[author] = author.device == device || isForkOfOwn ? .writtenAgain : .kept
       }
     }
     return aftermath
@@ -149,5 +152,14 @@ extension Replica {
     let named = heads.sorted { ($1.value.number, $0.key) < ($0.value.number, $1.key) }.prefix(Limits.cutAuthors)
     let points = named.map { ($0.key, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
     return Dictionary(points, uniquingKeysWith: { first, _ in first })
+  }
+}
+
+extension Replica.Zone {
+  /// It signed two branches. (An author can also be ended by its own device, which then writes again what it wrote.)
+  fileprivate func hasForked(_ author: Author) -> Bool {
+    records.values.contains { record in
+      if case .fork(let proof) = record.act { proof.author == author } else { false }
+    }
   }
 }

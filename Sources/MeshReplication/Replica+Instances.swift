@@ -77,8 +77,12 @@ extension Replica {
     if stored.authors.contains(where: { $0.instance == author.instance && $0.device != device }) {
       return "the database was copied from another device"
     }
-    guard let mark = try vault.highWaterMark(id), mark.instance == author.instance else {
+    guard let mark = try vault.highWaterMark(id) else {
       return stored[author] == 0 ? nil : "the database was last written by another home"
+    }
+    guard mark.instance == author.instance else {
+      // Of an instance that this file never wrote as nobody knows here whether it was written as elsewhere.
+      return "the database was last written by another home, or is older than this device's last instance"
     }
     // What was cut is not in the file any more, be it all of it.
     if try limit(author, id, store.citations(id)) != nil { return nil }
@@ -126,7 +130,9 @@ extension Replica {
     else { return false }
     let head: ChangeSetHead?
     do {
+      owesNews = true
       head = try store.writeAgain(writer, now: now.wall)
+      owesNews = false
     } catch is PendingWrites {
       databaseChanged()
       return true

@@ -66,6 +66,8 @@ public final class Replica {
   public internal(set) var assetBytes = 0
   var actions: [Action] = []
   var needsFlush = true
+  /// A transaction of local writes failed, perhaps after its commit: what it signed may be in the file, and nobody was told.
+  var owesNews = false
   /// The schema may have changed.
   var needsUpkeep = true
   /// A unit of local writes has ended and more are waiting: before the next, others' changes have their turn, or a program
@@ -200,7 +202,10 @@ public final class Replica {
     self.device = device
     links = try vault.links()
     try loadAccounts()
-    for zone in try store.zones() { try loadZone(zone) }
+    let known = try store.zones()
+    // Before anything is written.
+    for zone in known { try requireOwn(zone) }
+    for zone in known { try loadZone(zone) }
     // An earlier life may have begun, and this account been let in again.
     dropping = try store.endedZones()
     try updateStandings()
@@ -232,6 +237,13 @@ public final class Replica {
       try handle(link, .message(message), now: now)
     } catch let error as DecodingError {
       end(link, .protocolViolation, "a message broke a rule of the format: \(error)")
+    }
+  }
+
+  /// The link's next message waits for another program's lock: the session lives on meanwhile.
+  public func keepWaiting(_ link: LinkID, now: Moment) {
+    for case .send(let message) in sessions[link]?.conversation.handle(.waiting, now: now.steady) ?? [] {
+      send(link, message)
     }
   }
 
@@ -295,6 +307,10 @@ public final class Replica {
       case .blocked: return false
       case .notNeeded: break
       }
+    }
+    if owesNews {
+      try tellNews(now: now)
+      owesNews = false
     }
     let comesApply = isApplyDue && zones.values.contains { $0.needsApply }
     if needsFlush, !comesApply {

@@ -32,7 +32,7 @@ struct Mesh: AsyncParsableCommand {
       Status.self,
       Peers.self,
       Zones.self, Held.self, Asset.self, Conflicts.self, Restore.self, Explain.self, Verify.self, Wait.self,
-      Doctor.self,
+      Doctor.self, Backup.self,
     ])
 
   static let version = "0.1.0"

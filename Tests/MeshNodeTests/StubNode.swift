@@ -19,6 +19,11 @@ struct StubNode: NodeControl {
       zones: [Self.zone], peers: [Self.peer])
   }
 
+  func backup(to file: String) async throws -> BackupReport {
+    BackupReport(
+      file: file, bytes: 4_096, database: "/n.db", home: "/home", tables: ["notes"], lackingAssets: LackingAssets())
+  }
+
   func doctor(deep: Bool) async throws -> DoctorReport {
     DoctorReport(checks: [HealthCheck("stub", deep ? .alarm : .ok, "looked", figures: ["looks": 1])])
   }

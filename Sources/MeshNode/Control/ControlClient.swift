@@ -81,6 +81,10 @@ extension ControlClient {
     try await post("/v1/restore", request, limit: Self.longWork)
   }
 
+  public func backup(to file: String) async throws -> BackupReport {
+    try await post("/v1/backup", BackupRequest(file: file), limit: Self.longWork)
+  }
+
   public func explain(_ request: RecordRequest) async throws -> RecordReport {
     try await post("/v1/explain/record", request, limit: Self.longWork)
   }

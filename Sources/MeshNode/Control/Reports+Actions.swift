@@ -7,6 +7,8 @@ public struct VerifyReport: Codable, Hashable, Sendable {
   public var equal: Bool
   /// One for each zone and connected member.
   public var comparisons: [Comparison]
+  /// Which program has the write lock, if that is why the answer did not come in time; else null.
+  @OrNull public var locked: String?
 
   public struct Comparison: Codable, Hashable, Sendable {
     public enum Outcome: String, Codable, Sendable {
@@ -38,9 +40,10 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     }
   }
 
-  public init(comparisons: [Comparison]) {
+  public init(comparisons: [Comparison], locked: String? = nil) {
     self.equal = comparisons.allSatisfy { $0.outcome == .equal }
     self.comparisons = comparisons
+    self.locked = equal ? nil : locked
   }
 }
 
@@ -59,6 +62,8 @@ public struct WaitReport: Codable, Hashable, Sendable {
   public var assets: LackingAssets
   /// Members that have all but some long BLOBs, which they don't fetch.
   public var without: [Missing]
+  /// Which program has the write lock, if not everything is done; else null.
+  @OrNull public var locked: String?
 
   public struct Missing: Codable, Hashable, Sendable {
     public var zone: String
@@ -81,7 +86,8 @@ public struct WaitReport: Codable, Hashable, Sendable {
 
   /// - Parameter members: One for each member and zone in common.
   public init(
-    working: Bool = false, pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets()
+    working: Bool = false, pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets(),
+    locked: String? = nil
   ) {
     missing = members.filter { !$0.isComplete }
     without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
@@ -90,6 +96,7 @@ public struct WaitReport: Codable, Hashable, Sendable {
     self.pending = pending
     self.tooLong = tooLong
     self.assets = assets
+    self.locked = complete ? nil : locked
   }
 }
 

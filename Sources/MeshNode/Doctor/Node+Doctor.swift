@@ -7,6 +7,8 @@ import MeshStore
 /// the list and a function that makes it.
 extension Node {
   func doctor(deep: Bool) async throws -> DoctorReport {
+    lookAtDatabase()
+    if let suspension { return DoctorReport(unopened: suspension) }
     var checks = [.library, daemonCheck(), workCheck(), fileCheck(), logCheck()]
     checks += [store.place, home.path].map(HealthCheck.disk)
     checks += try captureChecks() + pendingChecks()

@@ -67,7 +67,7 @@ extension Node {
 
   /// Not while the device there has a session already, whoever dialled it.
   func shouldDial(_ address: HostPort) -> Bool {
-    guard configuration.peers.contains(address) else { return false }
+    guard configuration.peers.contains(address), suspension == nil else { return false }
     guard let device = dials[address]?.device else { return true }
     return !replica.peerViews.contains { $0.device == device }
   }

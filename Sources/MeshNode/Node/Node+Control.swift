@@ -5,6 +5,11 @@ import MeshStore
 
 /// What the verbs ask, answered by the node itself: in the daemon and on the home alone.
 extension Node: NodeControl {
+  func obstacle() -> Refusal? {
+    lookAtDatabase()
+    return suspension
+  }
+
   func status() throws -> StatusReport {
     let zone = try replica.privateZone.flatMap { try replica.zoneView($0) }
     return StatusReport(
@@ -126,15 +131,17 @@ extension Node: NodeControl {
 
   func verify(timeout: Duration) async throws -> VerifyReport {
     let deadline = ContinuousClock.now + timeout
-    _ = lookAtDatabase()
     replica.requestDigests()
     perform()
     var asked = ContinuousClock.now
     while true {
+      lookAtDatabase()
+      if let suspension { throw suspension }
       let comparisons = try comparisons()
-      guard !comparisons.isEmpty else { throw Refusal.noMember }
-      if comparisons.allSatisfy(\.isDecided) || ContinuousClock.now >= deadline {
-        return VerifyReport(comparisons: comparisons.map(\.comparison))
+      let isOver = ContinuousClock.now >= deadline
+      guard !comparisons.isEmpty || awaitsPeers && !isOver else { throw Refusal.noMember }
+      if isOver || !comparisons.isEmpty && comparisons.allSatisfy(\.isDecided) {
+        return VerifyReport(comparisons: comparisons.map(\.comparison), locked: lockedBy)
       }
       try await Task.sleep(for: Self.look)
       if ContinuousClock.now - asked > Self.askAgain {
@@ -177,14 +184,26 @@ extension Node: NodeControl {
   func wait(timeout: Duration) async throws -> WaitReport {
     let deadline = ContinuousClock.now + timeout
     while true {
-      let report = try waitReport()
-      if report.complete || ContinuousClock.now >= deadline { return report }
+      lookAtDatabase()
+      if let suspension { throw suspension }
+      if !awaitsPeers || ContinuousClock.now >= deadline {
+        let report = try waitReport()
+        if report.complete || ContinuousClock.now >= deadline { return report }
+      }
       try await Task.sleep(for: Self.look)
     }
   }
 
+  /// What to tell of a program that has the write lock now; nil if none has.
+  var lockedBy: String? {
+    guard store.isWriteLocked else { return nil }
+    let names = store.writers.map { "process \($0.pid) (\(printable($0.program)))" }
+    let who = names.isEmpty ? "another program" : names.joined(separator: ", ")
+    return
+      "\(store.path) is locked by \(who): nothing is flushed or merged before its transaction ends. End the transaction, or the program."
+  }
+
   private func waitReport() throws -> WaitReport {
-    _ = lookAtDatabase()
     let peers = replica.peerViews
     guard !peers.isEmpty else { throw Refusal.noMember }
     let members = try peers.flatMap { peer in
@@ -197,7 +216,7 @@ extension Node: NodeControl {
     return WaitReport(
       working: try store.isUpkeepDue(), pending: try store.pendingCount(), tooLong: try store.tooLongCount(),
       members: members,
-      assets: try lackingAssets())
+      assets: try lackingAssets(), locked: lockedBy)
   }
 
   // MARK: Tables

@@ -47,6 +47,9 @@ extension MeshTables {
       for column in ["key_name TEXT", "key_class TEXT"] { try add(column, to: "mesh_table", db) }
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
+    if format < 10 {
+      for column in ["life BLOB", "commits INTEGER NOT NULL DEFAULT 0"] { try add(column, to: "mesh_state", db) }
+    }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 

@@ -35,6 +35,8 @@ public final class Store: ReplicaStore {
   public private(set) var commits = 0
   /// Nil until `startGuard`.
   var walGuard: WALGuard?
+  /// What the file says of the last transaction; nil until it is open.
+  private var history: FileHistory?
 
   /// Opens the database, or makes it where it is missing, and makes our tables where they are missing.
   ///
@@ -69,8 +71,10 @@ public final class Store: ReplicaStore {
     let wasSilent = try write { session in
       let wasSilent = try session.endSilence()
       try session.applying {}
+      try FileHistory.begin(session.sql)
       return wasSilent
     }
+    history = try read { try FileHistory.read($0.sql) }
     if wasSilent { repairs.silences += 1 }
     try sweepAssets()
   }
@@ -78,12 +82,17 @@ public final class Store: ReplicaStore {
   /// A second call does nothing.
   public func close() throws {
     try mapped {
-      server.close()
-      walGuard?.close()
-      walGuard = nil
+      closeOthers()
       sql.forget()
       try file.close()
     }
+  }
+
+  /// Only the store's own connection has the file open from now on.
+  func closeOthers() {
+    server.close()
+    walGuard?.close()
+    walGuard = nil
   }
 
   /// Gives back the memory that much work took: SQLite's pages, and what the allocator keeps. What is needed again is read again.
@@ -115,7 +124,9 @@ public final class Store: ReplicaStore {
 
   func read<T>(_ body: (Session) throws -> T) throws -> T {
     try mapped {
-      try file.read { db in
+      try file.settle()
+      return try file.read { db in
+        try requireHistory()
         try catalog.refresh(db)
         catalog.isWritable = false
         return try body(session(db))
@@ -131,12 +142,21 @@ public final class Store: ReplicaStore {
       // SQLite copies and resets the log itself then.
       if walGuard == nil { server.rest() }
       do {
+        try file.settle()
+        var next = history
         let result = try file.write(isDurable: isDurable) { db in
+          try requireHistory()
           try catalog.refresh(db)
           catalog.isWritable = true
-          return try body(session(db))
+          let changes = sql.totalChanges
+          let result = try body(session(db))
+          if sql.totalChanges != changes { try next?.advance(sql) }
+          return result
         }
+        history = next
         commits += 1
+        // Outside of the write lock. Nothing of it is told to anybody before.
+        try file.settle()
         // Long work must not wait for the next look to keep the log short. What fails here, that look reports.
         try? walGuard?.emptyBeyondBound { server.rest() }
         return result
@@ -146,6 +166,22 @@ public final class Store: ReplicaStore {
         throw error
       }
     }
+  }
+
+  /// Each transaction begins with it: what is flushed or merged on a file that was restored would continue another history.
+  private func requireHistory() throws {
+    guard let history else { return }
+    do {
+      guard try FileHistory.read(sql) != history else { return }
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+      // A file that never was a mesh's has no such table.
+    }
+    throw StoreError.replaced(path)
+  }
+
+  /// Runs `body` with statements that wait only for `limit` seconds for another process's lock: then they throw `locked`.
+  public func waiting<T>(atMost limit: Double, _ body: () throws -> T) rethrows -> T {
+    try file.waiting(atMost: limit, body)
   }
 
   private func session(_ db: Database) -> Session {

@@ -88,6 +88,7 @@ extension FaultPlan {
   private static var historyKeys: [Key] {
     [
       chance("history.restores", \.restores, "an older copy of a node's database takes its place"),
+      chance("history.liveRestores", \.liveRestores, "the same while the node runs, into the open file"),
       chance("history.homeRestores", \.homeRestores, "the home goes back as well, with all that it remembers"),
       chance("history.fileCopies", \.fileCopies, "a node gets a copy of another one's database"),
       chance("history.homeCopies", \.homeCopies, "a node's home and database run twice"),

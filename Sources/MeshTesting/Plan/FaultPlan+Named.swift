@@ -96,6 +96,13 @@ extension FaultPlan {
     return plan
   }()
 
+  /// Files that are restored while the node has them open.
+  public static let liveRestores: FaultPlan = {
+    var plan = ordinary
+    plan.liveRestores = 6
+    return plan
+  }()
+
   /// Apps that change their tables, each at another time, and triggers without a guard.
   public static let schemas: FaultPlan = {
     var plan = ordinary
@@ -132,6 +139,7 @@ extension FaultPlan {
     "calm": calm, "ordinary": ordinary, "crashing": crashing, "partitioned": partitioned, "wrong-clocks": wrongClocks,
     "simultaneous": simultaneous,
     "line": line, "assets": assets, "bad-disks": badDisks, "writing": writing, "lying": lying, "history": history,
+    "live-restores": liveRestores,
     "schemas": schemas,
     "shares": shares, "wide": wide,
   ]

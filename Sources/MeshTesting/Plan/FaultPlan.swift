@@ -83,6 +83,8 @@ public struct FaultPlan: Sendable, Equatable {
 
   /// A node's database is replaced by an older copy of it.
   public var restores = 0
+  /// The same while the node runs, by SQLite's backup interface; what the app writes next may come before the node's next look.
+  public var liveRestores = 0
   /// The home as well: nothing on the machine knows of what was sent since.
   public var homeRestores = 0
   /// A node gets a copy of another one's database, under its own home.

@@ -7,7 +7,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
   public var equal: Bool
   /// One for each zone and connected member.
   public var comparisons: [Comparison]
-  /// Which program has the write lock, if that is why the answer did not come in time; else null.
+  /// Which program has the write lock, so that nothing can be said; null if none has.
   @OrNull public var locked: String?
 
   public struct Comparison: Codable, Hashable, Sendable {
@@ -41,9 +41,14 @@ public struct VerifyReport: Codable, Hashable, Sendable {
   }
 
   public init(comparisons: [Comparison], locked: String? = nil) {
-    self.equal = comparisons.allSatisfy { $0.outcome == .equal }
-    self.comparisons = comparisons
-    self.locked = equal ? nil : locked
+    // What members have said meanwhile may wait for the lock as well.
+    self.comparisons = comparisons.map { comparison in
+      var comparison = comparison
+      if locked != nil, comparison.outcome == .equal { comparison.outcome = .notInTime }
+      return comparison
+    }
+    self.equal = self.comparisons.allSatisfy { $0.outcome == .equal }
+    self.locked = locked
   }
 }
 
@@ -62,7 +67,7 @@ public struct WaitReport: Codable, Hashable, Sendable {
   public var assets: LackingAssets
   /// Members that have all but some long BLOBs, which they don't fetch.
   public var without: [Missing]
-  /// Which program has the write lock, if not everything is done; else null.
+  /// Which program has the write lock, so that something may wait; null if none has.
   @OrNull public var locked: String?
 
   public struct Missing: Codable, Hashable, Sendable {
@@ -91,12 +96,13 @@ public struct WaitReport: Codable, Hashable, Sendable {
   ) {
     missing = members.filter { !$0.isComplete }
     without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
-    complete = !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
+    // What members have sent meanwhile may wait for the lock as well.
+    complete = locked == nil && !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
     self.working = working
     self.pending = pending
     self.tooLong = tooLong
     self.assets = assets
-    self.locked = complete ? nil : locked
+    self.locked = locked
   }
 }
 

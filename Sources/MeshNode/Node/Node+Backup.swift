@@ -16,7 +16,7 @@ extension Node {
       }
       bytes = try result.get()
     } else {
-      bytes = try store.backUp(to: file)
+      bytes = try backUpOpenFile(to: file)
     }
     // Of a file that was restored or replaced nothing more can be said.
     let isWhole = suspension == nil

@@ -140,8 +140,9 @@ extension Node: NodeControl {
       let comparisons = try comparisons()
       let isOver = ContinuousClock.now >= deadline
       guard !comparisons.isEmpty || awaitsPeers && !isOver else { throw Refusal.noMember }
-      if isOver || !comparisons.isEmpty && comparisons.allSatisfy(\.isDecided) {
-        return VerifyReport(comparisons: comparisons.map(\.comparison), locked: lockedBy)
+      let locked = lockedBy
+      if isOver || locked == nil && !comparisons.isEmpty && comparisons.allSatisfy(\.isDecided) {
+        return VerifyReport(comparisons: comparisons.map(\.comparison), locked: locked)
       }
       try await Task.sleep(for: Self.look)
       if ContinuousClock.now - asked > Self.askAgain {

@@ -301,6 +301,8 @@ actor Node {
     perform()
   }
 
+  func backUpOpenFile(to target: String) throws -> Int64 { try database.backUp(to: target) }
+
   func close() {
     currentGuard.set(nil)
     do {

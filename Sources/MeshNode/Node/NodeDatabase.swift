@@ -10,6 +10,8 @@ struct NodeDatabase {
   private(set) var replica: Replica
   /// Why the file can't be worked with now, and what to do; nil while it can.
   private(set) var suspension: Refusal?
+  /// False once the store is closed and no other could be opened: nothing may be asked of it.
+  private var isOpen = true
   private var lock: DatabaseLock
   private let path: String
   private let home: Home
@@ -89,6 +91,12 @@ struct NodeDatabase {
     try store.close()
   }
 
+  /// Copies what the node has open, for a file that no path leads to any more.
+  func backUp(to target: String) throws -> Int64 {
+    guard !isOpen else { return try store.backUp(to: target) }
+    throw suspension ?? Refusal(code: "database.replaced", message: "\(path) is not open")
+  }
+
   // MARK: The file at the path
 
   enum Change {
@@ -116,7 +124,7 @@ struct NodeDatabase {
         "\(path) was deleted or moved away while the node had it open, so nothing is synchronized. Put the file there again, or "
           + "a copy of it: the node opens it by itself. What the node had open can be saved before: mesh backup FILE")
     case .replaced:
-      let others = (try? store.abandon()) ?? []
+      let others = isOpen ? (try? store.abandon()) ?? [] : []
       guard others.isEmpty else { return suspend(because: others) }
       return reopen(isReplacement: true, "another file was moved to \(path) while the node had it open")
     }
@@ -124,7 +132,8 @@ struct NodeDatabase {
 
   private mutating func reopen(isReplacement: Bool, _ what: String) -> Change? {
     let account = replica.account
-    try? close()
+    if isOpen { try? close() }
+    isOpen = false
     do {
       self = try NodeDatabase(path, home: home, keys: keys, account: account, isReplacement: isReplacement)
       return .reopened(what)

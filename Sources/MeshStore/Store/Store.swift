@@ -35,6 +35,8 @@ public final class Store: ReplicaStore {
   public private(set) var commits = 0
   /// Nil until `startGuard`.
   var walGuard: WALGuard?
+  /// Acknowledgements that the next transaction writes.
+  var unsaved: [ZoneID: [DeviceID: (time: HybridTime, bytes: [UInt8])]] = [:]
   /// What the file says of the last transaction; nil until it is open.
   private var history: FileHistory?
 
@@ -81,6 +83,9 @@ public final class Store: ReplicaStore {
 
   /// A second call does nothing.
   public func close() throws {
+    // Each device tells its own again.
+    if !unsaved.isEmpty { try? waiting(atMost: 0.1) { try write { _ in } } }
+    unsaved = [:]
     try mapped {
       closeOthers()
       sql.forget()
@@ -149,11 +154,13 @@ public final class Store: ReplicaStore {
           try catalog.refresh(db)
           catalog.isWritable = true
           let changes = sql.totalChanges
-          let result = try body(session(db))
+          let session = session(db)
+          let result = try body(session)
+          if !unsaved.isEmpty { try session.save(unsaved) }
           if sql.totalChanges != changes { try next?.advance(sql) }
           return result
         }
-        history = next
+        (history, unsaved) = (next, [:])
         commits += 1
         // Outside of the write lock. Nothing of it is told to anybody before.
         try file.settle()

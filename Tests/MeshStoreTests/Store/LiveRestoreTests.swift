@@ -109,7 +109,7 @@ import Testing
     try peer.flush()
     let target = peer.path + ".backup"
     #expect(try DatabaseBackup.copy(databaseAt: peer.path, to: target) > 0)
-    #expect(try FileStatus(path: target)?.mode == 0o600)
+    #expect(FileStatus(path: target)?.mode == 0o600)
     let copied = try DatabaseQueue(path: target)
     #expect(try copied.read { try String.fetchAll($0, sql: "SELECT id FROM list") } == ["a"])
     #expect(throws: StoreError.self) { try DatabaseBackup.copy(databaseAt: peer.path, to: target) }

@@ -42,6 +42,15 @@ public enum Limits {
   /// Devices of an account, alive and ever.
   public static let liveDevices = 32
   public static let devicesEver = 512
+  /// Promotions of administrators that one key of an account ever signs.
+  public static let promotions = 8
+  /// Certificates, and revocations, that one promotion is good for. With the account's own they fit into one message.
+  public static let administratorSignatures = 32
+  /// Certificates, and revocations, that a state of an account keeps: those of its key and of its administrators.
+  public static let certificates = devicesEver + promotions * administratorSignatures
+  public static let revocations = certificates
+  /// Successors of an account's first key, counted one after the other.
+  public static let keyGeneration: UInt64 = 65_535
   /// Accounts in a share: their states, of some kilobytes each, are kept by every member.
   public static let participants = 1_024
   /// Accounts whose heads two devices compare in one message: as many as fit.

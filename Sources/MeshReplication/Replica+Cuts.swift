@@ -122,21 +122,32 @@ extension Replica {
   }
 
   /// Cuts, wherever this account is a member, its devices that were revoked and are not cut there yet (one of the revocations may
-  /// have been cut short by a crash), and mints the epoch that they do not get.
+  /// have been cut short by a crash), and mints the epoch that they do not get. A cut by a signer who counts no longer is signed
+  /// again, with the same ends.
   func cutRevokedDevices(now: Moment) throws {
-    guard let accountSigner else { return }
+    guard let power else { return }
     for zone in zones.keys.sorted() where zones[zone]?.state.permission(account.id) != nil {
-      let uncut = account.revocations.keys.filter { zones[zone]?.state.cuts[$0] == nil }
+      let known = zones[zone]?.state.countingCuts ?? [:]
+      let uncut = account.revocations.keys.filter { device in
+        known[device]?.contains { account.counts($0.authority) } != true
+      }
       for device in uncut.sorted() {
-        let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
-        let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
+        let former = known[device] ?? []
+        let ends = try former.isEmpty ? ends(of: device, zone) : zones[zone]?.state.cuts[device] ?? [:]
+        let last = former.isEmpty ? lastRecord(of: device, zone) : DeviceCut.ControlPoint.least(former.map(\.last))
         let cut = DeviceCut(
-          device, last: lastRecord(of: device, zone),
-          heads: Dictionary(points, uniquingKeysWith: { first, _ in first }), zone: zone, sign: accountSigner)
+          device, last: last, heads: ends, zone: zone, authority: power.authority, sign: power.sign)
         try append(.cut(cut), zone)
       }
       if !uncut.isEmpty { try controlChanged(zone, now: now) }
     }
+  }
+
+  /// Where a device's instances end as merged here.
+  private func ends(of device: DeviceID, _ zone: ZoneID) throws -> [InstanceID: ControlAct.CutPoint] {
+    let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
+    let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
+    return Dictionary(points, uniquingKeysWith: { first, _ in first })
   }
 
   private func lastRecord(of device: DeviceID, _ zone: ZoneID) -> DeviceCut.ControlPoint? {
@@ -161,5 +172,13 @@ extension Replica.Zone {
     records.values.contains { record in
       if case .fork(let proof) = record.act { proof.author == author } else { false }
     }
+  }
+}
+
+extension DeviceCut.ControlPoint {
+  /// The least of what several cuts leave a device; nil if one of them leaves it nothing.
+  fileprivate static func least(_ points: [DeviceCut.ControlPoint?]) -> DeviceCut.ControlPoint? {
+    guard !points.contains(nil) else { return nil }
+    return points.compactMap(\.self).min { ($0.number, $0.id) < ($1.number, $1.id) }
   }
 }

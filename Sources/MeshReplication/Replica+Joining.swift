@@ -31,8 +31,8 @@ extension Replica {
     else {
       return end(link, .protocolViolation, "the claim is not signed by the link and by the device of this session")
     }
-    guard let accountSigner else {
-      return end(link, .linkRefused, "this machine does not hold the account's signing key")
+    guard let power else {
+      return end(link, .linkRefused, "this machine neither holds the account's key nor is it an administrator any more")
     }
     if let usedBy = links[index].usedBy, usedBy != claim.request.device {
       return end(
@@ -42,14 +42,15 @@ extension Replica {
     if let known = account.certificate(claim.request.device), known.request == claim.request {
       return send(link, .admitted(known))
     }
-    guard !account.isRevoked(claim.request.device), account.hasRoom else {
+    guard account.revocations[claim.request.device] == nil, account.hasRoom else {
       return end(
         link, .linkRefused,
         "the account revoked this device, or has \(Limits.liveDevices) devices: revoke one with “mesh device revoke”")
     }
+    guard account.hasRoom(under: power.authority) else { return end(link, .linkRefused, usedUpPromotion) }
     let certificate = Certificate(
-      account: account.id, keyGeneration: 0, request: claim.request, serial: randomness.bytes(16), issued: now.wall,
-      sign: accountSigner)
+      account: account.id, authority: power.authority, request: claim.request, serial: randomness.bytes(16),
+      issued: now.wall, sign: power.sign)
     links[index].usedBy = claim.request.device
     try vault.saveLinks(links)
     var grown = account

@@ -86,38 +86,49 @@ extension Replica {
     {
       return welcomeClaimant(link, certificate, proof, now: now)
     }
-    guard try believes(certificate, now: now) else {
+    guard let state = try believing(certificate, now: now) else {
       return end(
         link, .notAdmitted,
         "this node knows the peer neither as a device of its account nor of one that shares with it; whom another participant "
           + "let into a share may join again by the link")
     }
-    try open(link, hello, certificate, info, now: now)
+    try open(link, hello, certificate, state, info, now: now)
   }
 
-  /// Whether the certificate is that of this account, or of one that a zone here lists.
-  private func believes(_ certificate: Certificate, now: Moment) throws -> Bool {
+  /// The account with the certificate, if that is of this account or of one that a zone here lists; nil if it is not.
+  private func believing(_ certificate: Certificate, now: Moment) throws -> AccountState? {
     let id = certificate.account
     guard id == account.id || zones.values.contains(where: { $0.state.accounts.contains(id) }),
       var state = accounts[id]
-    else { return false }
-    if state.certificates[certificate.device] == certificate { return true }
-    guard state.insert(certificate, cryptography) else { return false }
+    else { return nil }
+    let successor = state.successor
+    if state.certificates[certificate.device] == certificate { return state }
+    guard state.insert(certificate, cryptography) else { return nil }
+    // A new key of the account is taken over with the whole state that comes next, which says who stays. By itself it would
+    // shut out every other device until then.
+    guard state.successor == successor else { return state }
     if try adopt(state) { try accountChanged(id, besides: nil, now: now) }
-    return true
+    return state
   }
 
   /// The peer is who it says: the session proper begins, if it has a right to one.
   private func open(
-    _ link: LinkID, _ hello: Hello, _ certificate: Certificate, _ info: LinkInfo, now: Moment
+    _ link: LinkID, _ hello: Hello, _ certificate: Certificate, _ state: AccountState, _ info: LinkInfo, now: Moment
   ) throws {
     sessions[link]?.peer = certificate
     if info.role == .listener { sayHello(link) }
-    if accounts[certificate.account]?.isRevoked(certificate.device) == true {
+    if state.isRevoked(certificate.device) {
       sendAccount(certificate.account, link)
-      return end(link, .revoked, "the account revoked this device")
+      return end(
+        link, .revoked,
+        state.isUnconfirmed(certificate.device)
+          ? "the account's key was replaced, and nobody has confirmed this device since: mesh device confirm, on a machine "
+            + "that may" : "the account revoked this device")
     }
-    guard !isRevoked else { return end(link, .revoked, "the account revoked this node's own device") }
+    // A later key of the account may have readmitted this device: the account's state, which comes next, says so.
+    guard !isRevoked || certificate.account == account.id && state.successor != account.successor else {
+      return end(link, .revoked, "the account revoked this node's own device")
+    }
     guard certificate.device != device else {
       return end(
         link, .notAdmitted, "both ends are the same device: this address is this node's own, or its home was copied")

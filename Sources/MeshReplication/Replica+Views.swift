@@ -68,9 +68,9 @@ extension Replica {
   public var wayToNewLives: String {
     let name = printable(certificate?.request.name ?? "")
     let last =
-      accountSigner == nil
+      power == nil
       ? "then revoke “\(name)” there: mesh device revoke"
-      : "“\(name)” holds the account's signing key: it stays a device, and writes no more there"
+      : "“\(name)” signs for the account: it stays a device, and writes no more there"
     return
       "A copy of the database gets new ones, as a further device: sqlite3 DATABASE \"VACUUM INTO 'COPY'\", mesh device "
       + "invite on the machine that made the account, mesh init --home NEW --database COPY --link LINK; \(last)"

@@ -20,8 +20,8 @@ public final class Replica {
   let cryptography: any Cryptography
   let randomness: any Randomness
   let secrets: any DeviceSecrets
-  /// Signs as the account, on the machine that holds its key.
-  let accountSigner: (@Sendable ([UInt8]) -> [UInt8])?
+  /// The account's key, on a machine that holds one.
+  var accountSigner: AccountSigner?
 
   public let device: DeviceID
   public internal(set) var account: AccountState { didSet { accounts.set(account) } }
@@ -188,7 +188,7 @@ public final class Replica {
 
   public init(
     store: any ReplicaStore, vault: any Vault, account: AccountState, secrets: any DeviceSecrets,
-    accountSigner: (@Sendable ([UInt8]) -> [UInt8])?, cryptography: any Cryptography, randomness: any Randomness
+    accountSigner: AccountSigner?, cryptography: any Cryptography, randomness: any Randomness
   ) throws {
     guard let device = DeviceID(secrets.signingKey) else { throw ReplicaError.badDeviceKey }
     self.store = store
@@ -408,7 +408,7 @@ public enum ReplicaError: Error, CustomStringConvertible, Sendable {
   case badDeviceKey
   /// The store's account state is of another account, or not signed by it: the database belongs to another home.
   case foreignDatabase
-  /// An act that only the account's signing key can do; the text says on which machine it is.
+  /// An act that takes the account's key or an administrator; the text says which machines can do it.
   case needsAccountKey(String)
   case unknownDevice(String)
   case notReady(String)

@@ -127,6 +127,16 @@ struct StubNode: NodeControl {
     return RevokeReport(device: device, name: "laptop", revoked: Self.when, zones: ["zone-1"])
   }
 
+  func deviceChange(_ request: DeviceChangeRequest) async throws -> DevicesReport.Device {
+    .init(
+      device: request.device, name: "laptop", isThis: false, certified: Self.when, revoked: nil,
+      isAdministrator: request.act == .promote)
+  }
+
+  func accountReplaceKey(_ request: ReplaceKeyRequest) async throws -> ReplaceKeyReport {
+    ReplaceKeyReport(generation: request.readmit?.count ?? 0, devices: [])
+  }
+
   func deviceRestamp() async throws -> RestampReport {
     RestampReport(zones: [.init(zone: "zone-1", name: "private", changeSets: 3)])
   }

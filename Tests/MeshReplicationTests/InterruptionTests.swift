@@ -41,7 +41,7 @@ import Testing
       let key = account.key
       return try Replica(
         store: store, vault: vault, account: account.state, secrets: account.devices[0],
-        accountSigner: { key.sign($0) }, cryptography: cryptography,
+        accountSigner: AccountSigner(publicKey: key.publicKey) { key.sign($0) }, cryptography: cryptography,
         randomness: SeededRandomness(seed: 9, stream: life))
     }
 

@@ -80,7 +80,8 @@ import Testing
     func start(_ life: UInt64) throws -> Replica {
       try Replica(
         store: store, vault: vault, account: account.state, secrets: account.devices[0],
-        accountSigner: { account.key.sign($0) }, cryptography: cryptography,
+        accountSigner: AccountSigner(publicKey: account.key.publicKey) { account.key.sign($0) },
+        cryptography: cryptography,
         randomness: SeededRandomness(seed: 9, stream: life))
     }
     let replica = try start(1)

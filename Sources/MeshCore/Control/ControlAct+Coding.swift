@@ -4,6 +4,8 @@ extension ControlAct {
     case genesis = 1
     case epoch, cut, title, fork, end
     case shareGenesis, invite, revokeInvite, participant, admission, leave, stop
+    /// A cut with the authority of who signed it.
+    case authorizedCut
   }
 
   func write(to writer: inout ByteWriter) {
@@ -30,7 +32,7 @@ extension ControlAct {
       return Tag.epoch.rawValue
     case .cut(let cut):
       cut.write(to: &inner)
-      return Tag.cut.rawValue
+      return cut.isOfGenesis ? Tag.cut.rawValue : Tag.authorizedCut.rawValue
     case .title(let text, let time):
       inner.uint64(time.value)
       inner.text(text)
@@ -95,7 +97,8 @@ extension ControlAct {
       guard !table.isEmpty, key != .null else { throw .invalid("a root record has a table and a key") }
       return .shareGenesis(account: account, nonce: nonce, root: RecordName(table: table, key: key))
     case .epoch: return .epoch(commitment: try inner.raw(32))
-    case .cut: return .cut(try DeviceCut(from: &inner))
+    case .cut: return .cut(try DeviceCut(from: &inner, isOfGenesis: true))
+    case .authorizedCut: return .cut(try DeviceCut(from: &inner, isOfGenesis: false))
     case .title:
       let time = HybridTime(try inner.uint64())
       return .title(try inner.text(Limits.deviceName, "title"), time: time)

@@ -11,7 +11,7 @@ extension ControlRecord {
     case .cut(let cut):
       // Any that certified the device: what stood must not fall when another account turns out to have done so as well.
       return people.all.compactMap { accounts[$0] }.contains {
-        $0.certificates[cut.device] != nil && cut.isSigned(by: $0, zone: zone, cryptography)
+        $0.certificates[cut.device] != nil && cut.isSigned(for: $0, zone: zone, cryptography)
       }
     case .fork(let proof):
       return proof.zone == zone && people.account(of: proof.author.device, accounts) != nil

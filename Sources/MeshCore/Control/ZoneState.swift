@@ -12,6 +12,8 @@ public struct ZoneState: Sendable, Equatable {
   public private(set) var invites: [ControlID: Invite] = [:]
   /// Devices that were cut, and where: instances that are not listed are cut at zero.
   public private(set) var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
+  /// The cuts that count, which `cuts` sums up.
+  public private(set) var countingCuts: [DeviceID: [DeviceCut]] = [:]
   /// Instances that forked or were given up, and their last number.
   public private(set) var ends: [Author: UInt64] = [:]
   public private(set) var epochs: [EpochID: Epoch] = [:]
@@ -50,6 +52,7 @@ public struct ZoneState: Sendable, Equatable {
     self.owner = owner
     let graph = ControlGraph(byID, people, accounts)
     cuts = graph.cuts
+    countingCuts = graph.countingCuts
     ends = Self.ends(graph)
     for account in people.all {
       for device in accounts[account]?.certificates.keys.sorted() ?? [] {

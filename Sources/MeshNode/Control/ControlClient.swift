@@ -131,6 +131,14 @@ extension ControlClient {
     try await post("/v1/devices/revoke", RevokeRequest(device: device))
   }
 
+  public func deviceChange(_ request: DeviceChangeRequest) async throws -> DevicesReport.Device {
+    try await post("/v1/devices/change", request)
+  }
+
+  public func accountReplaceKey(_ request: ReplaceKeyRequest) async throws -> ReplaceKeyReport {
+    try await post("/v1/account/key", request)
+  }
+
   public func shares() async throws -> SharesReport { try await get("/v1/shares") }
 
   public func share(_ share: String) async throws -> ShareReport {

@@ -96,6 +96,12 @@ struct ControlRoutes {
     router.post("v1/devices/revoke") { request, _ in
       try Response.json(await node.deviceRevoke(await body(RevokeRequest.self, of: request).device))
     }
+    router.post("v1/devices/change") { request, _ in
+      try Response.json(await node.deviceChange(await body(DeviceChangeRequest.self, of: request)))
+    }
+    router.post("v1/account/key") { request, _ in
+      try Response.json(await node.accountReplaceKey(await body(ReplaceKeyRequest.self, of: request)))
+    }
     router.post("v1/devices/restamp") { _, _ in try Response.json(await node.deviceRestamp()) }
   }
 

@@ -59,10 +59,14 @@ public protocol NodeControl: Sendable {
   func deviceList() async throws -> DevicesReport
   /// Revokes a device for ever: it is cut in every zone, and the zones get new keys.
   func deviceRevoke(_ device: String) async throws -> RevokeReport
+  /// Makes a device an administrator, ends that, or lets a device in again that nobody who counts has certified.
+  func deviceChange(_ request: DeviceChangeRequest) async throws -> DevicesReport.Device
   /// Takes back what this device signed ahead of time, and writes it again with the time as it is.
   /// - Throws: a refusal where it signed nothing such, or its clock is still wrong.
   func deviceRestamp() async throws -> RestampReport
   func accountShow() async throws -> AccountReport
+  /// Puts a new key in the place of the account's, by the word of the recovery key. The new key is kept on this machine.
+  func accountReplaceKey(_ request: ReplaceKeyRequest) async throws -> ReplaceKeyReport
 
   func shares() async throws -> SharesReport
   func share(_ share: String) async throws -> ShareReport

@@ -230,13 +230,23 @@ public struct DevicesReport: Codable, Hashable, Sendable {
     public var certified: Date
     /// Null while the device is a member.
     @OrNull public var revoked: Date?
+    /// Whether it certifies and revokes devices for the account.
+    public var isAdministrator: Bool
+    /// Whether nobody who counts has certified it since the account's key was replaced or an administrator demoted: it takes
+    /// no part until it is confirmed.
+    public var isUnconfirmed: Bool
 
-    public init(device: String, name: String, isThis: Bool, certified: Date, revoked: Date?) {
+    public init(
+      device: String, name: String, isThis: Bool, certified: Date, revoked: Date?, isAdministrator: Bool = false,
+      isUnconfirmed: Bool = false
+    ) {
       self.device = device
       self.name = name
       self.isThis = isThis
       self.certified = certified
       self.revoked = revoked
+      self.isAdministrator = isAdministrator
+      self.isUnconfirmed = isUnconfirmed
     }
   }
 
@@ -256,6 +266,19 @@ public struct RevokeReport: Codable, Hashable, Sendable {
     self.name = name
     self.revoked = revoked
     self.zones = zones
+  }
+}
+
+/// `mesh account replace-key`.
+public struct ReplaceKeyReport: Codable, Hashable, Sendable {
+  /// How many keys the account has had before this one.
+  public var generation: Int
+  /// The devices of the account as they are now.
+  public var devices: [DevicesReport.Device]
+
+  public init(generation: Int, devices: [DevicesReport.Device]) {
+    self.generation = generation
+    self.devices = devices
   }
 }
 
@@ -285,10 +308,12 @@ public struct AccountReport: Codable, Hashable, Sendable {
   public var name: String
   public var device: String
   public var deviceName: String
-  /// Whether the account's signing key is here: only there devices are invited and revoked.
+  /// Whether the account's signing key is here.
   public var holdsAccountKey: Bool
-  /// The device that made the account.
+  /// The device that made the account; null once its key was replaced.
   @OrNull public var keyHolder: String?
+  /// Devices, by name and id, that certify and revoke devices for the account.
+  public var administrators: [String]
   /// Whether the recovery key waits here to be shown.
   public var recoveryWaiting: Bool
   /// Members that are not revoked.
@@ -296,7 +321,7 @@ public struct AccountReport: Codable, Hashable, Sendable {
 
   public init(
     account: String, name: String, device: String, deviceName: String, holdsAccountKey: Bool, keyHolder: String?,
-    recoveryWaiting: Bool, devices: Int
+    administrators: [String] = [], recoveryWaiting: Bool, devices: Int
   ) {
     self.account = account
     self.name = name
@@ -304,6 +329,7 @@ public struct AccountReport: Codable, Hashable, Sendable {
     self.deviceName = deviceName
     self.holdsAccountKey = holdsAccountKey
     self.keyHolder = keyHolder
+    self.administrators = administrators
     self.recoveryWaiting = recoveryWaiting
     self.devices = devices
   }

@@ -1,5 +1,6 @@
 import Foundation
 import MeshCore
+import MeshCrypto
 import MeshReplication
 import MeshStore
 
@@ -320,15 +321,48 @@ extension Node: NodeControl {
   }
 
   func deviceList() -> DevicesReport {
+    let devices = replica.account.certificates.values.sorted { ($0.issued, $0.device) < ($1.issued, $1.device) }
+    return DevicesReport(devices: devices.map(report))
+  }
+
+  private func report(_ certificate: Certificate) -> DevicesReport.Device {
     let account = replica.account
-    let devices = account.certificates.values.sorted { ($0.issued, $0.device) < ($1.issued, $1.device) }
-    return DevicesReport(
-      devices: devices.map { certificate in
-        DevicesReport.Device(
-          device: certificate.device.description, name: printable(certificate.request.name),
-          isThis: certificate.device == replica.device, certified: Self.date(certificate.issued),
-          revoked: account.revocations[certificate.device].map { Self.date($0.issued) })
-      })
+    return DevicesReport.Device(
+      device: certificate.device.description, name: printable(certificate.request.name),
+      isThis: certificate.device == replica.device, certified: Self.date(certificate.issued),
+      revoked: account.revocations[certificate.device].map { Self.date($0.issued) },
+      isAdministrator: account.administratorAuthority(certificate.device) != nil,
+      isUnconfirmed: account.isUnconfirmed(certificate.device))
+  }
+
+  func deviceChange(_ request: DeviceChangeRequest) throws -> DevicesReport.Device {
+    let device = try device(named: request.device)
+    switch request.act {
+    case .promote: try replica.promote(device, now: time.now)
+    case .demote: try replica.demote(device, now: time.now)
+    case .confirm: try replica.confirm(device, now: time.now)
+    }
+    try home.write(.accountState, replica.account.encoded)
+    perform()
+    guard let certificate = replica.account.certificates[device] else {
+      throw ReplicaError.unknownDevice("the account has no device \(device)")
+    }
+    return report(certificate)
+  }
+
+  func accountReplaceKey(_ request: ReplaceKeyRequest) throws -> ReplaceKeyReport {
+    let recovery: RecoveryKey
+    do throws(CryptoError) {
+      recovery = try RecoveryKey(text: request.recovery)
+    } catch {
+      throw Refusal(code: "recovery.mistyped", message: "\(error.message).", exit: .usage)
+    }
+    let readmitted = Set(try (request.readmit ?? []).map(device(named:)))
+    try AccountKeyFile(home: home).replace(
+      in: replica, recovery: recovery, readmitting: readmitted, randomness: try Sodium(), now: time.now)
+    perform()
+    return ReplaceKeyReport(
+      generation: Int(replica.account.keyAuthority.generation), devices: deviceList().devices)
   }
 
   func deviceRevoke(_ text: String) throws -> RevokeReport {
@@ -359,7 +393,9 @@ extension Node: NodeControl {
       account: replica.account.id.description,
       name: try replica.privateZone.flatMap { try replica.zoneView($0) }?.title ?? "",
       device: replica.device.description, deviceName: deviceName(replica.device) ?? "",
-      holdsAccountKey: holdsAccountKey, keyHolder: devices.first.map { "\($0.name) (\($0.device))" },
+      holdsAccountKey: replica.holdsAccountKey,
+      keyHolder: replica.account.successor == nil ? devices.first.map { "\($0.name) (\($0.device))" } : nil,
+      administrators: devices.filter(\.isAdministrator).map { "\($0.name) (\($0.device))" },
       recoveryWaiting: try home.exists(.recoveryKey), devices: replica.account.liveDevices.count)
   }
 

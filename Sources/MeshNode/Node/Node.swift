@@ -42,7 +42,6 @@ actor Node {
   var digestAlarms: Set<DigestAlarm> = []
   /// Set while the node listens.
   var listening: HostPort?
-  var holdsAccountKey: Bool
 
   private struct OpenLink {
     let link: Link
@@ -67,7 +66,6 @@ actor Node {
     self.home = home
     self.configuration = configuration
     self.logger = logger
-    holdsAccountKey = keys.account != nil
     let database = try NodeDatabase(configuration.database, home: home, keys: keys, account: account)
     database.replica.keepsCopies = configuration.keepsCopies
     self.database = database

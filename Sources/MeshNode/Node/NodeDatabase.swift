@@ -21,15 +21,18 @@ struct NodeDatabase {
 
   struct Keys {
     let device: DeviceKeys
-    let account: AccountKey?
     let cryptography: Sodium
 
     init(_ home: Home) throws {
       cryptography = try Sodium()
       device = try Self.key(.deviceKey, home) { bytes throws(CryptoError) in try DeviceKeys(encoded: bytes) }
-      account =
-        try home.exists(.accountKey)
-        ? Self.key(.accountKey, home) { bytes throws(CryptoError) in try AccountKey(encoded: bytes) } : nil
+    }
+
+    /// The account's key, if this home has it: whichever it is now.
+    static func signer(_ home: Home) throws -> AccountSigner? {
+      guard try home.exists(.accountKey) else { return nil }
+      let key = try Self.key(.accountKey, home) { bytes throws(CryptoError) in try AccountKey(encoded: bytes) }
+      return AccountSigner(publicKey: key.publicKey) { key.sign($0) }
     }
 
     private static func key<Key>(
@@ -56,11 +59,10 @@ struct NodeDatabase {
       if isReplacement { try store.quickCheck() }
       let known = try store.accounts()
       guard known.isEmpty || known.contains(account.id) else { throw ReplicaError.foreignDatabase }
-      var signer: (@Sendable ([UInt8]) -> [UInt8])?
-      if let accountKey = keys.account { signer = { accountKey.sign($0) } }
       replica = try Replica(
-        store: store, vault: HomeVault(home: home), account: account, secrets: keys.device, accountSigner: signer,
-        cryptography: keys.cryptography, randomness: keys.cryptography)
+        store: store, vault: HomeVault(home: home), account: account, secrets: keys.device,
+        accountSigner: try Keys.signer(home), cryptography: keys.cryptography, randomness: keys.cryptography)
+      try AccountKeyFile(home: home).settle(replica)
       self.store = store
     } catch {
       try? store.close()

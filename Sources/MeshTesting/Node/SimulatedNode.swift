@@ -93,10 +93,9 @@ final class SimulatedNode {
 
   func start() throws {
     let store = try database.open()
-    var sign: (@Sendable ([UInt8]) -> [UInt8])?
-    if let accountKey { sign = { accountKey.sign($0) } }
+    let signer = accountKey.map { key in AccountSigner(publicKey: key.publicKey) { key.sign($0) } }
     let replica = try Replica(
-      store: store, vault: vault, account: account, secrets: keys, accountSigner: sign, cryptography: cryptography,
+      store: store, vault: vault, account: account, secrets: keys, accountSigner: signer, cryptography: cryptography,
       randomness: randomness)
     replica.keepsCopies = keepsCopies
     self.store = store

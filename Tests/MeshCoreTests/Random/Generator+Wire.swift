@@ -123,7 +123,7 @@ extension Generator {
     case 10: .admission(shareClaim())
     case 11: .leave(cuts: cuts())
     case 12: .stop
-    default: .unknown(tag: UInt8.random(in: 14...255, using: &self), bytes: bytes(below(40)))
+    default: .unknown(tag: UInt8.random(in: 15...255, using: &self), bytes: bytes(below(40)))
     }
   }
 
@@ -132,9 +132,11 @@ extension Generator {
   private mutating func deviceCut() -> DeviceCut {
     let signature = bytes(64)
     let heads = many(3) { (InstanceID($0.next()), $0.cutPoint()) }
+    let authority = authority(identifier())
     return DeviceCut(
       identifier(), last: flag() ? .init(number: max(1, magnitude()), id: identifier()) : nil,
-      heads: Dictionary(heads, uniquingKeysWith: { first, _ in first }), zone: identifier(), sign: { _ in signature })
+      heads: Dictionary(heads, uniquingKeysWith: { first, _ in first }), zone: identifier(), authority: authority,
+      sign: { _ in signature })
   }
 
   private mutating func cuts() -> [Author: ControlAct.CutPoint] {
@@ -195,15 +197,36 @@ extension Generator {
     let signature = bytes(64)
     let other: AccountID = identifier()
     return Certificate(
-      account: account ?? other, keyGeneration: account == nil ? magnitude() : 0, request: request(),
+      account: account ?? other, authority: account == nil ? authority(other) : Authority(), request: request(),
       serial: bytes(16), issued: Int64(bitPattern: next()), sign: { _ in signature })
+  }
+
+  /// Any that has a form, whether or not it holds.
+  mutating func authority(_ account: AccountID) -> Authority {
+    let successor = flag() ? successor(account) : nil
+    return Authority(
+      successor: successor, promotion: flag() ? promotion(account, generation: successor?.generation ?? 0) : nil)
+  }
+
+  mutating func successor(_ account: AccountID, generation: UInt64? = nil) -> Successor {
+    let signature = bytes(64)
+    let random = 1 + next() % Limits.keyGeneration
+    return Successor(
+      account: account, generation: generation ?? random, signingKey: bytes(32), issued: Int64(bitPattern: next()),
+      sign: { _ in signature })
+  }
+
+  mutating func promotion(_ account: AccountID, generation: UInt64) -> Promotion {
+    let signature = bytes(64)
+    return Promotion(
+      account: account, generation: generation, device: identifier(), serial: bytes(16),
+      issued: Int64(bitPattern: next()), sign: { _ in signature })
   }
 
   mutating func revocation(_ certificate: Certificate) -> Revocation {
     let signature = bytes(64)
     return Revocation(
-      certificate, keyGeneration: certificate.keyGeneration, issued: Int64(bitPattern: next()), sign: { _ in signature }
-    )
+      certificate, authority: certificate.authority, issued: Int64(bitPattern: next()), sign: { _ in signature })
   }
 
   mutating func genesis() -> AccountGenesis {

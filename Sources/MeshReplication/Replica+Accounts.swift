@@ -82,7 +82,7 @@ extension Replica {
 
   func learnAccount(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws {
     var reader = ByteReader(bytes)
-    let theirs = try AccountState(from: &reader, cryptography)
+    let theirs = try AccountState(from: &reader, cryptography) { accounts[$0] ?? sessions[link]?.offered[$0] }
     guard isNamed(theirs.id) else {
       // It comes before the records that name it.
       sessions[link]?.offer(theirs, bytes: bytes.count, cryptography)

@@ -59,8 +59,11 @@ struct Mesh: AsyncParsableCommand {
       let verbs = command.configuration.subcommands
       guard !verbs.isEmpty, !word.hasPrefix("-"), word != "help" else { return }
       guard let next = verbs.first(where: { $0._commandName == word }) else {
+        let names = verbs.map { $0._commandName }
         throw ValidationError(
-          "\(verb) has no verb \(printable(word)). It has: \(verbs.map { $0._commandName }.joined(separator: ", ")).")
+          "\(verb) has no verb “\(printable(word))”. "
+            + (Suggestion.nearest(to: word, among: names).map { "Did you mean “\(verb) \($0)”?" }
+              ?? "It has: \(names.joined(separator: ", "))."))
       }
       (command, verb) = (next, "\(verb) \(word)")
     }

@@ -142,14 +142,22 @@ public struct AccountState: Hashable, Sendable {
     return isSound
   }
 
-  private mutating func add(_ certificate: Certificate, _ cryptography: any Cryptography) -> Bool {
-    guard certificate.account == id, certificate.isSigned(genesis, cryptography) else { return false }
+  private mutating func add(
+    _ certificate: Certificate, _ cryptography: any Cryptography, knowing known: AccountState? = nil
+  ) -> Bool {
+    guard certificate.account == id,
+      known?.certificates[certificate.device] == certificate || certificate.isSigned(genesis, cryptography)
+    else { return false }
     follow(certificate.authority, cryptography)
     return keep(certificate, cryptography)
   }
 
-  private mutating func add(_ revocation: Revocation, _ cryptography: any Cryptography) -> Bool {
-    guard revocation.account == id, revocation.isSigned(genesis, cryptography) else { return false }
+  private mutating func add(
+    _ revocation: Revocation, _ cryptography: any Cryptography, knowing known: AccountState? = nil
+  ) -> Bool {
+    guard revocation.account == id, known?.has(revocation) == true || revocation.isSigned(genesis, cryptography) else {
+      return false
+    }
     follow(revocation.authority, cryptography)
     return revocation.authority.successor != successor || keep(revocation)
   }
@@ -310,10 +318,21 @@ public struct AccountState: Hashable, Sendable {
     writer.list(demotions.sorted { $0.key.lexicographicallyPrecedes($1.key) }) { $1.value.write(to: &$0) }
   }
 
-  /// Verifies every signature: bytes from a peer or a file are believed only by them.
-  public init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
+  private func has(_ revocation: Revocation) -> Bool {
+    signedRevocations[revocation.authority.promotion?.serial ?? []]?[revocation.device] == revocation
+  }
+
+  /// Verifies every signature: bytes from a peer or a file are believed only by them. What is known already, byte for byte, is
+  /// not verified again: a state that grows by one statement costs one verification, however large it is.
+  ///
+  /// - Parameter known: Returns the state of an account whose signatures were verified before; nil for another account.
+  public init(
+    from reader: inout ByteReader, _ cryptography: any Cryptography,
+    knowing known: (AccountID) -> AccountState? = { _ in nil }
+  ) throws(DecodingError) {
     let genesis = try AccountGenesis(from: &reader)
     guard var state = AccountState(genesis, cryptography) else { throw .invalid("a hash of 32 bytes") }
+    let known = known(state.id)
     let certificates = try reader.list(Limits.certificates, "certificates") {
       (reader: inout ByteReader) throws(DecodingError) in try Certificate(from: &reader)
     }
@@ -322,10 +341,10 @@ public struct AccountState: Hashable, Sendable {
     }
     if !reader.isAtEnd { try state.readTail(&reader, cryptography) }
     for certificate in certificates {
-      guard state.add(certificate, cryptography) else { throw .invalid("certificate signature") }
+      guard state.add(certificate, cryptography, knowing: known) else { throw .invalid("certificate signature") }
     }
     for revocation in revocations {
-      guard state.add(revocation, cryptography) else { throw .invalid("revocation signature") }
+      guard state.add(revocation, cryptography, knowing: known) else { throw .invalid("revocation signature") }
     }
     state.refresh()
     // A set has one encoding: out of order, repeated or void statements would not come out again.

@@ -4,8 +4,8 @@ extension ControlAct {
     case genesis = 1
     case epoch, cut, title, fork, end
     case shareGenesis, invite, revokeInvite, participant, admission, leave, stop
-    /// A cut with the authority of who signed it.
-    case authorizedCut
+    /// A cut with the authority of whoever signed it.
+    case authorizedCut = 15
   }
 
   func write(to writer: inout ByteWriter) {

@@ -52,6 +52,8 @@ actor Node {
   struct DialState {
     var device: DeviceID?
     var lastError: String?
+    /// When the last session there ended, or the last try.
+    var ended: ContinuousClock.Instant?
     /// It is to be dialled without waiting any longer.
     var isDue = false
   }

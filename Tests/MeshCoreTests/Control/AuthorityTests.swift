@@ -200,6 +200,28 @@ import Testing
     }
   }
 
+  @Test("what is known is not verified again, and what is new is")
+  func onlyWhatIsNewIsVerified() throws {
+    var account = try Account()
+    let (key, cryptography) = (account.key, account.cryptography)
+    for device: UInt8 in [0x11, 0x12, 0x13] {
+      account.state.insert(try account.certificate(device, sign: key.sign), cryptography)
+    }
+    let known = account.state
+    account.state.insert(try account.certificate(0x14, sign: key.sign), cryptography)
+    let counting = CountingCryptography(cryptography)
+    var reader = ByteReader(account.state.encoded)
+    #expect(try AccountState(from: &reader, counting) { $0 == known.id ? known : nil } == account.state)
+    #expect(counting.verifications == 2, "the certificate, and the device's request in it")
+    // The same bytes with one signature of a known certificate altered are not what is known.
+    let certificate = try #require(known.certificates[account.device(0x12)])
+    let at = try #require(known.encoded.firstRange(of: certificate.signature)?.lowerBound)
+    var altered = known.encoded
+    altered[at] ^= 1
+    reader = ByteReader(altered)
+    #expect(throws: DecodingError.self) { try AccountState(from: &reader, cryptography) { _ in known } }
+  }
+
   @Test("an administrator that signs for more devices than it may fills nothing and displaces nobody else's")
   func whatAnAdministratorFillsIsBounded() throws {
     var account = try Account()

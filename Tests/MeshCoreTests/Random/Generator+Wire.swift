@@ -123,7 +123,7 @@ extension Generator {
     case 10: .admission(shareClaim())
     case 11: .leave(cuts: cuts())
     case 12: .stop
-    default: .unknown(tag: UInt8.random(in: 15...255, using: &self), bytes: bytes(below(40)))
+    default: .unknown(tag: UInt8.random(in: 16...255, using: &self), bytes: bytes(below(40)))
     }
   }
 

@@ -3,7 +3,7 @@ extension ControlAct {
   private enum Tag: UInt8 {
     case genesis = 1
     case epoch, cut, title, fork, end
-    case shareGenesis, invite, revokeInvite, participant, admission, leave, stop
+    case shareGenesis, invite, revokeInvite, participant, admission, leave, stop, excess
   }
 
   func write(to writer: inout ByteWriter) {
@@ -64,6 +64,9 @@ extension ControlAct {
       return Tag.leave.rawValue
     case .stop:
       return Tag.stop.rawValue
+    case .excess(let excess):
+      excess.write(to: &inner)
+      return Tag.excess.rawValue
     case .unknown(let tag, let bytes):
       inner.raw(bytes)
       return tag
@@ -120,6 +123,7 @@ extension ControlAct {
     case .admission: return .admission(try ShareClaim(from: &inner))
     case .leave: return .leave(cuts: try cuts(&inner))
     case .stop: return .stop
+    case .excess: return .excess(try Excess(from: &inner, cryptography))
     }
   }
 

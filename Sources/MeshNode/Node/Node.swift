@@ -20,6 +20,8 @@ actor Node {
   /// Open links, and what their ends were told.
   private var links: [LinkID: OpenLink] = [:]
   private var nextLink: UInt64 = 0
+  /// Who among the peers is served next.
+  private let turns = Turns()
   /// What is known of each address that is dialled.
   var dials: [HostPort: DialState] = [:]
   private let wakeups: AsyncStream<Void>
@@ -119,7 +121,13 @@ actor Node {
   /// Talks over a link until it ends; returns why it ended.
   nonisolated func serve(_ link: Link, dialled: HostPort?) async -> String? {
     let id = await opened(link, dialled)
-    for await message in link.messages { await received(id, message) }
+    for await message in link.messages {
+      let account = await account(of: id)
+      let turn = await turns.take(account)
+      let clock = ContinuousClock()
+      let spent = await clock.measure { await received(id, message) }
+      await turns.end(turn, after: spent)
+    }
     return await closed(id)
   }
 
@@ -135,8 +143,11 @@ actor Node {
   }
 
   private func received(_ id: LinkID, _ message: [UInt8]) {
+    if let open = links[id] { replica.noteQueued(open.link.queuedBytes, on: id) }
     attempt(id) { try replica.received(id, message, now: time.now) }
   }
+
+  private func account(of id: LinkID) -> AccountID? { replica.account(at: id) }
 
   private func closed(_ id: LinkID) -> String? {
     let ended = links.removeValue(forKey: id)
@@ -160,6 +171,7 @@ actor Node {
 
   /// Ticks several times a second.
   func tick() {
+    for (id, open) in links { replica.noteQueued(open.link.queuedBytes, on: id) }
     do {
       try replica.tick(now: time.now)
     } catch {

@@ -126,7 +126,7 @@ public struct Conversation: Sendable {
     case .batch(let zone, let batch):
       return push(zone, batch)
     case .settled(let zone, let received, let bytes, let new, let duplicates):
-      zones[zone]?.wanted?.formUnion(received)
+      guard note(received, zone) else { return [Self.tooManyAuthors] }
       return settle(zone, bytes: bytes, new: new, duplicates: duplicates)
     case .lacking(let zone, let stored):
       zones[zone]?.asksAnnounceOnly = false
@@ -172,14 +172,20 @@ public struct Conversation: Sendable {
       zones[zone]?.announced = (vector, since)
       return [.deliver(message)]
     case (.open, .acknowledgement(let acknowledgement)):
-      zones[acknowledgement.zone]?.wanted?.formUnion(acknowledgement.merged)
-      guard zones[acknowledgement.zone]?.wanted?.numbers.count ?? 0 <= Limits.authors else {
-        return [.end(.protocolViolation, "the peer names more authors than a zone can have")]
-      }
+      guard note(acknowledgement.merged, acknowledgement.zone) else { return [Self.tooManyAuthors] }
       return [.deliver(message)]
     case (.open, _):
       return [.deliver(message)]
     }
+  }
+
+  private static let tooManyAuthors = Output.end(
+    .protocolViolation, "the peer names more authors than a zone can have")
+
+  /// What the peer need not be sent. False if it names more authors than a zone can have.
+  private mutating func note(_ vector: VersionVector, _ zone: ZoneID) -> Bool {
+    zones[zone]?.wanted?.formUnion(vector)
+    return zones[zone]?.wanted?.numbers.count ?? 0 <= Limits.authors
   }
 
   private mutating func want(_ zone: ZoneID, _ vector: VersionVector) -> [Output] {

@@ -64,7 +64,7 @@ extension Replica {
   // MARK: Accounts
 
   /// An account's device that proves an invite is shown the share's log. Nothing is consumed yet.
-  func welcomeClaimant(_ link: LinkID, _ certificate: Certificate, _ proof: LinkProof, now: Moment) {
+  func welcomeClaimant(_ link: LinkID, _ certificate: Certificate, _ proof: LinkProof, now: Moment) throws {
     let invites = zones.values.flatMap { zone in zone.state.invites.values.map { (zone: zone, invite: $0) } }
     guard let (zone, invite) = invites.first(where: { $0.invite.terms.publicHalf == proof.publicHalf }),
       zone.state.permission(account.id) != nil
@@ -78,8 +78,8 @@ extension Replica {
       zone: zone.state.zone, invite: invite.id, certificate: certificate, shown: zone.state.heads)
     sayHello(link)
     for account in zone.people.all { sendAccount(account, link) }
-    sendControlRecords(link, zone.state.zone, beyond: [])
-    send(link, .controlHeads(zone.state.zone, zone.state.heads))
+    try sendControlRecords(
+      link, zone.state.zone, beyond: [], closing: .controlHeads(zone.state.zone, zone.state.heads))
   }
 
   /// Why an invite lets an account in no more; nil for a member, who needs none.
@@ -125,8 +125,8 @@ extension Replica {
     gossip(claim.account, besides: nil)
     // What the log has grown by meanwhile as well.
     for account in zones[id]?.people.all ?? [] { sendAccount(account, link) }
-    sendControlRecords(link, id, beyond: claimant.shown)
-    send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
+    try sendControlRecords(
+      link, id, beyond: claimant.shown, closing: .controlHeads(id, zones[id]?.state.heads ?? []))
   }
 
   /// Nil where another device has to let in. No admission stands beside what the owner has said of an account: it comes back by

@@ -19,7 +19,7 @@ extension Replica {
     case .controlHeads(let zone, let heads): try meetControlHeads(link, zone, heads, now: now)
     case .controlRecords(let zone, let records): try learnControl(link, zone, records, now: now)
     case .keyRequest(let zone, let epochs): sendKeys(link, zone, epochs)
-    case .keys(let zone, let sealed): try learnKeys(zone, sealed, from: link)
+    case .keys(let zone, let sealed): try learnKeys(zone, sealed)
     case .changeSets(let zone, let changeSets): try learn(link, zone, changeSets, now: now)
     case .want: break
     case .upToDate(let zone, let vector), .have(let zone, let vector):
@@ -31,7 +31,7 @@ extension Replica {
     case .schema(let tables):
       guard let peer = sessions[link]?.peer else { break }
       let isPrivate = try store.saveForeignSchema(
-        concerning(peer.account, tables), device: peer.device, isOwn: peer.account == account.id)
+        try believed(of: peer.account, tables), device: peer.device, isOwn: peer.account == account.id)
       for table in isPrivate {
         actions.append(
           .log(
@@ -50,7 +50,8 @@ extension Replica {
     case .heads(let zone, let heads): try learnHeads(link, zone, heads)
     case .lineRequest(let zone, let author, let number): try sendLine(link, zone, author, through: number)
     case .line(let zone, let headers): try learnLine(link, zone, headers, now: now)
-    case .clock(let milliseconds): sessions[link]?.clock = milliseconds &- now.steady
+    case .clock(let milliseconds):
+      sessions[link]?.clock = HybridTime(milliseconds: milliseconds).milliseconds.saturatingSubtracting(now.steady)
     case .accountHeads(let heads): meetAccountHeads(link, heads)
     case .shareClaim(let zone, let claim): try redeem(link, zone, claim, now: now)
     case .assetWant(let zone, let asset, let chunks): try giveChunks(link, zone, asset, chunks)
@@ -84,7 +85,7 @@ extension Replica {
     if certificate.account != account.id, info.role == .listener, let proof = hello.proof,
       proof.isValid(handshakeHash: info.handshakeHash, cryptography)
     {
-      return welcomeClaimant(link, certificate, proof, now: now)
+      return try welcomeClaimant(link, certificate, proof, now: now)
     }
     guard let state = try believing(certificate, now: now) else {
       return end(

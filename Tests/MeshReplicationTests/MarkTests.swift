@@ -13,8 +13,8 @@ import Testing
     var fails = false
 
     func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey] { base.epochKeys(zone) }
-    func saveEpochKey(_ key: EpochKey, epoch: EpochID, zone: ZoneID) throws {
-      try base.saveEpochKey(key, epoch: epoch, zone: zone)
+    func saveEpochKeys(_ keys: [EpochID: EpochKey], zone: ZoneID) throws {
+      try base.saveEpochKeys(keys, zone: zone)
     }
     func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { base.highWaterMark(zone) }
     func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws {

@@ -10,6 +10,9 @@ public struct Accounts: Sendable, Equatable {
 
   public subscript(_ id: AccountID) -> AccountState? { states[id] }
 
+  /// An account that certified the device: the one with the lowest id.
+  public func account(certifying device: DeviceID) -> AccountID? { accounts[device]?.min() }
+
   /// Puts a state in the place of the one that is here; states only grow.
   public mutating func set(_ state: AccountState) {
     // A state drops what its signers had no right to leave in it.

@@ -3,9 +3,9 @@ extension ControlAct {
   private enum Tag: UInt8 {
     case genesis = 1
     case epoch, cut, title, fork, end
-    case shareGenesis, invite, revokeInvite, participant, admission, leave, stop
+    case shareGenesis, invite, revokeInvite, participant, admission, leave, stop, excess
     /// A cut with the authority of whoever signed it.
-    case authorizedCut = 15
+    case authorizedCut
   }
 
   func write(to writer: inout ByteWriter) {
@@ -66,6 +66,9 @@ extension ControlAct {
       return Tag.leave.rawValue
     case .stop:
       return Tag.stop.rawValue
+    case .excess(let excess):
+      excess.write(to: &inner)
+      return Tag.excess.rawValue
     case .unknown(let tag, let bytes):
       inner.raw(bytes)
       return tag
@@ -123,6 +126,7 @@ extension ControlAct {
     case .admission: return .admission(try ShareClaim(from: &inner))
     case .leave: return .leave(cuts: try cuts(&inner))
     case .stop: return .stop
+    case .excess: return .excess(try Excess(from: &inner, cryptography))
     }
   }
 

@@ -27,6 +27,8 @@ public enum ControlAct: Hashable, Sendable {
   case leave(cuts: [Author: CutPoint])
   /// The share is over, for everybody but its owner.
   case stop
+  /// A device, or its account, writes as more authors than it may.
+  case excess(Excess)
   case unknown(tag: UInt8, bytes: [UInt8])
 
   public struct CutPoint: Hashable, Sendable {
@@ -51,7 +53,7 @@ public enum ControlAct: Hashable, Sendable {
   var isOwners: Bool {
     switch self {
     case .genesis, .shareGenesis, .title, .invite, .revokeInvite, .participant, .stop: true
-    case .epoch, .cut, .fork, .end, .admission, .leave, .unknown: false
+    case .epoch, .cut, .fork, .end, .admission, .leave, .excess, .unknown: false
     }
   }
 }

@@ -103,7 +103,7 @@ extension ControlAct {
   fileprivate var isJudgedByPast: Bool {
     switch self {
     case .cut, .invite, .revokeInvite, .participant, .admission, .leave: true
-    case .genesis, .shareGenesis, .epoch, .title, .fork, .end, .stop, .unknown: false
+    case .genesis, .shareGenesis, .epoch, .title, .fork, .end, .stop, .excess, .unknown: false
     }
   }
 }

@@ -16,6 +16,9 @@ extension ControlRecord {
     case .fork(let proof):
       return proof.zone == zone && people.account(of: proof.author.device, accounts) != nil
         && proof.isSigned(cryptography)
+    case .excess(let excess):
+      let accounts = Set(excess.authors.map { people.account(of: $0.device, accounts) })
+      return excess.zone == zone && accounts.count == 1 && !accounts.contains(nil) && excess.isSigned(cryptography)
     case .admission(let claim):
       // Or anybody could let in whom he made up.
       return people.openInvites[claim.invite] == claim.publicHalf && claim.isSound(zone: zone, cryptography)

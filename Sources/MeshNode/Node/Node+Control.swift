@@ -23,7 +23,8 @@ extension Node: NodeControl {
         WorkReport(task: $0.task.rawValue, table: $0.table, done: $0.done, total: $0.total)
       },
       receipts: try receipts(), assets: try lackingAssets(), fetching: try fetchingAssets(),
-      alarms: try alarms(), zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
+      quotas: try quotas(), alarms: try alarms(), zones: try replica.zoneIDs.compactMap { try zoneReport($0) },
+      peers: try peerReports())
   }
 
   /// Of shares, which have a verb that shows them.
@@ -277,12 +278,12 @@ extension Node: NodeControl {
   }
 
   func schema(apply: Bool) throws -> SchemaReport {
-    let missing = try store.missingSchema()
+    let missing = try store.missingSchema(trusts: isTrusted)
     if apply, missing.contains(where: { $0.refusal == nil }) {
       try beginGuard()
       let refused = Set(missing.filter { $0.refusal != nil }.map(\.table))
       try store.adopt(
-        try store.foreignSchemas().filter { !refused.contains($0.name) }, now: time.milliseconds())
+        try store.foreignSchemas(trusts: isTrusted).filter { !refused.contains($0.name) }, now: time.milliseconds())
       try replica.schemaChanged()
       perform()
     }
@@ -297,6 +298,12 @@ extension Node: NodeControl {
           table: different.table, column: different.column, device: different.device.description,
           name: deviceName(different.device), here: different.here, there: different.there)
       })
+  }
+
+  /// A device of this account, or of the owner of a share that it has a part in.
+  private func isTrusted(_ device: DeviceID) -> Bool {
+    guard let account = replica.certificate(of: device)?.account else { return false }
+    return account == replica.account.id || replica.zoneIDs.contains { replica.owner(of: $0) == account }
   }
 
   /// Of devices that were revoked it does not matter.

@@ -18,6 +18,8 @@ actor Node {
   /// Open links, and what their ends were told.
   private var links: [LinkID: OpenLink] = [:]
   private var nextLink: UInt64 = 0
+  /// Who among the peers is served next.
+  private let turns = Turns()
   /// What is known of each address that is dialled.
   var dials: [HostPort: DialState] = [:]
   private let wakeups: AsyncStream<Void>
@@ -92,7 +94,11 @@ actor Node {
     let id = await opened(link, dialled)
     for await message in link.messages {
       while await isKeptWaiting(id), !Task.isCancelled { try? await Task.sleep(for: Self.lockLook) }
-      await received(id, message)
+      let account = await account(of: id)
+      let turn = await turns.take(account)
+      let clock = ContinuousClock()
+      let spent = await clock.measure { await received(id, message) }
+      await turns.end(turn, after: spent)
     }
     return await closed(id)
   }
@@ -129,8 +135,11 @@ actor Node {
 
   private func received(_ id: LinkID, _ message: [UInt8]) {
     guard suspension == nil else { return }
+    if let open = links[id] { replica.noteQueued(open.link.queuedBytes, on: id) }
     attempt(id) { try replica.received(id, message, now: time.now) }
   }
+
+  private func account(of id: LinkID) -> AccountID? { replica.account(at: id) }
 
   private func closed(_ id: LinkID) -> String? {
     let ended = links.removeValue(forKey: id)
@@ -157,6 +166,7 @@ actor Node {
   /// Ticks several times a second.
   func tick() {
     guard suspension == nil else { return }
+    for (id, open) in links { replica.noteQueued(open.link.queuedBytes, on: id) }
     do {
       try store.waiting(atMost: Self.lockPatience) { try replica.tick(now: time.now) }
     } catch let error as StoreError where error.code == .locked {

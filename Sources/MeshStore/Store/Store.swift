@@ -19,12 +19,17 @@ public final class Store: ReplicaStore {
   private let run: PendingRun
   let staged: StagedAssets
   private let server: BlobServer
+  private let pieces = PieceIndex()
   /// Assets that were complete and could not be put in place: they are not tried again until another comes.
   var refusedAssets: Set<AssetID> = []
   /// Assets were put in place by commits that a power cut may take back.
   var hasUnsettledAssets = false
   /// The part of a unit that is being merged slice by slice, decoded.
   var partInHand: (id: ChangeSetID, body: ChangeSetBody)?
+  /// Whose devices are.
+  private(set) var owners = Accounts()
+  /// Of each zone, whose change sets were merged last: the number of an author.
+  var lastMerged: [ZoneID: Int64] = [:]
   /// What was found and put right since the store was opened.
   public internal(set) var repairs = Repairs()
   /// Records whose hash fits no values, and of which a comparison found nothing to send: what is merged is merged all the same.
@@ -80,6 +85,8 @@ public final class Store: ReplicaStore {
     if wasSilent { repairs.silences += 1 }
     try sweepAssets()
   }
+
+  public func setAccounts(_ accounts: Accounts) { owners = accounts }
 
   /// A second call does nothing.
   public func close() throws {
@@ -192,7 +199,9 @@ public final class Store: ReplicaStore {
   }
 
   private func session(_ db: Database) -> Session {
-    Session(db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged, server: server)
+    Session(
+      db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged, server: server,
+      pieces: pieces)
   }
 
   func guarding<T>(_ body: () throws -> T) throws -> T { try mapped(body) }

@@ -85,7 +85,7 @@ extension FaultPlan {
     plan.liars = 1
     (plan.forgeries, plan.truncations, plan.replays, plan.gaps) = (6, 12, 8, 12)
     (plan.farFutures, plan.generations, plan.floods, plan.forks) = (20, 20, 20, 20)
-    plan.brokenChains = 20
+    (plan.brokenChains, plan.contexts, plan.forgedHeads, plan.unknownTables) = (20, 10, 10, 20)
     return plan
   }()
 
@@ -123,6 +123,7 @@ extension FaultPlan {
     (plan.forgeries, plan.replays, plan.forks) = (20, 12, 40)
     (plan.overreaches, plan.controlForgeries, plan.oldEpochs, plan.keyLeaks) = (8, 12, 12, 12)
     plan.revokedWrites = 8
+    (plan.generations, plan.contexts, plan.forgedHeads, plan.unknownTables, plan.clockLies) = (20, 20, 12, 20, 8)
     return plan
   }()
 

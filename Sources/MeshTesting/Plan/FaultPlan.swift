@@ -171,6 +171,14 @@ public struct FaultPlan: Sendable, Equatable {
   public var wrongChunks = 0
   public var generations = 0
   public var floods = 0
+  /// Causal pasts that nobody has, or that name their own author.
+  public var contexts = 0
+  /// Heads of others' logs that nobody has signed.
+  public var forgedHeads = 0
+  /// Names of tables that nobody has.
+  public var unknownTables = 0
+  /// The time, told to devices of other accounts: a device of the own account has a vote.
+  public var clockLies = 0
   /// In shares: change sets beyond permission, control records that are not its to say, change sets under an old epoch, keys
   /// given to strangers, change sets and control records of devices that were revoked.
   public var overreaches = 0

@@ -183,6 +183,7 @@ def sample_acts(scene, member, zone):
         "admission": {"claim": member.make_claim({"invite": bytes(32), "zone": zone.id, "seed": bytes(32)})},
         "leave": {"cuts": cuts},
         "stop": {},
+        "excess": {"beginnings": proofs[:1]},
     }
 
 

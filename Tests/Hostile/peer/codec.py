@@ -477,6 +477,7 @@ ACTS = {
     "admission": (11, Struct(claim=CLAIM)),
     "leave": (12, Struct(cuts=CUTS)),
     "stop": (13, Struct()),
+    "excess": (14, Struct(beginnings=List(SIGNED_HEADER, 40))),
 }
 RECORD = Struct(
     version=U8, zone=ID, parents=List(ID, 64), author=ID, number=VARINT, previous=ID, act=Variant(ACTS, sized=16_384),

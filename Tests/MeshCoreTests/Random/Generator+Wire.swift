@@ -102,7 +102,7 @@ extension Generator {
 
   // MARK: Control log and accounts
 
-  static let actKinds = 14
+  static let actKinds = 15
 
   /// Every kind that is known, and last one that is not: `kind` is taken modulo their number.
   mutating func act(kind: Int) -> ControlAct {
@@ -123,6 +123,7 @@ extension Generator {
     case 10: .admission(shareClaim())
     case 11: .leave(cuts: cuts())
     case 12: .stop
+    case 13: .excess(excess())
     default: .unknown(tag: UInt8.random(in: 16...255, using: &self), bytes: bytes(below(40)))
     }
   }
@@ -174,6 +175,18 @@ extension Generator {
       preconditionFailure("two change sets after one")
     }
     return proof
+  }
+
+  mutating func excess() -> Excess {
+    let zone: ZoneID = identifier()
+    let headers = (0...below(3)).map { _ in
+      signedHeader(
+        ChangeSetHeader(
+          zone: zone, author: author(), number: 1, previous: nil, citation: flag() ? identifier() : nil, time: time(),
+          epoch: identifier(), part: .init(index: magnitude(), planned: magnitude(), isFinal: flag())))
+    }
+    guard let excess = Excess(headers) else { preconditionFailure("first change sets of one zone") }
+    return excess
   }
 
   mutating func record(_ act: ControlAct? = nil) throws -> ControlRecord {

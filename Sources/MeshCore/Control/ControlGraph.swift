@@ -58,7 +58,8 @@ struct ControlGraph {
   private static func counting(
     _ cuts: some Sequence<DeviceCut>, _ people: ZonePeople, _ accounts: Accounts
   ) -> [DeviceID: [DeviceCut]] {
-    Dictionary(grouping: cuts, by: \.device).compactMapValues { cuts in
+    let ordered = cuts.sorted { $0.signature.lexicographicallyPrecedes($1.signature) }
+    return Dictionary(grouping: ordered, by: \.device).compactMapValues { cuts in
       let states = people.all.compactMap { accounts[$0] }.filter { $0.certificates[cuts[0].device] != nil }
       let present = cuts.filter { cut in
         states.contains {

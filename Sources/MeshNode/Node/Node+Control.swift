@@ -21,7 +21,9 @@ extension Node: NodeControl {
       work: try store.workInProgress().map {
         WorkReport(task: $0.task.rawValue, table: $0.table, done: $0.done, total: $0.total)
       },
-      receipts: try receipts(), assets: try lackingAssets(), fetching: try fetchingAssets(),
+      receipts: try receipts(),
+      ended: Dictionary(endedShares.map { ($0.zone.description, $0.reason) }, uniquingKeysWith: { $1 }),
+      assets: try lackingAssets(), fetching: try fetchingAssets(),
       alarms: try alarms(), zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
   }
 
@@ -51,7 +53,7 @@ extension Node: NodeControl {
       vector: Dictionary(vector, uniquingKeysWith: max), digest: Self.hexadecimal(view.digest.hash))
   }
 
-  private func peerReports() throws -> [PeerReport] {
+  func peerReports() throws -> [PeerReport] {
     var reports: [PeerReport] = []
     var connected: Set<DeviceID> = []
     for peer in replica.peerViews {
@@ -142,7 +144,11 @@ extension Node: NodeControl {
       guard !comparisons.isEmpty || awaitsPeers && !isOver else { throw Refusal.noMember }
       let locked = lockedBy
       if isOver || locked == nil && !comparisons.isEmpty && comparisons.allSatisfy(\.isDecided) {
-        return VerifyReport(comparisons: comparisons.map(\.comparison), locked: locked)
+        return VerifyReport(
+          comparisons: comparisons.map(\.comparison), locked: locked,
+          older: try store.refusedRecords(limit: Self.olderNamed).map {
+            VerifyReport.Older(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key))
+          }, olderCount: try store.refusedCount())
       }
       try await Task.sleep(for: Self.look)
       if ContinuousClock.now - asked > Self.askAgain {
@@ -155,6 +161,8 @@ extension Node: NodeControl {
 
   static let look = Duration.milliseconds(20)
   private static let askAgain = Duration.milliseconds(500)
+  /// Records that `verify` names because their rows are older than what is merged.
+  private static let olderNamed = 100
 
   /// What each member of each zone says; not decided where it may yet say something else.
   private func comparisons() throws -> [(comparison: VerifyReport.Comparison, isDecided: Bool)] {

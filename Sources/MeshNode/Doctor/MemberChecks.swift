@@ -20,7 +20,8 @@ extension Node {
       if let error = peer.lastError { what += " The last try failed: \(error)." }
       return HealthCheck(
         "members", .warning, what,
-        wayOut: "Start its daemon, or give this machine its address: mesh serve --peer HOST:PORT. If it is gone for good, "
+        wayOut:
+          "Start its daemon, or give this machine its address: mesh serve --peer HOST:PORT. If it is gone for good, "
           + "take it out: mesh device revoke, or mesh share remove for another account.",
         figures: ["changeSets": count])
     }

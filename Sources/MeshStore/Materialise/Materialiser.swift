@@ -91,7 +91,11 @@ final class Materialiser {
   ) throws {
     var record = try records.pack(ref, state, previous: old)
     let values = state.cells.mapValues(\.value)
-    if let old, old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
+    if let old {
+      // A row that is shown here only is noted though nothing of it is kept beside it.
+      let isNoted = try !state.isAlive && hasDangling.get()
+      if isNoted || old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
+    }
     guard let table = session.catalog.table(ref.table) else {
       record.held = state.isAlive ? .unknownTable : nil
       record.extra = state.isAlive ? values : [:]

@@ -110,7 +110,9 @@ extension Session {
       "SELECT reason, message, since FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
       [.integer(ref.table), ref.key, .integer(zone.id)]
     ) { (HeldReason(rawValue: $0.integer(0)), $0.text(1), $0.isNull(2) ? nil : $0.integer(2)) }
-    guard let reason = record?.held ?? noted?.0, record?.held != nil || reason.isShown else { return nil }
+    guard let reason = record?.held ?? noted?.0,
+      record?.held != nil || reason == .valueTooLong || reason.isShown && record?.isShown == true
+    else { return nil }
     var held = HeldRecord(
       zone: zone.zone, table: try catalog.tableName(ref.table), key: ref.key, reason: reason,
       message: noted?.0 == reason ? noted?.1 : nil,

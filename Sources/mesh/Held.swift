@@ -46,9 +46,14 @@ struct Held: AsyncParsableCommand {
       }
       Output.print(table.text + "\n")
       showVersions(records.filter { $0.hold.refused.contains(where: \.inTable) })
-      let ways = Dictionary(records.map { ($0.hold.wayOut, $0.hold.reason) }, uniquingKeysWith: { $1 })
-      Output.facts(ways.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map { ($0.value, $0.key) })
+      for (reason, records) in Dictionary(grouping: records, by: \.hold.reason).sorted(by: { $0.key < $1.key }) {
+        let ways = Set(records.map(\.hold.wayOut)).sorted().prefix(Self.ways)
+        Output.facts(ways.map { (reason, $0) })
+      }
     }
+
+    /// Ways out that are printed of each reason: some name the record.
+    private static let ways = 3
 
     /// What the table shows beside what is merged.
     private func showVersions(_ records: [HeldReport.Record]) {

@@ -28,7 +28,7 @@ extension Daemons {
         #expect(held.records[1].hold.message?.contains("CHECK") == true)
         #expect(held.records.allSatisfy { $0.hold.since != nil && !$0.hold.wayOut.isEmpty })
         let listed = try await laptop.done("held").stdout
-        #expect(listed.contains("dear") && listed.contains("CHECK") && listed.contains("mesh held resolve TABLE KEY"))
+        #expect(listed.contains("dear") && listed.contains("CHECK") && listed.contains("mesh held resolve books"))
         let explained = try await laptop.report(RecordReport.self, "explain", "record", "books", "dear")
         #expect(explained.records.map(\.hold) == [held.records[1].hold])
         #expect(try await laptop.done("explain", "record", "books", "dear").stdout.contains("SQLite says"))

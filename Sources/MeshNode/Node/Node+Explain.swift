@@ -48,6 +48,6 @@ extension Node {
     RecordReport.Writer(
       device: stamp.author.device.description, deviceName: deviceName(stamp.author.device),
       account: replica.certificate(of: stamp.author.device)?.account.description,
-      written: stamp.time == .zero ? nil : Self.date(stamp.time.milliseconds))
+      written: stamp.time == .zero ? nil : Self.date(stamp.time.noted.milliseconds))
   }
 }

@@ -27,6 +27,8 @@ actor Node {
   private var dataVersion: Int?
   private var savedAccount: AccountState?
   private var faults = Faults()
+  /// What a person is told of this machine's own copy.
+  var importNotice = ImportNotice()
   /// Steps of work since memory was given back, and ticks since the last of them.
   private var worked = (steps: 0, ticksSince: 0)
   /// When each device was last found to have merged what this node has, in milliseconds since 1970.
@@ -215,6 +217,7 @@ actor Node {
       try saveAccount()
       faults.workSucceeded()
       if hasMore { worked = (worked.steps + 1, 0) }
+      if !hasMore { try noteLostImports() }
       if hasMore || !replica.hasNoActions { perform() }
       return try hasMore ? (store.isShowing() || store.isComparing() ? .slice : .more) : .done
     } catch {

@@ -7,12 +7,15 @@ final class Merger {
 
   let records: ZoneRecords
   let materialiser: Materialiser
+  /// The time of the author's last change set before this unit.
+  let since: HybridTime
   let now: Int64
   private var session: Session { records.session }
 
-  init(_ records: ZoneRecords, _ materialiser: Materialiser, now: Int64) {
+  init(_ records: ZoneRecords, _ materialiser: Materialiser, since: HybridTime, now: Int64) {
     self.records = records
     self.materialiser = materialiser
+    self.since = since
     self.now = now
   }
 
@@ -70,18 +73,30 @@ final class Merger {
         let changed = Set(state.cells.filter { before.cells[$0.key] != $0.value }.keys)
         try merger.materialiser.place(
           ref, state, replacing: old, changed: before.generation == state.generation ? changed : nil)
+        if state.isAlive { try merger.session.noteRenamed(ref, changed) }
       }
-      for loss in losses where try isConflict(loss, state) {
+      // It goes on under a new name of its columns or table, with the life that it has.
+      let isRenaming =
+        change.isLife && before.generation == change.generation && before.life == change.stamp
+        && change.fields.count < before.cells.count
+      for loss in losses where try isConflict(loss, state, isRenaming: isRenaming) {
         try merger.records.noteConflict(ref, loss, now: merger.now)
       }
     }
 
     /// A value is lost that whoever overwrote it had not seen. What was here had been seen if the change set's author
-    /// had merged it; what arrives and loses had not been seen, or it would not have been sent.
-    private func isConflict(_ loss: State.Loss, _ state: State) throws -> Bool {
+    /// had merged it; what arrives and loses had not been seen, or it would not have been sent. An import that arrives and loses is
+    /// listed by its author alone: no other device ever showed it.
+    private func isConflict(_ loss: State.Loss, _ state: State, isRenaming: Bool) throws -> Bool {
       if state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
-      guard loss.wasLocal else { return true }
       let stamp = loss.loser.stamp
+      guard loss.wasLocal else { return !stamp.time.isImport }
+      // Written in an earlier change set, under another name: what its author knows now tells nothing of then.
+      if isRenaming, let winner = loss.winner,
+        winner.author != part.header.author || winner.time.noted <= merger.since
+      {
+        return stamp.author != winner.author
+      }
       guard stamp.author != part.header.author, !part.context.hasSeen(stamp) else { return false }
       // A value that came with its record from another zone has the stamp of somebody who may never have written here.
       return try part.context[stamp.author] != nil || merger.records.hasWritten(stamp.author)

@@ -18,13 +18,16 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
   case outsideShare = 8
   /// A BLOB that its table asks for is not complete here.
   case assetIncomplete = 9
+  /// As `unknownTable`, and its row was in the table when that stopped being synchronized, or got another name. What the row showed
+  /// then is kept beside what was merged since. People are told `unknownTable`.
+  case untracked = 10
 
   /// The word in displays and in `--json`.
   public var name: String {
     switch self {
     case .missingParent: "missing-parent"
     case .parentDeleted: "parent-deleted"
-    case .unknownTable: "unknown-table"
+    case .unknownTable, .untracked: "unknown-table"
     case .constraint: "constraint"
     case .slotTaken: "slot-taken"
     case .valueTooLong: "value-too-long"

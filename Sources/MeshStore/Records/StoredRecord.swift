@@ -16,7 +16,8 @@ struct StoredRecord {
   /// default, of columns whose type would change the value; all of them where the record is held.
   var extra: [Int64: Value] = [:]
   /// What its row has in columns with assets: the asset that is merged, which is then not in `extra`; or, in the place of one that
-  /// is not complete here, what the row goes on showing (NULL where nothing is listed). Empty where the record is held.
+  /// is not complete here, what the row goes on showing (NULL where nothing is listed). Of a record that is held as `untracked`, or
+  /// was deleted meanwhile: what its row showed where that is not what is merged. Empty where the record is held otherwise.
   var shown: [Int64: Value] = [:]
   var held: HeldReason?
   /// Since when it has been out of its table, in milliseconds since 1970; nil where it is not.
@@ -28,6 +29,25 @@ struct StoredRecord {
 }
 
 extension StoredRecord {
+  /// Its row was in the table when that stopped being synchronized.
+  var hasBase: Bool { held == .untracked || !isAlive && !shown.isEmpty }
+
+  /// What its row showed in a column when its table stopped being synchronized.
+  func base(_ column: Int64) -> Value? { shown[column] ?? extra[column] }
+
+  /// Keeps what the row showed where that is not what is merged now. Of a deleted record all is kept but long BLOBs, which are in the
+  /// row alone.
+  mutating func noteBase(_ base: [Int64: Value]) {
+    shown = base.filter { isAlive ? extra[$0.key] != $0.value : $0.value.asset == nil }
+  }
+
+  /// - Parameter old: The record as it was before something was merged, while its table was not synchronized.
+  mutating func keepBase(of old: StoredRecord?) {
+    guard let old, old.hasBase else { return }
+    if isAlive { held = .untracked }
+    noteBase(old.extra.merging(old.shown) { $1 })
+  }
+
   /// One row of `mesh_asset_use`.
   struct AssetUse: Hashable {
     let column: Int64

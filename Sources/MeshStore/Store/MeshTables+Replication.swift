@@ -47,6 +47,11 @@ extension MeshTables {
       for column in ["key_name TEXT", "key_class TEXT"] { try add(column, to: "mesh_table", db) }
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
+    if format < 10 {
+      for column in ["sql TEXT", "successor TEXT"] { try add(column, to: "mesh_table", db) }
+      try add("origin INTEGER", to: "mesh_column", db)
+      try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
+    }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 

@@ -65,31 +65,6 @@ extension Store {
     return counts
   }
 
-  /// The newest first.
-  public func conflicts(limit: Int) throws -> [Conflict] {
-    try read { session in
-      let found = try session.sql.all(
-        """
-        SELECT mesh_zone.zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time, was_local, noted,
-          mesh_conflict.id
-        FROM mesh_conflict JOIN mesh_zone ON mesh_zone.id = mesh_conflict.zone ORDER BY mesh_conflict.id DESC LIMIT ?
-        """, [.count(limit)]
-      ) { row in
-        try session.conflict(row).map { ($0, RecordRef(table: row.integer(1), key: row.value(2)), row.integer(3)) }
-      }
-      return try found.compactMap { entry in
-        guard let (lost, ref, column) = entry else { return nil }
-        // The record that a delete would have taken is gone after all.
-        if column == ZoneRecords.wholeRecord { return try session.isAlive(ref, lost.zone) ? lost : nil }
-        var conflict = lost
-        conflict.isWinnerDelete = try !session.isAlive(ref, conflict.zone)
-        conflict.winnerValue = try session.value(ref, column, conflict.zone)
-        // The value came back: its device wrote it again, or somebody wrote the same.
-        return conflict.winnerValue == conflict.loserValue && !conflict.isWinnerDelete ? nil : conflict
-      }
-    }
-  }
-
   // MARK: The file
 
   /// `PRAGMA data_version`: another number after another connection has committed.

@@ -7,15 +7,15 @@ final class Merger {
 
   let records: ZoneRecords
   let materialiser: Materialiser
-  /// The time of the author's last change set before this unit.
-  let since: HybridTime
+  /// The author's head before this unit.
+  let previous: AuthorHead
   let now: Int64
   private var session: Session { records.session }
 
-  init(_ records: ZoneRecords, _ materialiser: Materialiser, since: HybridTime, now: Int64) {
+  init(_ records: ZoneRecords, _ materialiser: Materialiser, previous: AuthorHead, now: Int64) {
     self.records = records
     self.materialiser = materialiser
-    self.since = since
+    self.previous = previous
     self.now = now
   }
 
@@ -84,18 +84,22 @@ final class Merger {
       }
     }
 
+    /// The change set brings a stamp of an earlier one, or of another author.
+    private func isEarlier(_ stamp: Stamp) -> Bool {
+      stamp.author != part.header.author || stamp.time.noted <= merger.previous.mergedTime
+    }
+
     /// A value is lost that whoever overwrote it had not seen. What was here had been seen if the change set's author
     /// had merged it; what arrives and loses had not been seen, or it would not have been sent. An import that arrives and loses is
     /// listed by its author alone: no other device ever showed it.
     private func isConflict(_ loss: State.Loss, _ state: State, isRenaming: Bool) throws -> Bool {
       if state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
       let stamp = loss.loser.stamp
-      guard loss.wasLocal else { return !stamp.time.isImport }
+      // What comes again under another name was judged under its own.
+      guard loss.wasLocal else { return !stamp.time.isImport && !(isRenaming && isEarlier(stamp)) }
       // Written in an earlier change set, under another name: what its author knows now tells nothing of then.
-      if isRenaming, let winner = loss.winner,
-        winner.author != part.header.author || winner.time.noted <= merger.since
-      {
-        return stamp.author != winner.author
+      if isRenaming, let winner = loss.winner, isEarlier(winner) {
+        return stamp.author != winner.author && !merger.previous.context.hasSeen(stamp)
       }
       guard stamp.author != part.header.author, !part.context.hasSeen(stamp) else { return false }
       // A value that came with its record from another zone has the stamp of somebody who may never have written here.

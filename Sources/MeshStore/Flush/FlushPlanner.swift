@@ -85,7 +85,7 @@ struct FlushPlanner {
     let row = try records.row(entry.table, entry.ref.key)
     if let zone = entry.arrivesFrom { return try arrive(entry, old, row, from: zone) }
     if let table = entry.adopts { return try adopt(entry, old, row, from: table) }
-    if entry.hasRenamed, !entry.isInserted, !entry.isDeleted, let old, old.isAlive {
+    if let old, try isRenamed(entry, old) {
       return try rename(entry, old, row)
     }
     if let row {
@@ -100,6 +100,16 @@ struct FlushPlanner {
     if old.held != nil, !entry.isDeleted { return try editHeld(entry, old) }
     if old.held == .untracked, !old.shown.isEmpty { return try keepEdited(entry, old) }
     return try delete(entry, old)
+  }
+
+  /// Columns take on what is merged under their former names, or were written before they did.
+  private func isRenamed(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
+    guard old.isAlive, !entry.isInserted, !entry.isDeleted, !entry.table.origins.isEmpty else { return false }
+    if entry.hasRenamed { return true }
+    return try entry.columns.keys.contains { column in
+      guard entry.table.origins[column]?.contains(where: { old.extra[$0] != nil }) == true else { return false }
+      return try old.extra[column] != nil || !isStamped(column, old)
+    }
   }
 
   /// A row that is taken in has a record already, which nobody here showed.

@@ -50,6 +50,14 @@ static inline int mesh_wal_read_index(sqlite3 *db, struct mesh_wal_index *index)
   return SQLITE_OK;
 }
 
+// Has the disk keep what is in the log: what was committed without a sync survives a power cut from then on. Needs no lock.
+static inline int mesh_wal_sync(sqlite3 *db) {
+  sqlite3_file *log = 0;
+  int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (code != SQLITE_OK) return code;
+  return log == 0 || log->pMethods == 0 ? SQLITE_OK : log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+}
+
 // Whether this connection has the write lock, or takes it here; SQLITE_BUSY while another has it. To be called in the
 // connection's busy handler only: what it takes, SQLite takes as well in the attempt that follows, and gives back.
 static inline int mesh_wal_has_write_lock(sqlite3 *db) {
@@ -59,13 +67,16 @@ static inline int mesh_wal_has_write_lock(sqlite3 *db) {
   return file->pMethods->xShmLock(file, MESH_WAL_WRITE_LOCK, 1, SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE);
 }
 
-// SQLITE_BUSY while somebody checkpoints. Holds the lock for a microsecond: a checkpoint that begins just then is told
-// that another one runs, as it may be at any time.
-static inline int mesh_wal_try_checkpoint_lock(sqlite3 *db) {
+// SQLITE_BUSY while another connection has the lock. Holds it for a microsecond: who tries to get it just then is told that
+// another has it, as may happen at any time.
+static inline int mesh_wal_try_lock(sqlite3 *db, int lock) {
   sqlite3_file *file = 0;
   int code = mesh_wal_file(db, &file);
   if (code != SQLITE_OK) return code;
-  code = file->pMethods->xShmLock(file, MESH_WAL_CHECKPOINT_LOCK, 1, SQLITE_SHM_LOCK | SQLITE_SHM_SHARED);
+  code = file->pMethods->xShmLock(file, lock, 1, SQLITE_SHM_LOCK | SQLITE_SHM_SHARED);
   if (code != SQLITE_OK) return code;
-  return file->pMethods->xShmLock(file, MESH_WAL_CHECKPOINT_LOCK, 1, SQLITE_SHM_UNLOCK | SQLITE_SHM_SHARED);
+  return file->pMethods->xShmLock(file, lock, 1, SQLITE_SHM_UNLOCK | SQLITE_SHM_SHARED);
 }
+
+static inline int mesh_wal_try_write_lock(sqlite3 *db) { return mesh_wal_try_lock(db, MESH_WAL_WRITE_LOCK); }
+static inline int mesh_wal_try_checkpoint_lock(sqlite3 *db) { return mesh_wal_try_lock(db, MESH_WAL_CHECKPOINT_LOCK); }

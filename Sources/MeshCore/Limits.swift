@@ -21,15 +21,23 @@ public enum Limits {
   /// Tables in one change set or schema, columns in one table (SQLite's own limit on columns is 2,000 by default).
   public static let tables = 2_000
   public static let columns = 2_000
+  /// Names of tables and columns, together, in all change sets of one author: hundreds of tables with dozens of columns. Each is kept
+  /// by every member, some 300 bytes with its record.
+  public static let names = 16_384
   /// Elements of one change set: names of columns, rows and fields together. One takes a byte or more on the wire and up to some
   /// 100 in memory, so that what a change set becomes when it is read is bounded: 8 MiB beside its texts and blobs.
   public static let elements = 65_536
-  /// Authors in a vector: devices ever (512) times the instances of each.
+  /// Authors in a vector, and so in a zone.
   public static let authors = 8_192
+  /// Authors of one account in another account's zone: 32 devices with half of their instances. The account of whoever has more is
+  /// proven to, and ends at zero there.
+  public static let authorsOfAccount = 256
+  /// First change sets, without their bodies, in one proof of too many authors: as many as fit into a control record.
+  public static let beginnings = 40
   /// Instances of one device in a zone: so one device can't use up the authors of all.
   public static let instances = 16
-  /// Places at which one instance can be proven to fork; one with more is a liar, and ends at zero: so nobody is kept busy by
-  /// proofs of ever lower places.
+  /// Places at which one instance can be proven to fork, and numbers at which its device can end it. One with more of either is a
+  /// liar, and ends at zero: so nobody is kept busy by ever lower places.
   public static let forks = 8
   /// Change sets, without their bodies, in one message that shows an author's line.
   public static let line = 64
@@ -42,6 +50,15 @@ public enum Limits {
   /// Devices of an account, alive and ever.
   public static let liveDevices = 32
   public static let devicesEver = 512
+  /// Promotions of administrators that one key of an account ever signs.
+  public static let promotions = 8
+  /// Certificates, and revocations, that one promotion is good for. With the account's own they fit into one message.
+  public static let administratorSignatures = 32
+  /// Certificates, and revocations, that a state of an account keeps: those of its key and of its administrators.
+  public static let certificates = devicesEver + promotions * administratorSignatures
+  public static let revocations = certificates
+  /// Successors of an account's first key, counted one after the other.
+  public static let keyGeneration: UInt64 = 65_535
   /// Accounts in a share: their states, of some kilobytes each, are kept by every member.
   public static let participants = 1_024
   /// Accounts whose heads two devices compare in one message: as many as fit.
@@ -77,11 +94,25 @@ public enum Choices {
   public static let slice = 1_000
   /// How far ahead of our clock a change set may be signed before it is held, in milliseconds.
   public static let clockBound: Int64 = 5 * 60 * 1_000
-  /// Control records of one device that are taken from itself: two for each revocation of as many devices as an account ever
-  /// has, and as many again.
+  /// The greatest number of a control record: two for each revocation of as many devices as an account ever has, and as many
+  /// again. The author gave the number and signed it, so that every device refuses the same records.
   public static let controlRecords = 2_048
-  /// Control records of one device that are taken from others, who took them within their own bound.
-  public static let relayedControlRecords = controlRecords * Limits.liveDevices
+  /// Control records of one account in a zone that are taken from its own devices: two devices that use up their numbers.
+  public static let controlRecordsOfAccount = 2 * controlRecords
+  /// Bytes of them: 2 KiB each, where an honest one has some 300.
+  public static let controlBytesOfAccount = 8 << 20
+  /// How many times as much is taken from other accounts, who took it within their own bounds: or an honest record would
+  /// lack a parent.
+  public static let relayedControl = 4
+  /// Control records that a joiner lets itself be shown: those of some accounts that fill their bounds.
+  public static let joinedControlRecords = 65_536
+  /// Bytes that wait to leave on a session before what can be sent later is kept back: half of what ends the session.
+  public static let outflow = 4 << 20
+  /// Chunks of assets that are kept back for one session; whoever asks for more asks again later.
+  public static let chunksKeptBack = 256
+  /// Keys of a zone's epochs that are kept, beside those that this account and the zone's owner minted: 4 MiB in the home. An
+  /// honest zone has one for each removal, revocation or lost device.
+  public static let epochKeys = 65_536
   /// Bytes of states of accounts that one session may show before records name them: thousands of accounts with a few devices.
   public static let offeredAccounts = 8 << 20
   /// Bytes of change sets that are read to show a part of an author's line.

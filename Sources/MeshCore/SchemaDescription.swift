@@ -184,14 +184,14 @@ extension [SchemaDescription] {
   /// The tables whose records shares can have that are made of records of these tables: those that refer to one of them, and to
   /// nothing else, and so on. Others need not be told of more.
   public func shared(from roots: some Sequence<String>) -> [SchemaDescription] {
-    var names = Set(roots.map(\.asciiLowercased))
     let open = filter { !$0.isPrivate }
-    var before = 0
-    while names.count > before {
-      before = names.count
-      for table in open
-      where table.foreignKeys.count == 1 && names.contains(table.foreignKeys[0].parent.asciiLowercased) {
-        names.insert(table.name.asciiLowercased)
+    let children = Dictionary(
+      grouping: open.filter { $0.foreignKeys.count == 1 }, by: { $0.foreignKeys[0].parent.asciiLowercased })
+    var names = Set(roots.map(\.asciiLowercased))
+    var next = names.sorted()
+    while let parent = next.popLast() {
+      for table in children[parent] ?? [] where names.insert(table.name.asciiLowercased).inserted {
+        next.append(table.name.asciiLowercased)
       }
     }
     return open.filter { names.contains($0.name.asciiLowercased) }

@@ -67,6 +67,8 @@ public enum SignatureContext: String, Sendable, CaseIterable {
   case request = "mesh/1/request"
   case revocation = "mesh/1/revocation"
   case successor = "mesh/1/successor"
+  case promotion = "mesh/1/promotion"
+  case demotion = "mesh/1/demotion"
   case changeSet = "mesh/1/changeset"
   case control = "mesh/1/control"
   case hello = "mesh/1/hello"

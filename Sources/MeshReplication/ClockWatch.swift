@@ -1,6 +1,7 @@
 import MeshCore
 
-/// Whether this machine's clock can be believed: against its own past, and against what peers say of theirs.
+/// Whether this machine's clock can be believed: against its own past, and against what the account's other devices say of
+/// theirs. Nobody else has a vote: a participant of a share must not be able to stop what is written here.
 struct ClockWatch: Sendable {
   /// Nil where change sets may be signed.
   private(set) var fault: ClockFault?
@@ -11,7 +12,10 @@ struct ClockWatch: Sendable {
   /// What the nearest of those said that spoke against this clock.
   private var contradiction: Int64?
 
-  /// - Parameter peers: Of each peer that told its time, its wall clock less our steady one.
+  /// Drops what was said against this clock: whoever said it may have been revoked.
+  mutating func forgetContradiction() { contradiction = nil }
+
+  /// - Parameter peers: Of each of the account's devices that told its time, its wall clock less our steady one.
   mutating func look(_ now: Moment, peers: [Int64]) {
     let offset = now.wall &- now.steady
     let behind = peers.filter { offset &- $0 > Choices.clockBound }
@@ -42,7 +46,7 @@ enum ClockFault: Sendable, Equatable {
   var text: String {
     switch self {
     case .ahead(let by, let count, let all):
-      "this machine's clock is \(by / 1_000) seconds ahead of \(count) of \(all) devices that told theirs: set it right (or theirs)"
+      "this machine's clock is \(by / 1_000) seconds ahead of \(count) of \(all) of the account's devices that told theirs: set it right (or theirs)"
     case .jumped(let by):
       "this machine's clock jumped ahead by \(by / 1_000) seconds: they wait for a device that agrees with it, "
         + "or for \(Choices.clockBound / 60_000) minutes"
@@ -53,7 +57,8 @@ enum ClockFault: Sendable, Equatable {
 extension Replica {
   func watchClock(_ now: Moment) {
     let before = clockWatch.fault
-    clockWatch.look(now, peers: sessions.values.compactMap(\.clock))
+    let own = sessions.values.filter { $0.peer?.account == account.id }
+    clockWatch.look(now, peers: own.compactMap(\.clock))
     guard clockWatch.fault == nil else {
       if before == nil, let fault = clockWatch.fault {
         actions.append(.log(.warning, "nothing is signed: \(fault.text)"))

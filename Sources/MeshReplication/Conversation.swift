@@ -7,6 +7,8 @@ public struct Conversation: Sendable {
   public enum Input: Sendable {
     case message(Message)
     case tick
+    /// A message of the peer's is here and has to wait.
+    case waiting
     /// Both hellos were believed; the conversation proper begins.
     case admitted
     /// A zone known to be in common, at any time after `admitted`; `stored` is what to ask beyond.
@@ -101,6 +103,12 @@ public struct Conversation: Sendable {
       return receive(message, now: now)
     case .tick:
       return tick(now: now)
+    case .waiting:
+      // The peer hears from us as well, though its own pings wait.
+      lastHeard = now
+      guard phase == .open, now - lastPing > Self.pingAfter else { return [] }
+      lastPing = now
+      return [.send(.ping(UInt64(bitPattern: now)))]
     case .admitted:
       phase = .open
       return []
@@ -118,7 +126,7 @@ public struct Conversation: Sendable {
     case .batch(let zone, let batch):
       return push(zone, batch)
     case .settled(let zone, let received, let bytes, let new, let duplicates):
-      zones[zone]?.wanted?.formUnion(received)
+      guard note(received, zone) else { return [Self.tooManyAuthors] }
       return settle(zone, bytes: bytes, new: new, duplicates: duplicates)
     case .lacking(let zone, let stored):
       zones[zone]?.asksAnnounceOnly = false
@@ -164,14 +172,20 @@ public struct Conversation: Sendable {
       zones[zone]?.announced = (vector, since)
       return [.deliver(message)]
     case (.open, .acknowledgement(let acknowledgement)):
-      zones[acknowledgement.zone]?.wanted?.formUnion(acknowledgement.merged)
-      guard zones[acknowledgement.zone]?.wanted?.numbers.count ?? 0 <= Limits.authors else {
-        return [.end(.protocolViolation, "the peer names more authors than a zone can have")]
-      }
+      guard note(acknowledgement.merged, acknowledgement.zone) else { return [Self.tooManyAuthors] }
       return [.deliver(message)]
     case (.open, _):
       return [.deliver(message)]
     }
+  }
+
+  private static let tooManyAuthors = Output.end(
+    .protocolViolation, "the peer names more authors than a zone can have")
+
+  /// What the peer need not be sent. False if it names more authors than a zone can have.
+  private mutating func note(_ vector: VersionVector, _ zone: ZoneID) -> Bool {
+    zones[zone]?.wanted?.formUnion(vector)
+    return zones[zone]?.wanted?.numbers.count ?? 0 <= Limits.authors
   }
 
   private mutating func want(_ zone: ZoneID, _ vector: VersionVector) -> [Output] {

@@ -48,7 +48,7 @@ public struct Joining: Sendable {
       return claim(bytes)
     case .admitted(let certificate):
       guard let account, certificate.request == request,
-        certificate.isSigned(by: account.genesis.signingKey, cryptography)
+        certificate.isSigned(account.genesis, cryptography)
       else { return [.refused("the certificate that came is not the account's, or not for this device")] }
       var joined = account
       joined.insert(certificate, cryptography)

@@ -19,6 +19,7 @@ extension Replica {
   /// Keeps a state of this or another account in place of what is here.
   func replace(_ state: AccountState) throws {
     try store.saveAccountState(state.encoded, account: state.id)
+    if state.id == account.id, state.revocations.count > account.revocations.count { clockWatch.forgetContradiction() }
     if state.id == account.id { account = state } else { accounts.set(state) }
   }
 
@@ -37,7 +38,7 @@ extension Replica {
 
   /// With what the peer of a session offered of accounts that no zone names yet.
   func accounts(known link: LinkID) -> Accounts {
-    guard let offered = sessions[link]?.offered else { return accounts }
+    guard let offered = sessions[link]?.offered, !offered.states.isEmpty else { return accounts }
     return offered.states.values.reduce(into: accounts) { if $0[$1.id] == nil { $0.set($1) } }
   }
 
@@ -46,10 +47,18 @@ extension Replica {
     id == account.id || zones.values.contains { $0.people.all.contains(id) }
   }
 
-  /// The accounts of the zones whose log an account may have.
+  /// The accounts that the logs name which an account may have: of a zone in which it is out, as far as it may know the log.
   private func accounts(concerning peer: AccountID) -> Set<AccountID> {
     zones.values.reduce(into: []) { accounts, zone in
-      if peer == account.id || zone.state.accounts.contains(peer) { accounts.formUnion(zone.people.all) }
+      guard peer == account.id || zone.state.accounts.contains(peer) else { return }
+      accounts.formUnion(zone.visiblePeople(to: peer, here: account.id, cryptography).all)
+    }
+  }
+
+  /// Whether both are named by a zone of which the account hears what is new.
+  private func hears(_ peer: AccountID, of other: AccountID) -> Bool {
+    zones.values.contains { zone in
+      zone.people.all.contains(other) && (peer == account.id || zone.state.permission(peer) != nil)
     }
   }
 
@@ -59,8 +68,8 @@ extension Replica {
 
   /// Of all but this account, whose head is in the hello.
   func sendAccountHeads(_ link: LinkID, _ peer: AccountID) {
-    let known = accounts(concerning: peer).subtracting([account.id]).compactMap { accounts[$0] }
-    let heads = known.map { ($0.id, $0.head(cryptography)) }.prefix(Limits.accountHeads)
+    let known = accounts(concerning: peer).subtracting([account.id]).sorted()
+    let heads = known.compactMap { id in head(of: id).map { (id, $0) } }.prefix(Limits.accountHeads)
     send(link, .accountHeads(Dictionary(heads, uniquingKeysWith: { first, _ in first })))
   }
 
@@ -68,13 +77,13 @@ extension Replica {
     guard let peer = sessions[link]?.peer else { return }
     var concerned = accounts(concerning: peer.account)
     if peer.account == account.id { concerned.remove(account.id) }
-    for id in concerned.sorted() where heads[id] != accounts[id]?.head(cryptography) { sendAccount(id, link) }
+    for id in concerned.sorted() where heads[id] != head(of: id) { sendAccount(id, link) }
   }
 
   /// Sends an account's state to everybody whom it concerns.
   func gossip(_ id: AccountID, besides source: LinkID?) {
     for (link, session) in sessions.sorted(by: { $0.key < $1.key }) where link != source {
-      guard session.conversation.isOpen, let peer = session.peer, accounts(concerning: peer.account).contains(id)
+      guard session.conversation.isOpen, let peer = session.peer, hears(peer.account, of: id)
       else { continue }
       sendAccount(id, link)
     }
@@ -82,7 +91,7 @@ extension Replica {
 
   func learnAccount(_ link: LinkID, _ bytes: [UInt8], now: Moment) throws {
     var reader = ByteReader(bytes)
-    let theirs = try AccountState(from: &reader, cryptography)
+    let theirs = try AccountState(from: &reader, cryptography) { accounts[$0] ?? sessions[link]?.offered[$0] }
     guard isNamed(theirs.id) else {
       // It comes before the records that name it.
       sessions[link]?.offer(theirs, bytes: bytes.count, cryptography)

@@ -141,6 +141,13 @@ extension Replica {
     guard isCommon(zone, link), evictions[asset] == nil else { return send(link, .assetHas(zone, asset, nil)) }
     var lacks = chunks.isEmpty
     for index in chunks {
+      guard sessions[link]?.outflow.hasRoom == true else {
+        // It is given once the link has taken what was before; who asks for more than is kept back asks again.
+        if sessions[link]?.outflow.chunks.count ?? 0 < Choices.chunksKeptBack {
+          sessions[link]?.outflow.chunks.append(Outflow.Chunk(zone: zone, asset: asset, index: index))
+        }
+        continue
+      }
       if let bytes = try store.chunk(index, of: asset, zone: zone) {
         send(link, .assetChunk(zone, asset, index, bytes))
       } else {
@@ -148,6 +155,11 @@ extension Replica {
       }
     }
     if lacks { try tellChunks(link, zone, asset) }
+  }
+
+  /// One that was kept back.
+  func giveChunk(_ link: LinkID, _ chunk: Outflow.Chunk) throws {
+    try giveChunks(link, chunk.zone, chunk.asset, chunk.index..<chunk.index + 1)
   }
 
   private func tellChunks(_ link: LinkID, _ zone: ZoneID, _ asset: AssetID) throws {

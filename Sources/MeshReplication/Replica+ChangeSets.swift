@@ -40,7 +40,9 @@ extension Replica {
   }
 
   func flush(_ writers: [ZoneID: ChangeSetWriter], now: Moment) throws {
+    owesNews = true
     let progress = try store.flush(writers, now: now.wall)
+    owesNews = false
     needsAssets = true
     needsFlush = progress.hasMore
     if progress.leavesToShow, let zone = progress.zone { zones[zone]?.needsApply = true }
@@ -61,6 +63,16 @@ extension Replica {
     try pushNews(writer.zone, now: now)
   }
 
+  /// What this device signed last, wherever it writes.
+  func tellNews(now: Moment) throws {
+    for (id, writer) in try writers() {
+      guard let head = try store.mergedHeads(id)[writer.author] else { continue }
+      let mark = try vault.highWaterMark(id)
+      guard mark?.instance != writer.author.instance || mark?.number ?? 0 < head.number else { continue }
+      try announce(head, writer, now: now)
+    }
+  }
+
   /// Everything merged and not yet sent goes to the peers that want it.
   func pushNews(_ id: ZoneID, now: Moment) throws {
     let merged = try store.mergedVector(id)
@@ -73,57 +85,93 @@ extension Replica {
     return writers[id] != nil || !mayWrite(zone)
   }
 
+  /// What one message of change sets has brought so far.
+  private struct Intake {
+    let stored: VersionVector
+    var citations: [Author: ControlID]
+    var authors: AuthorRoom
+    var expected: VersionVector
+    var received = VersionVector()
+    var accepted: [ChangeSet] = []
+    /// The first change set of an author for whom there is no room.
+    var excess: SignedHeader?
+    var hasGap = false
+  }
+
   /// Checks what can be checked without merging, cheapest first, and stores what stands.
   func learn(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard isCommon(id, link), let state = zones[id]?.state else { return }
     let stored = try store.storedVector(id)
-    var citations = try store.citations(id)
-    var accepted: [ChangeSet] = []
-    var received = VersionVector()
-    var expected = stored
-    var lives = Dictionary(grouping: stored.authors, by: \.device).mapValues(\.count)
-    var hasGap = false
+    var intake = Intake(
+      stored: stored, citations: try store.citations(id), authors: AuthorRoom(stored, state, own: account.id),
+      expected: stored)
     for bytes in encoded {
       let changeSet = try ChangeSet(bytes, with: cryptography)
-      let author = changeSet.header.author
       guard changeSet.header.zone == id else {
         return end(link, .protocolViolation, "a change set came in a zone that it does not name")
       }
-      if changeSet.header.number == 1, citations[author] == nil { citations[author] = changeSet.header.citation }
-      if let reason = refusal(changeSet, state, id, citations) {
-        refusals[reason, default: 0] += 1
-        if reason == Self.notCertified || reason == Self.notPermitted { zones[id]?.hasRefused = true }
-        continue
-      }
-      try meetOwn(author, number: changeSet.header.number, stored: stored[author], id)
-      // Without a row of its author's being made for it: instances cost their sender nothing.
-      guard changeSet.header.number <= expected[author] + 1 else {
-        received[author] = max(received[author], changeSet.header.number)
-        hasGap = hasGap || !isStuck(author, id)
-        continue
-      }
-      if expected[author] == 0 {
-        guard lives[author.device, default: 0] < Limits.instances else {
-          refusals["too-many-instances", default: 0] += 1
-          continue
-        }
-        lives[author.device, default: 0] += 1
-      }
-      // What is here already is compared by its hash, in the store; only news are worth a signature check.
-      guard changeSet.header.number <= stored[author] || changeSet.isSigned(with: cryptography) else {
+      guard try take(changeSet, state, id, &intake) else {
         return end(link, .protocolViolation, "a change set's signature is not its author's")
       }
-      received[author] = max(received[author], changeSet.header.number)
-      expected[author] = max(expected[author], changeSet.header.number)
-      accepted.append(changeSet)
     }
-    let outcomes = try store.store(accepted, zone: id, now: now.wall)
-    try settle(link, id, accepted, outcomes, received, bytes: encoded.reduce(0) { $0 + $1.count }, now: now)
-    if hasGap, sessions[link] != nil { try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now) }
+    let outcomes = try store.store(intake.accepted, zone: id, now: now.wall)
+    try settle(
+      link, id, intake.accepted, outcomes, intake.received, bytes: encoded.reduce(0) { $0 + $1.count }, now: now)
+    if intake.hasGap, sessions[link] != nil {
+      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
+    }
+    if let excess = intake.excess { try proveExcess(excess, id, now: now) }
+  }
+
+  /// False if its author has not signed it. Nothing is concluded from it before that is known.
+  private func take(_ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, _ intake: inout Intake) throws -> Bool {
+    let (author, number) = (changeSet.header.author, changeSet.header.number)
+    if number == 1, intake.citations[author] == nil { intake.citations[author] = changeSet.header.citation }
+    if let reason = refusal(changeSet, state, id, intake.citations) {
+      refusals[reason, default: 0] += 1
+      noteRefused(changeSet, reason, id)
+      return true
+    }
+    if author.device == device, number > intake.stored[author] {
+      guard changeSet.isSigned(with: cryptography) else { return false }
+      try meetOwn(author, number: number, stored: intake.stored[author], id)
+    }
+    // Without a row of its author's being made for it: instances cost their sender nothing.
+    guard number <= intake.expected[author].saturatingAdding(1) else {
+      intake.received[author] = max(intake.received[author], number)
+      intake.hasGap = intake.hasGap || !isStuck(author, id)
+      return true
+    }
+    // What is here already is compared by its hash, in the store; only news are worth a signature check.
+    guard number <= intake.stored[author] || changeSet.isSigned(with: cryptography) else { return false }
+    if intake.expected[author] == 0 {
+      switch intake.authors.take(author.device) {
+      case .room: break
+      case .full:
+        refusals["too-many-authors", default: 0] += 1
+        return true
+      case .excess:
+        refusals["too-many-instances", default: 0] += 1
+        intake.excess = changeSet.signedHeader
+        return true
+      }
+    }
+    intake.received[author] = max(intake.received[author], number)
+    intake.expected[author] = max(intake.expected[author], number)
+    intake.accepted.append(changeSet)
+    return true
   }
 
   private static let notCertified = "author-not-certified"
   private static let notPermitted = "not-permitted"
+
+  /// What a later control record may make good is asked for again then, if its author has signed it.
+  private func noteRefused(_ changeSet: ChangeSet, _ reason: String, _ id: ZoneID) {
+    guard reason == Self.notCertified || reason == Self.notPermitted, zones[id]?.hasRefused == false,
+      changeSet.isSigned(with: cryptography)
+    else { return }
+    zones[id]?.hasRefused = true
+  }
 
   /// Why a change set is not stored at all, if so. It can be good later (a certificate, a grant or a cut is not here yet): it is
   /// counted, and comes again when the control log has changed.
@@ -197,8 +245,11 @@ extension Replica {
     let writers = try writers()
     let progress: ApplyProgress
     do {
+      owesNews = true
       progress = try store.apply(id, try reader(id), flushing: writers, now: now.wall)
+      owesNews = false
     } catch is MissingKey {
+      owesNews = false
       // As in `upkeep`: it goes on when a key comes.
       isApplyDue = false
       zones[id]?.needsApply = false

@@ -17,8 +17,20 @@ extension Replica {
     zones[id]?.limits = limits
     if let reason = try reasonForNewInstance(id) {
       try renewInstance(id, because: reason)
-    } else if try vault.isCopy() {
-      notify(Self.copied)
+    } else {
+      if try vault.isCopy() { notify(Self.copied) }
+      try raiseMark(id)
+    }
+  }
+
+  /// A file has one private zone, and it is its account's. That the file knows an account says nothing: it knows everybody who
+  /// takes part in its shares.
+  func requireOwn(_ id: ZoneID) throws {
+    for bytes in try store.controlRecords(id) {
+      guard case .genesis(let owner, _)? = try? ControlRecord(bytes, cryptography).act, owner != account.id else {
+        continue
+      }
+      throw ReplicaError.foreignDatabase
     }
   }
 
@@ -29,7 +41,13 @@ extension Replica {
 
   // MARK: Control records
 
-  func sendControlRecords(_ link: LinkID, _ zone: ZoneID, beyond heads: [ControlID]) {
+  /// Sends what does not lead to the heads, as far as the peer may know it: in pieces, as fast as the link takes them. What was left
+  /// of an earlier answer is not sent.
+  ///
+  /// - Parameter closing: Sent behind the last piece.
+  func sendControlRecords(
+    _ link: LinkID, _ zone: ZoneID, beyond heads: [ControlID], closing: Message? = nil
+  ) throws {
     guard let records = zones[zone]?.records else { return }
     var known: Set<ControlID> = []
     var stack = heads
@@ -37,15 +55,14 @@ extension Replica {
       guard let record = records[id], known.insert(id).inserted else { continue }
       stack.append(contentsOf: record.parents + (record.previous.map { [$0] } ?? []))
     }
-    let lacking = ordered(records).filter { !known.contains($0.id) }
-    for start in stride(from: 0, to: lacking.count, by: Self.controlBatch) {
-      let slice = lacking[start..<min(start + Self.controlBatch, lacking.count)]
-      send(link, .controlRecords(zone, slice.map(\.encoded)))
-    }
+    let visible = sessions[link]?.peer.flatMap { zones[zone]?.visibleRecords(to: $0.account, here: account.id) }
+    let lacking = ordered(records).map(\.id).filter { !known.contains($0) && visible?.contains($0) != false }
+    sessions[link]?.outflow.records[zone] = Outflow.Records(left: lacking[...], closing: closing)
+    try pour(link)
   }
 
   /// Records in one message: at `Limits.controlRecord` bytes each they fit.
-  private static let controlBatch = 64
+  static let controlBatch = 64
 
   /// Parents before children.
   private func ordered(_ records: [ControlID: ControlRecord]) -> [ControlRecord] {
@@ -73,23 +90,33 @@ extension Replica {
 
   func learnControl(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard let peer = sessions[link]?.peer, maySend(peer.account, id) else { return }
-    var new: [ControlRecord] = []
     let wasNew = zones[id] == nil
-    for bytes in encoded {
-      let record = try ControlRecord(bytes, cryptography)
-      guard zones[id]?.records[record.id] == nil else { continue }
-      // What came before a record that does not stand, stands.
-      guard record.zone == id, hasRoom(for: record, link), try isAcceptable(record, link) else { break }
-      try store.insertControlRecord(bytes, id: record.id, zone: id)
-      zones[id, default: Zone(id, cryptography)].insert(record, cryptography)
-      try meetPeople(of: record, link)
-      new.append(record)
-    }
+    let new = try take(try encoded.map { try ControlRecord($0, cryptography) }, id, link)
     guard !new.isEmpty else { return }
     for case .fork(let proof) in new.map(\.act) where !wasNew { notify(fork: proof) }
     passOn(new, id, besides: link)
     try controlChanged(id, now: now)
     try share(id, link, now: now)
+  }
+
+  /// Those that are new and stand, kept in one durable write. If that fails, none of them is known.
+  private func take(_ records: [ControlRecord], _ id: ZoneID, _ link: LinkID) throws -> [ControlRecord] {
+    let wasNew = zones[id] == nil
+    var new: [ControlRecord] = []
+    do {
+      for record in records where zones[id]?.records[record.id] == nil {
+        // What came before a record that does not stand, stands.
+        guard record.zone == id, hasRoom(for: record, link), try isAcceptable(record, link) else { break }
+        zones[id, default: Zone(id, cryptography)].insert(record, cryptography)
+        new.append(record)
+        try meetPeople(of: record, link)
+      }
+      if !new.isEmpty { try store.insertControlRecords(new.map { ($0.id, $0.encoded) }, zone: id) }
+    } catch {
+      if wasNew { zones[id] = nil } else { zones[id]?.forget(new, cryptography) }
+      throw error
+    }
+    return new
   }
 
   /// Members tell what is new in a zone; that there is a zone, only devices of this account, or the link by which one joins.
@@ -115,12 +142,19 @@ extension Replica {
     if let offered = sessions[link]?.offered[named], try adopt(offered) { gossip(named, besides: link) }
   }
 
-  /// A device that fills the log is refused by whoever it brings its records to. Who took them within the bound may pass
-  /// them on, so that nobody lacks a parent of an honest record.
+  /// An account that fills the log is refused, by whichever of its devices. Other accounts may pass on what they took within the
+  /// bound, so that nobody lacks a parent of an honest record.
   private func hasRoom(for record: ControlRecord, _ link: LinkID) -> Bool {
-    let isOwn = sessions[link]?.peer?.device == record.author
-    let bound = isOwn ? Choices.controlRecords : Choices.relayedControlRecords
-    guard zones[record.zone]?.recordCounts[record.author] ?? 0 >= bound else { return true }
+    let known = accounts(known: link)
+    let zone = zones[record.zone]
+    let author = zone?.people.account(of: record.author, known)
+    let factor = author == nil || author == sessions[link]?.peer?.account ? 1 : Choices.relayedControl
+    var use = zone?.controlUse(of: author, known) ?? ControlUse()
+    use.add(record)
+    guard
+      record.number > UInt64(Choices.controlRecords) || use.records > factor * Choices.controlRecordsOfAccount
+        || use.bytes > factor * Choices.controlBytesOfAccount
+    else { return true }
     refusals["control-over-quota", default: 0] += 1
     return false
   }

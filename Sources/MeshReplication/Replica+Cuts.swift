@@ -100,8 +100,9 @@ extension Replica {
     }
   }
 
-  /// What becomes of what a cut takes back: a device that ended or forked writes its own again, of others it is kept to be looked
-  /// at; what this account wrote without permission is kept for its people.
+  /// What becomes of what a cut takes back. What an account's device wrote before it forked is written again by every device of
+  /// the account that has it, with the times at which it was written: the device itself has lost one of the branches. What forked
+  /// devices of other accounts wrote is kept to be looked at. What this account wrote without permission is kept for its people.
   private func aftermath(_ id: ZoneID) throws -> [Author: Aftermath] {
     guard let zone = zones[id] else { return [:] }
     let citations = try store.citations(id)
@@ -112,28 +113,41 @@ extension Replica {
       } else if zone.state.lostPermission(author, citations[author]) != nil {
         if zone.state.account(of: author.device) == account.id { aftermath[author] = .receipt }
       } else if zone.state.ends[author] != nil {
-        aftermath[author] = author.device == device ? .writtenAgain : .kept
+        let isForkOfOwn =
+          zone.state.account(of: author.device) == account.id && zone.hasForked(author) && mayWrite(zone)
+        aftermath[author] = author.device == device || isForkOfOwn ? .writtenAgain : .kept
       }
     }
     return aftermath
   }
 
   /// Cuts, wherever this account is a member, its devices that were revoked and are not cut there yet (one of the revocations may
-  /// have been cut short by a crash), and mints the epoch that they do not get.
+  /// have been cut short by a crash), and mints the epoch that they do not get. A cut by a signer who counts no longer is signed
+  /// again, with the same ends.
   func cutRevokedDevices(now: Moment) throws {
-    guard let accountSigner else { return }
+    guard let power else { return }
     for zone in zones.keys.sorted() where zones[zone]?.state.permission(account.id) != nil {
-      let uncut = account.revocations.keys.filter { zones[zone]?.state.cuts[$0] == nil }
+      let known = zones[zone]?.state.countingCuts ?? [:]
+      let uncut = account.revocations.keys.filter { device in
+        known[device]?.contains { account.counts($0.authority) } != true
+      }
       for device in uncut.sorted() {
-        let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
-        let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
+        let former = known[device] ?? []
+        let ends = try former.isEmpty ? ends(of: device, zone) : zones[zone]?.state.cuts[device] ?? [:]
+        let last = former.isEmpty ? lastRecord(of: device, zone) : DeviceCut.ControlPoint.least(former.map(\.last))
         let cut = DeviceCut(
-          device, last: lastRecord(of: device, zone),
-          heads: Dictionary(points, uniquingKeysWith: { first, _ in first }), zone: zone, sign: accountSigner)
+          device, last: last, heads: ends, zone: zone, authority: power.authority, sign: power.sign)
         try append(.cut(cut), zone)
       }
       if !uncut.isEmpty { try controlChanged(zone, now: now) }
     }
+  }
+
+  /// Where a device's instances end as merged here.
+  private func ends(of device: DeviceID, _ zone: ZoneID) throws -> [InstanceID: ControlAct.CutPoint] {
+    let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
+    let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
+    return Dictionary(points, uniquingKeysWith: { first, _ in first })
   }
 
   private func lastRecord(of device: DeviceID, _ zone: ZoneID) -> DeviceCut.ControlPoint? {
@@ -149,5 +163,22 @@ extension Replica {
     let named = heads.sorted { ($1.value.number, $0.key) < ($0.value.number, $1.key) }.prefix(Limits.cutAuthors)
     let points = named.map { ($0.key, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
     return Dictionary(points, uniquingKeysWith: { first, _ in first })
+  }
+}
+
+extension Replica.Zone {
+  /// It signed two branches. (An author can also be ended by its own device, which then writes again what it wrote.)
+  fileprivate func hasForked(_ author: Author) -> Bool {
+    records.values.contains { record in
+      if case .fork(let proof) = record.act { proof.author == author } else { false }
+    }
+  }
+}
+
+extension DeviceCut.ControlPoint {
+  /// The least of what several cuts leave a device; nil if one of them leaves it nothing.
+  fileprivate static func least(_ points: [DeviceCut.ControlPoint?]) -> DeviceCut.ControlPoint? {
+    guard !points.contains(nil) else { return nil }
+    return points.compactMap(\.self).min { ($0.number, $0.id) < ($1.number, $1.id) }
   }
 }

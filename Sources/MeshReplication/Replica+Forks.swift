@@ -14,9 +14,15 @@ extension Replica {
     guard links(sharing: id).contains(link) else { return }
     let citations = try store.citations(id)
     let stored = try store.storedVector(id)
+    var own = 0
     for (author, head) in heads.sorted(by: { $0.key < $1.key }) {
       guard head.number <= limit(author, id, citations) ?? .max else { continue }
-      try meetOwn(author, number: head.number, stored: stored[author], id)
+      if author.device == device, head.number > stored[author] {
+        // Nobody has signed this. What the peer shows of the line is, and only that counts.
+        own += 1
+        if own <= Limits.instances { send(link, .lineRequest(id, author, through: head.number)) }
+        continue
+      }
       guard let known = try store.changeSetID(id, author, head.number) else { continue }
       if Message.LineHead(number: head.number, id: known) != head {
         send(link, .lineRequest(id, author, through: head.number))
@@ -38,16 +44,34 @@ extension Replica {
   /// The lowest change set that is another here: the place, or there is one further down.
   func learnLine(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard links(sharing: id).contains(link) else { return }
-    for bytes in encoded {
+    let headers = try encoded.map { bytes in
       var reader = ByteReader(bytes)
-      let theirs = try SignedHeader(from: &reader, cryptography)
+      let header = try SignedHeader(from: &reader, cryptography)
       try reader.end()
+      return header
+    }
+    if let last = headers.last, last.header.author.device == device, last.header.zone == id {
+      try meetOwnLine(last, link, id)
+      guard sessions[link] != nil else { return }
+    }
+    for theirs in headers {
       let author = theirs.header.author
       guard theirs.header.zone == id, let known = try store.changeSetID(id, author, theirs.header.number),
         known != theirs.id
       else { continue }
       return try compare(theirs, link, id, now: now)
     }
+  }
+
+  /// A change set of this device that a peer has: the file may be older than it.
+  private func meetOwnLine(_ theirs: SignedHeader, _ link: LinkID, _ id: ZoneID) throws {
+    let (author, number) = (theirs.header.author, theirs.header.number)
+    let stored = try store.storedVector(id)[author]
+    guard number > stored, number <= limit(author, id, try store.citations(id)) ?? .max else { return }
+    guard theirs.isSigned(cryptography) else {
+      return end(link, .protocolViolation, "a change set's signature is not its author's")
+    }
+    try meetOwn(author, number: number, stored: stored, id)
   }
 
   /// A change set with a number that is another one's here.
@@ -69,7 +93,7 @@ extension Replica {
     guard let zone = zones[id], proof.limit < limit(proof.author, id, try store.citations(id)) ?? .max,
       certificate != nil, zone.state.cuts[device] == nil, zone.state.account(of: proof.author.device) != nil,
       zone.state.permission(account.id) != nil,
-      zone.recordCounts[device] ?? 0 < Choices.controlRecords
+      zone.recordCounts[device]?.records ?? 0 < Choices.controlRecords
     else { return }
     notify(fork: proof)
     try append(.fork(proof), id)
@@ -77,6 +101,8 @@ extension Replica {
   }
 
   func notify(fork proof: ForkProof) {
+    // Others' forks, which they can make at will, leave room for what concerns this account.
+    guard account.certificates[proof.author.device] != nil || notices.count < Self.noticesOfOthers else { return }
     notify(
       "\(proof.author) signed two change sets with number \(proof.first.header.number): its database or its home was copied "
         + "or restored. Both branches end there, on every device; it writes its own again")

@@ -44,11 +44,12 @@ extension Replica {
     return try self.author(id)
   }
 
-  /// Nil where this device has used up its instances.
+  /// Nil where this device has used up its instances, or its account the authors that it may have in another's zone.
   @discardableResult
   func beginInstance(_ zone: ZoneID) throws -> Author? {
-    let used = try store.storedVector(zone).authors.filter { $0.device == device }
-    guard used.count < Limits.instances else { return nil }
+    guard let state = zones[zone]?.state else { return nil }
+    var room = AuthorRoom(try store.storedVector(zone), state, own: nil)
+    guard room.take(device) == .room else { return nil }
     let random = randomness.bytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     let grant = zones[zone]?.state.citation(account.id)
     let instance = grant.map { InstanceID(under: $0, random: UInt32(truncatingIfNeeded: random)) } ?? InstanceID(random)
@@ -77,8 +78,12 @@ extension Replica {
     if stored.authors.contains(where: { $0.instance == author.instance && $0.device != device }) {
       return "the database was copied from another device"
     }
-    guard let mark = try vault.highWaterMark(id), mark.instance == author.instance else {
+    guard let mark = try vault.highWaterMark(id) else {
       return stored[author] == 0 ? nil : "the database was last written by another home"
+    }
+    guard mark.instance == author.instance else {
+      // Of an instance that this file never wrote as nobody knows here whether it was written as elsewhere.
+      return "the database was last written by another home, or is older than this device's last instance"
     }
     // What was cut is not in the file any more, be it all of it.
     if try limit(author, id, store.citations(id)) != nil { return nil }
@@ -92,11 +97,21 @@ extension Replica {
     return Self.copied
   }
 
+  /// A process that died between a commit and its mark left change sets that the home does not know of. They are sent to whoever
+  /// asks, so the mark comes first.
+  func raiseMark(_ id: ZoneID) throws {
+    guard let author = try author(id), let head = try store.storedHeads(id)[author],
+      let mark = try vault.highWaterMark(id), mark.instance == author.instance, mark.number < head.number
+    else { return }
+    try vault.saveHighWaterMark(
+      HighWaterMark(instance: author.instance, number: head.number, id: head.id), zone: id)
+  }
+
   static let copied =
     "this home was copied from another place, or restored. If the other one still runs, stop it, and link that machine as a "
     + "device of its own: two that share their keys take each other's sessions"
 
-  /// A change set of this very device that this file never had.
+  /// A change set that this very device has signed, and this file never had. The caller has checked the signature.
   func meetOwn(_ author: Author, number: UInt64, stored: UInt64, _ id: ZoneID) throws {
     guard author.device == device, number > stored else { return }
     // A share that it had left, or was put out of, with what it wrote there.
@@ -118,6 +133,7 @@ extension Replica {
 
   /// More say nothing new.
   private static let noticesKept = 20
+  static let noticesOfOthers = 10
 
   /// True where a slice of what a cut took back was signed again.
   func writeAgain(_ id: ZoneID, now: Moment) throws -> Bool {
@@ -126,7 +142,9 @@ extension Replica {
     else { return false }
     let head: ChangeSetHead?
     do {
+      owesNews = true
       head = try store.writeAgain(writer, now: now.wall)
+      owesNews = false
     } catch is PendingWrites {
       databaseChanged()
       return true

@@ -31,8 +31,8 @@ extension Replica {
     else {
       return end(link, .protocolViolation, "the claim is not signed by the link and by the device of this session")
     }
-    guard let accountSigner else {
-      return end(link, .linkRefused, "this machine does not hold the account's signing key")
+    guard let power else {
+      return end(link, .linkRefused, "this machine neither holds the account's key nor is it an administrator any more")
     }
     if let usedBy = links[index].usedBy, usedBy != claim.request.device {
       return end(
@@ -42,14 +42,15 @@ extension Replica {
     if let known = account.certificate(claim.request.device), known.request == claim.request {
       return send(link, .admitted(known))
     }
-    guard !account.isRevoked(claim.request.device), account.hasRoom else {
+    guard account.revocations[claim.request.device] == nil, account.hasRoom else {
       return end(
         link, .linkRefused,
         "the account revoked this device, or has \(Limits.liveDevices) devices: revoke one with “mesh device revoke”")
     }
+    guard account.hasRoom(under: power.authority) else { return end(link, .linkRefused, usedUpPromotion) }
     let certificate = Certificate(
-      account: account.id, keyGeneration: 0, request: claim.request, serial: randomness.bytes(16), issued: now.wall,
-      sign: accountSigner)
+      account: account.id, authority: power.authority, request: claim.request, serial: randomness.bytes(16),
+      issued: now.wall, sign: power.sign)
     links[index].usedBy = claim.request.device
     try vault.saveLinks(links)
     var grown = account
@@ -63,7 +64,7 @@ extension Replica {
   // MARK: Accounts
 
   /// An account's device that proves an invite is shown the share's log. Nothing is consumed yet.
-  func welcomeClaimant(_ link: LinkID, _ certificate: Certificate, _ proof: LinkProof, now: Moment) {
+  func welcomeClaimant(_ link: LinkID, _ certificate: Certificate, _ proof: LinkProof, now: Moment) throws {
     let invites = zones.values.flatMap { zone in zone.state.invites.values.map { (zone: zone, invite: $0) } }
     guard let (zone, invite) = invites.first(where: { $0.invite.terms.publicHalf == proof.publicHalf }),
       zone.state.permission(account.id) != nil
@@ -77,8 +78,8 @@ extension Replica {
       zone: zone.state.zone, invite: invite.id, certificate: certificate, shown: zone.state.heads)
     sayHello(link)
     for account in zone.people.all { sendAccount(account, link) }
-    sendControlRecords(link, zone.state.zone, beyond: [])
-    send(link, .controlHeads(zone.state.zone, zone.state.heads))
+    try sendControlRecords(
+      link, zone.state.zone, beyond: [], closing: .controlHeads(zone.state.zone, zone.state.heads))
   }
 
   /// Why an invite lets an account in no more; nil for a member, who needs none.
@@ -124,8 +125,8 @@ extension Replica {
     gossip(claim.account, besides: nil)
     // What the log has grown by meanwhile as well.
     for account in zones[id]?.people.all ?? [] { sendAccount(account, link) }
-    sendControlRecords(link, id, beyond: claimant.shown)
-    send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
+    try sendControlRecords(
+      link, id, beyond: claimant.shown, closing: .controlHeads(id, zones[id]?.state.heads ?? []))
   }
 
   /// Nil where another device has to let in. No admission stands beside what the owner has said of an account: it comes back by

@@ -21,7 +21,7 @@ extension Replica {
     guard let key = EpochKey(randomness.bytes(32)) else { return nil }
     let record = try record(.epoch(commitment: key.commitment(cryptography)), id)
     guard let epoch = EpochID(record.id.bytes) else { return nil }
-    try vault.saveEpochKey(key, epoch: epoch, zone: id)
+    try vault.saveEpochKeys([epoch: key], zone: id)
     return (record, key)
   }
 
@@ -66,6 +66,9 @@ extension Replica {
     zone.bytes + epoch.bytes + recipient.bytes
   }
 
+  /// How often a key is sent between two rounds of asking: once it was minted, once it was asked for, and as often again.
+  private static let timesGiven = 4
+
   /// To a member's device, whose certificate stands.
   func sendKeys(_ link: LinkID, _ id: ZoneID, _ epochs: [EpochID]) {
     guard let peer = sessions[link]?.peer, let zone = zones[id],
@@ -75,7 +78,11 @@ extension Replica {
     else { return }
     var sealed: [EpochID: [UInt8]] = [:]
     for epoch in epochs {
-      guard let key = zone.keys[epoch], zone.state.epochs[epoch] != nil else { continue }
+      // A peer asks again after some seconds, as long as it lacks a key. What it was sent since is on its way.
+      guard let key = zone.keys[epoch], zone.state.epochs[epoch] != nil,
+        sessions[link]?.givenKeys[epoch, default: 0] ?? 0 < Self.timesGiven
+      else { continue }
+      sessions[link]?.givenKeys[epoch, default: 0] += 1
       sealed[epoch] = cryptography.seal(
         key.bytes, to: certificate.request.sealingKey, epoch: epoch.bytes,
         context: sealContext(id, epoch, certificate.device))
@@ -83,21 +90,43 @@ extension Replica {
     if !sealed.isEmpty { send(link, .keys(id, sealed)) }
   }
 
-  func learnKeys(_ id: ZoneID, _ sealed: [EpochID: [UInt8]], from link: LinkID) throws {
-    var learnt: [EpochID] = []
+  /// Verifies keys that came, and keeps them with the next durable write: one for all that come within a while, for a member can
+  /// mint thousands of epochs and send each key alone.
+  func learnKeys(_ id: ZoneID, _ sealed: [EpochID: [UInt8]]) throws {
     for (epoch, bytes) in sealed.sorted(by: { $0.key < $1.key }) {
-      guard let zone = zones[id], zone.keys[epoch] == nil, let record = zone.state.epochs[epoch],
+      guard let zone = zones[id], zone.keys[epoch] == nil, zone.arrivedKeys[epoch] == nil,
+        let record = zone.state.epochs[epoch], hasRoomForKey(of: record, zone),
         let secret = secrets.open(bytes, epoch: epoch.bytes, context: sealContext(id, epoch, device)),
         let key = EpochKey(secret), key.commitment(cryptography) == record.commitment
       else { continue }
-      try vault.saveEpochKey(key, epoch: epoch, zone: id)
-      zones[id]?.keys[epoch] = key
+      zones[id]?.arrivedKeys[epoch] = key
+    }
+    if keysKept < Self.keyWrites { try keepKeys() }
+  }
+
+  /// Durable writes of keys that came, between two ticks: an honest peer sends all that it has in one message.
+  private static let keyWrites = 16
+
+  /// The account's own epochs and those of the zone's owner always have room: nobody else's can take it.
+  private func hasRoomForKey(of epoch: ZoneState.Epoch, _ zone: Zone) -> Bool {
+    if zone.keys.count + zone.arrivedKeys.count < Choices.epochKeys { return true }
+    let minter = zone.state.account(of: epoch.minter)
+    return minter == account.id || minter == zone.state.owner
+  }
+
+  /// Keys are used once they would survive a power cut.
+  func keepKeys() throws {
+    for id in zones.keys.sorted() {
+      guard let arrived = zones[id]?.arrivedKeys, !arrived.isEmpty else { continue }
+      try vault.saveEpochKeys(arrived, zone: id)
+      zones[id]?.arrivedKeys = [:]
+      zones[id]?.keys.merge(arrived) { old, _ in old }
+      keysKept += 1
       // Records that move between zones wait for the keys of both.
       for zone in zones.keys { zones[zone]?.needsApply = true }
       needsFlush = true
-      learnt.append(epoch)
+      // Others may have asked for them before they were here.
+      for other in links(sharing: id) { sendKeys(other, id, arrived.keys.sorted()) }
     }
-    // Others may have asked for them before they were here.
-    for other in links(sharing: id) where other != link { sendKeys(other, id, learnt) }
   }
 }

@@ -19,7 +19,7 @@ extension Replica {
     case .controlHeads(let zone, let heads): try meetControlHeads(link, zone, heads, now: now)
     case .controlRecords(let zone, let records): try learnControl(link, zone, records, now: now)
     case .keyRequest(let zone, let epochs): sendKeys(link, zone, epochs)
-    case .keys(let zone, let sealed): try learnKeys(zone, sealed, from: link)
+    case .keys(let zone, let sealed): try learnKeys(zone, sealed)
     case .changeSets(let zone, let changeSets): try learn(link, zone, changeSets, now: now)
     case .want: break
     case .upToDate(let zone, let vector), .have(let zone, let vector):
@@ -31,7 +31,7 @@ extension Replica {
     case .schema(let tables):
       guard let peer = sessions[link]?.peer else { break }
       let isPrivate = try store.saveForeignSchema(
-        concerning(peer.account, tables), device: peer.device, isOwn: peer.account == account.id)
+        try believed(of: peer.account, tables), device: peer.device, isOwn: peer.account == account.id)
       for table in isPrivate {
         actions.append(
           .log(
@@ -50,7 +50,8 @@ extension Replica {
     case .heads(let zone, let heads): try learnHeads(link, zone, heads)
     case .lineRequest(let zone, let author, let number): try sendLine(link, zone, author, through: number)
     case .line(let zone, let headers): try learnLine(link, zone, headers, now: now)
-    case .clock(let milliseconds): sessions[link]?.clock = milliseconds &- now.steady
+    case .clock(let milliseconds):
+      sessions[link]?.clock = HybridTime(milliseconds: milliseconds).milliseconds.saturatingSubtracting(now.steady)
     case .accountHeads(let heads): meetAccountHeads(link, heads)
     case .shareClaim(let zone, let claim): try redeem(link, zone, claim, now: now)
     case .assetWant(let zone, let asset, let chunks): try giveChunks(link, zone, asset, chunks)
@@ -84,40 +85,51 @@ extension Replica {
     if certificate.account != account.id, info.role == .listener, let proof = hello.proof,
       proof.isValid(handshakeHash: info.handshakeHash, cryptography)
     {
-      return welcomeClaimant(link, certificate, proof, now: now)
+      return try welcomeClaimant(link, certificate, proof, now: now)
     }
-    guard try believes(certificate, now: now) else {
+    guard let state = try believing(certificate, now: now) else {
       return end(
         link, .notAdmitted,
         "this node knows the peer neither as a device of its account nor of one that shares with it; whom another participant "
           + "let into a share may join again by the link")
     }
-    try open(link, hello, certificate, info, now: now)
+    try open(link, hello, certificate, state, info, now: now)
   }
 
-  /// Whether the certificate is that of this account, or of one that a zone here lists.
-  private func believes(_ certificate: Certificate, now: Moment) throws -> Bool {
+  /// The account with the certificate, if that is of this account or of one that a zone here lists; nil if it is not.
+  private func believing(_ certificate: Certificate, now: Moment) throws -> AccountState? {
     let id = certificate.account
     guard id == account.id || zones.values.contains(where: { $0.state.accounts.contains(id) }),
       var state = accounts[id]
-    else { return false }
-    if state.certificates[certificate.device] == certificate { return true }
-    guard state.insert(certificate, cryptography) else { return false }
+    else { return nil }
+    let successor = state.successor
+    if state.certificates[certificate.device] == certificate { return state }
+    guard state.insert(certificate, cryptography) else { return nil }
+    // A new key of the account is taken over with the whole state that comes next, which says who stays. By itself it would
+    // shut out every other device until then.
+    guard state.successor == successor else { return state }
     if try adopt(state) { try accountChanged(id, besides: nil, now: now) }
-    return true
+    return state
   }
 
   /// The peer is who it says: the session proper begins, if it has a right to one.
   private func open(
-    _ link: LinkID, _ hello: Hello, _ certificate: Certificate, _ info: LinkInfo, now: Moment
+    _ link: LinkID, _ hello: Hello, _ certificate: Certificate, _ state: AccountState, _ info: LinkInfo, now: Moment
   ) throws {
     sessions[link]?.peer = certificate
     if info.role == .listener { sayHello(link) }
-    if accounts[certificate.account]?.isRevoked(certificate.device) == true {
+    if state.isRevoked(certificate.device) {
       sendAccount(certificate.account, link)
-      return end(link, .revoked, "the account revoked this device")
+      return end(
+        link, .revoked,
+        state.isUnconfirmed(certificate.device)
+          ? "the account's key was replaced, and nobody has confirmed this device since: mesh device confirm, on a machine "
+            + "that may" : "the account revoked this device")
     }
-    guard !isRevoked else { return end(link, .revoked, "the account revoked this node's own device") }
+    // A later key of the account may have readmitted this device: the account's state, which comes next, says so.
+    guard !isRevoked || certificate.account == account.id && state.successor != account.successor else {
+      return end(link, .revoked, "the account revoked this node's own device")
+    }
     guard certificate.device != device else {
       return end(
         link, .notAdmitted, "both ends are the same device: this address is this node's own, or its home was copied")

@@ -102,15 +102,19 @@ extension Replica {
   }
 
   /// Puts an account out, and revokes the invite that let it in.
-  public func remove(_ account: AccountID, from zone: ZoneID, now: Moment) throws {
+  ///
+  /// - Parameter undoing: Everything that it ever wrote goes everywhere, and what that filled is free again. This can be said of
+  ///   an account that is out already.
+  public func remove(_ account: AccountID, from zone: ZoneID, undoing: Bool = false, now: Moment) throws {
     let state = try owned(zone)
-    guard let participant = state.participants[account], participant.status != .removed else {
+    guard let participant = state.participants[account], undoing || participant.status != .removed else {
       throw ShareError.noParticipant(account)
     }
     if let invite = participant.invite.flatMap({ state.invites[$0] }), !invite.isRevoked {
       try append(revocation(invite, zone), zone)
     }
-    try append(.participant(account, nil, invite: participant.invite, cuts: try ends(of: account, zone)), zone)
+    let cuts = undoing ? [:] : try ends(of: account, zone)
+    try append(.participant(account, nil, invite: participant.invite, cuts: cuts), zone)
     try controlChanged(zone, now: now)
   }
 

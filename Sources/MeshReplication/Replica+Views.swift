@@ -64,13 +64,39 @@ extension Replica {
     return nil
   }
 
+  /// What one account makes a zone's members keep.
+  public struct ZoneUse: Sendable, Equatable {
+    public var authors = 0
+    public var controlRecords = 0
+    public var controlBytes = 0
+    /// It is proven to write as more authors than it may, and ends at zero.
+    public var isOverfull = false
+  }
+
+  /// By account: of all but this one, whose own devices it is to look after.
+  public func uses(of id: ZoneID) throws -> [AccountID: ZoneUse] {
+    guard let zone = zones[id] else { return [:] }
+    var uses: [AccountID: ZoneUse] = [:]
+    for author in try store.storedVector(id).authors {
+      if let account = zone.state.account(of: author.device) { uses[account, default: ZoneUse()].authors += 1 }
+    }
+    for (device, use) in zone.recordCounts {
+      guard let account = zone.state.account(of: device) else { continue }
+      uses[account, default: ZoneUse()].controlRecords += use.records
+      uses[account, default: ZoneUse()].controlBytes += use.bytes
+    }
+    for account in zone.state.overfullAccounts { uses[account, default: ZoneUse()].isOverfull = true }
+    uses[account.id] = nil
+    return uses
+  }
+
   /// What to do where a device's writing lives are used up, or nearly: sentences, without the last full stop.
   public var wayToNewLives: String {
     let name = printable(certificate?.request.name ?? "")
     let last =
-      accountSigner == nil
+      power == nil
       ? "then revoke “\(name)” there: mesh device revoke"
-      : "“\(name)” holds the account's signing key: it stays a device, and writes no more there"
+      : "“\(name)” signs for the account: it stays a device, and writes no more there"
     return
       "A copy of the database gets new ones, as a further device: sqlite3 DATABASE \"VACUUM INTO 'COPY'\", mesh device "
       + "invite on the machine that made the account, mesh init --home NEW --database COPY --link LINK; \(last)"
@@ -82,6 +108,9 @@ extension Replica {
   public func isMember(_ account: AccountID, of zone: ZoneID) -> Bool {
     zones[zone]?.state.permission(account) != nil
   }
+
+  /// The account that a zone belongs to, once that is known.
+  public func owner(of zone: ZoneID) -> AccountID? { zones[zone]?.state.owner }
 
   /// What the zone is called; empty where nobody said so.
   public func title(_ zone: ZoneID) -> String { zones[zone]?.state.title ?? "" }
@@ -109,6 +138,9 @@ extension Replica {
         acknowledged: session.acknowledged, backlogs: session.backlogs, digests: session.digests)
     }
   }
+
+  /// Whose device is at the other end of a link, once that is believed.
+  public func account(at link: LinkID) -> AccountID? { sessions[link]?.peer?.account }
 
   /// Who is at the other end of a link: a peer with an open session, or one whose session ends because it has another. Its
   /// address need not be dialled again.

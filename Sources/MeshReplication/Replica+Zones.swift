@@ -23,7 +23,7 @@ extension Replica {
       if isKnown, isCommon(zone, with: peer.account) {
         send(link, .controlHeads(zone, zones[zone]?.state.heads ?? []))
       } else if isKnown || peer.account == account.id {
-        sendControlRecords(link, zone, beyond: [])
+        try sendControlRecords(link, zone, beyond: [])
       }
       try share(zone, link, now: now)
     }
@@ -59,16 +59,27 @@ extension Replica {
     return tables.shared(from: common.compactMap(\.state.root?.table))
   }
 
+  /// What another account says of a table that is synchronized here counts only if the table has a part in a share in common as
+  /// this file has it: by their own description any table could have.
+  func believed(of other: AccountID, _ tables: [SchemaDescription]) throws -> [SchemaDescription] {
+    let theirs = concerning(other, tables)
+    guard other != account.id else { return theirs }
+    let own = try store.schemaDescriptions()
+    let shared = Set(concerning(other, own).map(\.name.asciiLowercased))
+    let here = Set(own.map(\.name.asciiLowercased))
+    return theirs.filter { !here.contains($0.name.asciiLowercased) || shared.contains($0.name.asciiLowercased) }
+  }
+
   /// A zone, or a member, that was met while sessions were open.
   func offer(_ id: ZoneID, now: Moment) throws {
-    tellThoseOut(id)
+    try tellThoseOut(id)
     for link in sessions.keys.sorted() {
       guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
         isCommon(id, with: peer.account), !session.conversation.commonZones.contains(id)
       else { continue }
       for other in zones[id]?.people.all ?? [] where other != peer.account { sendAccount(other, link) }
       if peer.account == account.id {
-        sendControlRecords(link, id, beyond: [])
+        try sendControlRecords(link, id, beyond: [])
       } else {
         send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
       }
@@ -77,19 +88,19 @@ extension Replica {
   }
 
   /// Who was let in and put out by records that came together here has heard of the first alone.
-  private func tellThoseOut(_ id: ZoneID) {
+  private func tellThoseOut(_ id: ZoneID) throws {
     for (link, session) in sessions.sorted(by: { $0.key < $1.key }) {
       guard session.conversation.isOpen, let peer = session.peer, peer.account != account.id,
         mayHaveLog(peer.account, id), !isCommon(id, with: peer.account),
         zones[id]?.state.permission(peer.account) == nil, sessions[link]?.told.insert(id).inserted == true
       else { continue }
-      sendControlRecords(link, id, beyond: [])
+      try sendControlRecords(link, id, beyond: [])
     }
   }
 
   func meetControlHeads(_ link: LinkID, _ id: ZoneID, _ heads: [ControlID], now: Moment) throws {
     guard let peer = sessions[link]?.peer, mayHaveLog(peer.account, id) else { return }
-    sendControlRecords(link, id, beyond: heads)
+    try sendControlRecords(link, id, beyond: heads)
     // Who believes that it is out has told nothing of what it has: it may be in again.
     if !isCommon(id, with: peer.account), heads.contains(where: { zones[id]?.records[$0] == nil }) {
       send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
@@ -111,12 +122,28 @@ extension Replica {
   /// Whoever is no member any more, of anything, is told the reason.
   private func endUnlessMember(_ link: LinkID) {
     guard let session = sessions[link], let peer = session.peer, peer.account != account.id,
-      session.conversation.commonZones.isEmpty
+      session.conversation.commonZones.isEmpty, session.outflow.records.isEmpty
     else { return }
     let reasons = zones.values.sorted { $0.state.zone < $1.state.zone }.compactMap { zone in
       zone.state.permission(peer.account) == nil ? zone.state.reasonOutside(peer.account) : nil
     }
     if !reasons.isEmpty { end(link, .noMember, reasons.joined(separator: "; ")) }
+  }
+
+  /// How long a peer of another account may stay that has shown no zone in common, in milliseconds.
+  private static let outsiderPatience: Int64 = 10_000
+
+  /// Whoever shows no zones is told the reason all the same: a session is for members, and for a while for those who were.
+  func endOutsiders(now: Moment) {
+    for (link, session) in sessions.sorted(by: { $0.key < $1.key }) where session.conversation.isOpen {
+      guard let peer = session.peer, peer.account != account.id, session.conversation.commonZones.isEmpty else {
+        sessions[link]?.outsideSince = nil
+        continue
+      }
+      let since = session.outsideSince ?? now.steady
+      sessions[link]?.outsideSince = since
+      if now.steady.saturatingSubtracting(since) > Self.outsiderPatience { endUnlessMember(link) }
+    }
   }
 
   // MARK: Standings

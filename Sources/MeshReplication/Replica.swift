@@ -20,13 +20,20 @@ public final class Replica {
   let cryptography: any Cryptography
   let randomness: any Randomness
   let secrets: any DeviceSecrets
-  /// Signs as the account, on the machine that holds its key.
-  let accountSigner: (@Sendable ([UInt8]) -> [UInt8])?
+  /// The account's key, on a machine that holds one.
+  var accountSigner: AccountSigner?
 
   public let device: DeviceID
   public internal(set) var account: AccountState { didSet { accounts.set(account) } }
   /// Of this account, and of all that a zone here lists.
-  var accounts: Accounts
+  var accounts: Accounts {
+    didSet {
+      store.setAccounts(accounts)
+      accountHeads = [:]
+    }
+  }
+  /// Of those states, as far as they were asked for: a short message asks for all.
+  private var accountHeads: [AccountID: [UInt8]] = [:]
   var zones: [ZoneID: Zone] = [:]
   var sessions: [LinkID: Session] = [:]
   /// Links that end because their device has another session, until they are closed.
@@ -66,11 +73,15 @@ public final class Replica {
   public internal(set) var assetBytes = 0
   var actions: [Action] = []
   var needsFlush = true
+  /// A transaction of local writes failed, perhaps after its commit: what it signed may be in the file, and nobody was told.
+  var owesNews = false
   /// The schema may have changed.
   var needsUpkeep = true
   /// A unit of local writes has ended and more are waiting: before the next, others' changes have their turn, or a program
   /// that writes faster than its rows are flushed would keep them out.
   var isApplyDue = false
+  /// The zone in which change sets were merged last.
+  private var lastApplied: ZoneID?
   /// Of acknowledgements: each is later than the one before.
   var clock = HybridClock()
   /// A member has told us its tables since the start.
@@ -86,6 +97,8 @@ public final class Replica {
   /// Rows that were compared with what is merged since the start, and how many had been changed unnoticed.
   public internal(set) var compared = (rows: 0, differences: 0)
   private var lastKeyRequest: Int64 = .min
+  /// How often keys that came were kept since the last tick.
+  var keysKept = 0
 
   /// How often keys that are lacking are asked for again, in milliseconds.
   private static let keyRequestInterval: Int64 = 5_000
@@ -96,11 +109,13 @@ public final class Replica {
   struct Zone {
     private(set) var records: [ControlID: ControlRecord] = [:]
     /// Of each device.
-    private(set) var recordCounts: [DeviceID: Int] = [:]
+    private(set) var recordCounts: [DeviceID: ControlUse] = [:]
     /// Whom the records name.
     var people: ZonePeople
     var state: ZoneState
     var keys: [EpochID: EpochKey] = [:]
+    /// Verified, and not kept durably yet: nothing is read or written with them.
+    var arrivedKeys: [EpochID: EpochKey] = [:]
     var needsApply = true
     var waiting: [WaitingReason: Int] = [:]
     /// Something could not be merged, since local rows came first and could not be signed.
@@ -135,8 +150,15 @@ public final class Replica {
 
     mutating func insert(_ record: ControlRecord, _ cryptography: any Cryptography) {
       guard records.updateValue(record, forKey: record.id) == nil else { return }
-      recordCounts[record.author, default: 0] += 1
+      recordCounts[record.author, default: ControlUse()].add(record)
       people.meet(record.act, id: record.id, cryptography)
+    }
+
+    /// As if these had never come.
+    mutating func forget(_ gone: [ControlRecord], _ cryptography: any Cryptography) {
+      let left = records.values.filter { record in !gone.contains { $0.id == record.id } }
+      (records, recordCounts, people) = ([:], [:], ZonePeople(state.zone))
+      for record in left { insert(record, cryptography) }
     }
 
     /// Whether a record can stand after those that are here.
@@ -173,6 +195,11 @@ public final class Replica {
     /// Assets that are not complete here, of which the peer is told when there is more.
     var toldAssets: Set<ToldAsset> = []
     var unaskedChunks = 0
+    /// Epochs whose keys it was sent since keys were last asked for.
+    var givenKeys: [EpochID: Int] = [:]
+    var outflow = Outflow()
+    /// Since when a peer of another account shows no zone in common, on the steady clock.
+    var outsideSince: Int64?
   }
 
   /// What a device that proves an invite is after.
@@ -186,7 +213,7 @@ public final class Replica {
 
   public init(
     store: any ReplicaStore, vault: any Vault, account: AccountState, secrets: any DeviceSecrets,
-    accountSigner: (@Sendable ([UInt8]) -> [UInt8])?, cryptography: any Cryptography, randomness: any Randomness
+    accountSigner: AccountSigner?, cryptography: any Cryptography, randomness: any Randomness
   ) throws {
     guard let device = DeviceID(secrets.signingKey) else { throw ReplicaError.badDeviceKey }
     self.store = store
@@ -200,11 +227,23 @@ public final class Replica {
     self.device = device
     links = try vault.links()
     try loadAccounts()
-    for zone in try store.zones() { try loadZone(zone) }
+    store.setAccounts(accounts)
+    let known = try store.zones()
+    // Before anything is written.
+    for zone in known { try requireOwn(zone) }
+    for zone in known { try loadZone(zone) }
     // An earlier life may have begun, and this account been let in again.
     dropping = try store.endedZones()
     try updateStandings()
     dropping.formUnion(standings.filter { $0.role == .ended }.map(\.zone))
+  }
+
+  /// The hash of an account's state.
+  func head(of id: AccountID) -> [UInt8]? {
+    if let known = accountHeads[id] { return known }
+    let head = accounts[id]?.head(cryptography)
+    accountHeads[id] = head
+    return head
   }
 
   public var certificate: Certificate? { account.certificate(device) }
@@ -213,6 +252,8 @@ public final class Replica {
 
   public func takeActions() -> [Action] {
     defer { actions = [] }
+    // From here on the driver knows what waits to leave, and says so.
+    for case .send(let link, _) in actions { sessions[link]?.outflow.queued = 0 }
     return actions
   }
 
@@ -235,6 +276,13 @@ public final class Replica {
     }
   }
 
+  /// The link's next message waits for another program's lock: the session lives on meanwhile.
+  public func keepWaiting(_ link: LinkID, now: Moment) {
+    for case .send(let message) in sessions[link]?.conversation.handle(.waiting, now: now.steady) ?? [] {
+      send(link, message)
+    }
+  }
+
   public func linkClosed(_ link: LinkID, now: Moment) {
     let session = sessions.removeValue(forKey: link)
     replaced[link] = nil
@@ -246,7 +294,11 @@ public final class Replica {
     if !hasSettled, try vault.isCopy() { try vault.settle() }
     hasSettled = true
     watchClock(now)
+    keysKept = 0
+    try keepKeys()
     for link in sessions.keys.sorted() { try handle(link, .tick, now: now) }
+    for link in sessions.keys.sorted() { try pour(link) }
+    endOutsiders(now: now)
     try tickAssets(now: now)
     if now.steady &- lastClockTold > Self.clockInterval || lastClockTold == .min {
       lastClockTold = now.steady
@@ -258,7 +310,10 @@ public final class Replica {
       lastKeyRequest = now.steady
       // Whatever else changed: a zone that ended, what was written again.
       _ = try refreshAssets(now: now)
-      for link in sessions.keys.sorted() { requestKeys(link) }
+      for link in sessions.keys.sorted() {
+        sessions[link]?.givenKeys = [:]
+        requestKeys(link)
+      }
       try cutRevokedDevices(now: now)
       for zone in zones.keys.sorted() { try replaceMissingEpoch(zone, now: now) }
       // Nothing arrives when the clock has caught up with what was signed ahead of it.
@@ -296,6 +351,10 @@ public final class Replica {
       case .notNeeded: break
       }
     }
+    if owesNews {
+      try tellNews(now: now)
+      owesNews = false
+    }
     let comesApply = isApplyDue && zones.values.contains { $0.needsApply }
     if needsFlush, !comesApply {
       let writers = try writers()
@@ -310,7 +369,8 @@ public final class Replica {
     }
     for zone in zones.keys.sorted() { try carryOutCuts(zone, now: now) }
     for zone in zones.keys.sorted() where try writeAgain(zone, now: now) { return true }
-    for zone in zones.keys.sorted() where zones[zone]?.needsApply == true {
+    if let zone = nextToApply {
+      lastApplied = zone
       try apply(zone, now: now)
       return true
     }
@@ -318,6 +378,12 @@ public final class Replica {
     if try workOnAssets(now: now) { return true }
     try tellBacklogs(now: now)
     return try dropEnded(now: now)
+  }
+
+  /// Zones have their turns, so that one which is flooded keeps no other waiting.
+  private var nextToApply: ZoneID? {
+    let due = zones.keys.filter { zones[$0]?.needsApply == true }
+    return due.filter { zone in lastApplied.map { $0 < zone } ?? true }.min() ?? due.min()
   }
 
   /// Where zones meet, the store has rows of its own to flush: copies that are kept, records that follow their parents.
@@ -356,7 +422,9 @@ public final class Replica {
   static let batchBytes = 256 << 10
 
   func send(_ link: LinkID, _ message: Message) {
-    actions.append(.send(link, message.encoded))
+    let bytes = message.encoded
+    sessions[link]?.outflow.queued += bytes.count
+    actions.append(.send(link, bytes))
   }
 
   func end(_ link: LinkID, _ code: Message.Goodbye, _ text: String) {
@@ -392,7 +460,7 @@ public enum ReplicaError: Error, CustomStringConvertible, Sendable {
   case badDeviceKey
   /// The store's account state is of another account, or not signed by it: the database belongs to another home.
   case foreignDatabase
-  /// An act that only the account's signing key can do; the text says on which machine it is.
+  /// An act that takes the account's key or an administrator; the text says which machines can do it.
   case needsAccountKey(String)
   case unknownDevice(String)
   case notReady(String)

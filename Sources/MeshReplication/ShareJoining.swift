@@ -162,6 +162,7 @@ public struct JoinedShare: Sendable {
     for bytes in encoded {
       guard let record = try? ControlRecord(bytes, cryptography), record.zone == zone else { return false }
       guard !has(record.id) else { continue }
+      guard records.count < Choices.joinedControlRecords else { return false }
       people.meet(record.act, id: record.id, cryptography)
       guard follows(record), record.isSound(people, accounts, cryptography) else { return false }
       records.append(record)

@@ -31,6 +31,8 @@ public struct StoreError: Error, CustomStringConvertible {
     case unknownTable
     /// The file's tables of ours are from a later version of this program.
     case formatTooNew
+    /// The file was restored or replaced while it was open. Open it again; nothing can be done with it before.
+    case replaced
     /// A statement of ours failed in SQLite: a defect, or a schema that changed under it.
     case statementFailed
   }
@@ -54,6 +56,11 @@ public struct StoreError: Error, CustomStringConvertible {
   }
 
   public var description: String { message }
+
+  static func replaced(_ path: String) -> StoreError {
+    StoreError(
+      .replaced, "\(path) was restored or replaced while the node had it open; the node opens it again by itself")
+  }
 
   static func unknownTable(_ name: String) -> StoreError {
     StoreError(.unknownTable, "no synchronized table is called \"\(name)\"; mesh status lists them")

@@ -21,7 +21,7 @@ struct Measure: ParsableCommand {
   @Option(help: "Rounds whose median is printed.")
   var rounds = 5
 
-  @Option(help: "Commits by each writer of the latency figures.")
+  @Option(help: "Commits by each writer of the latency figures, and inserts of each shell loop.")
   var commits = 500
 
   @OptionGroup var setting: Setting<Part>
@@ -30,7 +30,7 @@ struct Measure: ParsableCommand {
   var idle = false
 
   enum Part: String, CaseIterable, ExpressibleByArgument {
-    case local, replicate, lock, latency, sizes, idle
+    case local, replicate, lock, locked, latency, sizes, idle
   }
 
   func run() throws {
@@ -48,6 +48,7 @@ struct Measure: ParsableCommand {
     case .local: try LocalWrites(workshop: workshop, rows: rows, rounds: rounds).measure()
     case .replicate: try Replication(workshop: workshop, rows: rows, rounds: min(rounds, 3)).measure()
     case .lock: try WriteLock(workshop: workshop, rows: rows).measure()
+    case .locked: try LockedWriters(workshop: workshop, inserts: commits).measure()
     case .latency: try Latency(workshop: workshop, commits: commits).measure()
     case .sizes: try Sizes(workshop: workshop).measure()
     case .idle: try IdleDaemon(workshop: workshop, rows: rows).measure()

@@ -6,8 +6,8 @@ extension Account {
     static let configuration = CommandConfiguration(
       abstract: "Show the account's recovery key, once.",
       discussion: """
-        Whoever has the recovery key can name a new signing key for the account, so it belongs on paper and not on this \
-        machine: it is shown, and erased here as soon as you confirm that it is written down.
+        With the recovery key, mesh account replace-key makes a new key for the account on any of its machines, so it \
+        belongs on paper and not on this machine. It is shown, and erased here as soon as you confirm that it is written down.
 
         Examples:
           mesh account recovery

@@ -3,13 +3,14 @@ import MeshNode
 
 struct Account: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the account, and its recovery key once.",
+    abstract: "Show the account and its recovery key, or replace the account's key.",
     discussion: """
       Examples:
         mesh account show
         mesh account recovery
+        mesh account replace-key
       """,
-    subcommands: [Show.self, Recovery.self])
+    subcommands: [Show.self, Recovery.self, ReplaceKey.self])
 
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -26,12 +27,16 @@ struct Account: AsyncParsableCommand {
       let report = try await home.access().withNode(.home) { try await $0.accountShow() }
       if json.isOn { return try Output.json(report) }
       let key =
-        report.holdsAccountKey ? "here" : report.keyHolder.map { "on \($0)" } ?? "on the machine that made the account"
+        report.holdsAccountKey ? "here" : report.keyHolder.map { "on \($0)" } ?? "on the machine that replaced it last"
       Output.facts([
         ("account", Output.named(report.account, report.name)),
         ("this device", Output.named(report.device, report.deviceName)),
         ("devices", "\(report.devices)"),
         ("account key", key),
+        (
+          "administrators",
+          report.administrators.isEmpty ? "none: mesh device promote" : report.administrators.joined(separator: ", ")
+        ),
         ("recovery key", report.recoveryWaiting ? "not shown yet: mesh account recovery" : "not on this machine"),
       ])
     }

@@ -4,14 +4,17 @@ import MeshNode
 
 struct Device: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Link, list and revoke the account's devices; put this one's times right.",
+    abstract: "Invite, list, promote and revoke the account's devices.",
     discussion: """
       Examples:
         mesh device invite --expires 1h
         mesh device list
-        mesh device revoke laptop
+        mesh device promote laptop
+        mesh device revoke phone
       """,
-    subcommands: [Invite.self, List.self, Revoke.self, Restamp.self])
+    subcommands: [
+      Invite.self, List.self, Revoke.self, Promote.self, Demote.self, Confirm.self, Restamp.self,
+    ])
 
   struct Invite: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,7 +22,7 @@ struct Device: AsyncParsableCommand {
       discussion: """
         The last line printed is the link. It works once, for the time given, and only while this daemon runs: it holds \
         the daemon's addresses, and the daemon answers whoever brings it. Keep it secret until it is used. Only the \
-        machine that made the account can invite.
+        machine that holds the account's key, and administrators (mesh device promote), can invite.
 
         Examples:
           mesh device invite
@@ -62,13 +65,16 @@ struct Device: AsyncParsableCommand {
     func run() async throws {
       let report = try await home.access().withNode(.home) { try await $0.deviceList() }
       if json.isOn { return try Output.json(report) }
-      var table = TextTable("DEVICE", "NAME", "CERTIFIED", "STATE")
-      for device in report.devices {
-        let state = device.revoked.map { "revoked \($0.ISO8601Format())" } ?? (device.isThis ? "this device" : "member")
-        table.add(device.device, device.name, device.certified.ISO8601Format(), state)
-      }
-      Output.print(table.text)
+      Output.print(Device.table(report.devices))
     }
+  }
+
+  static func table(_ devices: [DevicesReport.Device]) -> String {
+    var table = TextTable("DEVICE", "NAME", "CERTIFIED", "STATE")
+    for device in devices {
+      table.add(device.device, device.name, device.certified.ISO8601Format(), state(device))
+    }
+    return table.text
   }
 
   struct Revoke: AsyncParsableCommand {
@@ -76,7 +82,8 @@ struct Device: AsyncParsableCommand {
       abstract: "Shut a device out for ever.",
       discussion: """
         What the device writes from now on is refused by every other one, its connections end, and the zones get keys \
-        that it does not have. It keeps what it has read. Only the machine that made the account can revoke.
+        that it does not have. It keeps what it has read. Only the machine that holds the account's key, and \
+        administrators, can revoke; an administrator can't revoke another one.
 
         Examples:
           mesh device revoke laptop

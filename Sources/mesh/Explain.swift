@@ -9,6 +9,9 @@ struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Show who wrote each value of a record, when, and over what.",
       discussion: """
+        A record that was moved from another share keeps its values' writers and times. Only the device that moved it has signed \
+        them here, so they are shown as "according to" that device.
+
         Also of a record that is deleted, or not shown: then it says why. A value that was overwritten without having been \
         seen is a conflict. It reads the whole log of the record's zone.
 
@@ -69,12 +72,18 @@ struct Explain: AsyncParsableCommand {
 
     private static func add(_ name: String, _ value: String, _ by: RecordReport.Writer, _ table: inout TextTable) {
       table.add(
-        name, value, by.deviceName ?? by.device, by.account ?? "",
-        by.written.map(ControlJSON.text) ?? "taken in, or filled by a migration")
+        name, value, named(by), by.account ?? "",
+        (by.carried?.written ?? by.written).map(ControlJSON.text) ?? "taken in, or filled by a migration")
+    }
+
+    /// The device that signed, behind the one that it names as the writer.
+    private static func named(_ by: RecordReport.Writer) -> String {
+      let signer = by.deviceName ?? by.device
+      return by.carried.map { "\($0.deviceName ?? $0.device), according to \(signer)" } ?? signer
     }
 
     private static func signature(_ writer: RecordReport.Writer) -> String {
-      [writer.deviceName ?? writer.device, writer.written.map(ControlJSON.text)].compactMap(\.self)
+      [named(writer), (writer.carried?.written ?? writer.written).map(ControlJSON.text)].compactMap(\.self)
         .joined(separator: ", ")
     }
   }

@@ -32,7 +32,7 @@ struct Mesh: AsyncParsableCommand {
       Status.self,
       Peers.self,
       Zones.self, Held.self, Asset.self, Conflicts.self, Restore.self, Explain.self, Verify.self, Wait.self,
-      Doctor.self,
+      Doctor.self, Backup.self,
     ])
 
   static let version = "0.1.0"
@@ -59,8 +59,11 @@ struct Mesh: AsyncParsableCommand {
       let verbs = command.configuration.subcommands
       guard !verbs.isEmpty, !word.hasPrefix("-"), word != "help" else { return }
       guard let next = verbs.first(where: { $0._commandName == word }) else {
+        let names = verbs.map { $0._commandName }
         throw ValidationError(
-          "\(verb) has no verb \(printable(word)). It has: \(verbs.map { $0._commandName }.joined(separator: ", ")).")
+          "\(verb) has no verb “\(printable(word))”. "
+            + (Suggestion.nearest(to: word, among: names).map { "Did you mean “\(verb) \($0)”?" }
+              ?? "It has: \(names.joined(separator: ", "))."))
       }
       (command, verb) = (next, "\(verb) \(word)")
     }

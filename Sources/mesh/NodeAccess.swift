@@ -10,6 +10,8 @@ struct NodeAccess {
   }
 
   let home: Home
+  /// Another user, whose home root is looking at: only the daemon may open it. Nil for a home of this user.
+  var owner: String?
   var opening: any NodeOpening = NodeOpener()
 
   /// A daemon that is starting, or a verb that is at work, is waited for so long. Opening a database after a crash
@@ -24,6 +26,12 @@ struct NodeAccess {
     while true {
       let socket = home.path(of: .controlSocket)
       if UnixSocket.isListening(at: socket) { return try await body(ControlClient(socket: socket)) }
+      if let owner {
+        throw Refusal(
+          code: "home.otherUser",
+          message: "\(home.path) belongs to the user \(owner), and no daemon runs on it. Run the verb as that user: sudo -u "
+            + "\(owner) mesh …", exit: .daemonNeeded)
+      }
       if let lock = try lock(lastAttempt: ContinuousClock.now >= deadline) {
         defer { lock.release() }
         if case .daemon(let reason) = need { throw Self.daemonNeeded(reason) }

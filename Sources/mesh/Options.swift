@@ -17,7 +17,12 @@ struct HomeOption: ParsableArguments {
 
   func open() throws -> Home { try Home.open(at: try path()) }
 
-  func access() throws -> NodeAccess { NodeAccess(home: try open()) }
+  /// Root may look at another user's node while its daemon runs; whatever opens the home itself runs as the owner.
+  func access() throws -> NodeAccess {
+    let path = try path()
+    if let visited = try Home.visited(at: path) { return NodeAccess(home: visited.home, owner: visited.owner) }
+    return NodeAccess(home: try Home.open(at: path))
+  }
 }
 
 extension ArgumentHelp {

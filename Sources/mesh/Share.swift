@@ -318,17 +318,22 @@ extension Share {
         Its rows go from the account's devices, and what it wrote and this node has not merged is refused everywhere.
         It comes back by an invite for it alone: mesh share invite --for.
 
-        Example:
+        With --undo, everything that the account ever wrote to the share is undone on every device, and the space that it \
+        took is free again. You can add this later, for an account that was removed before.
+
+        Examples:
           mesh share remove Groceries account-…
+          mesh share remove --undo Groceries account-…
         """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
     @Argument(help: "The account's id, or the name of one of its devices.") var account: String
+    @Flag(help: "Undo everything that the account ever wrote to the share.") var undo = false
 
     func run() async throws {
-      try await Share.change(ShareChangeRequest(.remove, share: share, account: account), home, json)
+      try await Share.change(ShareChangeRequest(.remove, share: share, account: account, undo: undo), home, json)
     }
   }
 

@@ -55,6 +55,15 @@ struct Status: AsyncParsableCommand {
         ))
     }
     if !fetching.stuck.isEmpty { facts.append(("", "mesh asset list names their rows")) }
+    for quota in report.quotas {
+      let share = quota.shareName.map { " in \($0)" } ?? ""
+      facts.append(
+        (
+          "quota",
+          "\(quota.accountName ?? quota.account)\(share): \(quota.used) of \(quota.limit) (\(quota.what.rawValue))"
+        ))
+    }
+    if !report.quotas.isEmpty { facts.append(("", "mesh doctor says how to free them")) }
     for alarm in report.alarms { facts.append(("alarm", alarm)) }
     if !report.held.isEmpty || !report.alarms.isEmpty {
       facts.append(("", "mesh doctor looks at everything, and says what to do"))

@@ -1,4 +1,5 @@
 import ArgumentParser
+import MeshCore
 import MeshNode
 
 struct Verify: AsyncParsableCommand {
@@ -45,6 +46,7 @@ struct Verify: AsyncParsableCommand {
         String((comparison.there ?? "").prefix(16)))
     }
     Output.print(table.text)
+    if let locked = report.locked { Output.print(printable(locked)) }
     if report.comparisons.contains(where: { $0.outcome == .unsentHere || $0.outcome == .unsentThere }) {
       Output.print(
         "On the machine whose rows are not sent, mesh status shows what is on its way, and mesh doctor what can't be sent."
@@ -106,6 +108,7 @@ struct Wait: AsyncParsableCommand {
       }
       return
     }
+    if let locked = report.locked { Output.print(printable(locked)) }
     if report.working {
       Output.print("Rows are being looked through after a change of the schema: mesh status shows how far.")
     }

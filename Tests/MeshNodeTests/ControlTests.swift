@@ -84,6 +84,12 @@ import Testing
       try await expect(client.deviceInvite(expires: .seconds(90)), is: node.deviceInvite(expires: .seconds(90)))
       try await expect(client.deviceRevoke("device-2"), is: node.deviceRevoke("device-2"))
       try await expect(client.deviceRestamp(), is: node.deviceRestamp())
+      for act in DeviceChangeRequest.Act.allCases {
+        let request = DeviceChangeRequest(device: "device-2", act: act)
+        try await expect(client.deviceChange(request), is: node.deviceChange(request))
+      }
+      let replacement = ReplaceKeyRequest(recovery: "mesh-recovery-x", readmit: ["device-2"])
+      try await expect(client.accountReplaceKey(replacement), is: node.accountReplaceKey(replacement))
       try await expect(client.share("list"), is: StubNode.share)
       for (restore, discard) in [(true, false), (false, true)] {
         let receipt = ShareReceiptRequest(share: "list", restore: restore, discard: discard)

@@ -19,6 +19,11 @@ struct StubNode: NodeControl {
       zones: [Self.zone], peers: [Self.peer])
   }
 
+  func backup(to file: String) async throws -> BackupReport {
+    BackupReport(
+      file: file, bytes: 4_096, database: "/n.db", home: "/home", tables: ["notes"], lackingAssets: LackingAssets())
+  }
+
   func doctor(deep: Bool) async throws -> DoctorReport {
     DoctorReport(checks: [HealthCheck("stub", deep ? .alarm : .ok, "looked", figures: ["looks": 1])])
   }
@@ -120,6 +125,16 @@ struct StubNode: NodeControl {
       throw Refusal(code: "device.unknown", message: "No device is called \(device).\nSee mesh device list.")
     }
     return RevokeReport(device: device, name: "laptop", revoked: Self.when, zones: ["zone-1"])
+  }
+
+  func deviceChange(_ request: DeviceChangeRequest) async throws -> DevicesReport.Device {
+    .init(
+      device: request.device, name: "laptop", isThis: false, certified: Self.when, revoked: nil,
+      isAdministrator: request.act == .promote)
+  }
+
+  func accountReplaceKey(_ request: ReplaceKeyRequest) async throws -> ReplaceKeyReport {
+    ReplaceKeyReport(generation: request.readmit?.count ?? 0, devices: [])
   }
 
   func deviceRestamp() async throws -> RestampReport {

@@ -113,7 +113,7 @@ import Testing
     var account = mesh.nodes[1].replica.account
     let certificate = try #require(account.certificates[revoked])
     account.insert(
-      Revocation(certificate, keyGeneration: 0, issued: mesh.now.wall, sign: mesh.account.key.sign), mesh.cryptography)
+      Revocation(certificate, issued: mesh.now.wall, sign: mesh.account.key.sign), mesh.cryptography)
     let carrier = try mesh.admit(0, to: 1)
     try mesh.give(.account(account.encoded), to: 1, carrier)
     let later = try changeSet(mesh, zone, epoch, author, number: 2)

@@ -78,7 +78,9 @@ import Testing
     let zone = try mesh.zone
     #expect(mesh.nodes[0].store.mergedVector(zone) == mesh.nodes[1].store.mergedVector(zone))
     try mesh.meet(1, 0)
-    #expect(mesh.title(0, "a") == nil && mesh.title(1, "b") == nil, "cut, until their writers write again")
+    #expect(
+      mesh.title(0, "a") == .text("one") && mesh.title(1, "b") == .text("other"),
+      "cut, and written again by the devices of the account that have them")
     #expect(mesh.nodes[0].store.digest(zone) == mesh.nodes[1].store.digest(zone))
     try settle(mesh)
     try expectEqual(mesh)
@@ -145,6 +147,51 @@ import Testing
     try expectEqual(mesh)
     #expect(mesh.nodes[0].store.rows.count == 3)
     #expect(mesh.nodes[0].replica.refusals["fork"] == nil && mesh.nodes[1].replica.notices.count == 1)
+  }
+
+  @Test("what only another device of the account has of a branch comes back")
+  func branchOfAnotherDevice() throws {
+    let mesh = try TestMesh(3)
+    try mesh.meet(1, 0)
+    try mesh.meet(2, 0)
+    try mesh.write(1, "early", "kept")
+    try mesh.meet(1, 0)
+    let (older, home) = (mesh.nodes[1].store.copy(), mesh.nodes[1].vault.copy())
+    home.isFromElsewhere = false
+    try mesh.write(1, "sent", "before the restore")
+    try mesh.write(1, "early", "edited")
+    try mesh.meet(1, 0)
+    try mesh.restart(1, store: older, vault: home)
+    // It writes before it meets anybody: a fork.
+    try mesh.write(1, "written", "after the restore")
+    try settle(mesh)
+    try expectEqual(mesh)
+    #expect(!mesh.nodes[1].replica.notices.isEmpty)
+    #expect(mesh.title(1, "sent") == .text("before the restore"))
+    #expect(mesh.title(1, "early") == .text("edited"))
+    #expect(mesh.title(2, "written") == .text("after the restore"))
+  }
+
+  @Test("a file from before the last instance writes on as a new one, though it wrote nothing as its own")
+  func fileFromBeforeTheInstance() throws {
+    let mesh = try TestMesh(2)
+    try mesh.meet(1, 0)
+    try mesh.write(1, "begin", "the instance")
+    let zone = try mesh.zone
+    let first = try #require(mesh.nodes[1].store.instance(zone))
+    // As it was when that instance had begun and written nothing.
+    let older = mesh.nodes[0].store.copy()
+    older.beginInstance(first, zone: zone)
+    try mesh.meet(1, 0)
+    mesh.nodes[1].vault.isFromElsewhere = true
+    try mesh.restart(1)
+    #expect(mesh.nodes[1].store.instance(zone) != first)
+    try mesh.restart(1, store: older)
+    #expect(mesh.nodes[1].store.instance(zone) != first)
+    try mesh.write(1, "on", "written on")
+    try settle(mesh)
+    try expectEqual(mesh)
+    #expect(mesh.nodes[0].replica.refusals["fork"] == nil)
   }
 
   @Test func `a copied home that notices writes as a new instance, and both are told`() throws {

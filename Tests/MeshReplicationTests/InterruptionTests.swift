@@ -13,9 +13,9 @@ import Testing
     var fails = false
 
     func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey] { base.epochKeys(zone) }
-    func saveEpochKey(_ key: EpochKey, epoch: EpochID, zone: ZoneID) throws {
+    func saveEpochKeys(_ keys: [EpochID: EpochKey], zone: ZoneID) throws {
       if fails { throw DiskFailure() }
-      try base.saveEpochKey(key, epoch: epoch, zone: zone)
+      try base.saveEpochKeys(keys, zone: zone)
     }
     func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { base.highWaterMark(zone) }
     func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws { try base.saveHighWaterMark(mark, zone: zone) }
@@ -41,7 +41,7 @@ import Testing
       let key = account.key
       return try Replica(
         store: store, vault: vault, account: account.state, secrets: account.devices[0],
-        accountSigner: { key.sign($0) }, cryptography: cryptography,
+        accountSigner: AccountSigner(publicKey: key.publicKey) { key.sign($0) }, cryptography: cryptography,
         randomness: SeededRandomness(seed: 9, stream: life))
     }
 

@@ -13,8 +13,8 @@ import Testing
     var fails = false
 
     func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey] { base.epochKeys(zone) }
-    func saveEpochKey(_ key: EpochKey, epoch: EpochID, zone: ZoneID) throws {
-      try base.saveEpochKey(key, epoch: epoch, zone: zone)
+    func saveEpochKeys(_ keys: [EpochID: EpochKey], zone: ZoneID) throws {
+      try base.saveEpochKeys(keys, zone: zone)
     }
     func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark? { base.highWaterMark(zone) }
     func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws {
@@ -80,7 +80,8 @@ import Testing
     func start(_ life: UInt64) throws -> Replica {
       try Replica(
         store: store, vault: vault, account: account.state, secrets: account.devices[0],
-        accountSigner: { account.key.sign($0) }, cryptography: cryptography,
+        accountSigner: AccountSigner(publicKey: account.key.publicKey) { account.key.sign($0) },
+        cryptography: cryptography,
         randomness: SeededRandomness(seed: 9, stream: life))
     }
     let replica = try start(1)

@@ -22,6 +22,24 @@ import Testing
     return (mesh, zone)
   }
 
+  @Test("a home refuses the file of another account that takes part in the same share")
+  func fileOfAnotherMember() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    #expect(try mesh.join(1, mesh.invite(zone), at: 0) == .done)
+    try mesh.meet(1, 0)
+    let file = mesh.nodes[0].store.copy()
+    #expect(file.accounts().contains(mesh.accounts[1].state.id), "each knows the other")
+    let before = try file.instance(#require(mesh.nodes[0].replica.privateZone))
+    #expect {
+      try mesh.restart(1, store: file)
+    } throws: {
+      guard case ReplicaError.foreignDatabase = $0 else { return false }
+      return true
+    }
+    #expect(try file.instance(#require(mesh.nodes[0].replica.privateZone)) == before, "nothing was written to it")
+  }
+
   @Test(arguments: 0..<3) func `a share of which not all records can be kept is none`(room: Int) throws {
     struct DiskFull: Error {}
     let mesh = try TestMesh([1])

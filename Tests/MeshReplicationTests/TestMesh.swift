@@ -31,10 +31,9 @@ final class TestMesh {
       device = try account.device(index)
       (self.store, self.vault) = (store, vault)
       let key = account.key
-      var sign: (@Sendable ([UInt8]) -> [UInt8])?
-      if index == 0 { sign = { key.sign($0) } }
+      let signer = index == 0 ? AccountSigner(publicKey: key.publicKey) { key.sign($0) } : nil
       replica = try Replica(
-        store: store, vault: vault, account: account.state, secrets: keys, accountSigner: sign,
+        store: store, vault: vault, account: account.state, secrets: keys, accountSigner: signer,
         cryptography: cryptography, randomness: SeededRandomness(seed: 9 + life, stream: stream))
     }
 

@@ -31,7 +31,7 @@ import Testing
       let request = try #require(CertificateRequest(name: "x", for: other.state.id, secrets: device))
       var grown = other.state
       let certificate = Certificate(
-        account: other.state.id, keyGeneration: 0, request: request, serial: [UInt8](repeating: 1, count: 16),
+        account: other.state.id, request: request, serial: [UInt8](repeating: 1, count: 16),
         issued: 1,
         sign: other.key.sign)
       grown.insert(certificate, cryptography)

@@ -48,6 +48,12 @@ struct AdmissionTests {
     #expect(admission.admits([1], now: 0))
   }
 
+  @Test("a few addresses that fill their places leave some to others") func leavesPlacesToOthers() {
+    let admission = Desk(limits: limits)
+    for address in 1...8 { for _ in 0..<limits.halfOpenPerAddress { _ = admission.admits([UInt8(address)], now: 0) } }
+    for address in 0..<8 { #expect(admission.admits([200, UInt8(address)], now: 0)) }
+  }
+
   @Test mutating func `Links are bounded, and come back`() {
     limits.acceptedLinks = 1
     let admission = Desk(limits: limits)

@@ -91,9 +91,12 @@ extension Daemons {
         try await laptop.settled(with: "tower")
         #expect(try await laptop.rows() == tower.rows())
         #expect(try await laptop.status().alarms.contains { $0.contains("writes on as a new instance") })
-        // What only the lost file had is shown where it was merged.
-        let conflicts = try await tower.report(ConflictsReport.self, "conflicts").conflicts
-        #expect(conflicts.contains { $0.loser.value == .text("before the restore") })
+        // What only the lost file had comes back from where it was merged.
+        for node in [tower, laptop] {
+          try await eventually("it is back") {
+            try await node.number("SELECT count(*) FROM notes WHERE text = 'before the restore'") == 1
+          }
+        }
       }
     }
   }

@@ -1,6 +1,5 @@
 import Testing
 
-@testable import SQLiteDataMacros
 
 @Suite struct SQLMacroTests {
   @Test("a fragment becomes an expression with its arguments")

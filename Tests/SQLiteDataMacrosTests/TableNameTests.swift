@@ -1,6 +1,5 @@
 import Testing
 
-@testable import SQLiteDataMacros
 
 @Suite struct TableNameTests {
   @Test(

@@ -57,6 +57,14 @@ import Testing
     try run(seed: seed, nodes: 4, steps: 100, profile: "history")
   }
 
+  @Test(
+    "files that are restored while the node has them open fork nothing and lose nothing",
+    arguments: 1...(isFast ? 4 : 20))
+  func liveRestores(seed: UInt64) throws {
+    let counts = try run(seed: seed, nodes: 3, steps: 100, profile: "live-restores")
+    #expect(counts.refusals["fork"] == nil, "a number was given twice")
+  }
+
   @Test(arguments: 1...(isFast ? 3 : 15))
   func `apps that alter, drop and rename come to the same rows`(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 100, profile: "schemas")
@@ -93,9 +101,10 @@ import Testing
     #expect(outcome.violation == nil, "tools/simulate --faults Tests/SimulationTests/Seeds/\(file.name).json")
   }
 
+  @discardableResult
   private func run(
     seed: UInt64, nodes: Int, steps: Int, profile: String, storage: Simulation.Storage = .sqlite
-  ) throws {
+  ) throws -> Outcome.Counts {
     let outcome = try Simulation(
       seed: seed, nodes: nodes, steps: steps, plan: try #require(FaultPlan.named[profile]), storage: storage
     ).run()
@@ -104,5 +113,6 @@ import Testing
       "tools/simulate --seed \(seed) --nodes \(nodes) --steps \(steps) --profile \(profile) --storage \(storage.rawValue)"
     )
     #expect(outcome.counts.changeSets > 0, "nothing was replicated")
+    return outcome.counts
   }
 }

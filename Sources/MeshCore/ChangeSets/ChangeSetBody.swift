@@ -41,6 +41,7 @@ public struct ChangeSetBody: Hashable, Sendable {
   public init(_ bytes: [UInt8], author: Author) throws(DecodingError) {
     var reader = ByteReader(bytes)
     context = try CausalContext(from: &reader)
+    guard context[author] == nil else { throw .invalid("an author does not name itself in its causal past") }
     switch try reader.byte() {
     case Kind.changes:
       let others = try reader.list(Limits.authors, "authors") { (reader: inout ByteReader) throws(DecodingError) in

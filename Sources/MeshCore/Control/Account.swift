@@ -94,8 +94,8 @@ public struct CertificateRequest: Hashable, Sendable {
 /// An account's word that a device is its own.
 public struct Certificate: Hashable, Sendable {
   public let account: AccountID
-  /// Of the signing key: 0 is that of the genesis, each successor counts one more.
-  public let keyGeneration: UInt64
+  /// Who signed it: the account's key, or an administrator.
+  public let authority: Authority
   public let request: CertificateRequest
   /// 16 random bytes: what a revocation names.
   public let serial: [UInt8]
@@ -105,28 +105,26 @@ public struct Certificate: Hashable, Sendable {
 
   public var device: DeviceID { request.device }
 
-  /// `sign` is the account's signing key at work.
+  /// - Parameter sign: The key to which `authority` leads, at work.
   public init(
-    account: AccountID, keyGeneration: UInt64, request: CertificateRequest, serial: [UInt8], issued: Int64,
-    sign: ([UInt8]) -> [UInt8]
+    account: AccountID, authority: Authority = Authority(), request: CertificateRequest, serial: [UInt8],
+    issued: Int64, sign: ([UInt8]) -> [UInt8]
   ) {
     self.account = account
-    self.keyGeneration = keyGeneration
+    self.authority = authority
     self.request = request
     self.serial = serial
     self.issued = issued
     var writer = ByteWriter()
-    Self.write(account, keyGeneration, request, serial, issued, to: &writer)
+    Self.write(account, authority, request, serial, issued, to: &writer)
     signature = sign(signedBytes(.certificate, writer.bytes))
   }
 
   private static func write(
-    _ account: AccountID, _ keyGeneration: UInt64, _ request: CertificateRequest, _ serial: [UInt8], _ issued: Int64,
+    _ account: AccountID, _ authority: Authority, _ request: CertificateRequest, _ serial: [UInt8], _ issued: Int64,
     to writer: inout ByteWriter
   ) {
-    writer.byte(1)
-    account.write(to: &writer)
-    writer.varint(keyGeneration)
+    authority.writeVersion(account, to: &writer)
     request.write(to: &writer)
     writer.raw(serial)
     writer.signedVarint(issued)
@@ -134,14 +132,23 @@ public struct Certificate: Hashable, Sendable {
 
   private var unsigned: [UInt8] {
     var writer = ByteWriter()
-    Self.write(account, keyGeneration, request, serial, issued, to: &writer)
+    Self.write(account, authority, request, serial, issued, to: &writer)
     return writer.bytes
   }
 
-  /// Whether the account signed it, and the device asked the account for it.
-  public func isSigned(by signingKey: [UInt8], _ cryptography: any Cryptography) -> Bool {
-    cryptography.verify(signature, of: signedBytes(.certificate, unsigned), by: signingKey)
+  /// Whether a key that could sign for the account did, and the device asked the account for it. Whether that key still
+  /// counts is for `AccountState` to say.
+  public func isSigned(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> Bool {
+    guard let key = authority.signingKey(genesis, cryptography) else { return false }
+    return cryptography.verify(signature, of: signedBytes(.certificate, unsigned), by: key)
       && request.isSigned(for: account, cryptography)
+  }
+
+  /// Whether a state keeps this certificate of a device rather than another one: the one of the later key, then the one that
+  /// the account's key signed itself, then the one with the smaller serial and signature.
+  func outranks(_ other: Certificate, _ cryptography: any Cryptography) -> Bool {
+    if let order = authority.precedes(other.authority, cryptography) { return order }
+    return (serial + signature).lexicographicallyPrecedes(other.serial + other.signature)
   }
 
   public func write(to writer: inout ByteWriter) {
@@ -150,9 +157,7 @@ public struct Certificate: Hashable, Sendable {
   }
 
   public init(from reader: inout ByteReader) throws(DecodingError) {
-    guard try reader.byte() == 1 else { throw .unknown("certificate version") }
-    account = try AccountID(from: &reader)
-    keyGeneration = try reader.varint()
+    (account, authority) = try Authority.readVersion(&reader, "certificate version")
     request = try CertificateRequest(from: &reader)
     serial = try reader.raw(16)
     issued = try reader.signedVarint()
@@ -163,50 +168,67 @@ public struct Certificate: Hashable, Sendable {
 /// An account's word that a certificate is void, for ever.
 public struct Revocation: Hashable, Sendable {
   public let account: AccountID
-  public let keyGeneration: UInt64
+  /// Who signed it: the account's key, or an administrator.
+  public let authority: Authority
   public let device: DeviceID
   public let serial: [UInt8]
+  /// Milliseconds since 1970.
   public let issued: Int64
   public let signature: [UInt8]
 
-  public init(_ certificate: Certificate, keyGeneration: UInt64, issued: Int64, sign: ([UInt8]) -> [UInt8]) {
-    account = certificate.account
-    self.keyGeneration = keyGeneration
-    device = certificate.device
-    serial = certificate.serial
+  /// - Parameter sign: The key to which `authority` leads, at work.
+  public init(
+    _ certificate: Certificate, authority: Authority = Authority(), issued: Int64, sign: ([UInt8]) -> [UInt8]
+  ) {
+    self.init(
+      account: certificate.account, authority: authority, device: certificate.device, serial: certificate.serial,
+      issued: issued, sign: sign)
+  }
+
+  /// The same revocation in the words of another authority: what stands when an earlier one no longer counts.
+  public init(_ other: Revocation, authority: Authority, sign: ([UInt8]) -> [UInt8]) {
+    self.init(
+      account: other.account, authority: authority, device: other.device, serial: other.serial, issued: other.issued,
+      sign: sign)
+  }
+
+  private init(
+    account: AccountID, authority: Authority, device: DeviceID, serial: [UInt8], issued: Int64,
+    sign: ([UInt8]) -> [UInt8]
+  ) {
+    self.account = account
+    self.authority = authority
+    self.device = device
+    self.serial = serial
     self.issued = issued
-    signature = sign(
-      signedBytes(.revocation, Self.unsigned(account, keyGeneration, certificate.device, certificate.serial, issued)))
+    signature = sign(signedBytes(.revocation, Self.unsigned(account, authority, device, serial, issued)))
   }
 
   private static func unsigned(
-    _ account: AccountID, _ keyGeneration: UInt64, _ device: DeviceID, _ serial: [UInt8], _ issued: Int64
+    _ account: AccountID, _ authority: Authority, _ device: DeviceID, _ serial: [UInt8], _ issued: Int64
   ) -> [UInt8] {
     var writer = ByteWriter()
-    writer.byte(1)
-    account.write(to: &writer)
-    writer.varint(keyGeneration)
+    authority.writeVersion(account, to: &writer)
     device.write(to: &writer)
     writer.raw(serial)
     writer.signedVarint(issued)
     return writer.bytes
   }
 
-  public func isSigned(by signingKey: [UInt8], _ cryptography: any Cryptography) -> Bool {
-    cryptography.verify(
-      signature, of: signedBytes(.revocation, Self.unsigned(account, keyGeneration, device, serial, issued)),
-      by: signingKey)
+  /// Whether a key that could sign for the account did.
+  public func isSigned(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> Bool {
+    guard let key = authority.signingKey(genesis, cryptography) else { return false }
+    return cryptography.verify(
+      signature, of: signedBytes(.revocation, Self.unsigned(account, authority, device, serial, issued)), by: key)
   }
 
   public func write(to writer: inout ByteWriter) {
-    writer.raw(Self.unsigned(account, keyGeneration, device, serial, issued))
+    writer.raw(Self.unsigned(account, authority, device, serial, issued))
     writer.raw(signature)
   }
 
   public init(from reader: inout ByteReader) throws(DecodingError) {
-    guard try reader.byte() == 1 else { throw .unknown("revocation version") }
-    account = try AccountID(from: &reader)
-    keyGeneration = try reader.varint()
+    (account, authority) = try Authority.readVersion(&reader, "revocation version")
     device = try DeviceID(from: &reader)
     serial = try reader.raw(16)
     issued = try reader.signedVarint()

@@ -1,78 +1,298 @@
-/// An account as its devices and peers know it: a set of certificates and revocations, which only grows. Two states of one
-/// account merge by union; a revocation beats its certificate for ever.
+/// An account as its devices and peers know it: a set of signed statements, which only grows. Two states of one account merge
+/// by union, and whatever it says is a pure function of that set.
+///
+/// A statement counts while its signer does. The account's key signs until a successor replaces it, an administrator's
+/// until it is demoted. Who replaces or demotes a signer signs again what of its statements is to stand.
 public struct AccountState: Hashable, Sendable {
   public let genesis: AccountGenesis
   public let id: AccountID
+  /// The word that names the present signing key; nil while that is the key of the genesis.
+  public private(set) var successor: Successor?
+  /// Of each device that was ever certified the certificate that ranks highest, whether or not its signer still counts.
   public private(set) var certificates: [DeviceID: Certificate] = [:]
+  /// Revocations that count, by device.
   public private(set) var revocations: [DeviceID: Revocation] = [:]
+  /// Promotions that count, by device.
+  public private(set) var administrators: [DeviceID: Promotion] = [:]
 
-  /// Nil only where the hash is not of 32 bytes.
+  /// By their serials. Only those of the present key are kept: no other counts ever again.
+  private var promotions: [[UInt8]: Promotion] = [:]
+  private var demotions: [[UInt8]: Demotion] = [:]
+  /// Of the present key alone, by the serial of the promotion under which they were signed (empty: by the account's key).
+  private var signedRevocations: [[UInt8]: [DeviceID: Revocation]] = [:]
+
+  /// Nil only if the hash is not of 32 bytes.
   public init?(_ genesis: AccountGenesis, _ cryptography: any Cryptography) {
     guard let id = genesis.id(cryptography) else { return nil }
     self.genesis = genesis
     self.id = id
   }
 
-  /// The live certificate of a device: certified and not revoked.
-  public func certificate(_ device: DeviceID) -> Certificate? {
-    revocations[device] == nil ? certificates[device] : nil
+  // MARK: Questions
+
+  /// The Ed25519 public key that signs for the account now.
+  public var signingKey: [UInt8] { successor?.signingKey ?? genesis.signingKey }
+  /// What shows that this key may.
+  public var keyAuthority: Authority { Authority(successor: successor) }
+
+  /// What shows that a device may sign for the account as an administrator; nil if it may not.
+  public func administratorAuthority(_ device: DeviceID) -> Authority? {
+    guard certificate(device) != nil else { return nil }
+    return administrators[device].map { Authority(successor: successor, promotion: $0) }
   }
 
-  public func isRevoked(_ device: DeviceID) -> Bool { revocations[device] != nil }
+  /// The live certificate of a device: its signer counts, and it is not revoked.
+  public func certificate(_ device: DeviceID) -> Certificate? {
+    guard revocations[device] == nil, let certificate = certificates[device], counts(certificate.authority) else {
+      return nil
+    }
+    return certificate
+  }
+
+  /// Whether the account shut the device out: by a revocation, or because nobody who counts has signed its certificate.
+  public func isRevoked(_ device: DeviceID) -> Bool { revocations[device] != nil || isUnconfirmed(device) }
+
+  /// Whether the device was certified by a signer who does not count any more, and by nobody else. It takes no part until
+  /// somebody who counts signs its certificate again.
+  public func isUnconfirmed(_ device: DeviceID) -> Bool {
+    revocations[device] == nil && certificates[device].map { !counts($0.authority) } ?? false
+  }
+
+  /// Whether a signer counts now.
+  public func counts(_ authority: Authority) -> Bool {
+    guard authority.successor == successor else { return false }
+    guard let promotion = authority.promotion else { return true }
+    return administrators[promotion.device] == promotion
+  }
 
   /// Whether the account may certify one more device. The limits bind the signer: a set that lacks revocations which are on their
   /// way may show more live devices than an account ever has.
   public var hasRoom: Bool {
-    liveDevices.count < Limits.liveDevices && certificates.count < Limits.devicesEver
+    let present = certificates.values.count { $0.authority.successor == successor }
+    return liveDevices.count < Limits.liveDevices && present < Limits.devicesEver
   }
 
-  public var liveDevices: [DeviceID] { certificates.keys.filter { revocations[$0] == nil }.sorted() }
+  /// Whether a signer has not used up what a promotion is good for; always true for the account's key.
+  public func hasRoom(under authority: Authority) -> Bool {
+    guard let promotion = authority.promotion else { return true }
+    let certified = certificates.values.count { $0.authority.promotion == promotion }
+    let revoked = signedRevocations[promotion.serial]?.count ?? 0
+    return max(certified, revoked) < Limits.administratorSignatures
+  }
 
-  /// Adds a certificate that the account signed. A device has one for its life; a second one for the same device loses to
-  /// the one with the smaller serial and signature, so that the set's order of arrival does not matter.
+  /// Whether the account's key may sign one more promotion.
+  public var hasRoomForPromotion: Bool { promotions.count < Limits.promotions }
+
+  public var liveDevices: [DeviceID] { certificates.keys.filter { certificate($0) != nil }.sorted() }
+
+  // MARK: Growing
+
+  /// Adds a certificate. Of several for one device the state keeps the one that ranks highest, so that the order of arrival
+  /// does not matter. False if nobody who could sign for the account signed it, or the account has as many as it can have.
   @discardableResult
   public mutating func insert(_ certificate: Certificate, _ cryptography: any Cryptography) -> Bool {
-    guard certificate.account == id, certificate.keyGeneration == 0,
-      certificate.isSigned(by: genesis.signingKey, cryptography)
-    else { return false }
-    if let known = certificates[certificate.device] {
-      let rank = certificate.serial + certificate.signature
-      guard rank.lexicographicallyPrecedes(known.serial + known.signature) else { return true }
-    } else if certificates.count >= Limits.devicesEver {
-      return false
-    }
-    certificates[certificate.device] = certificate
-    return true
+    defer { refresh() }
+    return add(certificate, cryptography)
   }
 
-  /// Adds a revocation that the account signed. It holds for the device, whichever certificate it names.
+  /// Adds a revocation. It holds for the device, whichever certificate it names.
   @discardableResult
   public mutating func insert(_ revocation: Revocation, _ cryptography: any Cryptography) -> Bool {
-    guard revocation.account == id, revocation.keyGeneration == 0,
-      revocation.isSigned(by: genesis.signingKey, cryptography)
-    else { return false }
-    if let known = revocations[revocation.device] {
-      guard revocation.signature.lexicographicallyPrecedes(known.signature) else { return true }
-    } else if revocations.count >= Limits.devicesEver {
-      return false
-    }
-    revocations[revocation.device] = revocation
+    defer { refresh() }
+    return add(revocation, cryptography)
+  }
+
+  @discardableResult
+  public mutating func insert(_ successor: Successor, _ cryptography: any Cryptography) -> Bool {
+    defer { refresh() }
+    guard successor.account == id, successor.isSigned(genesis, cryptography) else { return false }
+    follow(successor, cryptography)
     return true
   }
 
-  /// The union with what a peer knows of the same account. False where something in it is not signed by the account, or is over `Limits.devicesEver`.
+  @discardableResult
+  public mutating func insert(_ promotion: Promotion, _ cryptography: any Cryptography) -> Bool {
+    defer { refresh() }
+    return add(promotion, cryptography)
+  }
+
+  @discardableResult
+  public mutating func insert(_ demotion: Demotion, _ cryptography: any Cryptography) -> Bool {
+    defer { refresh() }
+    return add(demotion, cryptography)
+  }
+
+  /// The union with what a peer knows of the same account. False if something in it is not signed for the account, or is over
+  /// `Limits.devicesEver`.
   @discardableResult
   public mutating func merge(_ other: AccountState, _ cryptography: any Cryptography) -> Bool {
     guard other.id == id else { return false }
+    defer { refresh() }
+    if let successor = other.successor { follow(successor, cryptography) }
+    // Of an earlier key of the account, all but the certificates is void for ever.
+    if other.successor == successor {
+      for promotion in other.promotions.values { keep(promotion) }
+      for demotion in other.demotions.values { keep(demotion) }
+      for revocations in other.signedRevocations.values { for revocation in revocations.values { keep(revocation) } }
+    }
     var isSound = true
     for certificate in other.certificates.values where certificates[certificate.device] != certificate {
-      isSound = insert(certificate, cryptography) && isSound
-    }
-    for revocation in other.revocations.values where revocations[revocation.device] != revocation {
-      isSound = insert(revocation, cryptography) && isSound
+      isSound = keep(certificate, cryptography) && isSound
     }
     return isSound
   }
+
+  private mutating func add(
+    _ certificate: Certificate, _ cryptography: any Cryptography, knowing known: AccountState? = nil
+  ) -> Bool {
+    guard certificate.account == id,
+      known?.certificates[certificate.device] == certificate || certificate.isSigned(genesis, cryptography)
+    else { return false }
+    follow(certificate.authority, cryptography)
+    return keep(certificate, cryptography)
+  }
+
+  private mutating func add(
+    _ revocation: Revocation, _ cryptography: any Cryptography, knowing known: AccountState? = nil
+  ) -> Bool {
+    guard revocation.account == id, known?.has(revocation) == true || revocation.isSigned(genesis, cryptography) else {
+      return false
+    }
+    follow(revocation.authority, cryptography)
+    return revocation.authority.successor != successor || keep(revocation)
+  }
+
+  private mutating func add(_ promotion: Promotion, _ cryptography: any Cryptography) -> Bool {
+    guard promotion.account == id, promotion.generation == successor?.generation ?? 0,
+      promotion.isSigned(by: signingKey, cryptography)
+    else { return false }
+    return keep(promotion)
+  }
+
+  private mutating func add(_ demotion: Demotion, _ cryptography: any Cryptography) -> Bool {
+    guard demotion.account == id, demotion.generation == successor?.generation ?? 0,
+      demotion.isSigned(by: signingKey, cryptography)
+    else { return false }
+    return keep(demotion)
+  }
+
+  /// Takes over a successor that outranks the present one: what the former key signed, and its administrators, is void.
+  private mutating func follow(_ successor: Successor, _ cryptography: any Cryptography) {
+    if let present = self.successor, !successor.outranks(present, cryptography) { return }
+    self.successor = successor
+    (promotions, demotions, signedRevocations) = ([:], [:], [:])
+  }
+
+  private mutating func follow(_ authority: Authority, _ cryptography: any Cryptography) {
+    if let successor = authority.successor, successor != self.successor { follow(successor, cryptography) }
+    if let promotion = authority.promotion, authority.successor == successor { keep(promotion) }
+  }
+
+  // MARK: What is kept of verified statements
+
+  private mutating func keep(_ certificate: Certificate, _ cryptography: any Cryptography) -> Bool {
+    let device = certificate.device
+    if let known = certificates[device] {
+      if certificate.outranks(known, cryptography) { certificates[device] = certificate }
+      return true
+    }
+    if certificate.authority.promotion == nil, certificate.authority.successor == successor {
+      let signed = certificates.values.count {
+        $0.authority.promotion == nil && $0.authority.successor == successor
+      }
+      guard signed < Limits.devicesEver else { return false }
+    }
+    certificates[device] = certificate
+    dropExcess(besides: certificate.authority)
+    return true
+  }
+
+  /// Keeps what an administrator, or a former key, can leave behind within its bounds: of an administrator the devices
+  /// certified first, of former keys the latest ones'. Which go follows from what was signed and not from its arrival.
+  private mutating func dropExcess(besides authority: Authority) {
+    if let promotion = authority.promotion {
+      let group = certificates.values.filter { $0.authority.promotion == promotion }
+      if group.count > Limits.administratorSignatures,
+        let last = group.max(by: { ($0.issued, $0.device) < ($1.issued, $1.device) })
+      {
+        certificates[last.device] = nil
+      }
+    }
+    while certificates.count > Limits.certificates,
+      let last = certificates.values.filter({ $0.authority.successor != successor }).min(by: {
+        ($0.authority.generation, $0.device) < ($1.authority.generation, $1.device)
+      })
+    {
+      certificates[last.device] = nil
+    }
+  }
+
+  @discardableResult
+  private mutating func keep(_ revocation: Revocation) -> Bool {
+    let serial = revocation.authority.promotion?.serial ?? []
+    var group = signedRevocations[serial] ?? [:]
+    if let known = group[revocation.device] {
+      if revocation.signature.lexicographicallyPrecedes(known.signature) { group[revocation.device] = revocation }
+    } else {
+      if serial.isEmpty, group.count >= Limits.devicesEver { return false }
+      group[revocation.device] = revocation
+      if !serial.isEmpty, group.count > Limits.administratorSignatures, let last = group.keys.max() {
+        group[last] = nil
+      }
+    }
+    signedRevocations[serial] = group
+    return true
+  }
+
+  @discardableResult
+  private mutating func keep(_ promotion: Promotion) -> Bool {
+    if let known = promotions[promotion.serial],
+      !promotion.signature.lexicographicallyPrecedes(known.signature)
+    {
+      return true
+    }
+    promotions[promotion.serial] = promotion
+    if promotions.count > Limits.promotions, let last = promotions.keys.max(by: { $0.lexicographicallyPrecedes($1) }) {
+      promotions[last] = nil
+    }
+    return true
+  }
+
+  @discardableResult
+  private mutating func keep(_ demotion: Demotion) -> Bool {
+    if let known = demotions[demotion.serial], !demotion.signature.lexicographicallyPrecedes(known.signature) {
+      return true
+    }
+    demotions[demotion.serial] = demotion
+    if demotions.count > Limits.promotions, let last = demotions.keys.max(by: { $0.lexicographicallyPrecedes($1) }) {
+      demotions[last] = nil
+    }
+    return true
+  }
+
+  /// What counts, of what is kept.
+  private mutating func refresh() {
+    administrators = [:]
+    for promotion in promotions.values where demotions[promotion.serial] == nil {
+      if let other = administrators[promotion.device], other.serial.lexicographicallyPrecedes(promotion.serial) {
+        continue
+      }
+      administrators[promotion.device] = promotion
+    }
+    revocations = signedRevocations[[]] ?? [:]
+    for (serial, group) in signedRevocations where !serial.isEmpty && demotions[serial] == nil {
+      for (device, revocation) in group where counts(revocation.authority) && administrators[device] == nil {
+        if let known = revocations[device] {
+          guard known.authority.promotion != nil,
+            revocation.signature.lexicographicallyPrecedes(known.signature)
+          else { continue }
+        }
+        revocations[device] = revocation
+      }
+    }
+  }
+
+  // MARK: Coding
 
   /// Equal heads, equal states.
   public func head(_ cryptography: any Cryptography) -> [UInt8] { cryptography.hash(encoded) }
@@ -83,28 +303,85 @@ public struct AccountState: Hashable, Sendable {
     return writer.bytes
   }
 
+  private static let tailVersion: UInt8 = 1
+
   public func write(to writer: inout ByteWriter) {
     genesis.write(to: &writer)
     writer.list(certificates.keys.sorted()) { writer, device in certificates[device]?.write(to: &writer) }
-    writer.list(revocations.keys.sorted()) { writer, device in revocations[device]?.write(to: &writer) }
+    let groups = signedRevocations.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    writer.list(groups.flatMap { $0.value.sorted { $0.key < $1.key } }) { $1.value.write(to: &$0) }
+    guard successor != nil || !promotions.isEmpty || !demotions.isEmpty else { return }
+    writer.byte(Self.tailVersion)
+    writer.byte(successor == nil ? 0 : 1)
+    successor?.write(to: &writer)
+    writer.list(promotions.sorted { $0.key.lexicographicallyPrecedes($1.key) }) { $1.value.write(to: &$0) }
+    writer.list(demotions.sorted { $0.key.lexicographicallyPrecedes($1.key) }) { $1.value.write(to: &$0) }
   }
 
-  /// Verifies every signature: bytes from a peer or a file are believed only by them.
-  public init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
+  private func has(_ revocation: Revocation) -> Bool {
+    signedRevocations[revocation.authority.promotion?.serial ?? []]?[revocation.device] == revocation
+  }
+
+  /// Verifies every signature: bytes from a peer or a file are believed only by them. What is known already, byte for byte, is
+  /// not verified again: a state that grows by one statement costs one verification, however large it is.
+  ///
+  /// - Parameter known: Returns the state of an account whose signatures were verified before; nil for another account.
+  public init(
+    from reader: inout ByteReader, _ cryptography: any Cryptography,
+    knowing known: (AccountID) -> AccountState? = { _ in nil }
+  ) throws(DecodingError) {
     let genesis = try AccountGenesis(from: &reader)
-    guard let empty = AccountState(genesis, cryptography) else { throw .invalid("a hash of 32 bytes") }
-    self = empty
-    var previous: DeviceID?
-    for _ in 0..<(try reader.count(Limits.devicesEver, "certificates")) {
-      let certificate = try Certificate(from: &reader)
-      try reader.ascend(&previous, to: certificate.device, "certificates")
-      guard insert(certificate, cryptography) else { throw .invalid("certificate signature") }
+    guard var state = AccountState(genesis, cryptography) else { throw .invalid("a hash of 32 bytes") }
+    let known = known(state.id)
+    let certificates = try reader.list(Limits.certificates, "certificates") {
+      (reader: inout ByteReader) throws(DecodingError) in try Certificate(from: &reader)
     }
-    previous = nil
-    for _ in 0..<(try reader.count(Limits.devicesEver, "revocations")) {
-      let revocation = try Revocation(from: &reader)
-      try reader.ascend(&previous, to: revocation.device, "revocations")
-      guard insert(revocation, cryptography) else { throw .invalid("revocation signature") }
+    let revocations = try reader.list(Limits.revocations, "revocations") {
+      (reader: inout ByteReader) throws(DecodingError) in try Revocation(from: &reader)
     }
+    if !reader.isAtEnd { try state.readTail(&reader, cryptography) }
+    for certificate in certificates {
+      guard state.add(certificate, cryptography, knowing: known) else { throw .invalid("certificate signature") }
+    }
+    for revocation in revocations {
+      guard state.add(revocation, cryptography, knowing: known) else { throw .invalid("revocation signature") }
+    }
+    state.refresh()
+    // A set has one encoding: out of order, repeated or void statements would not come out again.
+    guard state.certificates.count == certificates.count,
+      state.signedRevocations.values.reduce(0, { $0 + $1.count }) == revocations.count,
+      Self.isAscending(certificates.map(\.device.bytes)),
+      Self.isAscending(revocations.map { ($0.authority.promotion.map { [1] + $0.serial } ?? [0]) + $0.device.bytes })
+    else { throw .invalid("statements in ascending order, each once") }
+    self = state
+  }
+
+  private mutating func readTail(_ reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
+    guard try reader.byte() == Self.tailVersion else { throw .unknown("account state version") }
+    if try reader.flag() {
+      guard insert(try Successor(from: &reader), cryptography) else { throw .invalid("successor signature") }
+    }
+    let promotions = try reader.list(Limits.promotions, "promotions") {
+      (reader: inout ByteReader) throws(DecodingError) in try Promotion(from: &reader)
+    }
+    let demotions = try reader.list(Limits.promotions, "demotions") {
+      (reader: inout ByteReader) throws(DecodingError) in try Demotion(from: &reader)
+    }
+    guard Self.isAscending(promotions.map(\.serial)), Self.isAscending(demotions.map(\.serial)) else {
+      throw .invalid("promotions and demotions in ascending order")
+    }
+    guard successor != nil || !promotions.isEmpty || !demotions.isEmpty else {
+      throw .invalid("an end of an account's state that says something")
+    }
+    for promotion in promotions {
+      guard add(promotion, cryptography) else { throw .invalid("promotion signature") }
+    }
+    for demotion in demotions {
+      guard add(demotion, cryptography) else { throw .invalid("demotion signature") }
+    }
+  }
+
+  private static func isAscending(_ keys: [[UInt8]]) -> Bool {
+    zip(keys, keys.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) }
   }
 }

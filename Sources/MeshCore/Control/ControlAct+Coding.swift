@@ -3,7 +3,9 @@ extension ControlAct {
   private enum Tag: UInt8 {
     case genesis = 1
     case epoch, cut, title, fork, end
-    case shareGenesis, invite, revokeInvite, participant, admission, leave, stop
+    case shareGenesis, invite, revokeInvite, participant, admission, leave, stop, excess
+    /// A cut with the authority of whoever signed it.
+    case authorizedCut
   }
 
   func write(to writer: inout ByteWriter) {
@@ -30,7 +32,7 @@ extension ControlAct {
       return Tag.epoch.rawValue
     case .cut(let cut):
       cut.write(to: &inner)
-      return Tag.cut.rawValue
+      return cut.isOfGenesis ? Tag.cut.rawValue : Tag.authorizedCut.rawValue
     case .title(let text, let time):
       inner.uint64(time.value)
       inner.text(text)
@@ -64,6 +66,9 @@ extension ControlAct {
       return Tag.leave.rawValue
     case .stop:
       return Tag.stop.rawValue
+    case .excess(let excess):
+      excess.write(to: &inner)
+      return Tag.excess.rawValue
     case .unknown(let tag, let bytes):
       inner.raw(bytes)
       return tag
@@ -95,7 +100,8 @@ extension ControlAct {
       guard !table.isEmpty, key != .null else { throw .invalid("a root record has a table and a key") }
       return .shareGenesis(account: account, nonce: nonce, root: RecordName(table: table, key: key))
     case .epoch: return .epoch(commitment: try inner.raw(32))
-    case .cut: return .cut(try DeviceCut(from: &inner))
+    case .cut: return .cut(try DeviceCut(from: &inner, isOfGenesis: true))
+    case .authorizedCut: return .cut(try DeviceCut(from: &inner, isOfGenesis: false))
     case .title:
       let time = HybridTime(try inner.uint64())
       return .title(try inner.text(Limits.deviceName, "title"), time: time)
@@ -120,6 +126,7 @@ extension ControlAct {
     case .admission: return .admission(try ShareClaim(from: &inner))
     case .leave: return .leave(cuts: try cuts(&inner))
     case .stop: return .stop
+    case .excess: return .excess(try Excess(from: &inner, cryptography))
     }
   }
 

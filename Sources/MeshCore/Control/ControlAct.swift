@@ -27,6 +27,8 @@ public enum ControlAct: Hashable, Sendable {
   case leave(cuts: [Author: CutPoint])
   /// The share is over, for everybody but its owner.
   case stop
+  /// A device, or its account, writes as more authors than it may.
+  case excess(Excess)
   case unknown(tag: UInt8, bytes: [UInt8])
 
   public struct CutPoint: Hashable, Sendable {
@@ -51,14 +53,16 @@ public enum ControlAct: Hashable, Sendable {
   var isOwners: Bool {
     switch self {
     case .genesis, .shareGenesis, .title, .invite, .revokeInvite, .participant, .stop: true
-    case .epoch, .cut, .fork, .end, .admission, .leave, .unknown: false
+    case .epoch, .cut, .fork, .end, .admission, .leave, .excess, .unknown: false
     }
   }
 }
 
 /// Where a revoked device ends: the last change set of each of its instances (those that are not named end at zero), and its
-/// last record in the zone's control log. Signed by the account that revoked it.
+/// last record in the zone's control log. Signed for the account that revoked it.
 public struct DeviceCut: Hashable, Sendable {
+  /// Who signed it: the account's key, or an administrator.
+  public let authority: Authority
   public let device: DeviceID
   /// Nil: none of its control records counts.
   public let last: ControlPoint?
@@ -74,10 +78,12 @@ public struct DeviceCut: Hashable, Sendable {
     }
   }
 
+  /// - Parameter sign: The key to which `authority` leads, at work.
   public init(
     _ device: DeviceID, last: ControlPoint?, heads: [InstanceID: ControlAct.CutPoint], zone: ZoneID,
-    sign: ([UInt8]) -> [UInt8]
+    authority: Authority = Authority(), sign: ([UInt8]) -> [UInt8]
   ) {
+    self.authority = authority
     self.device = device
     self.last = last
     self.heads = heads
@@ -98,17 +104,26 @@ public struct DeviceCut: Hashable, Sendable {
     return writer.bytes
   }
 
-  func isSigned(by account: AccountState, zone: ZoneID, _ cryptography: any Cryptography) -> Bool {
-    cryptography.verify(
-      signature, of: signedBytes(.cut, zone.bytes + Self.unsigned(device, last, heads)), by: account.genesis.signingKey)
+  /// Whether a key that could sign for the account did. Whether that key still counts is for the state of the zone to judge:
+  /// what stood must not fall when the key is replaced.
+  func isSigned(for account: AccountState, zone: ZoneID, _ cryptography: any Cryptography) -> Bool {
+    guard let key = authority.signingKey(account.genesis, cryptography) else { return false }
+    return cryptography.verify(
+      signature, of: signedBytes(.cut, zone.bytes + Self.unsigned(device, last, heads)), by: key)
   }
 
+  /// Whether the key of the account's genesis signed it: then it is written without an authority, as one of an earlier form.
+  var isOfGenesis: Bool { authority == Authority() }
+
   func write(to writer: inout ByteWriter) {
+    if !isOfGenesis { authority.write(to: &writer) }
     writer.raw(Self.unsigned(device, last, heads))
     writer.raw(signature)
   }
 
-  init(from reader: inout ByteReader) throws(DecodingError) {
+  /// - Parameter isOfGenesis: Whether it was written without an authority.
+  init(from reader: inout ByteReader, isOfGenesis: Bool) throws(DecodingError) {
+    authority = isOfGenesis ? Authority() : try Authority(from: &reader)
     device = try DeviceID(from: &reader)
     let number = try reader.varint()
     last = number == 0 ? nil : ControlPoint(number: number, id: try ControlID(from: &reader))

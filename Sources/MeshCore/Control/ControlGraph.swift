@@ -8,7 +8,9 @@ struct ControlGraph {
   let ancestry: Ancestry
   /// Where cut devices end.
   let cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]]
-  /// The cuts that were brought, those that say the same together.
+  /// The cuts that count, which `cuts` sums up.
+  let countingCuts: [DeviceID: [DeviceCut]]
+  /// The records that bring the cuts that count, those of one cut together.
   let cutCopies: [[ControlID]]
   /// Records of cut devices that still count.
   private let standing: [DeviceID: Set<ControlID>]
@@ -23,26 +25,51 @@ struct ControlGraph {
     for record in certified {
       if case .cut(let cut) = record.act { copies[cut, default: []].append(record.id) }
     }
-    // Whoever repeats a cut that the account signed says nothing new.
-    cutCopies = copies.values.sorted { $0[0] < $1[0] }
     var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
     var standing: [DeviceID: Set<ControlID>] = [:]
-    for cut in copies.keys {
-      let device = cut.device
-      cuts[device] = cuts[device].map { Self.least($0, cut.heads) } ?? cut.heads
-      let line = Self.line(of: device, to: cut.last, certified, records)
-      standing[device] = standing[device]?.intersection(line) ?? line
+    countingCuts = Self.counting(copies.keys, people, accounts)
+    for (device, counting) in countingCuts {
+      for cut in counting {
+        cuts[device] = cuts[device].map { Self.least($0, cut.heads) } ?? cut.heads
+        let line = Self.line(of: device, to: cut.last, certified, records)
+        standing[device] = standing[device]?.intersection(line) ?? line
+      }
     }
     self.cuts = cuts
     self.standing = standing
+    // Whoever repeats a cut that the account signed says nothing new.
+    let counting = Set(countingCuts.values.joined())
+    cutCopies = copies.filter { counting.contains($0.key) }.values.sorted { $0[0] < $1[0] }
   }
 
   func isBefore(_ earlier: ControlID, _ later: ControlID) -> Bool { ancestry.isMarked(earlier, before: later) }
 
   func account(of record: ControlRecord) -> AccountID? { people.account(of: record.author, accounts) }
 
-  /// False for what a cut device said beyond its last accepted record, or on another branch.
-  func counts(_ record: ControlRecord) -> Bool { standing[record.author]?.contains(record.id) ?? true }
+  /// False for what a cut device said beyond its last accepted record, or on another branch, and for whatever a device says
+  /// whose certificate nobody who counts has signed.
+  func counts(_ record: ControlRecord) -> Bool {
+    if let standing = standing[record.author] { return standing.contains(record.id) }
+    return account(of: record).flatMap { accounts[$0] }?.isUnconfirmed(record.author) != true
+  }
+
+  /// The cuts by signers who count. If a revoked device has none, those of former signers: they stand until somebody who counts
+  /// has signed them again, and no former signer can move where a device ends after that.
+  private static func counting(
+    _ cuts: some Sequence<DeviceCut>, _ people: ZonePeople, _ accounts: Accounts
+  ) -> [DeviceID: [DeviceCut]] {
+    let ordered = cuts.sorted { $0.signature.lexicographicallyPrecedes($1.signature) }
+    return Dictionary(grouping: ordered, by: \.device).compactMapValues { cuts in
+      let states = people.all.compactMap { accounts[$0] }.filter { $0.certificates[cuts[0].device] != nil }
+      let present = cuts.filter { cut in
+        states.contains {
+          $0.counts(cut.authority) && ($0.administrators[cut.device] == nil || cut.authority.promotion == nil)
+        }
+      }
+      if !present.isEmpty { return present }
+      return states.contains { $0.revocations[cuts[0].device] != nil } ? cuts : nil
+    }
+  }
 
   /// What a device said up to a point. Where the record at the point is not here, the number alone tells.
   private static func line(
@@ -77,7 +104,7 @@ extension ControlAct {
   fileprivate var isJudgedByPast: Bool {
     switch self {
     case .cut, .invite, .revokeInvite, .participant, .admission, .leave: true
-    case .genesis, .shareGenesis, .epoch, .title, .fork, .end, .stop, .unknown: false
+    case .genesis, .shareGenesis, .epoch, .title, .fork, .end, .stop, .excess, .unknown: false
     }
   }
 }

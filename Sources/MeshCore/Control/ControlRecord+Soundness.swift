@@ -11,11 +11,14 @@ extension ControlRecord {
     case .cut(let cut):
       // Any that certified the device: what stood must not fall when another account turns out to have done so as well.
       return people.all.compactMap { accounts[$0] }.contains {
-        $0.certificates[cut.device] != nil && cut.isSigned(by: $0, zone: zone, cryptography)
+        $0.certificates[cut.device] != nil && cut.isSigned(for: $0, zone: zone, cryptography)
       }
     case .fork(let proof):
       return proof.zone == zone && people.account(of: proof.author.device, accounts) != nil
         && proof.isSigned(cryptography)
+    case .excess(let excess):
+      let accounts = Set(excess.authors.map { people.account(of: $0.device, accounts) })
+      return excess.zone == zone && accounts.count == 1 && !accounts.contains(nil) && excess.isSigned(cryptography)
     case .admission(let claim):
       // Or anybody could let in whom he made up.
       return people.openInvites[claim.invite] == claim.publicHalf && claim.isSound(zone: zone, cryptography)

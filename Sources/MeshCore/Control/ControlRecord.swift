@@ -31,7 +31,8 @@ public struct ControlRecord: Hashable, Sendable {
     guard let id = ControlID(cryptography.hash(unsigned)) else { throw .invalid("a hash of 32 bytes") }
     self.id = id
     signature = secrets.sign(signedBytes(.control, unsigned))
-    guard unsigned.count + signature.count <= Limits.controlRecord else { throw .limit("control record") }
+    size = unsigned.count + signature.count
+    guard size <= Limits.controlRecord else { throw .limit("control record") }
   }
 
   private static func unsigned(
@@ -48,6 +49,9 @@ public struct ControlRecord: Hashable, Sendable {
     act.write(to: &writer)
     return writer.bytes
   }
+
+  /// Bytes of its encoding.
+  public let size: Int
 
   public var encoded: [UInt8] { Self.unsigned(zone, parents, author, number, previous, act) + signature }
 
@@ -79,6 +83,7 @@ public struct ControlRecord: Hashable, Sendable {
     act = try ControlAct(from: &reader, cryptography)
     let signed = reader.consumed
     signature = try reader.raw(64)
+    size = bytes.count
     try reader.end()
     guard let id = ControlID(cryptography.hash(Array(bytes[..<signed]))) else { throw .invalid("a hash of 32 bytes") }
     self.id = id

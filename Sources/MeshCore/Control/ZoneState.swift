@@ -12,6 +12,8 @@ public struct ZoneState: Sendable, Equatable {
   public private(set) var invites: [ControlID: Invite] = [:]
   /// Devices that were cut, and where: instances that are not listed are cut at zero.
   public private(set) var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
+  /// The cuts that count, which `cuts` sums up.
+  public private(set) var countingCuts: [DeviceID: [DeviceCut]] = [:]
   /// Instances that forked or were given up, and their last number.
   public private(set) var ends: [Author: UInt64] = [:]
   public private(set) var epochs: [EpochID: Epoch] = [:]
@@ -21,6 +23,7 @@ public struct ZoneState: Sendable, Equatable {
   public private(set) var titled = HybridTime.zero
   /// Records that no other names as a parent, ascending.
   public private(set) var heads: [ControlID] = []
+  private var overfull = Overfull()
   private var grants: [ControlID: WriteGrant] = [:]
   /// Records that let somebody in, or would, whether or not they stand.
   private var words: Set<ControlID> = []
@@ -50,12 +53,16 @@ public struct ZoneState: Sendable, Equatable {
     self.owner = owner
     let graph = ControlGraph(byID, people, accounts)
     cuts = graph.cuts
+    countingCuts = graph.countingCuts
     ends = Self.ends(graph)
     for account in people.all {
       for device in accounts[account]?.certificates.keys.sorted() ?? [] {
         devices[device] = people.account(of: device, accounts)
       }
     }
+    overfull = Overfull(
+      graph.certified.compactMap { if case .excess(let excess) = $0.act { excess } else { nil } }, owner: owner
+    ) { [devices] in devices[$0] }
     readOwnersActs(graph, cryptography)
     let standings = Standings(graph)
     (participants, invites, grants) = (standings.participants, standings.invites, standings.grants)
@@ -88,8 +95,19 @@ public struct ZoneState: Sendable, Equatable {
   /// Where an author's change sets end; nil where they do not. An author of a participant writes by what its first change set
   /// cites; without such a grant it ends at zero.
   public func limit(_ author: Author, citing citation: ControlID?) -> UInt64? {
+    if isOverfull(author.device) { return 0 }
     let cut = cuts[author.device].map { $0[author.instance]?.number ?? 0 }
     return [cut, ends[author], lostPermission(author, citation)].compactMap { $0 }.min()
+  }
+
+  /// Whether a device writes in vain, since it or its account is proven to write as more authors than it may.
+  public func isOverfull(_ device: DeviceID) -> Bool {
+    overfull.devices.contains(device) || devices[device].map(overfull.accounts.contains) ?? false
+  }
+
+  /// Accounts of which, or of whose devices, that is proven.
+  public var overfullAccounts: Set<AccountID> {
+    overfull.accounts.union(overfull.devices.compactMap { devices[$0] })
   }
 
   /// Where an author ends because its account may not write, or could not go on to.
@@ -104,7 +122,7 @@ public struct ZoneState: Sendable, Equatable {
   /// it cites: its instance tells that. Nil where it may yet come.
   public func limit(ofUnknown author: Author) -> UInt64? {
     guard let account = devices[author.device] else { return nil }
-    guard account != owner else { return limit(author, citing: nil) }
+    guard account != owner, !isOverfull(author.device) else { return limit(author, citing: nil) }
     let cited = words.filter(author.instance.isUnder)
     let limits = cited.map { limit(author, citing: $0) }
     guard !limits.isEmpty, !limits.contains(nil) else { return nil }
@@ -135,23 +153,21 @@ public struct ZoneState: Sendable, Equatable {
   }
 
   private static func ends(_ graph: ControlGraph) -> [Author: UInt64] {
-    var ends: [Author: UInt64] = [:]
+    var given: [Author: Set<UInt64>] = [:]
     var forks: [Author: Set<UInt64>] = [:]
     for record in graph.certified {
       switch record.act {
       case .end(let instance, let number) where graph.counts(record):
         let author = Author(device: record.author, instance: instance)
-        ends[author] = min(ends[author] ?? .max, number)
+        given[author, default: []].insert(number)
       case .fork(let proof):
         forks[proof.author, default: []].insert(proof.limit)
       default: break
       }
     }
-    for (author, places) in forks {
-      let least = places.count > Limits.forks ? 0 : places.min() ?? 0
-      ends[author] = min(ends[author] ?? .max, least)
-    }
-    return ends
+    // Each lower end has to be carried out by reading the log again.
+    func least(_ numbers: Set<UInt64>) -> UInt64 { numbers.count > Limits.forks ? 0 : numbers.min() ?? 0 }
+    return given.mapValues(least).merging(forks.mapValues(least)) { min($0, $1) }
   }
 
   private mutating func readEpochs(_ graph: ControlGraph, _ departures: [ControlID]) {

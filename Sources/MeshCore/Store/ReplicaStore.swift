@@ -72,6 +72,8 @@ public protocol ReplicaStore: AnyObject {
   func mergedVector(_ zone: ZoneID) throws -> VersionVector
   /// The heads of `mergedVector`: number, id and time of each author's last merged change set.
   func mergedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead]
+  /// Whose devices are, whenever that has changed: what is kept for others is bounded by account.
+  func setAccounts(_ accounts: Accounts)
   /// Stores verified change sets, in order, without merging them. Each gets its own outcome; a refused one does not stop the
   /// others. The caller has checked signature, certificate and cut; numbers, chain and times are checked here.
   func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) throws -> [StoreOutcome]
@@ -161,6 +163,8 @@ public protocol ReplicaStore: AnyObject {
 }
 
 extension ReplicaStore {
+  public func setAccounts(_ accounts: Accounts) {}
+
   public func insertControlRecord(_ bytes: [UInt8], id: ControlID, zone: ZoneID) throws {
     try insertControlRecords([(id, bytes)], zone: zone)
   }

@@ -3,8 +3,8 @@
 public protocol Vault: AnyObject {
   /// Keys of a zone's epochs.
   func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey]
-  /// Keeps one more; what is there stays.
-  func saveEpochKey(_ key: EpochKey, epoch: EpochID, zone: ZoneID) throws
+  /// Keeps more of them, all in one durable write; what is there stays.
+  func saveEpochKeys(_ keys: [EpochID: EpochKey], zone: ZoneID) throws
   /// The last change set this device signed in a zone, kept outside the database.
   func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark?
   /// Number 0 where the instance has signed nothing yet.

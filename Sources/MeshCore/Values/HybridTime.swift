@@ -12,7 +12,14 @@ public struct HybridTime: Hashable, Comparable, Sendable {
   }
 
   /// The time right after this one; the last is its own.
-  public var next: HybridTime { HybridTime(value == .max ? .max : value + 1) }
+  public var next: HybridTime { HybridTime(value.saturatingAdding(1)) }
+
+  /// The greatest generation that a change set signed at this time gives a record.
+  ///
+  /// An author's time is later than that of everything it has merged, and one change set raises a record by two generations at
+  /// most. So an honest author is always within the bound, whatever was undone since. The bound is in what was signed, so that
+  /// every device judges alike, and it leaves room above each generation that a merged record can have.
+  public var greatestGeneration: UInt64 { value.saturatingMultiplied(by: 2) }
 
   public var milliseconds: Int64 { Int64(value >> 16) }
   public var counter: UInt16 { UInt16(truncatingIfNeeded: value) }

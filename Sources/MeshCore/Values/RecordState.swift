@@ -76,4 +76,10 @@ public struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
 extension UInt64 {
   /// Of a generation: odd is alive.
   public var isAlive: Bool { self & 1 == 1 }
+
+  /// The generation in which a record that is alive in this one is deleted, or a deleted one lives again.
+  public var nextGeneration: UInt64 { saturatingAdding(1) }
+
+  /// The first generation after this one in which the record lives.
+  public var nextLife: UInt64 { saturatingAdding(isAlive ? 2 : 1) }
 }

@@ -20,7 +20,7 @@ public struct VersionVector: Hashable, Sendable {
   public func count(beyond other: VersionVector) -> UInt64 {
     numbers.reduce(0) { sum, entry in
       let theirs = other[entry.key]
-      return entry.value > theirs ? saturatingSum(sum, entry.value - theirs) : sum
+      return entry.value > theirs ? sum.saturatingAdding(entry.value - theirs) : sum
     }
   }
 
@@ -78,9 +78,6 @@ public struct CausalContext: Hashable, Sendable {
 
   public var vector: VersionVector { VersionVector(entries.mapValues(\.number)) }
 
-  /// How many change sets it covers; bounds the generations that its author can honestly have reached.
-  public var count: UInt64 { entries.values.reduce(0) { saturatingSum($0, $1.number) } }
-
   /// The entries that are not in `earlier`, or are further here. What went back since, because its author was cut, is left
   /// out: a context that was signed can only grow.
   public func difference(from earlier: CausalContext) -> CausalContext {
@@ -88,14 +85,16 @@ public struct CausalContext: Hashable, Sendable {
       entries.filter { author, seen in earlier[author].map { seen.number > $0.number } ?? true })
   }
 
-  /// Lays a difference over this context: each entry is new here, or further in number and in time. Where one is not,
-  /// nothing changes.
+  /// Lays a difference over this context: each entry is new here, or further in number and in time. If one is not, or if
+  /// the whole would have more authors than a zone, nothing changes.
   public mutating func advance(by difference: CausalContext) throws(DecodingError) {
     for (author, seen) in difference.entries {
       guard let known = entries[author] else { continue }
       guard seen.number > known.number, seen.time > known.time else { throw .invalid("a context only advances") }
     }
-    entries.merge(difference.entries) { $1 }
+    let merged = entries.merging(difference.entries) { $1 }
+    guard merged.count <= Limits.authors else { throw .limit("authors") }
+    entries = merged
   }
 
   public func write(to writer: inout ByteWriter) {
@@ -118,10 +117,4 @@ public struct CausalContext: Hashable, Sendable {
     }
     self.entries = entries
   }
-}
-
-/// Numbers come from peers: a sum of them must not wrap round.
-private func saturatingSum(_ left: UInt64, _ right: UInt64) -> UInt64 {
-  let (sum, overflow) = left.addingReportingOverflow(right)
-  return overflow ? .max : sum
 }

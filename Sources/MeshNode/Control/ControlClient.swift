@@ -81,6 +81,10 @@ extension ControlClient {
     try await post("/v1/restore", request, limit: Self.longWork)
   }
 
+  public func backup(to file: String) async throws -> BackupReport {
+    try await post("/v1/backup", BackupRequest(file: file), limit: Self.longWork)
+  }
+
   public func explain(_ request: RecordRequest) async throws -> RecordReport {
     try await post("/v1/explain/record", request, limit: Self.longWork)
   }
@@ -125,6 +129,14 @@ extension ControlClient {
 
   public func deviceRevoke(_ device: String) async throws -> RevokeReport {
     try await post("/v1/devices/revoke", RevokeRequest(device: device))
+  }
+
+  public func deviceChange(_ request: DeviceChangeRequest) async throws -> DevicesReport.Device {
+    try await post("/v1/devices/change", request)
+  }
+
+  public func accountReplaceKey(_ request: ReplaceKeyRequest) async throws -> ReplaceKeyReport {
+    try await post("/v1/account/key", request)
   }
 
   public func shares() async throws -> SharesReport { try await get("/v1/shares") }

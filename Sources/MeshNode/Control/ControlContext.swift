@@ -28,6 +28,20 @@ struct OwnProcessesOnly: RouterMiddleware {
   }
 }
 
+/// While the database can't be used, every question has that answer. Only a doctor, and who saves what is left, come through.
+struct RefusalWhileSuspended: RouterMiddleware {
+  let node: any NodeControl
+
+  private static let exempt = ["/v1/doctor", "/v1/doctor/deep", "/v1/backup"]
+
+  func handle(
+    _ request: Request, context: ControlContext, next: (Request, ControlContext) async throws -> Response
+  ) async throws -> Response {
+    if !Self.exempt.contains(request.uri.path), let refusal = await node.obstacle() { throw refusal }
+    return try await next(request, context)
+  }
+}
+
 /// Makes every error an answer that a verb can show.
 struct RefusalAnswers: RouterMiddleware {
   func handle(

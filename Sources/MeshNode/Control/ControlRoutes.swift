@@ -10,6 +10,7 @@ struct ControlRoutes {
     let router = Router(context: ControlContext.self)
     router.add(middleware: RefusalAnswers())
     router.add(middleware: OwnProcessesOnly())
+    router.add(middleware: RefusalWhileSuspended(node: node))
     addFacts(to: router)
     addWaiting(to: router)
     addAssets(to: router)
@@ -37,6 +38,9 @@ struct ControlRoutes {
     }
     router.get("v1/doctor") { _, _ in try Response.json(await node.doctor(deep: false)) }
     router.get("v1/doctor/deep") { _, _ in try Response.json(await node.doctor(deep: true)) }
+    router.post("v1/backup") { request, _ in
+      try Response.json(await node.backup(to: await body(BackupRequest.self, of: request).file))
+    }
     router.get("v1/account") { _, _ in try Response.json(await node.accountShow()) }
   }
 
@@ -91,6 +95,12 @@ struct ControlRoutes {
     }
     router.post("v1/devices/revoke") { request, _ in
       try Response.json(await node.deviceRevoke(await body(RevokeRequest.self, of: request).device))
+    }
+    router.post("v1/devices/change") { request, _ in
+      try Response.json(await node.deviceChange(await body(DeviceChangeRequest.self, of: request)))
+    }
+    router.post("v1/account/key") { request, _ in
+      try Response.json(await node.accountReplaceKey(await body(ReplaceKeyRequest.self, of: request)))
     }
     router.post("v1/devices/restamp") { _, _ in try Response.json(await node.deviceRestamp()) }
   }

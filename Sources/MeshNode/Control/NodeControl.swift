@@ -3,6 +3,8 @@
 /// Every call throws an error that is `Refusing` where it has a reason for the user. Ids, in both directions, are the
 /// displayed texts; arguments may also be a device's name where exactly one device has it.
 public protocol NodeControl: Sendable {
+  /// Why nothing but `doctor` and `backup` answers now; nil if everything does.
+  func obstacle() async -> Refusal?
   func status() async throws -> StatusReport
   func peers() async throws -> PeersReport
   func zones() async throws -> ZonesReport
@@ -29,6 +31,8 @@ public protocol NodeControl: Sendable {
   func setAssetPolicy(_ policy: AssetPoliciesReport.Policy, table: String) async throws -> AssetPoliciesReport
   /// Puts back a value that was overwritten or lost, or a record that was deleted, as an edit of now.
   func restore(_ request: RestoreRequest) async throws -> RestoreReport
+  /// Copies the database as it is now into a file, whose path is absolute and leads nowhere yet.
+  func backup(to file: String) async throws -> BackupReport
   /// Why a record has the values that it has, in each zone that has it.
   func explain(_ request: RecordRequest) async throws -> RecordReport
 
@@ -55,10 +59,14 @@ public protocol NodeControl: Sendable {
   func deviceList() async throws -> DevicesReport
   /// Revokes a device for ever: it is cut in every zone, and the zones get new keys.
   func deviceRevoke(_ device: String) async throws -> RevokeReport
+  /// Makes a device an administrator, ends that, or lets a device in again that nobody who counts has certified.
+  func deviceChange(_ request: DeviceChangeRequest) async throws -> DevicesReport.Device
   /// Takes back what this device signed ahead of time, and writes it again with the time as it is.
   /// - Throws: a refusal where it signed nothing such, or its clock is still wrong.
   func deviceRestamp() async throws -> RestampReport
   func accountShow() async throws -> AccountReport
+  /// Puts a new key in the place of the account's, by the word of the recovery key. The new key is kept on this machine.
+  func accountReplaceKey(_ request: ReplaceKeyRequest) async throws -> ReplaceKeyReport
 
   func shares() async throws -> SharesReport
   func share(_ share: String) async throws -> ShareReport
@@ -74,6 +82,7 @@ public protocol NodeControl: Sendable {
 }
 
 extension NodeControl {
+  public func obstacle() async -> Refusal? { nil }
   public func peers() async throws -> PeersReport { PeersReport(peers: try await status().peers) }
   public func zones() async throws -> ZonesReport { ZonesReport(zones: try await status().zones) }
 }

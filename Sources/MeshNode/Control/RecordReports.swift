@@ -103,6 +103,24 @@ public struct RecordReport: Codable, Hashable, Sendable {
     @OrNull public var account: String?
     /// By the writer's clock; null of what was there before, or was filled in by a migration.
     @OrNull public var written: Date?
+    /// Whom the device names as the writer, if it brought the value from another zone; else null.
+    @OrNull public var carried: Carried?
+
+    public init(device: String, deviceName: String?, account: String?, written: Date?, carried: Carried? = nil) {
+      self.device = device
+      self.deviceName = deviceName
+      self.account = account
+      self.written = written
+      self.carried = carried
+    }
+  }
+
+  /// A writer as another device names it: that device alone has signed it in this zone.
+  public struct Carried: Codable, Hashable, Sendable {
+    public var device: String
+    @OrNull public var deviceName: String?
+    @OrNull public var account: String?
+    @OrNull public var written: Date?
 
     public init(device: String, deviceName: String?, account: String?, written: Date?) {
       self.device = device

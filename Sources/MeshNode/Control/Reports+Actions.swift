@@ -7,6 +7,8 @@ public struct VerifyReport: Codable, Hashable, Sendable {
   public var equal: Bool
   /// One for each zone and connected member.
   public var comparisons: [Comparison]
+  /// Which program has the write lock, so that nothing can be said; null if none has.
+  @OrNull public var locked: String?
 
   public struct Comparison: Codable, Hashable, Sendable {
     public enum Outcome: String, Codable, Sendable {
@@ -38,9 +40,15 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     }
   }
 
-  public init(comparisons: [Comparison]) {
-    self.equal = comparisons.allSatisfy { $0.outcome == .equal }
-    self.comparisons = comparisons
+  public init(comparisons: [Comparison], locked: String? = nil) {
+    // What members have said meanwhile may wait for the lock as well.
+    self.comparisons = comparisons.map { comparison in
+      var comparison = comparison
+      if locked != nil, comparison.outcome == .equal { comparison.outcome = .notInTime }
+      return comparison
+    }
+    self.equal = self.comparisons.allSatisfy { $0.outcome == .equal }
+    self.locked = locked
   }
 }
 
@@ -59,6 +67,8 @@ public struct WaitReport: Codable, Hashable, Sendable {
   public var assets: LackingAssets
   /// Members that have all but some long BLOBs, which they don't fetch.
   public var without: [Missing]
+  /// Which program has the write lock, so that something may wait; null if none has.
+  @OrNull public var locked: String?
 
   public struct Missing: Codable, Hashable, Sendable {
     public var zone: String
@@ -81,15 +91,18 @@ public struct WaitReport: Codable, Hashable, Sendable {
 
   /// - Parameter members: One for each member and zone in common.
   public init(
-    working: Bool = false, pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets()
+    working: Bool = false, pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets(),
+    locked: String? = nil
   ) {
     missing = members.filter { !$0.isComplete }
     without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
-    complete = !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
+    // What members have sent meanwhile may wait for the lock as well.
+    complete = locked == nil && !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
     self.working = working
     self.pending = pending
     self.tooLong = tooLong
     self.assets = assets
+    self.locked = locked
   }
 }
 
@@ -217,13 +230,23 @@ public struct DevicesReport: Codable, Hashable, Sendable {
     public var certified: Date
     /// Null while the device is a member.
     @OrNull public var revoked: Date?
+    /// Whether it certifies and revokes devices for the account.
+    public var isAdministrator: Bool
+    /// Whether nobody who counts has certified it since the account's key was replaced or an administrator demoted: it takes
+    /// no part until it is confirmed.
+    public var isUnconfirmed: Bool
 
-    public init(device: String, name: String, isThis: Bool, certified: Date, revoked: Date?) {
+    public init(
+      device: String, name: String, isThis: Bool, certified: Date, revoked: Date?, isAdministrator: Bool = false,
+      isUnconfirmed: Bool = false
+    ) {
       self.device = device
       self.name = name
       self.isThis = isThis
       self.certified = certified
       self.revoked = revoked
+      self.isAdministrator = isAdministrator
+      self.isUnconfirmed = isUnconfirmed
     }
   }
 
@@ -243,6 +266,19 @@ public struct RevokeReport: Codable, Hashable, Sendable {
     self.name = name
     self.revoked = revoked
     self.zones = zones
+  }
+}
+
+/// `mesh account replace-key`.
+public struct ReplaceKeyReport: Codable, Hashable, Sendable {
+  /// How many keys the account has had before this one.
+  public var generation: Int
+  /// The devices of the account as they are now.
+  public var devices: [DevicesReport.Device]
+
+  public init(generation: Int, devices: [DevicesReport.Device]) {
+    self.generation = generation
+    self.devices = devices
   }
 }
 
@@ -272,10 +308,12 @@ public struct AccountReport: Codable, Hashable, Sendable {
   public var name: String
   public var device: String
   public var deviceName: String
-  /// Whether the account's signing key is here: only there devices are invited and revoked.
+  /// Whether the account's signing key is here.
   public var holdsAccountKey: Bool
-  /// The device that made the account.
+  /// The device that made the account; null once its key was replaced.
   @OrNull public var keyHolder: String?
+  /// Devices, by name and id, that certify and revoke devices for the account.
+  public var administrators: [String]
   /// Whether the recovery key waits here to be shown.
   public var recoveryWaiting: Bool
   /// Members that are not revoked.
@@ -283,7 +321,7 @@ public struct AccountReport: Codable, Hashable, Sendable {
 
   public init(
     account: String, name: String, device: String, deviceName: String, holdsAccountKey: Bool, keyHolder: String?,
-    recoveryWaiting: Bool, devices: Int
+    administrators: [String] = [], recoveryWaiting: Bool, devices: Int
   ) {
     self.account = account
     self.name = name
@@ -291,6 +329,7 @@ public struct AccountReport: Codable, Hashable, Sendable {
     self.deviceName = deviceName
     self.holdsAccountKey = holdsAccountKey
     self.keyHolder = keyHolder
+    self.administrators = administrators
     self.recoveryWaiting = recoveryWaiting
     self.devices = devices
   }

@@ -31,6 +31,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public var assets: LackingAssets
   /// Those of them that it fetches.
   public var fetching: FetchingAssets
+  /// Bounds of which an account has used half or more; empty nearly always.
+  public var quotas: [QuotaReport]
   /// What a person should look into, each with its way out; empty when all is well.
   public var alarms: [String]
   public var zones: [ZoneReport]
@@ -40,7 +42,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
     running: Bool, account: String, accountName: String, device: String, deviceName: String, instance: String?,
     database: String, listen: String?, tables: [String] = [], pending: Int, held: [String: Int],
     work: [WorkReport] = [], receipts: [String: Int] = [:], assets: LackingAssets = LackingAssets(),
-    fetching: FetchingAssets = FetchingAssets(), alarms: [String] = [], zones: [ZoneReport], peers: [PeerReport]
+    fetching: FetchingAssets = FetchingAssets(), quotas: [QuotaReport] = [], alarms: [String] = [],
+    zones: [ZoneReport], peers: [PeerReport]
   ) {
     self.running = running
     self.account = account
@@ -57,6 +60,7 @@ public struct StatusReport: Codable, Hashable, Sendable {
     self.receipts = receipts
     self.assets = assets
     self.fetching = fetching
+    self.quotas = quotas
     self.alarms = alarms
     self.zones = zones
     self.peers = peers

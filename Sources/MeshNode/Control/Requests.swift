@@ -57,6 +57,33 @@ struct RevokeRequest: Codable {
   let device: String
 }
 
+/// `POST /v1/devices/change`.
+public struct DeviceChangeRequest: Codable, Hashable, Sendable {
+  public enum Act: String, Codable, Sendable, CaseIterable { case promote, demote, confirm }
+
+  /// An id, the beginning of one, or a name that only one device has.
+  public var device: String
+  public var act: Act
+
+  public init(device: String, act: Act) {
+    self.device = device
+    self.act = act
+  }
+}
+
+/// `POST /v1/account/key`. A secret: it is never logged.
+public struct ReplaceKeyRequest: Codable, Hashable, Sendable {
+  /// The recovery key's text.
+  public var recovery: String
+  /// Revoked devices, by id or name, that take part again.
+  public var readmit: [String]?
+
+  public init(recovery: String, readmit: [String] = []) {
+    self.recovery = recovery
+    self.readmit = readmit
+  }
+}
+
 /// `POST /v1/assets/show`, `fetch` and `evict`.
 public struct AssetRequest: Codable, Hashable, Sendable {
   public var table: String

@@ -219,12 +219,14 @@ public struct ShareChangeRequest: Codable, Hashable, Sendable {
   public var invite: String?
   /// Of `leave`: the rows stay, as records of this account's own.
   public var keepCopy: Bool?
+  /// Of `remove`: everything that the account ever wrote goes, everywhere.
+  public var undo: Bool?
   /// Of `rename`.
   public var title: String?
 
   public init(
     _ act: Act, share: String, account: String? = nil, permission: Permission? = nil, invite: String? = nil,
-    keepCopy: Bool? = nil, title: String? = nil
+    keepCopy: Bool? = nil, undo: Bool? = nil, title: String? = nil
   ) {
     self.act = act
     self.share = share
@@ -232,6 +234,7 @@ public struct ShareChangeRequest: Codable, Hashable, Sendable {
     self.permission = permission
     self.invite = invite
     self.keepCopy = keepCopy
+    self.undo = undo
     self.title = title
   }
 }

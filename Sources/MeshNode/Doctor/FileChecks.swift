@@ -37,11 +37,6 @@ extension HealthCheck {
 extension Node {
   func fileCheck() -> HealthCheck {
     let path = configuration.database
-    if access(path, F_OK) != 0 {
-      return HealthCheck(
-        "database", .alarm, "\(path) is gone, and this node still has it open: what is written now is lost with it.",
-        wayOut: "Stop the daemon, put the file back, and start again.")
-    }
     if access(path, W_OK) != 0 {
       return HealthCheck(
         "database", .alarm, "\(path) cannot be written by this user.", wayOut: "Change its permissions, or its mount.")

@@ -7,12 +7,14 @@ import MeshStore
 /// the list and a function that makes it.
 extension Node {
   func doctor(deep: Bool) async throws -> DoctorReport {
+    lookAtDatabase()
+    if let suspension { return DoctorReport(unopened: suspension) }
     var checks = [.library, daemonCheck(), workCheck(), fileCheck(), logCheck()]
     checks += [store.place, home.path].map(HealthCheck.disk)
     checks += try captureChecks() + pendingChecks()
     checks +=
       try deviceChecks() + zoneChecks() + clockChecks() + heldChecks() + assetChecks() + receiptChecks()
-      + refusalChecks()
+      + refusalChecks() + quotaChecks()
       + historyChecks()
     checks += try peerChecks() + digestChecks()
     if deep { checks.append(await Self.integrity(of: store.place)) }
@@ -67,7 +69,8 @@ extension Node {
         "Change sets were refused since the start: "
           + reasons.map { "\($0.value) \(printable($0.key))" }.joined(separator: ", ") + ".",
         wayOut:
-          "The log names who sent them. Refused by a rule they never come in; revoke a device that goes on sending.",
+          "Nothing of them is kept. Whoever sent them may only have passed them on, and the log names it. If writes of an "
+          + "honest device are missing, update mesh there and here.",
         figures: replica.refusals)
     ]
   }

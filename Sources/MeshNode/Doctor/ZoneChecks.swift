@@ -97,9 +97,10 @@ extension Node {
         return nil
       case .malformed:
         return HealthCheck(
-          "malformed", .alarm, "\(what): they break a rule of the format.",
+          "malformed", .alarm, "\(what): they break a rule of the format.\(malformedAuthors)",
           wayOut:
-            "Update the program here; if that is not it, the device that wrote them is faulty: mesh device revoke.",
+            "Update mesh here and on the device that wrote them. If they stay, that device can write on with a new home: "
+            + "mesh init --home DIR --database PATH --link LINK.",
           figures: ["changeSets": count])
       case .epochKey:
         return HealthCheck(
@@ -112,6 +113,14 @@ extension Node {
           figures: ["changeSets": count])
       }
     }
+  }
+
+  /// Who signed what breaks a rule, with the rule.
+  private var malformedAuthors: String {
+    let found = (try? store.status().malformed) ?? [:]
+    return found.sorted { $0.key < $1.key }.prefix(Self.heldNamed).map { author, reason in
+      " \(deviceName(author.device) ?? "A device") (\(author.device)): \(printable(reason))."
+    }.joined()
   }
 
   func heldChecks() throws -> [HealthCheck] {

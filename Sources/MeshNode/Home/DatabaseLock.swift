@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import MeshCore
 
 /// Held by the node that works with a database: two nodes on one file would each take the other's writes for an app's, and
@@ -11,13 +11,11 @@ struct DatabaseLock: Sendable {
   static let suffix = "-mesh-lock"
 
   /// - Parameter home: Of the node, so that whoever comes second is told which it is.
-  /// - Throws: `Refusal` `database.inUse`; `HomeError`.
+  /// - Throws: `Refusal` `database.inUse` or `database.ofOriginal`; `HomeError`.
   init(database: String, home: Home) throws {
     // One lock by whatever name the file is called.
-    let place = realpath(database, nil).map { place in
-      defer { free(place) }
-      return String(cString: place)
-    }
+    let place = Self.place(of: database)
+    try Self.refuseOriginal(database, (place ?? database) + Self.suffix, home)
     do throws(FileLock.Failure) {
       lock = try FileLock(path: (place ?? database) + Self.suffix, note: "\(getpid()) \(home.path)")
     } catch {
@@ -29,6 +27,29 @@ struct DatabaseLock: Sendable {
   }
 
   func release() { lock.release() }
+
+  private static func place(of database: String) -> String? {
+    realpath(database, nil).map { place in
+      defer { free(place) }
+      return String(cString: place)
+    }
+  }
+
+  /// A home that was copied names the database of the one that it was copied from. The lock's file says which home had it last.
+  private static func refuseOriginal(_ database: String, _ lock: String, _ home: Home) throws {
+    guard let note = try? String(contentsOfFile: lock, encoding: .utf8).split(separator: "\n").first,
+      let last = note.split(separator: " ", maxSplits: 1).last.map(String.init), last.hasPrefix("/"),
+      place(of: last) != place(of: home.path), let original = try? Home.open(at: last),
+      let configuration = try? original.configuration(), place(of: configuration.database) == place(of: database),
+      let key = try? original.read(.deviceKey), try home.exists(.deviceKey), try home.read(.deviceKey) == key
+    else { return }
+    throw Refusal(
+      code: "database.ofOriginal",
+      message:
+        "\(home.path) is a copy of the home \(printable(last)), and its config.toml names \(database), the database of that "
+        + "one. Copy the database as well (mesh backup FILE) and name the copy in config.toml; or, if this home takes the place "
+        + "of the other, move that one away.")
+  }
 
   private static func refusal(_ database: String, _ note: String, _ home: Home) -> Refusal {
     let words = note.split(separator: " ", maxSplits: 1)

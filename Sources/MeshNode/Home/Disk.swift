@@ -116,7 +116,7 @@ extension Disk {
     guard status.owner == geteuid() else {
       throw HomeError(
         .permissions,
-        "\(path) belongs to user \(status.owner), and this is user \(geteuid()). Run as its owner, or: chown \(geteuid()) \(path)"
+        "\(path) belongs to user \(status.owner), and this is user \(geteuid()). Run as its owner: sudo -u '#\(status.owner)' mesh …"
       )
     }
     guard status.mode & others == 0 else {

@@ -51,6 +51,17 @@ public struct Home: Hashable, Sendable {
     return home
   }
 
+  /// Another user's home that root looks at, unchecked, and the owner's name; nil unless this is root and the home is another's.
+  ///
+  /// Only its control socket is to be used: files that root wrote there would lock the owner out.
+  public static func visited(at path: String) throws(HomeError) -> (home: Home, owner: String)? {
+    let home = Home(path: try absolute(path))
+    guard geteuid() == 0, let entry = try Disk.entry(home.path), entry.kind == .directory, entry.owner != 0 else {
+      return nil
+    }
+    return (home, getpwuid(entry.owner).map { String(cString: $0.pointee.pw_name) } ?? "\(entry.owner)")
+  }
+
   public func path(of file: HomeFile) -> String { "\(path)/\(file.name)" }
 
   public func exists(_ file: HomeFile) throws(HomeError) -> Bool {

@@ -6,11 +6,13 @@ public enum HomeFile: Hashable, Sendable {
   case configuration
   /// The device's private keys.
   case deviceKey
-  /// The account's signing key; only on the machine that made the account.
+  /// The account's signing key: on the machine that made the account, or that replaced the key.
   case accountKey
+  /// A key that is about to replace the account's: it becomes `accountKey` once the account names it.
+  case nextAccountKey
   /// The recovery key as the text to be shown, in UTF-8; gone once it has been shown.
   case recoveryKey
-  /// Public: genesis, certificates and revocations of the account.
+  /// Public: what was signed for the account, and by which keys.
   case accountState
   /// The epoch keys of a zone; `id` is the zone's displayed id.
   case zone(id: String)
@@ -33,6 +35,7 @@ public enum HomeFile: Hashable, Sendable {
     case .configuration: "config.toml"
     case .deviceKey: "device.key"
     case .accountKey: "account.key"
+    case .nextAccountKey: "account.key.next"
     case .recoveryKey: "recovery.key"
     case .accountState: "account/account.state"
     case .zone(let id): "zones/\(id)"
@@ -48,7 +51,7 @@ public enum HomeFile: Hashable, Sendable {
   /// Whether it must be readable by its owner alone.
   public var isSecret: Bool {
     switch self {
-    case .deviceKey, .accountKey, .recoveryKey, .zone: true
+    case .deviceKey, .accountKey, .nextAccountKey, .recoveryKey, .zone: true
     case .configuration, .accountState, .highWater, .place, .links, .staging, .controlSocket, .lock: false
     }
   }

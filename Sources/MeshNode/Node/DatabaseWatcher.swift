@@ -9,21 +9,29 @@ struct DatabaseWatcher: Sendable {
   private static let poll = Duration.milliseconds(500)
 
   func run() async {
-    let path = await node.databasePlace
-    let looks = WriteEvents.looks(at: path)
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { await pollSlowly() }
-      group.addTask {
-        for await _ in looks { _ = await node.lookAtDatabase() }
+    while !Task.isCancelled {
+      let opening = await node.openings
+      let looks = WriteEvents.looks(at: await node.databasePlace)
+      // Until the database is opened again: it may lie elsewhere then.
+      await withTaskGroup(of: Void.self) { group in
+        group.addTask { await pollSlowly(opening) }
+        group.addTask {
+          for await _ in looks {
+            guard await isLookedAt(opening) else { return }
+          }
+        }
       }
     }
   }
 
-  private func pollSlowly() async {
-    while !Task.isCancelled {
-      _ = await node.lookAtDatabase()
-      try? await Task.sleep(for: Self.poll)
-    }
+  private func pollSlowly(_ opening: Int) async {
+    while !Task.isCancelled, await isLookedAt(opening) { try? await Task.sleep(for: Self.poll) }
+  }
+
+  /// False once the database was opened again.
+  private func isLookedAt(_ opening: Int) async -> Bool {
+    await node.lookAtDatabase()
+    return await node.openings == opening
   }
 }
 
@@ -44,7 +52,9 @@ private enum WriteEvents {
     let directory = database.lastIndex(of: "/").map { String(database[...$0]) } ?? "."
     // Closing the one end tells the thread, which has the other, to stop.
     var ends: [Int32] = [-1, -1]
-    guard descriptor >= 0, inotify_add_watch(descriptor, directory, UInt32(IN_CREATE)) >= 0,
+    // Files that come, and the database itself when it goes or another takes its place.
+    let comings = UInt32(IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE)
+    guard descriptor >= 0, inotify_add_watch(descriptor, directory, comings) >= 0,
       pipe(&ends) == 0
     else {
       continuation.finish()

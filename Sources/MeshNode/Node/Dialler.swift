@@ -67,10 +67,22 @@ extension Node {
 
   /// Not while the device there has a session already, whoever dialled it.
   func shouldDial(_ address: HostPort) -> Bool {
-    guard configuration.peers.contains(address) else { return false }
-    guard let device = dials[address]?.device else { return true }
-    return !replica.peerViews.contains { $0.device == device }
+    guard configuration.peers.contains(address), suspension == nil else { return false }
+    guard let dial = dials[address], let device = dial.device else { return true }
+    if replica.peerViews.contains(where: { $0.device == device }) { return false }
+    guard hasNoPart(device), let ended = dial.ended else { return true }
+    return ContinuousClock.now - ended > Self.pauseWithoutPart
   }
+
+  /// Whether a device has no part with this one any more: it was revoked, or no common zone is left.
+  private func hasNoPart(_ device: DeviceID) -> Bool {
+    guard let account = replica.certificate(of: device)?.account else { return false }
+    return replica.isRevoked(device)
+      || account != replica.account.id && !replica.zoneIDs.contains { replica.isMember(account, of: $0) }
+  }
+
+  /// Between two tries of an address whose device has no part here: somebody else may come to have the address.
+  private static let pauseWithoutPart = Duration.seconds(600)
 
   /// Once for each time that `dialSoon` was called.
   func isDue(_ address: HostPort) -> Bool {
@@ -85,5 +97,6 @@ extension Node {
 
   func dialEnded(_ address: HostPort, _ reason: String?) {
     dials[address, default: DialState()].lastError = reason
+    dials[address]?.ended = .now
   }
 }

@@ -23,9 +23,8 @@ final class HomeVault: Vault {
     return keys
   }
 
-  func saveEpochKey(_ key: EpochKey, epoch: EpochID, zone: ZoneID) throws {
-    var keys = try epochKeys(zone)
-    keys[epoch] = key
+  func saveEpochKeys(_ more: [EpochID: EpochKey], zone: ZoneID) throws {
+    let keys = try epochKeys(zone).merging(more) { old, _ in old }
     try write(.zone(id: zone.description)) { writer in
       for (epoch, key) in keys.sorted(by: { $0.key < $1.key }) {
         epoch.write(to: &writer)

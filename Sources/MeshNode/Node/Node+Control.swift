@@ -1,10 +1,16 @@
 import Foundation
 import MeshCore
+import MeshCrypto
 import MeshReplication
 import MeshStore
 
 /// What the verbs ask, answered by the node itself: in the daemon and on the home alone.
 extension Node: NodeControl {
+  func obstacle() -> Refusal? {
+    lookAtDatabase()
+    return suspension
+  }
+
   func status() throws -> StatusReport {
     let zone = try replica.privateZone.flatMap { try replica.zoneView($0) }
     return StatusReport(
@@ -17,7 +23,8 @@ extension Node: NodeControl {
         WorkReport(task: $0.task.rawValue, table: $0.table, done: $0.done, total: $0.total)
       },
       receipts: try receipts(), assets: try lackingAssets(), fetching: try fetchingAssets(),
-      alarms: try alarms(), zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
+      quotas: try quotas(), alarms: try alarms(), zones: try replica.zoneIDs.compactMap { try zoneReport($0) },
+      peers: try peerReports())
   }
 
   /// Of shares, which have a verb that shows them.
@@ -126,15 +133,18 @@ extension Node: NodeControl {
 
   func verify(timeout: Duration) async throws -> VerifyReport {
     let deadline = ContinuousClock.now + timeout
-    _ = lookAtDatabase()
     replica.requestDigests()
     perform()
     var asked = ContinuousClock.now
     while true {
+      lookAtDatabase()
+      if let suspension { throw suspension }
       let comparisons = try comparisons()
-      guard !comparisons.isEmpty else { throw Refusal.noMember }
-      if comparisons.allSatisfy(\.isDecided) || ContinuousClock.now >= deadline {
-        return VerifyReport(comparisons: comparisons.map(\.comparison))
+      let isOver = ContinuousClock.now >= deadline
+      guard !comparisons.isEmpty || awaitsPeers && !isOver else { throw Refusal.noMember }
+      let locked = lockedBy
+      if isOver || locked == nil && !comparisons.isEmpty && comparisons.allSatisfy(\.isDecided) {
+        return VerifyReport(comparisons: comparisons.map(\.comparison), locked: locked)
       }
       try await Task.sleep(for: Self.look)
       if ContinuousClock.now - asked > Self.askAgain {
@@ -177,14 +187,26 @@ extension Node: NodeControl {
   func wait(timeout: Duration) async throws -> WaitReport {
     let deadline = ContinuousClock.now + timeout
     while true {
-      let report = try waitReport()
-      if report.complete || ContinuousClock.now >= deadline { return report }
+      lookAtDatabase()
+      if let suspension { throw suspension }
+      if !awaitsPeers || ContinuousClock.now >= deadline {
+        let report = try waitReport()
+        if report.complete || ContinuousClock.now >= deadline { return report }
+      }
       try await Task.sleep(for: Self.look)
     }
   }
 
+  /// What to tell of a program that has the write lock now; nil if none has.
+  var lockedBy: String? {
+    guard store.isWriteLocked else { return nil }
+    let names = store.writers.map { "process \($0.pid) (\(printable($0.program)))" }
+    let who = names.isEmpty ? "another program" : names.joined(separator: ", ")
+    return
+      "\(store.path) is locked by \(who): nothing is flushed or merged before its transaction ends. End the transaction, or the program."
+  }
+
   private func waitReport() throws -> WaitReport {
-    _ = lookAtDatabase()
     let peers = replica.peerViews
     guard !peers.isEmpty else { throw Refusal.noMember }
     let members = try peers.flatMap { peer in
@@ -197,7 +219,7 @@ extension Node: NodeControl {
     return WaitReport(
       working: try store.isUpkeepDue(), pending: try store.pendingCount(), tooLong: try store.tooLongCount(),
       members: members,
-      assets: try lackingAssets())
+      assets: try lackingAssets(), locked: lockedBy)
   }
 
   // MARK: Tables
@@ -256,12 +278,12 @@ extension Node: NodeControl {
   }
 
   func schema(apply: Bool) throws -> SchemaReport {
-    let missing = try store.missingSchema()
+    let missing = try store.missingSchema(trusts: isTrusted)
     if apply, missing.contains(where: { $0.refusal == nil }) {
       try beginGuard()
       let refused = Set(missing.filter { $0.refusal != nil }.map(\.table))
       try store.adopt(
-        try store.foreignSchemas().filter { !refused.contains($0.name) }, now: time.milliseconds())
+        try store.foreignSchemas(trusts: isTrusted).filter { !refused.contains($0.name) }, now: time.milliseconds())
       try replica.schemaChanged()
       perform()
     }
@@ -276,6 +298,12 @@ extension Node: NodeControl {
           table: different.table, column: different.column, device: different.device.description,
           name: deviceName(different.device), here: different.here, there: different.there)
       })
+  }
+
+  /// A device of this account, or of the owner of a share that it has a part in.
+  private func isTrusted(_ device: DeviceID) -> Bool {
+    guard let account = replica.certificate(of: device)?.account else { return false }
+    return account == replica.account.id || replica.zoneIDs.contains { replica.owner(of: $0) == account }
   }
 
   /// Of devices that were revoked it does not matter.
@@ -300,15 +328,48 @@ extension Node: NodeControl {
   }
 
   func deviceList() -> DevicesReport {
+    let devices = replica.account.certificates.values.sorted { ($0.issued, $0.device) < ($1.issued, $1.device) }
+    return DevicesReport(devices: devices.map(report))
+  }
+
+  private func report(_ certificate: Certificate) -> DevicesReport.Device {
     let account = replica.account
-    let devices = account.certificates.values.sorted { ($0.issued, $0.device) < ($1.issued, $1.device) }
-    return DevicesReport(
-      devices: devices.map { certificate in
-        DevicesReport.Device(
-          device: certificate.device.description, name: printable(certificate.request.name),
-          isThis: certificate.device == replica.device, certified: Self.date(certificate.issued),
-          revoked: account.revocations[certificate.device].map { Self.date($0.issued) })
-      })
+    return DevicesReport.Device(
+      device: certificate.device.description, name: printable(certificate.request.name),
+      isThis: certificate.device == replica.device, certified: Self.date(certificate.issued),
+      revoked: account.revocations[certificate.device].map { Self.date($0.issued) },
+      isAdministrator: account.administratorAuthority(certificate.device) != nil,
+      isUnconfirmed: account.isUnconfirmed(certificate.device))
+  }
+
+  func deviceChange(_ request: DeviceChangeRequest) throws -> DevicesReport.Device {
+    let device = try device(named: request.device)
+    switch request.act {
+    case .promote: try replica.promote(device, now: time.now)
+    case .demote: try replica.demote(device, now: time.now)
+    case .confirm: try replica.confirm(device, now: time.now)
+    }
+    try home.write(.accountState, replica.account.encoded)
+    perform()
+    guard let certificate = replica.account.certificates[device] else {
+      throw ReplicaError.unknownDevice("the account has no device \(device)")
+    }
+    return report(certificate)
+  }
+
+  func accountReplaceKey(_ request: ReplaceKeyRequest) throws -> ReplaceKeyReport {
+    let recovery: RecoveryKey
+    do throws(CryptoError) {
+      recovery = try RecoveryKey(text: request.recovery)
+    } catch {
+      throw Refusal(code: "recovery.mistyped", message: "\(error.message).", exit: .usage)
+    }
+    let readmitted = Set(try (request.readmit ?? []).map(device(named:)))
+    try AccountKeyFile(home: home).replace(
+      in: replica, recovery: recovery, readmitting: readmitted, randomness: try Sodium(), now: time.now)
+    perform()
+    return ReplaceKeyReport(
+      generation: Int(replica.account.keyAuthority.generation), devices: deviceList().devices)
   }
 
   func deviceRevoke(_ text: String) throws -> RevokeReport {
@@ -339,7 +400,9 @@ extension Node: NodeControl {
       account: replica.account.id.description,
       name: try replica.privateZone.flatMap { try replica.zoneView($0) }?.title ?? "",
       device: replica.device.description, deviceName: deviceName(replica.device) ?? "",
-      holdsAccountKey: holdsAccountKey, keyHolder: devices.first.map { "\($0.name) (\($0.device))" },
+      holdsAccountKey: replica.holdsAccountKey,
+      keyHolder: replica.account.successor == nil ? devices.first.map { "\($0.name) (\($0.device))" } : nil,
+      administrators: devices.filter(\.isAdministrator).map { "\($0.name) (\($0.device))" },
       recoveryWaiting: try home.exists(.recoveryKey), devices: replica.account.liveDevices.count)
   }
 

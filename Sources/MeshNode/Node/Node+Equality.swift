@@ -16,6 +16,7 @@ extension Node {
   /// Compares the digests that came since the last look, and asks for them again. One unequal answer may have met a flush in the
   /// middle; two in a row at equal vectors did not.
   func lookAtEquality() {
+    guard suspension == nil else { return }
     var unequal: Set<DigestAlarm> = []
     var equal: Set<DigestAlarm> = []
     do {

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import MeshCore
 import MeshReplication
 import MeshStore
@@ -21,13 +22,13 @@ extension Node {
     RecordReport.Record(
       zone: record.zone.description, zoneName: printable(replica.title(record.zone)), table: record.table,
       key: ReportedValue(record.key), generation: record.generation, deleted: !record.isAlive,
-      hold: record.held.map { Self.hold($0, ways) }, by: record.life.map { writer($0, record.zone) },
+      hold: record.held.map { Self.hold($0, ways) }, by: record.life.map { writer($0, record.lifeSigner) },
       movedTo: record.movedTo?.description,
       columns: record.columns.map { column in
         RecordReport.Column(
-          name: column.name, value: ReportedValue(column.value), by: writer(column.stamp, record.zone),
+          name: column.name, value: ReportedValue(column.value), by: writer(column.stamp, column.signer),
           beat: column.beaten.map {
-            RecordReport.Beaten(value: ReportedValue($0.value), by: writer($0.stamp, record.zone), seen: $0.wasSeen)
+            RecordReport.Beaten(value: ReportedValue($0.value), by: writer($0.stamp, $0.signer), seen: $0.wasSeen)
           }, withheld: column.withheld.map(withheld))
       })
   }
@@ -44,10 +45,20 @@ extension Node {
         : "\(name) is not here: the value is shown when it is.")
   }
 
-  private func writer(_ stamp: Stamp, _ zone: ZoneID) -> RecordReport.Writer {
+  /// The device that signed, and whom it names if that is another.
+  private func writer(_ stamp: Stamp, _ signer: Author?) -> RecordReport.Writer {
+    let written = stamp.time == .zero ? nil : Self.date(stamp.time.milliseconds)
+    guard let signer, signer.device != stamp.author.device else { return writer(stamp.author.device, written) }
+    var report = writer(signer.device, nil)
+    let named = writer(stamp.author.device, written)
+    report.carried = RecordReport.Carried(
+      device: named.device, deviceName: named.deviceName, account: named.account, written: named.written)
+    return report
+  }
+
+  private func writer(_ device: DeviceID, _ written: Date?) -> RecordReport.Writer {
     RecordReport.Writer(
-      device: stamp.author.device.description, deviceName: deviceName(stamp.author.device),
-      account: replica.certificate(of: stamp.author.device)?.account.description,
-      written: stamp.time == .zero ? nil : Self.date(stamp.time.milliseconds))
+      device: device.description, deviceName: deviceName(device),
+      account: replica.certificate(of: device)?.account.description, written: written)
   }
 }

@@ -123,7 +123,7 @@ extension Node {
     case .uninvite: try replica.revokeInvite(try invite(named: request.invite ?? "", zone), of: zone, now: time.now)
     case .setPermission:
       try replica.setPermission(request.permission ?? .readOnly, of: try subject(), in: zone, now: time.now)
-    case .remove: try replica.remove(try subject(), from: zone, now: time.now)
+    case .remove: try replica.remove(try subject(), from: zone, undoing: request.undo ?? false, now: time.now)
     case .leave: try replica.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
     case .stop: try replica.stopSharing(zone, now: time.now)
     case .rename:

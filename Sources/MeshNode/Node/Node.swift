@@ -10,9 +10,7 @@ import MeshTransport
 actor Node {
   let home: Home
   var configuration: Configuration
-  let store: Store
-  private let databaseLock: DatabaseLock
-  let replica: Replica
+  private var database: NodeDatabase
   let transport: Transport
   let time = SystemTime()
   let logger: Logger
@@ -20,13 +18,23 @@ actor Node {
   /// Open links, and what their ends were told.
   private var links: [LinkID: OpenLink] = [:]
   private var nextLink: UInt64 = 0
+  /// Who among the peers is served next.
+  private let turns = Turns()
   /// What is known of each address that is dialled.
   var dials: [HostPort: DialState] = [:]
   private let wakeups: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
   private var dataVersion: Int?
+  private var pacing = FlushPacing()
   private var savedAccount: AccountState?
   private var faults = Faults()
+  /// Since when another program's lock keeps this node from its work.
+  private var lockedSince: ContinuousClock.Instant?
+  /// How often the database was opened again.
+  private(set) var openings = 0
+  /// Peers that were connected have had no time to come back before.
+  private var reconnected = ContinuousClock.now
+  nonisolated let currentGuard = CurrentGuard()
   /// Steps of work since memory was given back, and ticks since the last of them.
   private var worked = (steps: 0, ticksSince: 0)
   /// When each device was last found to have merged what this node has, in milliseconds since 1970.
@@ -36,7 +44,6 @@ actor Node {
   var digestAlarms: Set<DigestAlarm> = []
   /// Set while the node listens.
   var listening: HostPort?
-  var holdsAccountKey: Bool
 
   private struct OpenLink {
     let link: Link
@@ -47,79 +54,52 @@ actor Node {
   struct DialState {
     var device: DeviceID?
     var lastError: String?
+    /// When the last session there ended, or the last try.
+    var ended: ContinuousClock.Instant?
     /// It is to be dialled without waiting any longer.
     var isDue = false
   }
 
   /// Opens the home's keys and database. Nothing listens yet.
   init(home: Home, configuration: Configuration, logger: Logger) throws {
-    let cryptography = try Sodium()
-    let keys = try Self.key(.deviceKey, home) { bytes throws(CryptoError) in try DeviceKeys(encoded: bytes) }
-    let accountKey =
-      try home.exists(.accountKey)
-      ? Self.key(.accountKey, home) { bytes throws(CryptoError) in try AccountKey(encoded: bytes) } : nil
+    let keys = try NodeDatabase.Keys(home)
     var reader = ByteReader(try home.read(.accountState))
-    guard let account = try? AccountState(from: &reader, cryptography) else {
+    guard let account = try? AccountState(from: &reader, keys.cryptography) else {
       throw HomeError(.damaged, "\(home.path(of: .accountState)) is damaged: restore it from a backup of the home.")
     }
     self.home = home
     self.configuration = configuration
     self.logger = logger
-    let store = try Self.store(configuration.database, home, cryptography)
-    databaseLock = try DatabaseLock(database: configuration.database, home: home)
-    let known = try store.accounts()
-    guard known.isEmpty || known.contains(account.id) else { throw ReplicaError.foreignDatabase }
-    self.store = store
-    holdsAccountKey = accountKey != nil
-    var signer: (@Sendable ([UInt8]) -> [UInt8])?
-    if let accountKey { signer = { accountKey.sign($0) } }
-    replica = try Replica(
-      store: store, vault: HomeVault(home: home), account: account, secrets: keys, accountSigner: signer,
-      cryptography: cryptography, randomness: cryptography)
-    replica.keepsCopies = configuration.keepsCopies
-    transport = Transport(keys: keys, randomness: cryptography, clock: time, logger: logger)
+    let database = try NodeDatabase(configuration.database, home: home, keys: keys, account: account)
+    database.replica.keepsCopies = configuration.keepsCopies
+    self.database = database
+    transport = Transport(keys: keys.device, randomness: keys.cryptography, clock: time, logger: logger)
     (wakeups, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     savedAccount = account
   }
 
-  private static func key<Key>(
-    _ file: HomeFile, _ home: Home, _ decode: ([UInt8]) throws(CryptoError) -> Key
-  ) throws -> Key {
-    let bytes = try home.read(file)
-    do throws(CryptoError) {
-      return try decode(bytes)
-    } catch {
-      throw HomeError(
-        .damaged, "\(home.path(of: file)) is damaged (\(error.message)): restore it from a backup of the home.")
-    }
-  }
-
-  /// A new database in the place of one that is gone would only hide that it is gone.
-  private static func store(_ path: String, _ home: Home, _ cryptography: Sodium) throws -> Store {
-    do {
-      return try Store(
-        path: path, create: false, cryptography: cryptography,
-        staging: FileStaging(directory: home.path(of: .staging)))
-    } catch let error as StoreError {
-      guard error.code == .missing else { throw error }
-      throw Refusal(
-        code: "database.missing",
-        message:
-          "\(path), the database of this node (\(home.path(of: .configuration))), is not there, and only mesh init "
-          + "makes one. Put it back, or a copy of it; or correct database in config.toml; or join again with a new home: "
-          + "mesh init --home DIR --database PATH --link LINK --adopt-schema")
-    }
-  }
-
   var hasLinks: Bool { !links.isEmpty }
+  var store: Store { database.store }
+  var replica: Replica { database.replica }
+  /// Why nothing can be done with the database now, and what to do.
+  var suspension: Refusal? { database.suspension }
   var databasePlace: String { store.place }
+  /// The database was opened again a moment ago, and nobody has come back yet.
+  var awaitsPeers: Bool { ContinuousClock.now < reconnected && replica.peerViews.isEmpty }
 
   // MARK: Links
 
   /// Talks over a link until it ends; returns why it ended.
   nonisolated func serve(_ link: Link, dialled: HostPort?) async -> String? {
     let id = await opened(link, dialled)
-    for await message in link.messages { await received(id, message) }
+    for await message in link.messages {
+      while await isKeptWaiting(id), !Task.isCancelled { try? await Task.sleep(for: Self.lockLook) }
+      let account = await account(of: id)
+      let turn = await turns.take(account)
+      let clock = ContinuousClock()
+      let spent = await clock.measure { await received(id, message) }
+      await turns.end(turn, after: spent)
+    }
     return await closed(id)
   }
 
@@ -130,13 +110,36 @@ actor Node {
     let info = LinkInfo(
       role: link.role == .dialler ? .dialler : .listener, handshakeHash: link.handshakeHash,
       remoteStatic: link.remoteStatic, address: dialled?.description ?? link.remoteAddress)
-    attempt(id) { try replica.linkOpened(id, info, now: time.now) }
+    if let suspension {
+      link.close(TransportError(.closed, "this node can't use its database: \(suspension.code)"))
+    } else {
+      attempt(id) { try replica.linkOpened(id, info, now: time.now) }
+    }
     return id
   }
 
+  /// Another program writes for long: the peer's messages wait for it, and the session lives on.
+  private func isKeptWaiting(_ id: LinkID) -> Bool {
+    guard suspension == nil, links[id]?.link.closeReason == nil, store.isWriteLocked else { return false }
+    replica.keepWaiting(id, now: time.now)
+    if !replica.hasNoActions { perform() }
+    return true
+  }
+
+  /// Between two looks for the lock that another program has.
+  private static let lockLook = Duration.milliseconds(2)
+  /// Work waits so long in one go for another program's lock, in seconds: verbs and sessions have their turns in between.
+  private static let lockPatience = 0.1
+  /// A lock that lasts longer is told.
+  private static let lockTold = Duration.seconds(3)
+
   private func received(_ id: LinkID, _ message: [UInt8]) {
+    guard suspension == nil else { return }
+    if let open = links[id] { replica.noteQueued(open.link.queuedBytes, on: id) }
     attempt(id) { try replica.received(id, message, now: time.now) }
   }
+
+  private func account(of id: LinkID) -> AccountID? { replica.account(at: id) }
 
   private func closed(_ id: LinkID) -> String? {
     let ended = links.removeValue(forKey: id)
@@ -149,6 +152,8 @@ actor Node {
   private func attempt(_ id: LinkID, _ body: () throws -> Void) {
     do {
       try body()
+    } catch let error as StoreError where error.code == .replaced {
+      followFile(isRestored: true)
     } catch {
       let text = Self.text(error)
       if fault != text { logger.error("\(text)") }
@@ -160,8 +165,12 @@ actor Node {
 
   /// Ticks several times a second.
   func tick() {
+    guard suspension == nil else { return }
+    for (id, open) in links { replica.noteQueued(open.link.queuedBytes, on: id) }
     do {
-      try replica.tick(now: time.now)
+      try store.waiting(atMost: Self.lockPatience) { try replica.tick(now: time.now) }
+    } catch let error as StoreError where error.code == .locked {
+      // The work says so, if it lasts.
     } catch {
       report(error)
     }
@@ -210,13 +219,22 @@ actor Node {
   private static let lastWork = Duration.seconds(3)
 
   private func workOnce() -> WorkLoop.Step {
+    guard suspension == nil else { return .done }
     do {
-      let hasMore = try replica.work(now: time.now)
+      let hasMore = try store.waiting(atMost: Self.lockPatience) { try replica.work(now: time.now) }
       try saveAccount()
       faults.workSucceeded()
+      lockedSince = nil
       if hasMore { worked = (worked.steps + 1, 0) }
       if hasMore || !replica.hasNoActions { perform() }
       return try hasMore ? (store.isShowing() || store.isComparing() ? .slice : .more) : .done
+    } catch let error as StoreError where error.code == .locked {
+      let since = lockedSince ?? .now
+      lockedSince = since
+      if ContinuousClock.now - since > Self.lockTold, let lockedBy {
+        report(Refusal(code: "database.locked", message: lockedBy))
+      }
+      return .slice
     } catch {
       report(error)
       return .failed
@@ -230,24 +248,59 @@ actor Node {
     savedAccount = replica.account
   }
 
-  /// Whether another connection has committed since the last look; if so its writes will be flushed.
-  func lookAtDatabase() -> Bool {
+  /// Looks whether the file is still the one that is open, and whether another program has committed: what it wrote will be
+  /// flushed.
+  func lookAtDatabase() {
+    followFile()
+    guard suspension == nil else { return }
     do {
       let version = try store.dataVersion()
-      guard version != dataVersion else { return false }
+      let isDue = pacing.isDue(isChanged: version != dataVersion, at: .now)
       dataVersion = version
+      guard isDue else { return }
       replica.databaseChanged()
       perform()
-      return true
     } catch {
       report(error)
-      return false
     }
   }
+
+  /// Opens the database again if it was restored or replaced. What the sessions spoke of is another history then, so they end, and
+  /// begin again.
+  private func followFile(isRestored: Bool = false) {
+    switch database.follow(isRestored: isRestored) {
+    case nil: return
+    case .suspended:
+      logger.error("\(suspension?.message ?? "")")
+      currentGuard.set(nil)
+    case .reopened(let what):
+      logger.warning("\(what): the node starts over with it, and gets back what it lacks from other devices")
+      replica.keepsCopies = configuration.keepsCopies
+      openings += 1
+      (dataVersion, faults) = (nil, Faults())
+      (converged, suspected, digestAlarms) = ([:], [], [])
+      reconnected = .now + Self.reconnecting
+      do {
+        if listening != nil { try beginGuard() }
+      } catch {
+        report(error)
+      }
+      dialSoon(configuration.peers)
+    }
+    for open in links.values {
+      open.link.close(TransportError(.closed, "the database of this node was restored, replaced or moved away"))
+    }
+    perform()
+  }
+
+  /// Those who dial this node come back within it, as a rule.
+  private static let reconnecting = Duration.seconds(20)
 
   /// Flushes what is pending, within a bound, and says goodbye. What is left stays in the file, and is flushed at the next start.
   func stop() {
     let deadline = ContinuousClock.now + Self.lastWork
+    defer { waker.finish() }
+    guard suspension == nil else { return }
     do {
       replica.databaseChanged()
       while ContinuousClock.now < deadline, try replica.work(now: time.now) { perform() }
@@ -256,16 +309,17 @@ actor Node {
     }
     replica.stop()
     perform()
-    waker.finish()
   }
 
+  func backUpOpenFile(to target: String) throws -> Int64 { try database.backUp(to: target) }
+
   func close() {
+    currentGuard.set(nil)
     do {
-      try store.close()
+      try database.close()
     } catch {
       report(error)
     }
-    databaseLock.release()
   }
 
   // MARK: The write-ahead log
@@ -273,9 +327,14 @@ actor Node {
   /// From now until the node is closed no other program begins the write-ahead log anew. The daemon does it from its start,
   /// a verb on the home alone where it writes more than a row or two.
   @discardableResult
-  func beginGuard() throws -> WALGuard { try store.startGuard(clock: time) }
+  func beginGuard() throws -> WALGuard {
+    let walGuard = try store.startGuard(clock: time)
+    currentGuard.set(walGuard)
+    return walGuard
+  }
 
   func report(_ error: any Error) {
+    if (error as? StoreError)?.code == .replaced { return followFile(isRestored: true) }
     let text = Self.text(error)
     if fault != text { logger.error("\(text)") }
     faults.workFailed(text)

@@ -23,8 +23,10 @@ struct NodeCreation {
     cryptography = try Sodium()
     created = access(options.database, F_OK) != 0
     // Before any key: a database that can't be used leaves nothing behind but an empty home.
+    // And one that another node works with is not touched.
+    let lock = try created ? nil : DatabaseLock(database: options.database, home: home)
+    defer { lock?.release() }
     let store = try Store(path: options.database, cryptography: cryptography)
-    try DatabaseLock(database: options.database, home: home).release()
     let accounts = try store.accounts()
     try store.close()
     let isOwn = try account.map(accounts.contains) ?? home.exists(.accountState)

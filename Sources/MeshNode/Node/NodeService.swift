@@ -16,12 +16,12 @@ struct NodeService: Service {
   private static let farewell = Duration.seconds(1)
 
   func run() async throws {
-    let walGuard = try await node.beginGuard()
+    try await node.beginGuard()
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await listener.run { _ = await node.serve($0, dialled: nil) } }
       group.addTask { await node.runWork() }
       group.addTask { await runTicks() }
-      group.addTask { await keep(walGuard) }
+      group.addTask { await keepGuard() }
       group.addTask { await lookAtEquality() }
       group.addTask { await DatabaseWatcher(node: node).run() }
       group.addTask { await Dialler(node: node).run() }
@@ -48,12 +48,11 @@ struct NodeService: Service {
   private static let quietLooks = 50
 
   /// Beside the node, not in its turn: the node may be waiting for the very program that waits for the guard.
-  private func keep(_ walGuard: WALGuard) async {
-    walGuard.willBeLookedAfter()
+  private func keepGuard() async {
     var quiet = 0
     while !Task.isCancelled {
       do {
-        quiet = try walGuard.look() ? 0 : quiet + 1
+        quiet = try node.currentGuard.look() ? 0 : quiet + 1
       } catch {
         await node.report(error)
       }

@@ -2,17 +2,16 @@ import MeshCore
 
 /// What a decrypted body must not do, whoever signed it. What breaks a rule is never merged, by anybody.
 enum ChangeRules {
-  static func check(_ body: ChangeSetBody, _ header: ChangeSetHeader, _ context: CausalContext) throws {
+  static func check(_ body: ChangeSetBody, _ header: ChangeSetHeader) throws {
     guard case .changes(let tables) = body.content else { return }
-    let explained = (context.count &+ header.number).multipliedReportingOverflow(by: 2)
-    let bound = explained.overflow ? UInt64.max : explained.partialValue
     var long = 0
     for table in tables {
       try checkNames(table)
       for row in table.rows {
         try checkStamps(row, header)
-        // A flush raises a record by two generations at most.
-        guard row.generation <= bound else { throw malformed("a generation is further ahead than its past explains") }
+        guard row.generation <= header.time.greatestGeneration else {
+          throw malformed("a generation is further ahead than its time allows")
+        }
         for field in row.fields { if case .long(_, let size, _) = field.value { long += size } }
       }
     }

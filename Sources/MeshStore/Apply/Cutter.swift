@@ -211,7 +211,10 @@ struct Cutter {
             [.integer(zone.id), .integer(author), .bits(head.merged)]) ?? 0
       }
       try head.save(session.sql, zone: zone.id)
+      try session.forgetNames(of: author, zone: zone.id)
     }
+    session.catalog.forgetNamed()
+    try session.forgetUnusedTables()
     try setBackClock()
   }
 

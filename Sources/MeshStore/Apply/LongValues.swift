@@ -10,8 +10,8 @@ final class LongValues {
   private let reader: ChangeSetReader
   /// The unit's first number, and the part that refers.
   private let numbers: Range<UInt64>
-  /// Ordinal → numbers of its pieces, ascending: read once, when a value is first asked for.
-  private var index: [UInt64: [UInt64]]?
+  /// The value that was put together last: rows that have the same one follow each other.
+  private var last: (ordinal: UInt64, value: [UInt8])?
 
   init(session: Session, zone: Int64, author: Int64, reader: ChangeSetReader, numbers: Range<UInt64>) {
     self.session = session
@@ -31,34 +31,32 @@ final class LongValues {
   }
 
   private func value(_ ordinal: UInt64, size: Int, isText: Bool) throws -> Value {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(min(size, Limits.longValue))
-    for number in try pieces()[ordinal] ?? [] {
-      guard let piece = try piece(number) else { continue }
-      guard Int(piece.offset) == bytes.count, bytes.count + piece.bytes.count <= size else {
-        throw UnitReader.Malformed(reason: "the pieces of a long value do not follow each other")
-      }
-      bytes += piece.bytes
-    }
+    let bytes = try bytes(ordinal, size: size)
     guard bytes.count == size else { throw UnitReader.Malformed(reason: "pieces of a long value are missing") }
     return isText ? .text(bytes) : .blob(bytes)
   }
 
-  private func pieces() throws -> [UInt64: [UInt64]] {
-    if let index { return index }
-    var found: [UInt64: [UInt64]] = [:]
-    for number in numbers {
-      if let piece = try piece(number) { found[piece.ordinal, default: []].append(number) }
+  private func bytes(_ ordinal: UInt64, size: Int) throws -> [UInt8] {
+    if let last, last.ordinal == ordinal, last.value.count == size { return last.value }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(min(size, Limits.longValue))
+    let unit = PieceIndex.Unit(zone: zone, author: author, first: numbers.lowerBound)
+    for number in try session.pieces.pieces(ordinal, of: unit, below: numbers.upperBound, session.sql, read: piece) {
+      guard let piece = try piece(number) else { continue }
+      guard piece.offset == UInt64(bytes.count), bytes.count + piece.bytes.count <= size else {
+        throw UnitReader.Malformed(reason: "the pieces of a long value do not follow each other")
+      }
+      bytes += piece.bytes
     }
-    index = found
-    return found
+    last = (ordinal, bytes)
+    return bytes
   }
 
   private func piece(_ number: UInt64) throws -> LongValuePiece? {
     guard let bytes = try LogRow.bytes(session.sql, zone: zone, author: author, number: number) else { return nil }
     let changeSet = try ChangeSet(bytes, with: reader.cryptography)
-    guard let key = reader.keys[changeSet.header.epoch],
-      let plain = changeSet.body(key: key, with: reader.cryptography),
+    guard let key = reader.keys[changeSet.header.epoch] else { throw MissingKey(epoch: changeSet.header.epoch) }
+    guard let plain = changeSet.body(key: key, with: reader.cryptography),
       case .piece(let piece) = try ChangeSetBody(plain, author: changeSet.header.author).content
     else { return nil }
     return piece

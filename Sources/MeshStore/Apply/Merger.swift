@@ -48,6 +48,7 @@ final class Merger {
       tableID = id
       let columns = try table.columns.map { try catalog.columnNumber($0, of: id) }
       self.columns = columns
+      try merger.records.note(namesOf: catalog.authorNumber(part.header.author), table: id, columns: columns)
       let table = catalog.table(id).flatMap { merger.materialiser.showsAll($0) ? $0 : nil }
       birth = try table.map { try BirthWriter(merger.materialiser, $0, columns) }
     }

@@ -12,7 +12,8 @@ extension Store {
         guard try session.isInStep() && (!writers.isEmpty || !session.hasPending()) else { return nil }
         guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
         var units = try UnitReader(session, zone: row, reader, now: now)
-        let choice = try units.choose(&partInHand)
+        let choice = try units.choose(&partInHand, after: lastMerged[zone])
+        if case .slice(let slice) = choice { lastMerged[zone] = slice.head.author }
         if case .slice(let slice) = choice, try session.hasPending() {
           matches = try PendingMatches(session, slice.refs(session.catalog))
         }

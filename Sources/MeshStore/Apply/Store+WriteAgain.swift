@@ -89,7 +89,7 @@ private struct Rewriter {
 
   /// What others accept of the new instance; of the same parity, since it says whether the record lives.
   private func bound(_ rewrite: Rewrite) -> UInt64 {
-    let bound = 2 * (part.context.count + part.head.stored + 1)
+    let bound = latest.greatestGeneration
     return bound % 2 == rewrite.generation % 2 ? bound : bound - 1
   }
 

@@ -46,11 +46,26 @@ struct TakenBackValues {
       try records.noteConflict(
         ref, State.Loss(column: ZoneRecords.wholeRecord, loser: delete, winner: after.life, wasLocal: true), now: now)
     }
-    for (column, cell) in cells.sorted(by: { $0.key < $1.key })
-    where fate(cell.stamp) == .kept && after.cells[column]?.value != cell.value {
+    let kept = cells.filter { column, cell in
+      fate(cell.stamp) == .kept && after.cells[column]?.value != cell.value
+    }
+    if kept.isEmpty, let life = before.life, before.isAlive, !after.isAlive, fate(life) == .kept {
+      try noteLostRow(life, records, now: now)
+    }
+    for (column, cell) in kept.sorted(by: { $0.key < $1.key }) {
       let winner = after.cells[column]?.stamp ?? after.life
       try records.noteConflict(
         ref, State.Loss(column: column, loser: cell, winner: winner, wasLocal: true), now: now)
     }
+  }
+
+  /// A row that is nothing but its key: the key stands for what was lost.
+  private func noteLostRow(_ life: Stamp, _ records: ZoneRecords, now: Int64) throws {
+    guard let table = records.session.catalog.table(ref.table) else { return }
+    let column = try records.session.catalog.columnNumber(table.keyName, of: ref.table)
+    try records.noteConflict(
+      ref,
+      State.Loss(column: column, loser: State.Cell(stamp: life, value: ref.key), winner: after.life, wasLocal: true),
+      now: now)
   }
 }

@@ -47,6 +47,7 @@ struct UnitReader {
   let reader: ChangeSetReader
   let now: Int64
   private let heads: [AuthorHead]
+  private let byAuthor: [Author: AuthorHead]
   private var waiting: [WaitingReason: Int] = [:]
 
   init(_ session: Session, zone: ZoneRow, _ reader: ChangeSetReader, now: Int64) throws {
@@ -54,13 +55,20 @@ struct UnitReader {
     self.zone = zone
     self.reader = reader
     self.now = now
-    self.heads = try AuthorHead.all(session.sql, zone: zone.id)
+    heads = try AuthorHead.all(session.sql, zone: zone.id)
+    byAuthor = Dictionary(
+      try heads.map { (try session.catalog.author($0.author), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// - Parameter inHand: The part that was read last, decoded: a big one is merged in several slices.
-  mutating func choose(_ inHand: inout (id: ChangeSetID, body: ChangeSetBody)?) throws -> Choice {
-    // A unit that is begun ends first; then the authors in the order in which they were met.
-    for head in heads.filter(\.isInsideUnit) + heads.filter({ !$0.isInsideUnit }) where head.stored > head.applied {
+  /// - Parameters:
+  ///   - inHand: The part that was read last, decoded: a big one is merged in several slices.
+  ///   - last: Whose change sets were merged last, in `mesh_author`.
+  mutating func choose(_ inHand: inout (id: ChangeSetID, body: ChangeSetBody)?, after last: Int64?) throws -> Choice {
+    // A unit that is begun ends first; then authors have their turns, so that one which floods the zone keeps no other waiting.
+    let begun = heads.filter(\.isInsideUnit)
+    let others = heads.filter { !$0.isInsideUnit }
+    let next = others.filter { $0.author > last ?? 0 } + others.filter { $0.author <= last ?? 0 }
+    for head in begun + next where head.stored > head.applied {
       let author = try session.catalog.author(head.author)
       do {
         if let slice = try slice(head, author, &inHand) { return .slice(slice) }
@@ -137,12 +145,12 @@ struct UnitReader {
     guard let body else { throw Malformed(reason: "its body cannot be decrypted with its epoch's key") }
     inHand = (changeSet.id, body)
     try advance(&context, body, changeSet.header)
-    guard isCovered(context, changeSet.header.author) else {
+    guard isCovered(context) else {
       wait(.causalPast, head)
       return nil
     }
     let first = number == head.applied + 1 ? Int(head.appliedRows) : 0
-    if first == 0 { try ChangeRules.check(body, changeSet.header, context) }
+    if first == 0 { try ChangeRules.check(body, changeSet.header) }
     let count = body.rowCount
     return Part(
       header: changeSet.header, id: changeSet.id, body: body, size: bytes.count, context: context,
@@ -170,10 +178,9 @@ struct UnitReader {
     }
   }
 
-  private func isCovered(_ context: CausalContext, _ author: Author) -> Bool {
+  private func isCovered(_ context: CausalContext) -> Bool {
     context.entries.allSatisfy { other, seen in
-      if other == author { return true }
-      let head = heads.first { (try? session.catalog.author($0.author)) == other }
+      let head = byAuthor[other]
       return min(seen.number, limit(other, head)) <= head?.merged ?? 0
     }
   }

@@ -16,7 +16,7 @@ extension FlushPlanner {
     }
     let isNew = old?.isAlive != true
     var state = try source.state(entry.ref, record)
-    var generation = (old?.generation ?? 0) + 1
+    var generation = (old?.generation ?? 0).nextGeneration
     var edits = try edits(entry, row, after: old)
     if let old, !isNew {
       let known = try records.state(entry.ref, old)

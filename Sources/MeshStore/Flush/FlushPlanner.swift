@@ -99,7 +99,7 @@ struct FlushPlanner {
   // MARK: Births
 
   mutating func birth(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
-    let generation = (old?.generation ?? 0) + (old?.isAlive ?? false ? 2 : 1)
+    let generation = (old?.generation ?? 0).nextLife
     let base = entry.isImported && !entry.isInserted && !entry.isDeleted ? HybridTime.zero : time(entry.wall)
     var cells: [(index: Int, time: HybridTime)] = []
     for index in entry.table.columns.indices {
@@ -248,9 +248,10 @@ struct FlushPlanner {
     let place = layout.place(of: entry.table)
     layout.tables[place].rows.append(
       RowChange(
-        key: entry.ref.key, generation: old.generation + 1, isLife: true, stamp: global(stamp.time), fields: []))
+        key: entry.ref.key, generation: old.generation.nextGeneration, isLife: true, stamp: global(stamp.time),
+        fields: []))
     let record = StoredRecord(
-      generation: old.generation + 1, hash: nil,
+      generation: old.generation.nextGeneration, hash: nil,
       stamps: RecordStamps(base: stamp, layout: try session.catalog.layoutNumber([], of: entry.ref.table)))
     plan.changes.append(.init(ref: entry.ref, table: entry.table, record: record, old: old, kind: kind))
     return true

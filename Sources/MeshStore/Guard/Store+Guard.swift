@@ -34,7 +34,7 @@ extension Store {
     public var resets: Int
     public var foreignResets: Int
     /// Other processes that read from it now.
-    public var readers: [WALReader]
+    public var readers: [LockHolder]
   }
 
   public func walStatus() -> WALStatus {
@@ -43,6 +43,6 @@ extension Store {
       isGuarded: figures?.isOn ?? false, bytes: FileStatus(path: file.place + "-wal")?.size ?? 0,
       alarm: WALKeeper.alarm,
       heldUpSince: figures?.heldUpSince, resets: figures?.resets ?? 0, foreignResets: figures?.foreignResets ?? 0,
-      readers: WALReader.all(ofDatabase: file.place))
+      readers: LockHolder.all(LockHolder.Lock.marks, ofIndex: file.indexIdentity?.inode))
   }
 }

@@ -80,7 +80,7 @@ extension Store {
     return try write(isDurable: false) { session in
       let row = try ZoneRow.obtain(zone, session.sql)
       var heads: [Int64: AuthorHead] = [:]
-      var quota = try WaitingQuota(session)
+      var quota = try WaitingQuota(session, owners)
       let outcomes = try changeSets.map { changeSet in
         let author = try session.catalog.authorNumber(changeSet.header.author)
         var head = try heads[author] ?? AuthorHead.read(session.sql, zone: row.id, author: author)

@@ -12,7 +12,7 @@ extension Store {
   public func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool {
     try write(isDurable: false) { session in
       let row = try ZoneRow.obtain(zone, session.sql)
-      var quota = try WaitingQuota(session)
+      var quota = try WaitingQuota(session, owners)
       var bytes = 0
       for author in try LogRow.authorsTakenBack(session.sql, zone: row.id) {
         var head = try AuthorHead.read(session.sql, zone: row.id, author: author)

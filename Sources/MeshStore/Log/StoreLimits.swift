@@ -12,12 +12,14 @@ enum StoreLimits {
   /// fewer would spread each part over more pages. They are sorted in memory (some 4 MiB), and go from the log in one
   /// transaction, within the bound of locks.
   static let runRows: Int64 = 32_000
-  /// Bytes of one device's change sets that are stored and not merged, over its instances: two units of the largest size.
+  /// Bytes of one account's change sets that are stored and not merged, over its devices: two units of the largest size.
   static let waitingBytes: Int64 = 512 << 20
-  /// The same of all devices: four that fill theirs.
+  /// The same of all accounts: four that fill theirs.
   static let waitingBytesOfAll: Int64 = 2 << 30
-  /// What each device may have waiting even then, so that no four can stop the others.
+  /// What each account may have waiting even then, so that no four can stop the others.
   static let waitingShare: Int64 = 64 << 20
+  /// Devices of another account whose descriptions of tables are kept: 4 MiB.
+  static let schemasOfAccount = 4
   /// Rows of the pending log that one flush part reads: many writes of few records must not fill the memory.
   static let pendingRows = 20_000
   /// Records whose states a cut has in memory at one time (some 25 MiB, where they are short): for each so many it reads the log

@@ -15,6 +15,8 @@ final class Catalog {
   private var authorsByNumber: [Int64: Author] = [:]
   private var authorNumbers: [Author: Int64] = [:]
   private var book: ZoneBook?
+  private var named: Set<Named> = []
+  private var namedCounts: [NamingAuthor: Int] = [:]
   /// New numbers can be given: set by whoever begins an access.
   var isWritable = false
   /// `PRAGMA schema_version` for which all this was read; nil before.
@@ -25,6 +27,17 @@ final class Catalog {
   private struct ColumnKey: Hashable {
     var table: Int64
     var folded: String
+  }
+
+  private struct NamingAuthor: Hashable {
+    let zone: Int64
+    let author: Int64
+  }
+
+  private struct Named: Hashable {
+    let by: NamingAuthor
+    let table: Int64
+    let column: Int64
   }
 
   /// Forgets everything: after a rollback, which may have taken back new numbers, and when tables change.
@@ -39,10 +52,38 @@ final class Catalog {
     authorsByNumber = [:]
     authorNumbers = [:]
     book = nil
+    forgetNamed()
     schemaVersion = nil
   }
 
   func forgetZones() { book = nil }
+
+  // MARK: Names of authors
+
+  /// An author is known to have used the name: of a column, or of the table if that is 0.
+  func hasNamed(_ zone: Int64, _ author: Int64, _ table: Int64, _ column: Int64) -> Bool {
+    named.contains(Named(by: NamingAuthor(zone: zone, author: author), table: table, column: column))
+  }
+
+  func noteNamed(_ zone: Int64, _ author: Int64, _ table: Int64, _ column: Int64) {
+    named.insert(Named(by: NamingAuthor(zone: zone, author: author), table: table, column: column))
+  }
+
+  func namedCount(_ zone: Int64, _ author: Int64) throws -> Int {
+    if let known = namedCounts[NamingAuthor(zone: zone, author: author)] { return known }
+    return Int(
+      try sql.integer(
+        "SELECT count(*) FROM mesh_named WHERE zone = ? AND author = ?", [.integer(zone), .integer(author)]) ?? 0)
+  }
+
+  func setNamedCount(_ count: Int, _ zone: Int64, _ author: Int64) {
+    namedCounts[NamingAuthor(zone: zone, author: author)] = count
+  }
+
+  func forgetNamed() {
+    named = []
+    namedCounts = [:]
+  }
 
   func zones() throws -> ZoneBook {
     if let book { return book }

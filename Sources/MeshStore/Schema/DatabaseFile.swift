@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import GRDB
+import Synchronization
 
 /// The one SQLite file of a node: the app's tables and ours, on one connection.
 ///
@@ -20,8 +21,16 @@ final class DatabaseFile: Sendable {
   let path: String
   /// The name of a registered SQLite VFS; nil for the operating system's.
   let vfs: String?
-  /// The connection. WAL, `synchronous=FULL`, foreign keys not enforced, defensive.
+  /// The connection. WAL, `synchronous=NORMAL` (see `settle`), foreign keys not enforced, defensive.
   let queue: DatabaseQueue
+  /// The path without symbolic links, as it was when the file was opened: SQLite keeps the log and its index beside it.
+  let place: String
+  /// The file that was opened, and the index of its log; nil with a VFS of its own.
+  let identity: FileIdentity?
+  let indexIdentity: FileIdentity?
+  private let patience: Patience
+  /// A durable transaction was committed, and the log was not synced since.
+  private let owesSync = Mutex(false)
 
   /// Opens the database, and makes it (readable by its owner only) where it is missing and `create` is true.
   ///
@@ -36,10 +45,14 @@ final class DatabaseFile: Sendable {
     if vfs == nil { try FilePlace(path: path).prepare(create: create) }
     self.path = path
     self.vfs = vfs
+    patience = Patience(busyTimeout)
     do {
       queue = try DatabaseQueue(
-        path: try Self.name(path: path, vfs: vfs), configuration: Self.configuration(path: path, busyTimeout))
+        path: try Self.name(path: path, vfs: vfs), configuration: Self.configuration(path: path, patience))
       try Self.finishOpening(queue, path: path)
+      place = Self.place(of: path)
+      identity = vfs == nil ? FileIdentity(at: place) : nil
+      indexIdentity = vfs == nil ? FileIdentity(at: place + "-shm") : nil
     } catch let error as StoreError {
       throw error
     } catch let error as DatabaseError {
@@ -49,23 +62,46 @@ final class DatabaseFile: Sendable {
     }
   }
 
-  /// Runs `body` in an immediate transaction, which commits if it returns.
+  /// Runs `body` in an immediate transaction, which commits if it returns. The commit does not wait for the disk, so that the
+  /// write lock is not held meanwhile: `settle` does that.
   ///
-  /// - Parameter isDurable: False for what nobody relies on yet: a power cut may take it back, and it takes no fsync.
+  /// - Parameter isDurable: False for what nobody relies on yet: a power cut may take it back, and `settle` does not wait for it.
   func write<T>(isDurable: Bool = true, _ body: (Database) throws -> T) throws -> T {
     try queue.writeWithoutTransaction { db in
-      if !isDurable { try db.run("PRAGMA synchronous = NORMAL") }
-      defer { if !isDurable { try? db.run("PRAGMA synchronous = FULL") } }
       try db.run("BEGIN IMMEDIATE")
       do {
         let result = try body(db)
         try db.run("COMMIT")
+        if isDurable { owesSync.withLock { $0 = true } }
         return result
       } catch {
         if db.isInsideTransaction { try db.rollback() }
         throw error
       }
     }
+  }
+
+  /// Returns once every durable transaction that was committed survives a power cut. What fails is tried again by the next call,
+  /// and nothing may be told to others before one has returned.
+  func settle() throws {
+    guard owesSync.withLock({ $0 }) else { return }
+    try queue.writeWithoutTransaction { db in
+      let code = mesh_wal_sync(db.sqliteConnection)
+      guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+    owesSync.withLock { $0 = false }
+  }
+
+  /// Runs `body` with statements that wait for another process's lock for `limit` seconds at most.
+  func waiting<T>(atMost limit: TimeInterval, _ body: () throws -> T) rethrows -> T {
+    let usual = patience.set(limit)
+    defer { _ = patience.set(usual) }
+    return try body()
+  }
+
+  /// Whether another connection has the write lock now.
+  func isWriteLocked() throws -> Bool {
+    queue.writeWithoutTransaction { mesh_wal_try_write_lock($0.sqliteConnection) == SQLITE_BUSY }
   }
 
   /// Runs `body` in a read transaction.
@@ -80,8 +116,7 @@ final class DatabaseFile: Sendable {
     }
   }
 
-  /// The path without symbolic links: SQLite makes the log and its index beside that.
-  var place: String {
+  private static func place(of path: String) -> String {
     guard let place = realpath(path, nil) else { return path }
     defer { free(place) }
     return String(cString: place)
@@ -141,10 +176,10 @@ extension DatabaseFile {
     return "file:\(file)?vfs=\(name)"
   }
 
-  private static func configuration(path: String, _ busyTimeout: TimeInterval) -> Configuration {
+  private static func configuration(path: String, _ patience: Patience) -> Configuration {
     var configuration = Configuration()
     configuration.journalMode = .wal
-    configuration.busyMode = .callback(Self.patience(busyTimeout))
+    configuration.busyMode = .callback { patience.isToTryAgain(after: $0) }
     // Rows arrive in an order that references do not follow, and what a delete does to children is derived from
     // the merged state: materialisation decides, SQLite's own cascades would do it a second time.
     configuration.foreignKeysEnabled = false
@@ -159,27 +194,13 @@ extension DatabaseFile {
     return configuration
   }
 
-  /// Looks for the lock at short and even intervals. SQLite's own handler soon sleeps 100 ms at a time, and never meets the
-  /// moment between two commits of a program that writes without a pause.
-  private static func patience(_ limit: TimeInterval) -> @Sendable (Int) -> Bool {
-    let tries = Int(limit * 1_000_000 / Double(retryInterval))
-    return { attempt in
-      guard attempt < tries else { return false }
-      usleep(retryInterval)
-      return true
-    }
-  }
-
-  /// Between two looks for another process's lock, in microseconds: costs a hundredth of a core while it lasts.
-  private static let retryInterval: useconds_t = 500
-
   private static func finishOpening(_ queue: DatabaseQueue, path: String) throws {
     try queue.writeWithoutTransaction { db in
       guard sqlite3_db_readonly(db.sqliteConnection, "main") == 0 else {
         throw StoreError(.readOnly, "\(path) cannot be written; make file and directory writable")
       }
-      // After opening, because GRDB sets NORMAL when it turns WAL on. What others rely on must survive a power cut.
-      try db.execute(sql: "PRAGMA synchronous = FULL")
+      // A commit does not sync the log under the write lock: `settle` does it afterwards.
+      try db.execute(sql: "PRAGMA synchronous = NORMAL")
       try db.execute(sql: "PRAGMA cache_size = -\(cacheSize)")
       try db.execute(sql: "PRAGMA wal_autocheckpoint = \(checkpointPages)")
       // What is sorted beside the log is small, and gives its memory back.
@@ -189,4 +210,30 @@ extension DatabaseFile {
       try db.execute(sql: "PRAGMA mmap_size = 0")
     }
   }
+}
+
+/// How long statements wait for another process's lock. It looks for the lock at short and even intervals: SQLite's own handler
+/// soon sleeps 100 ms at a time, and never meets the moment between two commits of a program that writes without a pause.
+private final class Patience: Sendable {
+  private let limit: Mutex<TimeInterval>
+
+  init(_ limit: TimeInterval) { self.limit = Mutex(limit) }
+
+  /// - Returns: The limit before, in seconds.
+  func set(_ new: TimeInterval) -> TimeInterval {
+    limit.withLock { limit in
+      defer { limit = new }
+      return limit
+    }
+  }
+
+  func isToTryAgain(after attempts: Int) -> Bool {
+    let tries = Int(limit.withLock { $0 } * 1_000_000 / Double(Self.interval))
+    guard attempts < tries else { return false }
+    usleep(Self.interval)
+    return true
+  }
+
+  /// Between two looks, in microseconds: costs a hundredth of a core while it lasts.
+  private static let interval: useconds_t = 500
 }

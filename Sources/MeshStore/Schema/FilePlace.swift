@@ -6,6 +6,7 @@ struct FilePlace {
 
   /// Makes an empty file, mode 0600, where there is none and `create` is true.
   func prepare(create: Bool) throws(StoreError) {
+    try requireFile()
     try checkDirectory()
     var status = stat()
     if stat(path, &status) == 0 {
@@ -25,6 +26,16 @@ struct FilePlace {
     } else if errno != EEXIST {
       throw StoreError(.cannotOpen, "\(path) cannot be created: \(Self.reason())")
     }
+  }
+
+  /// SQLite takes `:memory:` and URIs where it takes a path. A mesh needs a file that stays, and takes its name as it is.
+  private func requireFile() throws(StoreError) {
+    let components = path.split(separator: "/")
+    guard components.last == ":memory:" || components.contains(where: { $0.hasPrefix("file:") }) else { return }
+    throw StoreError(
+      .cannotOpen,
+      "\(path) is not the path of a database file: a mesh needs a file on a disk. Name it without file: and without options, "
+        + "for example --database notes.db")
   }
 
   private var directory: String {

@@ -3,7 +3,7 @@ import GRDB
 /// The tables that the store keeps beside the app's: one constant each. `Tables.md` is their specification.
 enum MeshTables {
   /// Of the whole set; a file with a greater number is refused.
-  static let format = 9
+  static let format = 10
 
   /// Makes what is missing. Throws `StoreError` (`formatTooNew`) where a later version of this program made them.
   static func create(_ db: Database) throws {
@@ -27,7 +27,9 @@ enum MeshTables {
       id INTEGER PRIMARY KEY CHECK (id = 1),
       format INTEGER NOT NULL,                    -- version of these tables
       applying INTEGER NOT NULL DEFAULT 0,        -- 1: the node is writing, capture is silent
-      schema_version INTEGER NOT NULL DEFAULT 0   -- PRAGMA schema_version when the triggers were last brought up to date
+      schema_version INTEGER NOT NULL DEFAULT 0,  -- PRAGMA schema_version when the triggers were last brought up to date
+      life BLOB,                                  -- drawn each time the node opens the file
+      commits INTEGER NOT NULL DEFAULT 0          -- of the node since then
     )
     """
 

@@ -89,6 +89,8 @@ final class Connection {
 
   /// Rows changed by the statement before.
   var changes: Int { Int(sqlite3_changes(handle)) }
+  /// Rows changed since the connection was opened.
+  var totalChanges: Int64 { Int64(sqlite3_total_changes(handle)) }
   var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle) }
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 }

@@ -6,7 +6,7 @@ extension MeshTables {
     zone, author, record, recordExtra, log, order, head, conflict, held, wait, waiting, importing, recall,
     showing,
     control, account,
-    acknowledgement, foreignSchema, rewrite, receipt, walGuard, asset, assetUse, assetUsers,
+    acknowledgement, foreignSchema, rewrite, receipt, walGuard, asset, assetUse, assetUsers, named,
   ]
 
   /// Made once the tables have the columns of this format.
@@ -46,6 +46,11 @@ extension MeshTables {
     if format < 9 {
       for column in ["key_name TEXT", "key_class TEXT"] { try add(column, to: "mesh_table", db) }
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
+    }
+    if format < 10 {
+      for column in ["life BLOB", "commits INTEGER NOT NULL DEFAULT 0"] { try add(column, to: "mesh_state", db) }
+      // What a change set may say was another: those that were refused for it are looked at once more.
+      try db.execute(sql: "UPDATE mesh_head SET malformed = NULL")
     }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
@@ -316,6 +321,17 @@ extension MeshTables {
       time INTEGER NOT NULL,                      -- hybrid, 64 bits
       bytes BLOB NOT NULL,
       PRIMARY KEY (zone, device)
+    ) WITHOUT ROWID
+    """
+
+  /// Which names of tables and columns an author's merged change sets have used.
+  static let named = """
+    CREATE TABLE IF NOT EXISTS mesh_named (
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      author INTEGER NOT NULL,                    -- mesh_author.id
+      tbl INTEGER NOT NULL,                       -- mesh_table.id
+      col INTEGER NOT NULL,                       -- mesh_column.id; 0: the table's own name
+      PRIMARY KEY (zone, author, tbl, col)
     ) WITHOUT ROWID
     """
 

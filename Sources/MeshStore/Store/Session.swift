@@ -10,6 +10,7 @@ struct Session {
   let run: PendingRun
   let staged: StagedAssets
   let server: BlobServer
+  let pieces: PieceIndex
 
   /// Rows in the pending log?
   func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }

@@ -85,7 +85,7 @@ extension Session {
     if try sql.exists("SELECT 1 FROM mesh_log WHERE zone = ?", zone) { return true }
     for table in [
       "mesh_order", "mesh_head", "mesh_conflict", "mesh_wait", "mesh_held", "mesh_show", "mesh_recall", "mesh_rewrite",
-      "mesh_ack",
+      "mesh_ack", "mesh_named",
     ] {
       try sql.run("DELETE FROM \(table) WHERE zone = ?", zone)
     }
@@ -95,6 +95,8 @@ extension Session {
     try row.save(sql)
     try sql.run("UPDATE mesh_zone SET root_gone = 0, keep_copy = 0 WHERE id = ?", zone)
     catalog.forgetZones()
+    catalog.forgetNamed()
+    try forgetUnusedTables()
     return false
   }
 }

@@ -11,6 +11,9 @@ public struct RecordExplanation: Hashable, Sendable {
   public var held: HeldRecord?
   /// Of the birth or the delete.
   public var life: Stamp?
+  /// Who signed the change set that brought it here: a record that moves from another zone keeps its stamps, and whoever moves it may
+  /// name any author in them.
+  public var lifeSigner: Author?
   /// By name.
   public var columns: [Column]
   /// Of a record that is deleted here: the zone in which it lives on. That has values with stamps that this zone's log gave them.
@@ -20,6 +23,8 @@ public struct RecordExplanation: Hashable, Sendable {
     public var name: String
     public var value: Value
     public var stamp: Stamp
+    /// Who signed the change set that brought the value here; nil if none in the log has it.
+    public var signer: Author?
     /// The greatest stamp below it that the log has for the column in this generation, and its value.
     public var beaten: Write?
     /// Of a reference whose parent is not here: what the table shows in its place.
@@ -37,6 +42,8 @@ public struct RecordExplanation: Hashable, Sendable {
   public struct Write: Hashable, Sendable {
     public var value: Value
     public var stamp: Stamp
+    /// Who signed the change set that brought the value here.
+    public var signer: Author?
     /// Whoever overwrote it had merged it: an edit, and no conflict.
     public var wasSeen: Bool
   }
@@ -97,17 +104,18 @@ private struct Explainer {
   func explain() throws -> (RecordExplanation, given: Set<Stamp>)? {
     guard let record = try records.load(ref) else { return try unsent() }
     let state = try records.state(ref, record)
-    let (beaten, given) = try history(state)
+    let (beaten, given, signers) = try history(state)
     let withheld = try withheld(record)
     let columns = try state.cells.map { column, cell in
       RecordExplanation.Column(
-        name: try session.catalog.column(column).name, value: cell.value, stamp: cell.stamp, beaten: beaten[column],
-        withheld: withheld[column])
+        name: try session.catalog.column(column).name, value: cell.value, stamp: cell.stamp,
+        signer: signers[Signed(column: column, stamp: cell.stamp)], beaten: beaten[column], withheld: withheld[column])
     }
     let explanation = RecordExplanation(
       zone: records.zone.zone, table: try session.catalog.tableName(ref.table), key: ref.key,
       generation: state.generation, isAlive: state.isAlive, held: try session.held(ref, record, records.zone),
       life: state.life,
+      lifeSigner: state.life.flatMap { signers[Signed(column: ZoneRecords.wholeRecord, stamp: $0)] },
       columns: columns.sorted { $0.name < $1.name })
     return (explanation, given)
   }
@@ -139,15 +147,28 @@ private struct Explainer {
     return (explanation, [])
   }
 
-  /// For each column the write that its value overwrote.
+  /// A stamp of a column in the log.
+  private struct Signed: Hashable {
+    let column: Int64
+    let stamp: Stamp
+  }
+
+  /// For each column the write that its value overwrote, and for each stamp whose change set brought it: its own author's, if that has
+  /// one here.
   private func history(
     _ state: ZoneRecords.State
-  ) throws -> (beaten: [Int64: RecordExplanation.Write], given: Set<Stamp>) {
+  ) throws -> (beaten: [Int64: RecordExplanation.Write], given: Set<Stamp>, signers: [Signed: Author]) {
+    var signers: [Signed: Author] = [:]
     var given: Set<Stamp> = []
     var writes: [Int64: [(stamp: Stamp, value: Value)]] = [:]
     var seen: [Stamp: CausalContext] = [:]
     for head in try AuthorHead.all(session.sql, zone: records.zone.id) where head.merged > 0 {
       var context = CausalContext()
+      let signer = try session.catalog.author(head.author)
+      func sign(_ column: Int64, _ stamp: Stamp) {
+        let signed = Signed(column: column, stamp: stamp)
+        if signers[signed] == nil || stamp.author == signer { signers[signed] = signer }
+      }
       for number in 1...head.merged {
         if let difference = try log.body(head.author, number)?.context { try context.advance(by: difference) }
         let long = try log.longValues(head.author, number)
@@ -155,8 +176,10 @@ private struct Explainer {
           guard other == ref else { return }
           if change.generation.isAlive { given.formUnion([change.stamp] + change.fields.compactMap(\.stamp)) }
           guard change.generation == state.generation else { return }
+          if change.isLife { sign(ZoneRecords.wholeRecord, change.stamp) }
           for field in change.fields {
             let stamp = field.stamp ?? change.stamp
+            sign(columns[field.column], stamp)
             writes[columns[field.column], default: []].append((stamp, try long.value(of: field.value)))
             seen[stamp] = context
           }
@@ -171,8 +194,10 @@ private struct Explainer {
       let wasSeen =
         try last.stamp.author == cell.stamp.author || seen[cell.stamp]?.hasSeen(last.stamp) ?? false
         || !records.hasWritten(last.stamp.author)
-      beaten[column] = RecordExplanation.Write(value: last.value, stamp: last.stamp, wasSeen: wasSeen)
+      beaten[column] = RecordExplanation.Write(
+        value: last.value, stamp: last.stamp, signer: signers[Signed(column: column, stamp: last.stamp)],
+        wasSeen: wasSeen)
     }
-    return (beaten, given)
+    return (beaten, given, signers)
   }
 }

@@ -84,13 +84,32 @@ extension Session {
         throw RestoreError.unknownConflict(id)
       }
       let place = try placeToRestore(found.ref) ?? ZoneRecords(self, zone: zone)
-      guard let record = try place.load(found.ref) else { throw RestoreError.unknownConflict(id) }
-      var plan = RestorePlan(ref: found.ref, zone: place.zone.id, generation: record.generation, values: nil)
-      if found.column == ZoneRecords.wholeRecord { return plan }
-      if !record.isAlive { plan = try self.plan(found.ref, place, [], reader) }
+      let record = try place.load(found.ref)
+      var plan = RestorePlan(ref: found.ref, zone: place.zone.id, generation: record?.generation ?? 0, values: nil)
+      if found.column == ZoneRecords.wholeRecord {
+        guard record != nil else { throw RestoreError.unknownConflict(id) }
+        return plan
+      }
+      if record?.isAlive != true { plan.values = try lastValues(found.ref, place, record, zone, reader) }
       plan.values = (plan.values ?? [:]).merging([found.column: found.value]) { $1 }
       return plan
     }
+  }
+
+  /// What a record had that is not there: from the log; or, if a cut took it out of the log, from the conflicts.
+  private func lastValues(
+    _ ref: RecordRef, _ place: ZoneRecords, _ record: StoredRecord?, _ zone: ZoneRow,
+    _ reader: (ZoneID) throws -> ChangeSetReader
+  ) throws -> [Int64: Value] {
+    if let record {
+      let log = LogReader(session: self, zone: place.zone.id, reader: try reader(place.zone.zone))
+      if let last = try log.lastLives(before: [ref: record.generation])[ref] { return last.cells.mapValues(\.value) }
+    }
+    let lost = try sql.all(
+      "SELECT col, value FROM mesh_conflict WHERE zone = ? AND tbl = ? AND key = ? AND col <> ? ORDER BY id",
+      [.integer(zone.id), .integer(ref.table), ref.key, .integer(ZoneRecords.wholeRecord)]
+    ) { ($0.integer(0), try ExtraValues.decodeValue($0.bytes(1))) }
+    return Dictionary(lost, uniquingKeysWith: { $1 })
   }
 
   /// The zone that shows the record; else that in which it was deleted last.
@@ -187,14 +206,17 @@ extension Session {
 
   fileprivate func carryOut(_ plan: RestorePlan) throws -> RestoredRecord {
     let name = try catalog.tableName(plan.ref.table)
-    guard let table = catalog.table(plan.ref.table), let zone = try ZoneRow.read(id: plan.zone, sql),
-      let record = try ZoneRecords(self, zone: zone).load(plan.ref)
-    else { throw RestoreError.held(.unknownTable) }
-    if let reason = record.held { throw RestoreError.held(reason) }
-    let hasRow = try sql.exists(table.selectKey, [plan.ref.key])
-    guard record.generation == plan.generation, record.isAlive == hasRow else { throw RestoreError.changed }
-    let (values, gone) = try withBytes(plan.values)
-    if let column = gone.first, values?.isEmpty == true, record.isAlive { throw RestoreError.assetGone(column: column) }
+    guard let table = catalog.table(plan.ref.table), let zone = try ZoneRow.read(id: plan.zone, sql) else {
+      throw RestoreError.held(.unknownTable)
+    }
+    // There is none if a cut took back its birth.
+    let record = try ZoneRecords(self, zone: zone).load(plan.ref)
+    if let reason = record?.held { throw RestoreError.held(reason) }
+    let (isAlive, hasRow) = (record?.isAlive ?? false, try sql.exists(table.selectKey, [plan.ref.key]))
+    guard record?.generation ?? 0 == plan.generation, isAlive == hasRow else { throw RestoreError.changed }
+    let key = try catalog.columnNumber(table.keyName, of: plan.ref.table)
+    let (values, gone) = try withBytes(plan.values?.filter { table.form.keyIsColumn || $0.key != key })
+    if let column = gone.first, values?.isEmpty == true, isAlive { throw RestoreError.assetGone(column: column) }
     do {
       try writeAgain(plan.ref, values, table)
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {

@@ -43,9 +43,10 @@ extension SchemaDescription {
   /// Places of one column in each.
   fileprivate func differences(from other: SchemaDescription) -> [(Int, Int)] {
     let (here, there) = (comparable, other.comparable)
+    let places = Dictionary(
+      there.columns.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     return here.columns.enumerated().compactMap { index, column in
-      guard let place = there.columns.firstIndex(where: { $0.name == column.name }),
-        here.definition(index) != there.definition(place)
+      guard let place = places[column.name], here.definition(index) != there.definition(place)
       else { return nil }
       return (index, place)
     }

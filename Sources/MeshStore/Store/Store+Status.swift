@@ -83,6 +83,9 @@ extension Store {
         if column == ZoneRecords.wholeRecord { return try session.isAlive(ref, lost.zone) ? lost : nil }
         var conflict = lost
         conflict.isWinnerDelete = try !session.isAlive(ref, conflict.zone)
+        // A row that is nothing but its key is there again.
+        let isRow = session.catalog.table(ref.table)?.keyName == lost.column && lost.loserValue == lost.key
+        if isRow, !conflict.isWinnerDelete { return nil }
         conflict.winnerValue = try session.value(ref, column, conflict.zone)
         // The value came back: its device wrote it again, or somebody wrote the same.
         return conflict.winnerValue == conflict.loserValue && !conflict.isWinnerDelete ? nil : conflict

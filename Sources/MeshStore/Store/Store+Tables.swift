@@ -119,6 +119,7 @@ extension Store {
   public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String] {
     try write { session in
       try session.sql.run("DELETE FROM mesh_foreign_schema WHERE device = ?", [.blob(device.bytes)])
+      if !isOwn { try session.forgetSchemas(besides: device, owners) }
       for var description in descriptions {
         description.isPrivate = isOwn && description.isPrivate
         var writer = ByteWriter()
@@ -140,19 +141,34 @@ extension Store {
   }
 
   /// What others said of their tables: one description per name, with the columns of all.
-  public func foreignSchemas() throws -> [SchemaDescription] {
+  ///
+  /// - Parameter trusts: Whether a device may speak of a table that is in this file and not synchronized. A program may keep
+  ///   something else in it.
+  public func foreignSchemas(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [SchemaDescription] {
     try read { session in
-      let all = try session.sql.all("SELECT bytes FROM mesh_foreign_schema ORDER BY name, device") { row in
-        var reader = ByteReader(row.bytes(0))
-        return try SchemaDescription(from: &reader)
+      let said = try session.sql.all("SELECT device, bytes FROM mesh_foreign_schema ORDER BY name, device") { row in
+        var reader = ByteReader(row.bytes(1))
+        return (device: DeviceID(row.bytes(0)), table: try SchemaDescription(from: &reader))
       }
-      return all.reduce(into: []) { merged, next in
+      var others: [String: Bool] = [:]
+      func isOthers(_ name: String) throws -> Bool {
+        if let known = others[name] { return known }
+        let found = try TrackedTable.read(session.db, name: name) == nil && TableSchema.kind(session.db, name) != nil
+        others[name] = found
+        return found
+      }
+      let all = try said.filter { try $0.device.map(trusts) ?? false || !isOthers($0.table.name) }.map(\.table)
+      var merged: [SchemaDescription] = []
+      var names: Set<String> = []
+      for next in all {
         if let last = merged.indices.last, merged[last].name.asciiLowercased == next.name.asciiLowercased {
-          merged[last].addColumns(of: next)
+          merged[last].addColumns(of: next, besides: &names)
         } else {
           merged.append(next)
+          names = Set(next.columns.map(\.name.asciiLowercased))
         }
       }
+      return merged
     }
   }
 
@@ -168,8 +184,8 @@ extension Store {
     public var refusal: String?
   }
 
-  public func missingSchema() throws -> [MissingSchema] {
-    let wanted = try foreignSchemas()
+  public func missingSchema(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [MissingSchema] {
+    let wanted = try foreignSchemas(trusts: trusts)
     return try read { session in try wanted.compactMap(session.missing) }
   }
 
@@ -188,13 +204,16 @@ extension Store {
 }
 
 extension SchemaDescription {
-  /// References to columns that were there stay as they were.
-  fileprivate mutating func addColumns(of other: SchemaDescription) {
+  /// References to columns that were there stay as they were. No more columns come in than a table can have.
+  ///
+  /// - Parameter names: Of the columns that are here, folded.
+  fileprivate mutating func addColumns(of other: SchemaDescription, besides names: inout Set<String>) {
     isPrivate = isPrivate || other.isPrivate
+    let references = Dictionary(grouping: other.foreignKeys, by: \.column)
     for (index, column) in other.columns.enumerated()
-    where !columns.contains(where: { $0.name.asciiLowercased == column.name.asciiLowercased }) {
+    where columns.count < Limits.columns && names.insert(column.name.asciiLowercased).inserted {
       columns.append(column)
-      for reference in other.foreignKeys where reference.column == index {
+      for reference in references[index] ?? [] where foreignKeys.count < Self.foreignKeyLimit {
         foreignKeys.append(
           ForeignKey(
             column: columns.count - 1, parent: reference.parent, onDelete: reference.onDelete,
@@ -205,6 +224,16 @@ extension SchemaDescription {
 }
 
 extension Session {
+  /// Of another account the descriptions of a few devices are kept, each of a message's length at most.
+  fileprivate func forgetSchemas(besides device: DeviceID, _ accounts: Accounts) throws {
+    guard let account = accounts.account(certifying: device) else { return }
+    let known = try sql.all("SELECT DISTINCT device FROM mesh_foreign_schema") { DeviceID($0.bytes(0)) }
+    let others = known.compactMap(\.self).filter { $0 != device && accounts.account(certifying: $0) == account }
+    for other in others.sorted().dropFirst(StoreLimits.schemasOfAccount - 1) {
+      try sql.run("DELETE FROM mesh_foreign_schema WHERE device = ?", [.blob(other.bytes)])
+    }
+  }
+
   /// Begins to capture the tables, and asks for their rows to be taken in.
   fileprivate func install(
     _ tables: [String], private privateTables: [String], integerKeys: Bool

@@ -85,29 +85,42 @@ extension Store {
     }
   }
 
+  /// Written with the next transaction, or when the store is closed: one of its own would only be in other programs' way. What a
+  /// crash takes the device tells again in its next session.
   public func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) throws {
-    // The device tells it again in its next session.
-    try write(isDurable: false) { session in
-      let row = try ZoneRow.obtain(zone, session.sql)
-      try session.sql.run(
-        """
-        INSERT INTO mesh_ack (zone, device, time, bytes) VALUES (?, ?, ?, ?)
-        ON CONFLICT (zone, device) DO UPDATE SET time = excluded.time, bytes = excluded.bytes
-        WHERE excluded.time > mesh_ack.time
-        """, [.integer(row.id), .blob(device.bytes), .bits(time.value), .blob(bytes)])
-    }
+    guard time > unsaved[zone]?[device]?.time ?? .zero else { return }
+    unsaved[zone, default: [:]][device] = (time, bytes)
   }
 
   public func acknowledgements(_ zone: ZoneID) throws -> [DeviceID: [UInt8]] {
     try read { session in
       let rows = try session.sql.all(
         """
-        SELECT mesh_ack.device, mesh_ack.bytes FROM mesh_ack JOIN mesh_zone ON mesh_zone.id = mesh_ack.zone
+        SELECT mesh_ack.device, mesh_ack.bytes, mesh_ack.time FROM mesh_ack JOIN mesh_zone ON mesh_zone.id = mesh_ack.zone
         WHERE mesh_zone.zone = ?
         """, [.blob(zone.bytes)]
-      ) { ($0.bytes(0), $0.bytes(1)) }
-      return Dictionary(
-        rows.compactMap { row in DeviceID(row.0).map { ($0, row.1) } }, uniquingKeysWith: { first, _ in first })
+      ) { ($0.bytes(0), $0.bytes(1), HybridTime($0.bits(2))) }
+      let saved = Dictionary(
+        rows.compactMap { row in DeviceID(row.0).map { ($0, (time: row.2, bytes: row.1)) } },
+        uniquingKeysWith: { first, _ in first })
+      return saved.merging(unsaved[zone] ?? [:]) { $1.time > $0.time ? $1 : $0 }.mapValues(\.bytes)
+    }
+  }
+}
+
+extension Session {
+  func save(_ acknowledgements: [ZoneID: [DeviceID: (time: HybridTime, bytes: [UInt8])]]) throws {
+    for (zone, devices) in acknowledgements {
+      guard let row = try ZoneRow.read(zone, sql) else { continue }
+      for (device, acknowledgement) in devices {
+        try sql.run(
+          """
+          INSERT INTO mesh_ack (zone, device, time, bytes) VALUES (?, ?, ?, ?)
+          ON CONFLICT (zone, device) DO UPDATE SET time = excluded.time, bytes = excluded.bytes
+          WHERE excluded.time > mesh_ack.time
+          """,
+          [.integer(row.id), .blob(device.bytes), .bits(acknowledgement.time.value), .blob(acknowledgement.bytes)])
+      }
     }
   }
 }

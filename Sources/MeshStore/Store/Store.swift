@@ -19,12 +19,17 @@ public final class Store: ReplicaStore {
   private let run: PendingRun
   let staged: StagedAssets
   private let server: BlobServer
+  private let pieces = PieceIndex()
   /// Assets that were complete and could not be put in place: they are not tried again until another comes.
   var refusedAssets: Set<AssetID> = []
   /// Assets were put in place by commits that a power cut may take back.
   var hasUnsettledAssets = false
   /// The part of a unit that is being merged slice by slice, decoded.
   var partInHand: (id: ChangeSetID, body: ChangeSetBody)?
+  /// Whose devices are.
+  private(set) var owners = Accounts()
+  /// Of each zone, whose change sets were merged last: the number of an author.
+  var lastMerged: [ZoneID: Int64] = [:]
   /// What was found and put right since the store was opened.
   public internal(set) var repairs = Repairs()
   /// Records whose hash fits no values, and of which a comparison found nothing to send: what is merged is merged all the same.
@@ -35,6 +40,10 @@ public final class Store: ReplicaStore {
   public private(set) var commits = 0
   /// Nil until `startGuard`.
   var walGuard: WALGuard?
+  /// Acknowledgements that the next transaction writes.
+  var unsaved: [ZoneID: [DeviceID: (time: HybridTime, bytes: [UInt8])]] = [:]
+  /// What the file says of the last transaction; nil until it is open.
+  private var history: FileHistory?
 
   /// Opens the database, or makes it where it is missing, and makes our tables where they are missing.
   ///
@@ -69,21 +78,33 @@ public final class Store: ReplicaStore {
     let wasSilent = try write { session in
       let wasSilent = try session.endSilence()
       try session.applying {}
+      try FileHistory.begin(session.sql)
       return wasSilent
     }
+    history = try read { try FileHistory.read($0.sql) }
     if wasSilent { repairs.silences += 1 }
     try sweepAssets()
   }
 
+  public func setAccounts(_ accounts: Accounts) { owners = accounts }
+
   /// A second call does nothing.
   public func close() throws {
+    // Each device tells its own again.
+    if !unsaved.isEmpty { try? waiting(atMost: 0.1) { try write { _ in } } }
+    unsaved = [:]
     try mapped {
-      server.close()
-      walGuard?.close()
-      walGuard = nil
+      closeOthers()
       sql.forget()
       try file.close()
     }
+  }
+
+  /// Only the store's own connection has the file open from now on.
+  func closeOthers() {
+    server.close()
+    walGuard?.close()
+    walGuard = nil
   }
 
   /// Gives back the memory that much work took: SQLite's pages, and what the allocator keeps. What is needed again is read again.
@@ -115,7 +136,9 @@ public final class Store: ReplicaStore {
 
   func read<T>(_ body: (Session) throws -> T) throws -> T {
     try mapped {
-      try file.read { db in
+      try file.settle()
+      return try file.read { db in
+        try requireHistory()
         try catalog.refresh(db)
         catalog.isWritable = false
         return try body(session(db))
@@ -131,12 +154,23 @@ public final class Store: ReplicaStore {
       // SQLite copies and resets the log itself then.
       if walGuard == nil { server.rest() }
       do {
+        try file.settle()
+        var next = history
         let result = try file.write(isDurable: isDurable) { db in
+          try requireHistory()
           try catalog.refresh(db)
           catalog.isWritable = true
-          return try body(session(db))
+          let changes = sql.totalChanges
+          let session = session(db)
+          let result = try body(session)
+          if !unsaved.isEmpty { try session.save(unsaved) }
+          if sql.totalChanges != changes { try next?.advance(sql) }
+          return result
         }
+        (history, unsaved) = (next, [:])
         commits += 1
+        // Outside of the write lock. Nothing of it is told to anybody before.
+        try file.settle()
         // Long work must not wait for the next look to keep the log short. What fails here, that look reports.
         try? walGuard?.emptyBeyondBound { server.rest() }
         return result
@@ -148,8 +182,26 @@ public final class Store: ReplicaStore {
     }
   }
 
+  /// Each transaction begins with it: what is flushed or merged on a file that was restored would continue another history.
+  private func requireHistory() throws {
+    guard let history else { return }
+    do {
+      guard try FileHistory.read(sql) != history else { return }
+    } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+      // A file that never was a mesh's has no such table.
+    }
+    throw StoreError.replaced(path)
+  }
+
+  /// Runs `body` with statements that wait only for `limit` seconds for another process's lock: then they throw `locked`.
+  public func waiting<T>(atMost limit: Double, _ body: () throws -> T) rethrows -> T {
+    try file.waiting(atMost: limit, body)
+  }
+
   private func session(_ db: Database) -> Session {
-    Session(db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged, server: server)
+    Session(
+      db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged, server: server,
+      pieces: pieces)
   }
 
   func guarding<T>(_ body: () throws -> T) throws -> T { try mapped(body) }

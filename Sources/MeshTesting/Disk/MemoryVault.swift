@@ -12,6 +12,8 @@ public final class MemoryVault: Vault {
   var contents = Contents()
   /// Called before and after each change; where it throws, the machine has died there.
   var step: (() throws -> Void)?
+  /// Called after each change, to count them.
+  public var onChange: (() -> Void)?
   /// The node dies when it next keeps a mark: after the commit that the mark is about, before anything is sent.
   var diesAtMark = false
 
@@ -33,8 +35,8 @@ public final class MemoryVault: Vault {
 
   public func epochKeys(_ zone: ZoneID) -> [EpochID: EpochKey] { contents.keys[zone] ?? [:] }
 
-  public func saveEpochKey(_ key: EpochKey, epoch: EpochID, zone: ZoneID) throws {
-    try change { if $0.keys[zone]?[epoch] == nil { $0.keys[zone, default: [:]][epoch] = key } }
+  public func saveEpochKeys(_ keys: [EpochID: EpochKey], zone: ZoneID) throws {
+    try change { $0.keys[zone, default: [:]].merge(keys) { old, _ in old } }
   }
 
   public func highWaterMark(_ zone: ZoneID) -> HighWaterMark? { contents.marks[zone] }
@@ -54,6 +56,7 @@ public final class MemoryVault: Vault {
   private func change(_ body: (inout Contents) -> Void) throws {
     try step?()
     body(&contents)
+    onChange?()
     try step?()
   }
 }

@@ -95,12 +95,17 @@ final class VirtualDisk {
       return files
     }
     set {
-      for name in files.keys where newValue[name] == nil { mesh_disk_remove(disk, name) }
-      for (name, bytes) in newValue {
-        bytes.withUnsafeBytes { _ = mesh_disk_restore(disk, name, $0.baseAddress, Int64($0.count)) }
-      }
+      for name in files.keys where newValue[name] == nil { remove(name) }
+      for (name, bytes) in newValue { put(bytes, name) }
     }
   }
+
+  /// Makes a file, durably.
+  func put(_ bytes: [UInt8], _ name: String) {
+    bytes.withUnsafeBytes { _ = mesh_disk_restore(disk, name, $0.baseAddress, Int64($0.count)) }
+  }
+
+  func remove(_ name: String) { mesh_disk_remove(disk, name) }
 
   /// In bytes; 0 where there is none.
   func size(of name: String) -> Int {

@@ -25,6 +25,7 @@ final class ModelDatabase: SimulatedDatabase {
   func mergedIDs() -> Set<ChangeSetID> { store.mergedIDs }
   func kept() -> Set<Ledger.Fact> { [] }
   func rescan() {}
+  func restoreLive(from files: [String: [UInt8]]) {}
   func dropPermissions() {}
 
   func open() -> any ReplicaStore {

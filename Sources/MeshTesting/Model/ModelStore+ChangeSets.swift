@@ -125,7 +125,7 @@ extension ModelStore {
         (try? next.context.advance(by: body.context)) != nil
       else { throw Wait(reason: .malformed) }
       guard zone.isMerged(next.context, reader) else { throw Wait(reason: .causalPast) }
-      guard Rules.broken(by: body, changeSet.header, next.context) == nil, values.add(body.content) else {
+      guard Rules.broken(by: body, changeSet.header) == nil, values.add(body.content) else {
         throw Wait(reason: .malformed)
       }
     }

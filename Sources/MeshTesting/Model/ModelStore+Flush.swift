@@ -83,11 +83,12 @@ extension ModelStore {
     let isDeleted = entries.contains { $0.columns == nil }
     let known = merged ?? RecordState()
     guard let row = rows[name] else {
-      return known.isAlive ? LocalChange(name: name, generation: known.generation + 1, isLife: true, values: [:]) : nil
+      return known.isAlive
+        ? LocalChange(name: name, generation: known.generation.nextGeneration, isLife: true, values: [:]) : nil
     }
     guard known.isAlive, !isDeleted else {
       // Deleted and born again between two flushes: the dead generation in between is skipped.
-      let generation = known.generation + (known.isAlive ? 2 : 1)
+      let generation = known.generation.nextLife
       let fields = try row.mapValues { try field($0, zone: zone) }
       return LocalChange(name: name, generation: generation, isLife: true, values: fields)
     }

@@ -39,17 +39,16 @@ struct UnitValues {
 /// What a decrypted body must not do, whoever signed it, said once more and apart from the store that it judges.
 enum Rules {
   /// The rule that is broken; nil where all hold.
-  ///
-  /// - Parameter context: What the author had merged.
-  static func broken(by body: ChangeSetBody, _ header: ChangeSetHeader, _ context: CausalContext) -> String? {
+  static func broken(by body: ChangeSetBody, _ header: ChangeSetHeader) -> String? {
     guard case .changes(let tables) = body.content else { return nil }
-    let (explained, overflows) = (context.count &+ header.number).multipliedReportingOverflow(by: 2)
     for table in tables {
       let name = table.table.asciiLowercased
       if name.isEmpty || name.hasPrefix("mesh_") || name.hasPrefix("sqlite_") { return "names a reserved table" }
       if Set(table.columns.map(\.asciiLowercased)).count < table.columns.count { return "names a column twice" }
       for row in table.rows {
-        if row.generation > explained, !overflows { return "has a generation that its past does not explain" }
+        if row.generation / 2 > header.time.value || row.generation == header.time.value &* 2 &+ 1 {
+          return "has a generation that its time does not allow"
+        }
         for stamp in [row.stamp] + row.fields.compactMap(\.stamp) {
           if stamp.time > header.time { return "has a stamp that is later than it" }
           if stamp.author != header.author, !(row.isLife && row.generation.isAlive) { return "has a stamp of another" }

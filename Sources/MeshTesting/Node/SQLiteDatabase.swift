@@ -128,6 +128,18 @@ final class SQLiteDatabase: SimulatedDatabase {
       } ?? [:]
   }
 
+  func restoreLive(from files: [String: [UInt8]]) throws {
+    guard let disk else { return }
+    let place = "/restored.sqlite"
+    disk.put(files[Self.path] ?? [], place)
+    disk.put(files[Self.wal] ?? [], place + "-wal")
+    defer { for suffix in ["", "-wal", "-shm"] { disk.remove(place + suffix) } }
+    let source = try DatabaseQueue(path: "file:\(place)?vfs=\(vfs)")
+    try source.backup(to: try connection())
+    try source.close()
+    try lookAtColumns()
+  }
+
   private func names(_ sql: String) throws -> Set<String> {
     try app?.read { Set(try String.fetchAll($0, sql: sql)) } ?? []
   }

@@ -55,6 +55,8 @@ protocol SimulatedDatabase: AnyObject {
   func kept() throws -> Set<Ledger.Fact>
   /// All rows are to be compared with what is merged.
   func rescan() throws
+  /// Writes an older copy of the machine's files over the open database, in one transaction.
+  func restoreLive(from files: [String: [UInt8]]) throws
   /// How many different values a group has, see `AppSchema.leg`; and of how many rows.
   func groups() throws -> [Int: (rows: Int, values: [Value])]
   /// The node's process ends, in good order or not, and the app goes on.

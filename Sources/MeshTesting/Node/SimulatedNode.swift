@@ -46,6 +46,8 @@ final class SimulatedNode {
   var keepsCopies = false
   /// Its database was replaced by another one.
   private(set) var hasOtherHistory = false
+  /// Its file was restored since it opened it: its store refuses everything.
+  private(set) var isHistoryLost = false
   /// Tables that its app made anew, and that the node may not have looked at since: it finds out what was deleted in between
   /// only where most rows are there.
   private var madeAnew: Set<String> = []
@@ -91,15 +93,15 @@ final class SimulatedNode {
 
   func start() throws {
     let store = try database.open()
-    var sign: (@Sendable ([UInt8]) -> [UInt8])?
-    if let accountKey { sign = { accountKey.sign($0) } }
+    let signer = accountKey.map { key in AccountSigner(publicKey: key.publicKey) { key.sign($0) } }
     let replica = try Replica(
-      store: store, vault: vault, account: account, secrets: keys, accountSigner: sign, cryptography: cryptography,
+      store: store, vault: vault, account: account, secrets: keys, accountSigner: signer, cryptography: cryptography,
       randomness: randomness)
     replica.keepsCopies = keepsCopies
     self.store = store
     self.replica = replica
     life += 1
+    isHistoryLost = false
     isWorkQueued = false
     isDoomed = false
   }
@@ -130,6 +132,7 @@ final class SimulatedNode {
     do {
       let before = try database.contents(tables)
       let isInStep = try database.isInStep()
+      let store = isHistoryLost ? nil : store
       // Of a node that is down as it was when it last ran.
       if let store { absent = try Self.absent(store) }
       // A node that is down has flushed nothing since; whether something is pending only its store could say.
@@ -171,6 +174,14 @@ final class SimulatedNode {
   func take(_ copy: Copy) {
     hasOtherHistory = true
     database.disk?.files = copy.files
+    ledger = copy.ledger
+    heads = [:]
+  }
+
+  /// The database is written over, while everything has it open.
+  func restoreLive(_ copy: Copy) throws {
+    try database.restoreLive(from: copy.files)
+    (hasOtherHistory, isHistoryLost) = (true, true)
     ledger = copy.ledger
     heads = [:]
   }

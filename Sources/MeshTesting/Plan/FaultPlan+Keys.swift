@@ -88,6 +88,7 @@ extension FaultPlan {
   private static var historyKeys: [Key] {
     [
       chance("history.restores", \.restores, "an older copy of a node's database takes its place"),
+      chance("history.liveRestores", \.liveRestores, "the same while the node runs, into the open file"),
       chance("history.homeRestores", \.homeRestores, "the home goes back as well, with all that it remembers"),
       chance("history.fileCopies", \.fileCopies, "a node gets a copy of another one's database"),
       chance("history.homeCopies", \.homeCopies, "a node's home and database run twice"),
@@ -156,8 +157,12 @@ extension FaultPlan {
       chance("liars.farFuture", \.farFutures, "a time hours ahead"),
       chance(
         "liars.wrongChunks", \.wrongChunks, "a chunk of an asset that is altered, or kept back though it was promised"),
-      chance("liars.generations", \.generations, "a generation that no past explains"),
+      chance("liars.generations", \.generations, "a generation at the bound that its time allows, or above it"),
       chance("liars.floods", \.floods, "more messages than anybody asked for"),
+      chance("liars.contexts", \.contexts, "a causal past that nobody has, or that names its own author"),
+      chance("liars.forgedHeads", \.forgedHeads, "heads of others' logs that nobody has signed"),
+      chance("liars.unknownTables", \.unknownTables, "records of tables that nobody has"),
+      chance("liars.clocks", \.clockLies, "a wrong time, told to devices of other accounts"),
       chance("liars.overreaches", \.overreaches, "a change set in a share that it may not write, or not any more"),
       chance(
         "liars.controlForgeries", \.controlForgeries, "a control record that is not its to say, or in another's name"),

@@ -85,7 +85,7 @@ extension FaultPlan {
     plan.liars = 1
     (plan.forgeries, plan.truncations, plan.replays, plan.gaps) = (6, 12, 8, 12)
     (plan.farFutures, plan.generations, plan.floods, plan.forks) = (20, 20, 20, 20)
-    plan.brokenChains = 20
+    (plan.brokenChains, plan.contexts, plan.forgedHeads, plan.unknownTables) = (20, 10, 10, 20)
     return plan
   }()
 
@@ -93,6 +93,13 @@ extension FaultPlan {
   public static let history: FaultPlan = {
     var plan = ordinary
     (plan.restores, plan.homeRestores, plan.fileCopies, plan.homeCopies) = (30, 30, 60, 80)
+    return plan
+  }()
+
+  /// Files that are restored while the node has them open.
+  public static let liveRestores: FaultPlan = {
+    var plan = ordinary
+    plan.liveRestores = 6
     return plan
   }()
 
@@ -116,6 +123,7 @@ extension FaultPlan {
     (plan.forgeries, plan.replays, plan.forks) = (20, 12, 40)
     (plan.overreaches, plan.controlForgeries, plan.oldEpochs, plan.keyLeaks) = (8, 12, 12, 12)
     plan.revokedWrites = 8
+    (plan.generations, plan.contexts, plan.forgedHeads, plan.unknownTables, plan.clockLies) = (20, 20, 12, 20, 8)
     return plan
   }()
 
@@ -132,6 +140,7 @@ extension FaultPlan {
     "calm": calm, "ordinary": ordinary, "crashing": crashing, "partitioned": partitioned, "wrong-clocks": wrongClocks,
     "simultaneous": simultaneous,
     "line": line, "assets": assets, "bad-disks": badDisks, "writing": writing, "lying": lying, "history": history,
+    "live-restores": liveRestores,
     "schemas": schemas,
     "shares": shares, "wide": wide,
   ]

@@ -83,6 +83,8 @@ public struct FaultPlan: Sendable, Equatable {
 
   /// A node's database is replaced by an older copy of it.
   public var restores = 0
+  /// The same while the node runs, by SQLite's backup interface; what the app writes next may come before the node's next look.
+  public var liveRestores = 0
   /// The home as well: nothing on the machine knows of what was sent since.
   public var homeRestores = 0
   /// A node gets a copy of another one's database, under its own home.
@@ -169,6 +171,14 @@ public struct FaultPlan: Sendable, Equatable {
   public var wrongChunks = 0
   public var generations = 0
   public var floods = 0
+  /// Causal pasts that nobody has, or that name their own author.
+  public var contexts = 0
+  /// Heads of others' logs that nobody has signed.
+  public var forgedHeads = 0
+  /// Names of tables that nobody has.
+  public var unknownTables = 0
+  /// The time, told to devices of other accounts: a device of the own account has a vote.
+  public var clockLies = 0
   /// In shares: change sets beyond permission, control records that are not its to say, change sets under an old epoch, keys
   /// given to strangers, change sets and control records of devices that were revoked.
   public var overreaches = 0

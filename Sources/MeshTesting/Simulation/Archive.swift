@@ -122,11 +122,9 @@ struct Archive {
     return names
   }
 
-  /// The instances of each device that stamped something with a time.
-  func stamps(_ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [DeviceID: [HybridTime: Set<
-    InstanceID
-  >]] {
-    var stamps: [DeviceID: [HybridTime: Set<InstanceID>]] = [:]
+  /// The authors that stamped something with a time.
+  func stamps(_ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [HybridTime: Set<Author>] {
+    var stamps: [HybridTime: Set<Author>] = [:]
     for bytes in changeSets.values {
       let changeSet = try ChangeSet(bytes, with: cryptography)
       let author = changeSet.header.author
@@ -135,7 +133,7 @@ struct Archive {
       else { continue }
       for row in tables.flatMap(\.rows) {
         for stamp in [row.stamp] + row.fields.compactMap(\.stamp) where stamp.author == author {
-          stamps[author.device, default: [:]][stamp.time, default: []].insert(author.instance)
+          stamps[stamp.time, default: []].insert(author)
         }
       }
     }

@@ -60,13 +60,15 @@ struct Liar {
   /// Instances of the device that only lies are made of.
   enum Chain: UInt64 {
     case future = 9_001
-    case generation, fork, flood, gap, forgery, broken, overreach, oldEpoch, revoked
+    case generation, fork, flood, gap, forgery, broken, overreach, oldEpoch, revoked, context, table
   }
 
   /// A change set of a chain of lies, as the rules want it but for what is given otherwise.
   mutating func changeSet(
     _ chain: Chain, _ occasion: Occasion, author: DeviceID? = nil, key: Value, generation: UInt64 = 1, title: String,
-    ahead: Int64 = 0, skipping gap: UInt64 = 0, breaksChain: Bool = false, keeps: Bool = true
+    ahead: Int64 = 0, skipping gap: UInt64 = 0, breaksChain: Bool = false, keeps: Bool = true, table: String = "list",
+    context: (Author, HybridTime) -> CausalContext = { _, _ in CausalContext() },
+    raising: (HybridTime) -> UInt64? = { _ in nil }
   ) throws -> ChangeSet {
     let instance =
       occasion.citation.map { InstanceID(under: $0, random: UInt32(chain.rawValue)) } ?? InstanceID(chain.rawValue)
@@ -76,10 +78,11 @@ struct Liar {
     let time = max(HybridTime(milliseconds: occasion.now + ahead), HybridTime((last?.time.value ?? 0) + 1))
     let stamp = Stamp(time: time, author: author)
     let row = RowChange(
-      key: key, generation: generation, isLife: true, stamp: stamp,
+      key: key, generation: raising(time) ?? generation, isLife: true, stamp: stamp,
       fields: [.init(column: 0, value: .value(.text(title)))])
     let body = ChangeSetBody(
-      context: CausalContext(), content: .changes([TableChanges(table: "list", columns: ["title"], rows: [row])]))
+      context: context(author, time),
+      content: .changes([TableChanges(table: table, columns: ["title"], rows: [row])]))
     let previous = gap > 0 || breaksChain ? ChangeSetID([UInt8](repeating: 7, count: 32)) : last?.id
     let header = ChangeSetHeader(
       zone: occasion.zone, author: author, number: (last?.number ?? 0) + 1 + gap, previous: previous,
@@ -148,10 +151,51 @@ struct Liar {
   }
 
   mutating func generation(_ occasion: Occasion) throws -> [[UInt8]] {
-    let generation = generator.once(in: 2) ? UInt64.max : UInt64.random(in: 100...10_000, using: &generator) | 1
+    // The greatest that stands, which honest devices go on from; or one that stops the liar.
+    let isBeyond = generator.once(in: 4)
     let lie = try changeSet(
-      .generation, occasion, key: .text("list2"), generation: generation, title: "of the last generation")
+      .generation, occasion, key: .text("list2"), title: "of the last generation",
+      raising: { isBeyond ? .max : $0.greatestGeneration - 1 })
     return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
+  }
+
+  /// A past that nobody has: of its own author, of a device that never wrote, or of a number that there will never be.
+  mutating func context(_ occasion: Occasion) throws -> [[UInt8]] {
+    let kind = Int.random(in: 0..<3, using: &generator)
+    let instance = InstanceID(UInt64.random(in: 1...9, using: &generator))
+    let lie = try changeSet(
+      .context, occasion, key: .text("list1"), title: "after what nobody has",
+      context: { author, time in
+        let named =
+          kind == 0 ? author : Author(device: kind == 1 ? occasion.victim : occasion.device, instance: instance)
+        return CausalContext([named: .init(number: kind == 2 ? .max : 1_000_000, time: time)])
+      })
+    return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
+  }
+
+  /// Of the instance that the victim writes as, if that was heard of, and of others.
+  mutating func forgedHeads(_ occasion: Occasion, _ authors: [Author]) -> [[UInt8]] {
+    guard let id = ChangeSetID([UInt8](repeating: 5, count: 32)) else { return [] }
+    var heads: [Author: Message.LineHead] = [:]
+    for author in authors {
+      heads[author] = .init(number: UInt64.random(in: 1...1_000_000, using: &generator), id: id)
+    }
+    let invented = Author(device: occasion.victim, instance: InstanceID(UInt64.random(in: 1...99, using: &generator)))
+    heads[invented] = .init(number: .max, id: id)
+    return [Message.heads(occasion.zone, heads).encoded]
+  }
+
+  mutating func unknownTable(_ occasion: Occasion) throws -> [[UInt8]] {
+    let lies = try (0..<5).map { index in
+      let name = "unknown\(UInt64.random(in: 0..<1_000, using: &generator))"
+      return try changeSet(.table, occasion, key: .text("x\(index)"), title: "in no table", table: name).bytes
+    }
+    return [Message.changeSets(occasion.zone, lies).encoded]
+  }
+
+  mutating func clock(_ occasion: Occasion) -> [[UInt8]] {
+    let times = [.min, .max, 0, occasion.now - 3_600_000, occasion.now + 3_600_000]
+    return times.randomElement(using: &generator).map { [Message.clock($0).encoded] } ?? []
   }
 
   /// One for each of two sessions.

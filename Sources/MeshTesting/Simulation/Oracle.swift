@@ -97,7 +97,7 @@ struct Oracle {
         faults.append("was merged before what its author had seen")
       }
     }
-    if let rule = Rules.broken(by: body, header, line.seen) { faults.append(rule) }
+    if let rule = Rules.broken(by: body, header) { faults.append(rule) }
     if header.part.index == 0 { line.begun = last?.time ?? .zero }
     let latest = max(line.begun, line.seen.entries.values.map(\.time).max() ?? .zero)
     if case .changes(let tables) = body.content {

@@ -106,7 +106,8 @@ extension Simulation {
 
   /// What was merged may be cut, but for revoked devices.
   var rewritesHistory: Bool {
-    plan.restores + plan.homeRestores + plan.fileCopies + plan.homeCopies + plan.forks > 0 || hasShares
+    plan.restores + plan.liveRestores + plan.homeRestores + plan.fileCopies + plan.homeCopies + plan.forks > 0
+      || hasShares
   }
 
   func check() throws {

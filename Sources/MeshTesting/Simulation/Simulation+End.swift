@@ -157,13 +157,14 @@ extension Simulation {
     }
   }
 
-  /// A device writes again what was cut, under another instance. What liars do is not to be known.
+  /// A device writes again what it wrote and was cut, under another instance; so do the account's other devices that have it.
+  /// What liars do is not to be known.
   private func isWrittenAgain() throws -> @Sendable (Stamp) -> Bool {
     guard rewritesHistory else { return { _ in false } }
     let (stamps, liars) = (try archive.stamps(keys, cryptography), Set(nodes.filter(\.isLiar).map(\.device)))
     return { stamp in
       liars.contains(stamp.author.device)
-        || stamps[stamp.author.device]?[stamp.time]?.contains { $0 != stamp.author.instance } ?? false
+        || stamps[stamp.time]?.contains { $0 != stamp.author } ?? false
     }
   }
 

@@ -1,5 +1,6 @@
 import MeshCore
 import MeshReplication
+import MeshStore
 
 /// What events do: the driver of every replica, in virtual time.
 extension Simulation {
@@ -126,6 +127,7 @@ extension Simulation {
   func fault(_ node: SimulatedNode, _ error: any Error) throws {
     if node.database.disk?.isDead == true { return try die(node) }
     if error is SimulatedDeath { return try crash(node, "is killed between commit and mark", isMachine: false) }
+    if (error as? StoreError)?.code == .replaced { return try startOver(node) }
     guard isFault(node, error) else { return violate("n\(node.index) fails: \(named("\(error)"))") }
     say(node.index, "has a fault: its disk fails")
   }

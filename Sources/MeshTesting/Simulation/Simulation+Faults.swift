@@ -56,12 +56,12 @@ extension Simulation {
     comeBack(node)
   }
 
-  private func comeBack(_ node: SimulatedNode) {
+  func comeBack(_ node: SimulatedNode) {
     let down = deadline == nil ? Int64(Int.random(in: plan.downTime, using: &generator)) : 1
     queue.add(.start(node.index), at: time.now + down)
   }
 
-  private func abandonConnections(_ node: SimulatedNode) {
+  func abandonConnections(_ node: SimulatedNode) {
     for wire in network.wires(of: node.index) {
       guard let known = network.wires[wire], let end = known.ends.firstIndex(where: { $0.node == node.index }) else {
         continue

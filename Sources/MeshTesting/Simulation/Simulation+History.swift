@@ -21,6 +21,31 @@ extension Simulation {
     }
   }
 
+  /// An older copy is written over the file that the node and the app have open.
+  func restoreLive(_ node: SimulatedNode) throws {
+    guard canBeReplaced(node), node.replica != nil, !node.isHistoryLost else { return }
+    guard let old = node.copies.popLast(), old.device == node.device else {
+      if let copy = node.copy { node.copies.append(copy) }
+      return say(node.index, "is copied for a bad day")
+    }
+    occurred("history.liveRestores")
+    node.database.disk?.die(within: 0)
+    mend(node)
+    try guarded(node) {
+      try entrust(node)
+      say(node.index, "has an older copy written into its open file")
+      try node.restoreLive(old)
+    }
+  }
+
+  /// As a node that finds another history in its file.
+  func startOver(_ node: SimulatedNode) throws {
+    say(node.index, "starts over with the file that was restored")
+    abandonConnections(node)
+    try node.end()
+    comeBack(node)
+  }
+
   func copyFile(_ node: SimulatedNode) throws {
     guard let other = another(node), let copy = other.copy else { return }
     occurred("history.fileCopies")

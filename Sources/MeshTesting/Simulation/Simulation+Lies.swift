@@ -16,11 +16,28 @@ extension Simulation {
     if isDue(plan.farFutures) { tell("liars.farFutures", node, try liar.future(occasion)) }
     if isDue(plan.generations) { tell("liars.generations", node, try liar.generation(occasion)) }
     if isDue(plan.floods) { tell("liars.floods", node, try liar.flood(occasion)) }
+    if isDue(plan.contexts) { tell("liars.contexts", node, try liar.context(occasion)) }
+    if isDue(plan.unknownTables) { tell("liars.unknownTables", node, try liar.unknownTable(occasion)) }
+    if isDue(plan.forgedHeads) {
+      let authors = try node.store?.storedVector(occasion.zone).authors.filter { $0.device != node.device } ?? []
+      tell("liars.forgedHeads", node, liar.forgedHeads(occasion, authors))
+    }
+    if isDue(plan.clockLies) { lieAboutTheTime(node, liar.clock(occasion)) }
     try lieInShares(node, occasion, &liar)
     if isDue(plan.forks), let first = wires(node).first, let last = wires(node).last, first != last {
       let (one, other) = try liar.fork(occasion)
       tell("liars.forks", node, [one], by: first)
       tell("liars.forks", node, [other], by: last)
+    }
+  }
+
+  /// Who signs by it is the account's own affair; nobody else may.
+  private func lieAboutTheTime(_ node: SimulatedNode, _ messages: [[UInt8]]) {
+    for wire in wires(node) {
+      guard let other = network.wires[wire]?.ends.first(where: { $0.node != node.index }),
+        nodes[other.node].home.account != node.home.account
+      else { continue }
+      return tell("liars.clocks", node, messages, by: wire)
     }
   }
 

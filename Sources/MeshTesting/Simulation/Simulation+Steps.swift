@@ -37,7 +37,7 @@ extension Simulation {
       (\.shareFlaps, Simulation.flapPermission), (\.shareRemovals, Simulation.removeParticipant),
       (\.shareLeaves, Simulation.leaveShare), (\.shareStops, Simulation.stopShare),
       (\.rootDeletes, Simulation.deleteRoot),
-      (\.bypasses, Simulation.bypass),
+      (\.bypasses, Simulation.bypass), (\.liveRestores, Simulation.restoreLive),
     ]
   }
 

@@ -5,6 +5,7 @@ import MeshReplication
 /// An account and its devices' keys, all from one seed: what tests and simulations begin with.
 public struct TestAccount: Sendable {
   public let key: AccountKey
+  public let recovery: AccountKey
   public let devices: [DeviceKeys]
   /// Knows every device.
   public let state: AccountState
@@ -14,8 +15,9 @@ public struct TestAccount: Sendable {
     let randomness = SeededRandomness(seed: seed, stream: 1)
     let cryptography = try Sodium(randomness: randomness)
     let key = AccountKey(randomness: randomness)
+    recovery = AccountKey(randomness: randomness)
     let genesis = AccountGenesis(
-      signingKey: key.publicKey, recoveryKey: AccountKey(randomness: randomness).publicKey, salt: randomness.bytes(16))
+      signingKey: key.publicKey, recoveryKey: recovery.publicKey, salt: randomness.bytes(16))
     guard var state = AccountState(genesis, cryptography) else { throw ReplicaError.badDeviceKey }
     var devices: [DeviceKeys] = []
     for index in 0..<count {
@@ -36,7 +38,7 @@ public struct TestAccount: Sendable {
       throw ReplicaError.badDeviceKey
     }
     return Certificate(
-      account: account, keyGeneration: 0, request: request, serial: randomness.bytes(16), issued: now, sign: key.sign)
+      account: account, request: request, serial: randomness.bytes(16), issued: now, sign: key.sign)
   }
 
   public func device(_ index: Int) throws -> DeviceID {

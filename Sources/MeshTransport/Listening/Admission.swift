@@ -36,6 +36,10 @@ struct Admission {
     guard halfOpen[origin, default: 0] < limits.halfOpenPerAddress else {
       throw TransportError(.tooMany, "the address has \(limits.halfOpenPerAddress) handshakes open")
     }
+    // A few addresses that fill their places leave some to everybody else.
+    guard halfOpen[origin] == nil || halfOpenTotal < limits.halfOpen - limits.halfOpen / 4 else {
+      throw TransportError(.tooMany, "the last handshakes are for addresses that have none open")
+    }
     halfOpen[origin, default: 0] += 1
     halfOpenTotal += 1
   }

@@ -27,7 +27,7 @@ import Testing
     func certificate(_ serial: UInt8, _ name: String) throws -> Certificate {
       let request = try #require(CertificateRequest(name: name, for: world.account, secrets: world.desk.keys))
       return Certificate(
-        account: world.account, keyGeneration: 0, request: request, serial: fill(serial, 16), issued: 1,
+        account: world.account, request: request, serial: fill(serial, 16), issued: 1,
         sign: world.accountKey.sign)
     }
     // The last two differ in their names only.
@@ -55,7 +55,7 @@ import Testing
     let world = try World()
     var state = try #require(AccountState(world.genesis, world.cryptography))
     let forged = Certificate(
-      account: world.account, keyGeneration: 0, request: world.desk.request, serial: fill(1, 16), issued: 1,
+      account: world.account, request: world.desk.request, serial: fill(1, 16), issued: 1,
       sign: world.desk.keys.sign)
     let isTaken = state.insert(forged, world.cryptography)
     #expect(!isTaken)
@@ -65,7 +65,7 @@ import Testing
     let genesis = AccountGenesis(signingKey: key.publicKey, recoveryKey: fill(1), salt: fill(2, 16))
     var other = try #require(AccountState(genesis, world.cryptography))
     let stolen = Certificate(
-      account: other.id, keyGeneration: 0, request: world.desk.request, serial: fill(1, 16), issued: 1, sign: key.sign)
+      account: other.id, request: world.desk.request, serial: fill(1, 16), issued: 1, sign: key.sign)
     let isStolen = other.insert(stolen, world.cryptography)
     #expect(!isStolen && other.certificates.isEmpty)
   }

@@ -61,7 +61,7 @@ struct ControlLog {
 
   mutating func revoke(_ index: Int) {
     let revocation = Revocation(
-      writers[index].certificate, keyGeneration: 0, issued: 1, sign: { _ in fill(0x55, 64) })
+      writers[index].certificate, issued: 1, sign: { _ in fill(0x55, 64) })
     guard var state = accounts[account(of: index)] else { return }
     state.insert(revocation, Self.cryptography)
     accounts.set(state)

@@ -55,7 +55,7 @@ extension Generator {
       addresses: many(3) { "host-\($0.below(99)):7404" })
   }
 
-  static let messageKinds = 28
+  static let messageKinds = 32
 
   /// Every kind comes: `kind` is taken modulo their number.
   mutating func message(kind: Int) -> Message {
@@ -99,7 +99,18 @@ extension Generator {
     case 26:
       let heads: [(AccountID, [UInt8])] = many(3) { ($0.identifier(), $0.bytes(32)) }
       return .accountHeads(Dictionary(heads, uniquingKeysWith: { first, _ in first }))
-    default: return .shareClaim(zone, shareClaim())
+    case 27: return .shareClaim(zone, shareClaim())
+    case 28:
+      let first = below(3_000)
+      return .assetWant(zone, identifier(), first..<first + below(Limits.chunksWanted + 1))
+    case 29: return .assetChunk(zone, identifier(), below(3_000), bytes(below(90)))
+    case 30:
+      var chunks = ChunkSet(count: below(100) + 1)
+      for _ in 0..<below(50) { chunks.insert(below(chunks.count)) }
+      return .assetHas(zone, identifier(), flag() ? chunks : nil)
+    default:
+      let coming = AssetBacklog.Amount(assets: below(1 << 40), bytes: below(1 << 50))
+      return .assetBacklog(zone, AssetBacklog(coming: coming, absent: .init(assets: below(9), bytes: below(9))))
     }
   }
 }

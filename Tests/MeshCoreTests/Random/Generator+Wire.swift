@@ -102,7 +102,7 @@ extension Generator {
 
   // MARK: Control log and accounts
 
-  static let actKinds = 14
+  static let actKinds = 15
 
   /// Every kind that is known, and last one that is not: `kind` is taken modulo their number.
   mutating func act(kind: Int) -> ControlAct {
@@ -123,7 +123,8 @@ extension Generator {
     case 10: .admission(shareClaim())
     case 11: .leave(cuts: cuts())
     case 12: .stop
-    default: .unknown(tag: UInt8.random(in: 14...255, using: &self), bytes: bytes(below(40)))
+    case 13: .excess(excess())
+    default: .unknown(tag: UInt8.random(in: 16...255, using: &self), bytes: bytes(below(40)))
     }
   }
 
@@ -132,9 +133,11 @@ extension Generator {
   private mutating func deviceCut() -> DeviceCut {
     let signature = bytes(64)
     let heads = many(3) { (InstanceID($0.next()), $0.cutPoint()) }
+    let authority = authority(identifier())
     return DeviceCut(
       identifier(), last: flag() ? .init(number: max(1, magnitude()), id: identifier()) : nil,
-      heads: Dictionary(heads, uniquingKeysWith: { first, _ in first }), zone: identifier(), sign: { _ in signature })
+      heads: Dictionary(heads, uniquingKeysWith: { first, _ in first }), zone: identifier(), authority: authority,
+      sign: { _ in signature })
   }
 
   private mutating func cuts() -> [Author: ControlAct.CutPoint] {
@@ -174,6 +177,18 @@ extension Generator {
     return proof
   }
 
+  mutating func excess() -> Excess {
+    let zone: ZoneID = identifier()
+    let headers = (0...below(3)).map { _ in
+      signedHeader(
+        ChangeSetHeader(
+          zone: zone, author: author(), number: 1, previous: nil, citation: flag() ? identifier() : nil, time: time(),
+          epoch: identifier(), part: .init(index: magnitude(), planned: magnitude(), isFinal: flag())))
+    }
+    guard let excess = Excess(headers) else { preconditionFailure("first change sets of one zone") }
+    return excess
+  }
+
   mutating func record(_ act: ControlAct? = nil) throws -> ControlRecord {
     let random = self.act(kind: below(Self.actKinds))
     let number = max(1, magnitude())
@@ -195,15 +210,36 @@ extension Generator {
     let signature = bytes(64)
     let other: AccountID = identifier()
     return Certificate(
-      account: account ?? other, keyGeneration: account == nil ? magnitude() : 0, request: request(),
+      account: account ?? other, authority: account == nil ? authority(other) : Authority(), request: request(),
       serial: bytes(16), issued: Int64(bitPattern: next()), sign: { _ in signature })
+  }
+
+  /// Any that has a form, whether or not it holds.
+  mutating func authority(_ account: AccountID) -> Authority {
+    let successor = flag() ? successor(account) : nil
+    return Authority(
+      successor: successor, promotion: flag() ? promotion(account, generation: successor?.generation ?? 0) : nil)
+  }
+
+  mutating func successor(_ account: AccountID, generation: UInt64? = nil) -> Successor {
+    let signature = bytes(64)
+    let random = 1 + next() % Limits.keyGeneration
+    return Successor(
+      account: account, generation: generation ?? random, signingKey: bytes(32), issued: Int64(bitPattern: next()),
+      sign: { _ in signature })
+  }
+
+  mutating func promotion(_ account: AccountID, generation: UInt64) -> Promotion {
+    let signature = bytes(64)
+    return Promotion(
+      account: account, generation: generation, device: identifier(), serial: bytes(16),
+      issued: Int64(bitPattern: next()), sign: { _ in signature })
   }
 
   mutating func revocation(_ certificate: Certificate) -> Revocation {
     let signature = bytes(64)
     return Revocation(
-      certificate, keyGeneration: certificate.keyGeneration, issued: Int64(bitPattern: next()), sign: { _ in signature }
-    )
+      certificate, authority: certificate.authority, issued: Int64(bitPattern: next()), sign: { _ in signature })
   }
 
   mutating func genesis() -> AccountGenesis {

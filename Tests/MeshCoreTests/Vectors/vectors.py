@@ -216,6 +216,86 @@ def state_rows():
     return result + [(varint(1), "revocations")] + revocation_rows(lap)
 
 
+next_seed = fill(0x05)
+
+
+def successor_rows():
+    unsigned = [
+        (b"\x01", "version of the successor"),
+        (account, "account"),
+        (varint(1), "generation of the key"),
+        (ed25519(next_seed), "signing key"),
+        (zigzag(NOW + 2), "issued, milliseconds: zigzag varint"),
+    ]
+    return unsigned + [(sign(recovery_seed, "mesh/1/successor", joined(unsigned)), "signature by the recovery key")]
+
+
+def promotion_rows(device):
+    unsigned = [
+        (b"\x01", "version of the promotion"),
+        (account, "account"),
+        (varint(1), "generation of the key that signs"),
+        (device.id, "device"),
+        (fill(0x44, 16), "serial"),
+        (zigzag(NOW + 3), "issued, milliseconds: zigzag varint"),
+    ]
+    return unsigned + [(sign(next_seed, "mesh/1/promotion", joined(unsigned)), "signature by the account's key")]
+
+
+def demotion_rows():
+    unsigned = [
+        (b"\x01", "version of the demotion"),
+        (account, "account"),
+        (varint(1), "generation of the key that signs"),
+        (fill(0x44, 16), "serial of the promotion"),
+        (zigzag(NOW + 4), "issued, milliseconds: zigzag varint"),
+    ]
+    return unsigned + [(sign(next_seed, "mesh/1/demotion", joined(unsigned)), "signature by the account's key")]
+
+
+def authority_rows(administrator=None):
+    if administrator is None:
+        return [(b"\x01", "authority: a successor")] + successor_rows()
+    return [(b"\x03", "authority: a successor and a promotion")] + successor_rows() + promotion_rows(administrator)
+
+
+def authorized_rows(device, administrator=None):
+    """A certificate by a later key, or by an administrator."""
+    unsigned = [
+        (b"\x02", "version"),
+        (account, "account"),
+        *authority_rows(administrator),
+        *request_rows(device),
+        (fill(device.id[0], 16), "serial"),
+        (zigzag(NOW), "issued, milliseconds: zigzag varint"),
+    ]
+    seed = administrator.seed if administrator else next_seed
+    return unsigned + [(sign(seed, "mesh/1/certificate", joined(unsigned)), "signature by that key")]
+
+
+def authorized_revocation_rows(device, administrator):
+    unsigned = [
+        (b"\x02", "version"),
+        (account, "account"),
+        *authority_rows(administrator),
+        (device.id, "device"),
+        (fill(device.id[0], 16), "serial of its certificate"),
+        (zigzag(NOW + 1), "issued, milliseconds: zigzag varint"),
+    ]
+    return unsigned + [(sign(administrator.seed, "mesh/1/revocation", joined(unsigned)), "signature by that key")]
+
+
+def later_state_rows():
+    certificates = {desk.id: authorized_rows(desk), lap.id: authorized_rows(lap, desk)}
+    result = genesis_rows() + [(varint(2), "certificates")]
+    for device in sorted(certificates):
+        result += certificates[device]
+    result += [(varint(1), "revocations")] + authorized_revocation_rows(lap, desk)
+    result += [(b"\x01", "version of what follows"), (b"\x01", "a successor follows"), *successor_rows()]
+    result += [(varint(1), "promotions"), *promotion_rows(desk)]
+    return result + [(varint(0), "demotions")]
+
+
 def joined(pairs):
     return b"".join(b for b, _ in pairs)
 
@@ -267,6 +347,16 @@ def accounts():
     rows(*state_rows())
     section("head", "BLAKE2b-256 of the state")
     row(blake(joined(state_rows())), "head")
+    section("certificate desk by a later key")
+    rows(*authorized_rows(desk))
+    section("certificate lap by an administrator")
+    rows(*authorized_rows(lap, desk))
+    section("revocation lap by an administrator")
+    rows(*authorized_revocation_rows(lap, desk))
+    section("demotion")
+    rows(*demotion_rows())
+    section("state of a later key", "certificates, revocations, then who signs")
+    rows(*later_state_rows())
 
 
 # --- Values and change sets

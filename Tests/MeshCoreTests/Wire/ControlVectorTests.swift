@@ -175,6 +175,24 @@ import Testing
     #expect(try Revocation(from: &reader) == world.revocation)
   }
 
+  @Test("statements by a later key and by an administrator are read and written")
+  func statementsWithAnAuthority() throws {
+    let accounts = try VectorFile("accounts")
+    let later = try world.later()
+    #expect(try encoded(later.desk.write) == accounts.bytes("certificate desk by a later key"))
+    #expect(try encoded(later.lap.write) == accounts.bytes("certificate lap by an administrator"))
+    #expect(try encoded(later.revocation.write) == accounts.bytes("revocation lap by an administrator"))
+    #expect(try encoded(later.demotion.write) == accounts.bytes("demotion"))
+    #expect(later.state.encoded == (try accounts.bytes("state of a later key")))
+    var reader = ByteReader(try accounts.bytes("state of a later key"))
+    let read = try AccountState(from: &reader, world.cryptography)
+    try reader.end()
+    #expect(read == later.state && read.isRevoked(world.lap.id) && read.liveDevices == [world.desk.id])
+    var demoted = read
+    let isTaken = demoted.insert(later.demotion, world.cryptography)
+    #expect(isTaken && demoted.isUnconfirmed(world.lap.id))
+  }
+
   @Test func anAccountStateIsReadAndWritten() throws {
     let accounts = try VectorFile("accounts")
     let state = try world.state()
@@ -187,8 +205,9 @@ import Testing
     #expect(read.isRevoked(world.lap.id) && read.liveDevices == [world.desk.id])
   }
 
-  @Test func anyAlteredByteOfAnAccountStateIsRefused() throws {
-    let bytes = try VectorFile("accounts").bytes("state")
+  @Test(arguments: ["state", "state of a later key"])
+  func anyAlteredByteOfAnAccountStateIsRefused(name: String) throws {
+    let bytes = try VectorFile("accounts").bytes(name)
     for index in bytes.indices {
       var altered = bytes
       altered[index] ^= 0x10

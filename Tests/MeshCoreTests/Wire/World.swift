@@ -48,7 +48,7 @@ struct World {
       }
       guard let request = CertificateRequest(name: name, for: account, secrets: keys) else { throw Broken() }
       let certificate = Certificate(
-        account: account, keyGeneration: 0, request: request, serial: serial, issued: Self.now, sign: accountKey.sign)
+        account: account, request: request, serial: serial, issued: Self.now, sign: accountKey.sign)
       return Member(
         keys: keys, id: id, request: request, certificate: certificate,
         author: Author(device: id, instance: InstanceID(instance)))
@@ -66,8 +66,41 @@ struct World {
     return state
   }
 
+  /// What the account says once another key signs for it, and the desk is an administrator.
+  struct Later {
+    let desk: Certificate
+    let lap: Certificate
+    let revocation: Revocation
+    let demotion: Demotion
+    let state: AccountState
+  }
+
+  func later() throws -> Later {
+    let recovery = RecoveryKey(randomness: Blocks([0x02]))
+    let key = AccountKey(randomness: Blocks([0x05]))
+    let successor = Successor(
+      account: account, generation: 1, signingKey: key.publicKey, issued: Self.now + 2, sign: recovery.sign)
+    let promotion = Promotion(
+      account: account, generation: 1, device: desk.id, serial: fill(0x44, 16), issued: Self.now + 3, sign: key.sign)
+    let administrator = Authority(successor: successor, promotion: promotion)
+    func certificate(_ member: Member, _ authority: Authority, _ sign: ([UInt8]) -> [UInt8]) -> Certificate {
+      Certificate(
+        account: account, authority: authority, request: member.request, serial: member.certificate.serial,
+        issued: Self.now, sign: sign)
+    }
+    let byKey = certificate(desk, Authority(successor: successor), key.sign)
+    let byDesk = certificate(lap, administrator, desk.keys.sign)
+    let revocation = Revocation(byDesk, authority: administrator, issued: Self.now + 1, sign: desk.keys.sign)
+    guard var state = AccountState(genesis, cryptography) else { throw Broken() }
+    state.insert(byDesk, cryptography)
+    state.insert(byKey, cryptography)
+    state.insert(revocation, cryptography)
+    let demotion = Demotion(promotion, issued: Self.now + 4, sign: key.sign)
+    return Later(desk: byKey, lap: byDesk, revocation: revocation, demotion: demotion, state: state)
+  }
+
   var revocation: Revocation {
-    Revocation(lap.certificate, keyGeneration: 0, issued: Self.now + 1, sign: accountKey.sign)
+    Revocation(lap.certificate, issued: Self.now + 1, sign: accountKey.sign)
   }
 
   /// By the lap, with the same account: vectors need no second one.

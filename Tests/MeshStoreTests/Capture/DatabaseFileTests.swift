@@ -33,7 +33,7 @@ import Testing
     let file = try DatabaseFile(path: path())
     try file.queue.writeWithoutTransaction { db in
       #expect(try String.fetchOne(db, sql: "PRAGMA journal_mode") == "wal")
-      #expect(try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2)
+      #expect(try Int.fetchOne(db, sql: "PRAGMA synchronous") == 1)
       #expect(try Int.fetchOne(db, sql: "PRAGMA foreign_keys") == 0)
       #expect(try Int.fetchOne(db, sql: "PRAGMA mmap_size") == 0)
       try db.execute(sql: "CREATE TABLE t (a)")

@@ -194,6 +194,8 @@ import Testing
       6: FLOCK  ADVISORY  WRITE 1783 fe:00:16320802 0 EOF
       7: POSIX  ADVISORY  READ 1785 fe:00:16320802 126 126
       """
-    #expect(WALReader.pids(inode: 16_320_802, locks: table) == [1779, 1785])
+    #expect(LockHolder.pids(LockHolder.Lock.marks, inode: 16_320_802, locks: table) == [1779, 1785])
+    #expect(LockHolder.pids(LockHolder.Lock.open, inode: 16_320_802, locks: table) == [1779])
+    #expect(LockHolder.pids(LockHolder.Lock.write, inode: 16_320_802, locks: table) == [1780])
   }
 }

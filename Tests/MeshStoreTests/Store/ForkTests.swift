@@ -127,6 +127,30 @@ private let schema = """
     #expect(try world.readers[0].store.conflicts(limit: 10).allSatisfy { $0.loserValue != .text("lost") })
   }
 
+  @Test("a row that a cut took away comes back by the number of its conflict")
+  func lostRowIsRestored() throws {
+    let world = try World {
+      try Peer(
+        $0, schema: schema + "; CREATE TABLE tag (id TEXT PRIMARY KEY NOT NULL)", track: ["list", "item", "tag"])
+    }
+    let reader = world.readers[0]
+    try world.one.run("INSERT INTO list VALUES ('new', 'lost', 'note'); INSERT INTO tag VALUES ('alone')")
+    try reader.pull(from: world.one)
+    try world.cut(reader)
+    #expect(try reader.rows("SELECT * FROM list WHERE id = 'new'").isEmpty && reader.rows("SELECT * FROM tag").isEmpty)
+    let conflicts = try reader.store.conflicts(limit: 10)
+    for key in ["new", "alone"] {
+      let number = try #require(conflicts.first { $0.key == .text(Array(key.utf8)) }?.id)
+      _ = try reader.store.restore(.conflict(number)) { _ in reader.reader }
+    }
+    #expect(try reader.rows("SELECT * FROM list WHERE id = 'new'") == ["\"new\"|\"lost\"|\"note\""])
+    #expect(try reader.rows("SELECT * FROM tag") == ["\"alone\""])
+    try reader.flush()
+    for conflict in try reader.store.conflicts(limit: 10) {
+      #expect(throws: Never.self) { _ = try reader.store.restore(.conflict(conflict.id)) { _ in reader.reader } }
+    }
+  }
+
   @Test func aForkInsideAUnitOfManyPartsEndsBeforeTheUnit() throws {
     let world = try World(peer)
     for (peer, name) in [(world.one, "p"), (world.other, "q")] {

@@ -11,7 +11,7 @@ import Testing
 
   private func quota() throws -> WaitingQuota {
     let peer = try Peer(1, schema: table, track: ["t"])
-    return try withExtendedLifetime(peer) { try peer.store.read { try WaitingQuota($0) } }
+    return try withExtendedLifetime(peer) { try peer.store.read { try WaitingQuota($0, Accounts()) } }
   }
 
   @Test func `a device fills its own bound to the byte`() throws {
@@ -49,7 +49,7 @@ import Testing
     _ = try peer.store.store([changeSet], zone: Peer.zone, now: peer.now)
     let room = StoreLimits.waitingBytes - Int64(changeSet.bytes.count)
     func takes(_ bytes: Int64) throws -> Bool {
-      var quota = try peer.store.read { try WaitingQuota($0) }
+      var quota = try peer.store.read { try WaitingQuota($0, Accounts()) }
       return quota.take(bytes, forger.author.device)
     }
     #expect(try takes(room) && !takes(room + 1))

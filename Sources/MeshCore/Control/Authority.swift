@@ -1,0 +1,255 @@
+/// The recovery key's word that another key signs for the account from now on.
+///
+/// Of several successors the one with the highest generation counts; among equals the one with the lowest hash.
+public struct Successor: Hashable, Sendable {
+  public let account: AccountID
+  /// 1 for the key that follows that of the genesis; each successor counts one more. At most `Limits.keyGeneration`.
+  public let generation: UInt64
+  /// The Ed25519 public key that signs for the account.
+  public let signingKey: [UInt8]
+  /// Milliseconds since 1970.
+  public let issued: Int64
+  public let signature: [UInt8]
+
+  /// - Parameter sign: The recovery key at work.
+  public init(
+    account: AccountID, generation: UInt64, signingKey: [UInt8], issued: Int64, sign: ([UInt8]) -> [UInt8]
+  ) {
+    self.account = account
+    self.generation = generation
+    self.signingKey = signingKey
+    self.issued = issued
+    signature = sign(signedBytes(.successor, Self.unsigned(account, generation, signingKey, issued)))
+  }
+
+  private static func unsigned(
+    _ account: AccountID, _ generation: UInt64, _ signingKey: [UInt8], _ issued: Int64
+  ) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(1)
+    account.write(to: &writer)
+    writer.varint(generation)
+    writer.raw(signingKey)
+    writer.signedVarint(issued)
+    return writer.bytes
+  }
+
+  func isSigned(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> Bool {
+    cryptography.verify(
+      signature, of: signedBytes(.successor, Self.unsigned(account, generation, signingKey, issued)),
+      by: genesis.recoveryKey)
+  }
+
+  /// Whether this successor counts beside another one of the same account.
+  func outranks(_ other: Successor, _ cryptography: any Cryptography) -> Bool {
+    guard generation == other.generation else { return generation > other.generation }
+    return cryptography.hash(encoded).lexicographicallyPrecedes(cryptography.hash(other.encoded))
+  }
+
+  private var encoded: [UInt8] { Self.unsigned(account, generation, signingKey, issued) + signature }
+
+  public func write(to writer: inout ByteWriter) { writer.raw(encoded) }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    guard try reader.byte() == 1 else { throw .unknown("successor version") }
+    account = try AccountID(from: &reader)
+    generation = try reader.varint()
+    guard 1...Limits.keyGeneration ~= generation else { throw .invalid("a key generation of a successor") }
+    signingKey = try reader.raw(32)
+    issued = try reader.signedVarint()
+    signature = try reader.raw(64)
+  }
+}
+
+/// The account's word that one of its devices is an administrator: it certifies and revokes ordinary devices.
+public struct Promotion: Hashable, Sendable {
+  public let account: AccountID
+  /// The generation of the account's key that signed; the promotion counts only while that key does.
+  public let generation: UInt64
+  public let device: DeviceID
+  /// 16 random bytes: what a demotion names.
+  public let serial: [UInt8]
+  /// Milliseconds since 1970.
+  public let issued: Int64
+  public let signature: [UInt8]
+
+  /// - Parameter sign: The account's key at work.
+  public init(
+    account: AccountID, generation: UInt64, device: DeviceID, serial: [UInt8], issued: Int64,
+    sign: ([UInt8]) -> [UInt8]
+  ) {
+    self.account = account
+    self.generation = generation
+    self.device = device
+    self.serial = serial
+    self.issued = issued
+    signature = sign(signedBytes(.promotion, Self.unsigned(account, generation, device, serial, issued)))
+  }
+
+  private static func unsigned(
+    _ account: AccountID, _ generation: UInt64, _ device: DeviceID, _ serial: [UInt8], _ issued: Int64
+  ) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(1)
+    account.write(to: &writer)
+    writer.varint(generation)
+    device.write(to: &writer)
+    writer.raw(serial)
+    writer.signedVarint(issued)
+    return writer.bytes
+  }
+
+  func isSigned(by signingKey: [UInt8], _ cryptography: any Cryptography) -> Bool {
+    cryptography.verify(
+      signature, of: signedBytes(.promotion, Self.unsigned(account, generation, device, serial, issued)),
+      by: signingKey)
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    writer.raw(Self.unsigned(account, generation, device, serial, issued))
+    writer.raw(signature)
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    guard try reader.byte() == 1 else { throw .unknown("promotion version") }
+    account = try AccountID(from: &reader)
+    generation = try reader.varint()
+    guard generation <= Limits.keyGeneration else { throw .invalid("a key generation") }
+    device = try DeviceID(from: &reader)
+    serial = try reader.raw(16)
+    issued = try reader.signedVarint()
+    signature = try reader.raw(64)
+  }
+}
+
+/// The account's word that a promotion is void, for ever.
+public struct Demotion: Hashable, Sendable {
+  public let account: AccountID
+  public let generation: UInt64
+  /// The serial of the promotion.
+  public let serial: [UInt8]
+  /// Milliseconds since 1970.
+  public let issued: Int64
+  public let signature: [UInt8]
+
+  /// - Parameter sign: The account's key at work.
+  public init(_ promotion: Promotion, issued: Int64, sign: ([UInt8]) -> [UInt8]) {
+    account = promotion.account
+    generation = promotion.generation
+    serial = promotion.serial
+    self.issued = issued
+    signature = sign(signedBytes(.demotion, Self.unsigned(account, generation, serial, issued)))
+  }
+
+  private static func unsigned(
+    _ account: AccountID, _ generation: UInt64, _ serial: [UInt8], _ issued: Int64
+  ) -> [UInt8] {
+    var writer = ByteWriter()
+    writer.byte(1)
+    account.write(to: &writer)
+    writer.varint(generation)
+    writer.raw(serial)
+    writer.signedVarint(issued)
+    return writer.bytes
+  }
+
+  func isSigned(by signingKey: [UInt8], _ cryptography: any Cryptography) -> Bool {
+    cryptography.verify(
+      signature, of: signedBytes(.demotion, Self.unsigned(account, generation, serial, issued)), by: signingKey)
+  }
+
+  public func write(to writer: inout ByteWriter) {
+    writer.raw(Self.unsigned(account, generation, serial, issued))
+    writer.raw(signature)
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    guard try reader.byte() == 1 else { throw .unknown("demotion version") }
+    account = try AccountID(from: &reader)
+    generation = try reader.varint()
+    guard generation <= Limits.keyGeneration else { throw .invalid("a key generation") }
+    serial = try reader.raw(16)
+    issued = try reader.signedVarint()
+    signature = try reader.raw(64)
+  }
+}
+
+/// What shows that a key may sign for an account: nothing for the key of the genesis, a successor for a later one, and a
+/// promotion for an administrator's key. It travels with what was signed, so anybody can check that from the genesis alone.
+public struct Authority: Hashable, Sendable {
+  public let successor: Successor?
+  public let promotion: Promotion?
+
+  public init(successor: Successor? = nil, promotion: Promotion? = nil) {
+    self.successor = successor
+    self.promotion = promotion
+  }
+
+  /// The generation of the account's key at the root: 0 for that of the genesis.
+  public var generation: UInt64 { successor?.generation ?? 0 }
+  /// The administrator that signs; nil for the account's key.
+  public var administrator: DeviceID? { promotion?.device }
+
+  /// The key that signs, if the successor and the promotion hold; nil if they don't.
+  public func signingKey(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> [UInt8]? {
+    guard let account = genesis.id(cryptography) else { return nil }
+    if let successor {
+      guard successor.account == account, successor.isSigned(genesis, cryptography) else { return nil }
+    }
+    let key = successor?.signingKey ?? genesis.signingKey
+    guard let promotion else { return key }
+    guard promotion.account == account, promotion.generation == generation, promotion.isSigned(by: key, cryptography)
+    else { return nil }
+    return promotion.device.bytes
+  }
+
+  /// Whether the one signs for the account rather than the other: the later key, then the account's key before an
+  /// administrator's. Nil if they are equal in this.
+  func precedes(_ other: Authority, _ cryptography: any Cryptography) -> Bool? {
+    if successor != other.successor {
+      guard let successor else { return false }
+      guard let theirs = other.successor else { return true }
+      return successor.outranks(theirs, cryptography)
+    }
+    guard (promotion == nil) != (other.promotion == nil) else { return nil }
+    return promotion == nil
+  }
+
+  // MARK: Coding
+
+  /// The beginning of a certificate or revocation: version 1, the account and a zero if the key of the genesis signs; else
+  /// version 2, the account and the authority.
+  func writeVersion(_ account: AccountID, to writer: inout ByteWriter) {
+    let isGenesis = successor == nil && promotion == nil
+    writer.byte(isGenesis ? 1 : 2)
+    account.write(to: &writer)
+    if isGenesis { writer.varint(UInt64(0)) } else { write(to: &writer) }
+  }
+
+  static func readVersion(
+    _ reader: inout ByteReader, _ name: String
+  ) throws(DecodingError) -> (AccountID, Authority) {
+    let version = try reader.byte()
+    guard version == 1 || version == 2 else { throw .unknown(name) }
+    let account = try AccountID(from: &reader)
+    if version == 2 { return (account, try Authority(from: &reader)) }
+    guard try reader.varint() == 0 else { throw .invalid("the key generation of a signature by the first key") }
+    return (account, Authority())
+  }
+
+  private static let withSuccessor: UInt8 = 1
+  private static let withPromotion: UInt8 = 2
+
+  public func write(to writer: inout ByteWriter) {
+    writer.byte((successor == nil ? 0 : Self.withSuccessor) | (promotion == nil ? 0 : Self.withPromotion))
+    successor?.write(to: &writer)
+    promotion?.write(to: &writer)
+  }
+
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    let parts = try reader.byte()
+    guard 1...(Self.withSuccessor | Self.withPromotion) ~= parts else { throw .unknown("authority") }
+    successor = parts & Self.withSuccessor == 0 ? nil : try Successor(from: &reader)
+    promotion = parts & Self.withPromotion == 0 ? nil : try Promotion(from: &reader)
+  }
+}

@@ -1,0 +1,72 @@
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// Who fills what others keep, and how that is freed.
+extension Node {
+  /// Of a bound so much is used before it is told, in percent.
+  private static let told = 50
+
+  /// Bounds of which half or more is used, by account; the fullest first.
+  func quotas() throws -> [QuotaReport] {
+    var found: [QuotaReport] = []
+    let stored = try store.quotas()
+    for zone in replica.zoneIDs where replica.reasonOutside(zone) == nil {
+      for (account, use) in try replica.uses(of: zone) {
+        func add(_ what: QuotaReport.What, _ used: Int, of limit: Int) {
+          found.append(report(what, used, of: limit, account, zone))
+        }
+        // The zone is the owner's own, and its authors have no bound of their account.
+        let limit = replica.owner(of: zone) == account ? Limits.authors : Limits.authorsOfAccount
+        add(.authors, use.isOverfull ? limit : use.authors, of: limit)
+        add(.controlRecords, use.controlRecords, of: Choices.controlRecordsOfAccount)
+        add(.controlBytes, use.controlBytes, of: Choices.controlBytesOfAccount)
+      }
+      for (author, names) in stored.names[zone] ?? [:] {
+        guard let account = replica.certificate(of: author.device)?.account, account != replica.account.id else {
+          continue
+        }
+        found.append(report(.names, names, of: StoreQuotas.namesLimit, account, zone))
+      }
+    }
+    var waiting: [AccountID: Int64] = [:]
+    for (device, bytes) in stored.waiting {
+      guard let account = replica.certificate(of: device)?.account, account != replica.account.id else { continue }
+      waiting[account, default: 0] += bytes
+    }
+    for (account, bytes) in waiting {
+      found.append(report(.waitingBytes, Int(clamping: bytes), of: Int(StoreQuotas.waitingLimit), account, nil))
+    }
+    return found.filter { $0.percent >= Self.told }.sorted { ($1.percent, $0.account) < ($0.percent, $1.account) }
+  }
+
+  private func report(
+    _ what: QuotaReport.What, _ used: Int, of limit: Int, _ account: AccountID, _ zone: ZoneID?
+  ) -> QuotaReport {
+    let state = replica.accountState(account)
+    let name = state?.liveDevices.first.flatMap(deviceName)
+    return QuotaReport(
+      account: account.description, accountName: name, share: zone?.description, shareName: zone.map(replica.title),
+      what: what,
+      used: used, limit: limit)
+  }
+
+  func quotaChecks() throws -> [HealthCheck] {
+    let quotas = try quotas()
+    guard !quotas.isEmpty else {
+      return [HealthCheck("quota", .ok, "No account fills half of what others keep for it.")]
+    }
+    return quotas.map { quota in
+      let name = quota.accountName.map { "\(printable($0)) (\(quota.account))" } ?? quota.account
+      let share = quota.share.map { "share \(printable(quota.shareName ?? "")) (\($0))" } ?? "all shares"
+      return HealthCheck(
+        "quota", quota.percent >= 100 ? .alarm : .warning,
+        "The account of \(name) has used \(quota.used) of \(quota.limit) \(quota.what.words) in \(share). Beyond the limit its own "
+          + "writes are refused, and nobody else\'s.",
+        wayOut:
+          "If it does that on purpose, the owner of the share frees all of it: mesh share remove --undo "
+          + "\(quota.share ?? "SHARE") \(quota.account)",
+        figures: ["used": quota.used, "limit": quota.limit])
+    }
+  }
+}

@@ -1,0 +1,168 @@
+import Logging
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshStore
+
+/// The database of a node and what works on it: opened at the start, and again whenever the file was restored or replaced.
+struct NodeDatabase {
+  private(set) var store: Store
+  private(set) var replica: Replica
+  /// Why the file can't be worked with now, and what to do; nil while it can.
+  private(set) var suspension: Refusal?
+  /// False once the store is closed and no other could be opened: nothing may be asked of it.
+  private var isOpen = true
+  private var lock: DatabaseLock
+  private let path: String
+  private let home: Home
+  private let keys: Keys
+  /// Before it a file that could not be opened is not tried again.
+  private var nextAttempt = ContinuousClock.now
+
+  struct Keys {
+    let device: DeviceKeys
+    let cryptography: Sodium
+
+    init(_ home: Home) throws {
+      cryptography = try Sodium()
+      device = try Self.key(.deviceKey, home) { bytes throws(CryptoError) in try DeviceKeys(encoded: bytes) }
+    }
+
+    /// The account's key, if this home has it: whichever it is now.
+    static func signer(_ home: Home) throws -> AccountSigner? {
+      guard try home.exists(.accountKey) else { return nil }
+      let key = try Self.key(.accountKey, home) { bytes throws(CryptoError) in try AccountKey(encoded: bytes) }
+      return AccountSigner(publicKey: key.publicKey) { key.sign($0) }
+    }
+
+    private static func key<Key>(
+      _ file: HomeFile, _ home: Home, _ decode: ([UInt8]) throws(CryptoError) -> Key
+    ) throws -> Key {
+      let bytes = try home.read(file)
+      do throws(CryptoError) {
+        return try decode(bytes)
+      } catch {
+        throw HomeError(
+          .damaged, "\(home.path(of: file)) is damaged (\(error.message)): restore it from a backup of the home.")
+      }
+    }
+  }
+
+  /// - Parameter isReplacement: The file took the place of another while that was open. SQLite may have mixed the two, so all of
+  ///   it is read before it is trusted.
+  init(_ path: String, home: Home, keys: Keys, account: AccountState, isReplacement: Bool = false) throws {
+    (self.path, self.home, self.keys) = (path, home, keys)
+    let lock = FileIdentity(at: path) == nil ? nil : try DatabaseLock(database: path, home: home)
+    let store = try Self.store(path, home, keys.cryptography)
+    do {
+      self.lock = try lock ?? DatabaseLock(database: path, home: home)
+      if isReplacement { try store.quickCheck() }
+      let known = try store.accounts()
+      guard known.isEmpty || known.contains(account.id) else { throw ReplicaError.foreignDatabase }
+      replica = try Replica(
+        store: store, vault: HomeVault(home: home), account: account, secrets: keys.device,
+        accountSigner: try Keys.signer(home), cryptography: keys.cryptography, randomness: keys.cryptography)
+      try AccountKeyFile(home: home).settle(replica)
+      self.store = store
+    } catch {
+      try? store.close()
+      lock?.release()
+      throw error
+    }
+  }
+
+  /// A new database in the place of one that is gone would only hide that it is gone.
+  private static func store(_ path: String, _ home: Home, _ cryptography: Sodium) throws -> Store {
+    do {
+      return try Store(
+        path: path, create: false, cryptography: cryptography,
+        staging: FileStaging(directory: home.path(of: .staging)))
+    } catch let error as StoreError {
+      guard error.code == .missing else { throw error }
+      throw Refusal(
+        code: "database.missing",
+        message:
+          "\(path), the database of this node (\(home.path(of: .configuration))), is not there, and only mesh init "
+          + "makes one. Put it back, or a copy of it; or correct database in config.toml; or join again with a new home: "
+          + "mesh init --home DIR --database PATH --link LINK --adopt-schema")
+    }
+  }
+
+  func close() throws {
+    defer { lock.release() }
+    try store.close()
+  }
+
+  /// Copies what the node has open, for a file that no path leads to any more.
+  func backUp(to target: String) throws -> Int64 {
+    guard !isOpen else { return try store.backUp(to: target) }
+    throw suspension ?? Refusal(code: "database.replaced", message: "\(path) is not open")
+  }
+
+  // MARK: The file at the path
+
+  enum Change {
+    /// Another store and another replica are at work now: what the last ones knew is over.
+    case reopened(String)
+    /// Nothing may be done with the database; `suspension` has the reason.
+    case suspended
+  }
+
+  /// Looks whether the open file is the one at the path, and opens the one at the path if it is not.
+  ///
+  /// - Parameter isRestored: The store says that the open file has another history than it had.
+  /// - Returns: What has changed since the last call; nil if nothing has.
+  mutating func follow(isRestored: Bool = false) -> Change? {
+    switch store.whereabouts {
+    case .here where suspension == nil && !isRestored: return nil
+    case _ where ContinuousClock.now < nextAttempt: return nil
+    case .here:
+      return reopen(isReplacement: suspension != nil, "\(path) was restored from a copy while the node had it open")
+    case .gone:
+      // The log is emptied, so that it does no harm to the file that comes next.
+      if suspension == nil { _ = try? store.abandon() }
+      return suspend(
+        "database.gone",
+        "\(path) was deleted or moved away while the node had it open, so nothing is synchronized. Put the file there again, or "
+          + "a copy of it: the node opens it by itself. What the node had open can be saved before: mesh backup FILE")
+    case .replaced:
+      let others = isOpen ? (try? store.abandon()) ?? [] : []
+      guard others.isEmpty else { return suspend(because: others) }
+      return reopen(isReplacement: true, "another file was moved to \(path) while the node had it open")
+    }
+  }
+
+  private mutating func reopen(isReplacement: Bool, _ what: String) -> Change? {
+    let account = replica.account
+    if isOpen { try? close() }
+    isOpen = false
+    do {
+      self = try NodeDatabase(path, home: home, keys: keys, account: account, isReplacement: isReplacement)
+      return .reopened(what)
+    } catch {
+      return suspend(
+        "database.replaced",
+        "\(what), and the node can't open what is there now, so nothing is synchronized: \(Node.text(error)) "
+          + "Put the right file there: the node opens it by itself.")
+    }
+  }
+
+  private mutating func suspend(because others: [LockHolder]) -> Change? {
+    let names = others.map { "process \($0.pid) (\(printable($0.program)))" }.joined(separator: ", ")
+    return suspend(
+      "database.replaced",
+      "another file was moved to \(path), and \(names) still has the one before open, so nothing is synchronized. End that "
+        + "program, or have it open the database again: the node opens the new file by itself then.")
+  }
+
+  private mutating func suspend(_ code: String, _ message: String) -> Change? {
+    nextAttempt = .now + Self.pause
+    let refusal = Refusal(code: code, message: message)
+    guard refusal != suspension else { return nil }
+    suspension = refusal
+    return .suspended
+  }
+
+  /// Between two attempts to open what is at the path.
+  private static let pause = Duration.milliseconds(300)
+}

@@ -1,0 +1,63 @@
+import MeshCore
+
+/// A private key that an account's statements are signed with, at work.
+public struct AccountSigner: Sendable {
+  /// Ed25519, 32 bytes.
+  public let publicKey: [UInt8]
+  public let sign: @Sendable ([UInt8]) -> [UInt8]
+
+  public init(publicKey: [UInt8], sign: @escaping @Sendable ([UInt8]) -> [UInt8]) {
+    self.publicKey = publicKey
+    self.sign = sign
+  }
+}
+
+/// What a device may sign for its account: nothing, what an administrator may, or everything.
+struct AccountPower {
+  let authority: Authority
+  let sign: @Sendable ([UInt8]) -> [UInt8]
+
+  /// Nil if the device may sign nothing.
+  ///
+  /// - Parameters:
+  ///   - signer: The account's key, if this machine holds one. A key that was replaced is worth nothing.
+  ///   - secrets: The device's own, which sign as an administrator.
+  init?(_ account: AccountState, _ device: DeviceID, signer: AccountSigner?, secrets: any DeviceSecrets) {
+    if let signer, signer.publicKey == account.signingKey {
+      (authority, sign) = (account.keyAuthority, signer.sign)
+    } else if let administrator = account.administratorAuthority(device) {
+      (authority, sign) = (administrator, { secrets.sign($0) })
+    } else {
+      return nil
+    }
+  }
+
+  var isKey: Bool { authority.promotion == nil }
+
+  /// The same certificate in the words of this power.
+  func confirm(_ certificate: Certificate) -> Certificate {
+    Certificate(
+      account: certificate.account, authority: authority, request: certificate.request, serial: certificate.serial,
+      issued: certificate.issued, sign: sign)
+  }
+
+  /// Signs again what signers have signed that count no longer, or are about to: certificates and revocations that count in
+  /// `known` stand from now on by this power, and nothing else of those signers does.
+  ///
+  /// - Parameters:
+  ///   - known: The account as it was while the signers counted.
+  ///   - readmitted: Devices whose revocations are left behind.
+  func confirm(
+    _ known: AccountState, in account: inout AccountState, readmitted: Set<DeviceID> = [],
+    _ cryptography: any Cryptography, where signer: (Authority) -> Bool
+  ) {
+    for (device, revocation) in known.revocations.sorted(by: { $0.key < $1.key })
+    where signer(revocation.authority) && !readmitted.contains(device) {
+      account.insert(Revocation(revocation, authority: authority, sign: sign), cryptography)
+    }
+    for (_, certificate) in known.certificates.sorted(by: { $0.key < $1.key })
+    where signer(certificate.authority) && known.counts(certificate.authority) {
+      account.insert(confirm(certificate), cryptography)
+    }
+  }
+}

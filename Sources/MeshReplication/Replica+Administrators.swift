@@ -1,0 +1,186 @@
+public import MeshCore
+
+/// What takes the account's key, or an administrator: putting devices out, and deciding who signs for the account.
+extension Replica {
+  /// What this device may sign for its account; nil if nothing.
+  var power: AccountPower? { AccountPower(account, device, signer: accountSigner, secrets: secrets) }
+
+  /// Whether this machine holds the key that signs for the account now.
+  public var holdsAccountKey: Bool { accountSigner?.publicKey == account.signingKey }
+
+  /// Signs as the account from now on, if that is its key.
+  public func sign(with signer: AccountSigner) { accountSigner = signer }
+
+  func power(to act: String) throws -> AccountPower {
+    guard let power else {
+      throw ReplicaError.needsAccountKey(
+        "this machine can't \(act): only the one that holds the account's key, or an administrator, can: \(signers)")
+    }
+    return power
+  }
+
+  private func keyPower(to act: String) throws -> AccountPower {
+    guard let power, power.isKey else {
+      throw ReplicaError.needsAccountKey(
+        "this machine can't \(act): only the one that holds the account's key can; if that key is lost, “mesh account "
+          + "replace-key” makes a new one here with the recovery key")
+    }
+    return power
+  }
+
+  /// Names the machines that can sign, as far as they are known: the key is where the account was made, until it is replaced.
+  private var signers: String {
+    let maker =
+      account.successor == nil
+      ? account.certificates.values.min { ($0.issued, $0.device) < ($1.issued, $1.device) } : nil
+    let administrators = account.administrators.keys.sorted().compactMap(account.certificate)
+    let names = ([maker].compactMap(\.self) + administrators).map { "“\(printable($0.request.name))” (\($0.device))" }
+    return names.isEmpty ? "which one that is, is not known here" : names.joined(separator: ", ")
+  }
+
+  var usedUpPromotion: String {
+    "this administrator has signed for \(Limits.administratorSignatures) devices, as many as one promotion is good for: on the "
+      + "machine that holds the account's key, run mesh device demote and mesh device promote"
+  }
+
+  // MARK: Acts
+
+  /// Revokes a device for ever: its certificate, a cut in every zone where it was last merged here, a new epoch. Its sessions
+  /// are closed.
+  public func revoke(_ device: DeviceID, now: Moment) throws {
+    let power = try power(to: "revoke a device")
+    let certificate = try certificate(known: device)
+    guard device != self.device else {
+      throw ReplicaError.notReady("this machine can't revoke itself: run mesh device revoke on another that may")
+    }
+    var changed = account
+    if account.administrators[device] != nil {
+      demote(device, try keyPower(to: "revoke an administrator"), in: &changed, now: now)
+    }
+    // The account's key signs again what an administrator has revoked: then no demotion touches it.
+    if account.revocations[device].map({ power.isKey && $0.authority.promotion != nil }) ?? true {
+      guard account.hasRoom(under: power.authority) else { throw ReplicaError.notReady(usedUpPromotion) }
+      changed.insert(
+        Revocation(certificate, authority: power.authority, issued: now.wall, sign: power.sign), cryptography)
+    }
+    try take(changed, now: now)
+  }
+
+  /// Makes another of the account's devices an administrator, which certifies and revokes devices that are none.
+  public func promote(_ device: DeviceID, now: Moment) throws {
+    let power = try keyPower(to: "promote a device")
+    _ = try certificate(known: device)
+    guard device != self.device else {
+      throw ReplicaError.notReady("this machine holds the account's key: it can do all that an administrator can")
+    }
+    guard account.certificate(device) != nil else {
+      throw ReplicaError.notReady("the account shut this device out: only a device that takes part can be promoted")
+    }
+    guard account.administrators[device] == nil else {
+      throw ReplicaError.notReady("the device is an administrator already")
+    }
+    guard account.hasRoomForPromotion else {
+      throw ReplicaError.notReady(
+        "the account's key has signed \(Limits.promotions) promotions, as many as one key may: “mesh account replace-key” "
+          + "makes a new key")
+    }
+    var changed = account
+    changed.insert(promotion(of: device, power, now: now), cryptography)
+    try take(changed, now: now)
+  }
+
+  /// Ends an administrator's power. What it signed stands as far as it is known here, in the words of the account's key.
+  public func demote(_ device: DeviceID, now: Moment) throws {
+    let power = try keyPower(to: "demote an administrator")
+    _ = try certificate(known: device)
+    guard account.administrators[device] != nil else {
+      throw ReplicaError.notReady("the device is no administrator")
+    }
+    var changed = account
+    demote(device, power, in: &changed, now: now)
+    try take(changed, now: now)
+  }
+
+  /// Signs again the certificate of a device that was certified by a signer who counts no longer.
+  public func confirm(_ device: DeviceID, now: Moment) throws {
+    let power = try power(to: "confirm a device")
+    let certificate = try certificate(known: device)
+    guard account.isUnconfirmed(device) else {
+      throw ReplicaError.notReady(
+        account.isRevoked(device)
+          ? "the account revoked the device, for ever: invite it as a new one" : "the device takes part already")
+    }
+    guard account.hasRoom, account.hasRoom(under: power.authority) else {
+      throw ReplicaError.notReady("the account has as many devices as it can have: revoke one with mesh device revoke")
+    }
+    var changed = account
+    changed.insert(power.confirm(certificate), cryptography)
+    try take(changed, now: now)
+  }
+
+  /// Puts a new key in the place of the account's, by the word of the recovery key. Devices, administrators and revocations
+  /// that count now stay, signed again by the new key; what the former key signs from now on counts nowhere.
+  ///
+  /// - Parameters:
+  ///   - signer: The new key. The caller keeps it durably before this is called.
+  ///   - recovery: The recovery key.
+  ///   - readmitted: Revoked devices that take part again: whoever held the former key may have revoked them. This device is
+  ///     always one of them.
+  public func replaceKey(
+    with signer: AccountSigner, recovery: AccountSigner, readmitting readmitted: Set<DeviceID>, now: Moment
+  ) throws {
+    guard recovery.publicKey == account.genesis.recoveryKey else {
+      throw ReplicaError.notReady("that is not this account's recovery key")
+    }
+    let generation = account.keyAuthority.generation + 1
+    guard generation <= Limits.keyGeneration else {
+      throw ReplicaError.notReady("the account's key was replaced as often as it can be")
+    }
+    for device in readmitted { _ = try certificate(known: device) }
+    let successor = Successor(
+      account: account.id, generation: generation, signingKey: signer.publicKey, issued: now.wall, sign: recovery.sign)
+    var changed = account
+    changed.insert(successor, cryptography)
+    guard let power = AccountPower(changed, device, signer: signer, secrets: secrets) else {
+      throw ReplicaError.notReady("the recovery key did not sign a successor that counts")
+    }
+    let known = account
+    power.confirm(known, in: &changed, readmitted: readmitted.union([device]), cryptography) { _ in true }
+    for device in readmitted.union([device]) where changed.isUnconfirmed(device) {
+      changed.insert(power.confirm(try certificate(known: device)), cryptography)
+    }
+    for device in known.administrators.keys.sorted() where changed.certificate(device) != nil {
+      changed.insert(promotion(of: device, power, now: now), cryptography)
+    }
+    accountSigner = signer
+    try take(changed, now: now)
+  }
+
+  // MARK: Parts
+
+  private func promotion(of device: DeviceID, _ power: AccountPower, now: Moment) -> Promotion {
+    Promotion(
+      account: account.id, generation: power.authority.generation, device: device, serial: randomness.bytes(16),
+      issued: now.wall, sign: power.sign)
+  }
+
+  private func demote(_ device: DeviceID, _ power: AccountPower, in changed: inout AccountState, now: Moment) {
+    guard let promotion = account.administrators[device] else { return }
+    power.confirm(account, in: &changed, cryptography) { $0.promotion == promotion }
+    changed.insert(Demotion(promotion, issued: now.wall, sign: power.sign), cryptography)
+  }
+
+  private func certificate(known device: DeviceID) throws -> Certificate {
+    guard let certificate = account.certificates[device] else {
+      throw ReplicaError.unknownDevice("the account has no device \(device): “mesh device list” shows those it has")
+    }
+    return certificate
+  }
+
+  /// Keeps the account as an act of this device made it, and lets everybody know.
+  private func take(_ changed: AccountState, now: Moment) throws {
+    try replace(changed)
+    try cutRevokedDevices(now: now)
+    try accountChanged(account.id, besides: nil, now: now)
+  }
+}

@@ -1,0 +1,46 @@
+import Foundation
+
+/// Another process that has a lock on a database, as the kernel lists it.
+public struct LockHolder: Hashable, Sendable {
+  public let pid: Int32
+  /// The program's name; empty if the kernel doesn't tell it.
+  public let program: String
+
+  /// Bytes of the log's index that stand for locks.
+  enum Lock {
+    /// The write lock.
+    static let write = 120...120
+    /// The read marks above zero.
+    static let marks = 124...127
+    /// Every connection holds it for as long as it is open.
+    static let open = 128...128
+  }
+
+  /// The processes beside this one that hold a lock on the index of a database's log; none if the kernel doesn't list locks.
+  static func all(_ bytes: ClosedRange<Int>, ofIndex inode: UInt64?) -> [LockHolder] {
+    guard let inode, let table = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return [] }
+    return pids(bytes, inode: inode, locks: table).filter { $0 != getpid() }.map {
+      LockHolder(pid: $0, program: name($0))
+    }
+  }
+
+  /// `locks` is the text of /proc/locks: `1: POSIX  ADVISORY  READ 1779 fe:00:16320802 124 124`, the last two the first and the
+  /// last byte.
+  static func pids(_ bytes: ClosedRange<Int>, inode: UInt64, locks: String) -> [Int32] {
+    var found: Set<Int32> = []
+    for line in locks.split(separator: "\n") {
+      let fields = line.split(separator: " ")
+      guard fields.count == 8, fields[1] == "POSIX", let pid = Int32(fields[4]),
+        fields[5].split(separator: ":").last.flatMap({ UInt64($0) }) == inode,
+        let first = Int(fields[6]), let last = Int(fields[7]), first <= bytes.upperBound, last >= bytes.lowerBound
+      else { continue }
+      found.insert(pid)
+    }
+    return found.sorted()
+  }
+
+  private static func name(_ pid: Int32) -> String {
+    guard let text = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8) else { return "" }
+    return text.trimmingCharacters(in: .newlines)
+  }
+}

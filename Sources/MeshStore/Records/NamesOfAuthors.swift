@@ -1,0 +1,53 @@
+import MeshCore
+
+/// How many names of tables and columns an author uses. Each is kept for as long as a record has it, in tables that this file may not
+/// even have, so they are bounded: by what the author itself has signed, one change set after the other, which is the same everywhere.
+extension ZoneRecords {
+  /// - Throws: `UnitReader.Malformed` if there are too many.
+  func note(namesOf author: Int64, table: Int64, columns: [Int64]) throws {
+    let catalog = session.catalog
+    let new = ([0] + columns).filter { !catalog.hasNamed(zone.id, author, table, $0) }
+    guard !new.isEmpty else { return }
+    var count = try catalog.namedCount(zone.id, author)
+    for column in new {
+      let names: [Value] = [.integer(zone.id), .integer(author), .integer(table), .integer(column)]
+      if try !session.sql.exists(
+        "SELECT 1 FROM mesh_named WHERE zone = ? AND author = ? AND tbl = ? AND col = ?", names)
+      {
+        try session.sql.run("INSERT INTO mesh_named (zone, author, tbl, col) VALUES (?, ?, ?, ?)", names)
+        count += 1
+      }
+      catalog.noteNamed(zone.id, author, table, column)
+    }
+    catalog.setNamedCount(count, zone.id, author)
+    guard count <= Limits.names else {
+      throw UnitReader.Malformed(reason: "its author names more tables and columns than it may")
+    }
+  }
+}
+
+extension Session {
+  /// Of an author that was cut: it writes nothing more here, or as if it had written nothing.
+  func forgetNames(of author: Int64, zone: Int64) throws {
+    try sql.run("DELETE FROM mesh_named WHERE zone = ? AND author = ?", [.integer(zone), .integer(author)])
+  }
+
+  /// Tables that were never here, and of which nothing is kept any more.
+  func forgetUnusedTables() throws {
+    let unused = """
+      SELECT id FROM mesh_table WHERE tracked = 0 AND layout IS NULL AND schema_row IS NULL
+        AND NOT EXISTS (SELECT 1 FROM mesh_record WHERE tbl = mesh_table.id)
+      """ + Self.users.map { " AND id NOT IN (SELECT tbl FROM \($0))" }.joined()
+    guard try sql.exists(unused + " LIMIT 1") else { return }
+    try sql.run("DELETE FROM mesh_column WHERE tbl IN (\(unused))")
+    try sql.run("DELETE FROM mesh_layout WHERE tbl IN (\(unused))")
+    try sql.run("DELETE FROM mesh_table WHERE id IN (\(unused))")
+    catalog.forget()
+  }
+
+  /// What names a table by its number, beside records: short lists, each read once.
+  private static let users = [
+    "mesh_pending", "mesh_conflict", "mesh_held", "mesh_wait", "mesh_import", "mesh_recall", "mesh_show",
+    "mesh_rewrite", "mesh_receipt", "mesh_asset_use", "mesh_named",
+  ]
+}

@@ -1,0 +1,73 @@
+import CSQLite
+import Foundation
+import GRDB
+
+/// Copies a database, as it is at one moment, into a file of its own while programs go on writing.
+public enum DatabaseBackup {
+  /// Pages that are copied in one step.
+  private static let step: Int32 = 1_024
+
+  /// Copies the database at `path` over a connection of its own. Takes seconds per gigabyte, and blocks.
+  ///
+  /// - Parameter target: A path where no file is. What an attempt that failed has written is removed.
+  /// - Returns: The copy's size in bytes.
+  /// - Throws: `StoreError`.
+  public static func copy(databaseAt path: String, to target: String) throws -> Int64 {
+    do {
+      let source = try GuardConnection(path: path, vfs: nil)
+      defer { source.close() }
+      try source.beginReading()
+      defer { source.endReading() }
+      return try copy(source.handle, to: target)
+    } catch let error as DatabaseError {
+      throw StoreError(error, path: target)
+    }
+  }
+
+  /// - Parameter source: A connection inside a read transaction: what is copied is what it sees.
+  static func copy(_ source: OpaquePointer, to target: String) throws -> Int64 {
+    guard FileStatus(path: target) == nil else {
+      throw StoreError(.cannotOpen, "\(target) exists already; name a file that does not")
+    }
+    try FilePlace(path: target).prepare(create: true)
+    do {
+      try copyPages(source, to: target)
+    } catch {
+      unlink(target)
+      throw error
+    }
+    return FileStatus(path: target)?.size ?? 0
+  }
+
+  private static func copyPages(_ source: OpaquePointer, to target: String) throws {
+    var opened: OpaquePointer?
+    let code = sqlite3_open_v2(target, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+    defer { sqlite3_close_v2(opened) }
+    guard code == SQLITE_OK, let backup = sqlite3_backup_init(opened, "main", source, "main") else {
+      throw DatabaseError(
+        resultCode: ResultCode(rawValue: opened.map(sqlite3_errcode) ?? code),
+        message: opened.map { String(cString: sqlite3_errmsg($0)) })
+    }
+    var result = SQLITE_OK
+    while result == SQLITE_OK { result = sqlite3_backup_step(backup, step) }
+    let finished = sqlite3_backup_finish(backup)
+    guard result == SQLITE_DONE, finished == SQLITE_OK else {
+      throw DatabaseError(resultCode: ResultCode(rawValue: result == SQLITE_DONE ? finished : result))
+    }
+  }
+}
+
+extension Store {
+  /// The same over the store's own connection, for a file that no path leads to any more.
+  public func backUp(to target: String) throws -> Int64 {
+    try file.settle()
+    return try guarding {
+      try file.read { db in
+        // A read transaction begins with the first read.
+        _ = try Int.fetchOne(db, sql: "PRAGMA main.schema_version")
+        guard let handle = db.sqliteConnection else { throw StoreError(.cannotOpen, "\(path) is closed") }
+        return try DatabaseBackup.copy(handle, to: target)
+      }
+    }
+  }
+}

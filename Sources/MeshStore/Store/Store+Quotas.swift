@@ -1,0 +1,37 @@
+public import MeshCore
+
+/// What others make this file keep, as far as it is bounded here.
+public struct StoreQuotas: Sendable {
+  /// Names of tables and columns that an author uses, by zone.
+  public var names: [ZoneID: [Author: Int]] = [:]
+  /// Bytes of change sets that wait to be merged, by device.
+  public var waiting: [DeviceID: Int64] = [:]
+
+  public static let namesLimit = Limits.names
+  public static let waitingLimit = StoreLimits.waitingBytes
+}
+
+extension Store {
+  public func quotas() throws -> StoreQuotas {
+    try read { session in
+      var quotas = StoreQuotas()
+      let named = try session.sql.all(
+        """
+        SELECT mesh_zone.zone, author, count(*) FROM mesh_named JOIN mesh_zone ON mesh_zone.id = mesh_named.zone
+        GROUP BY mesh_named.zone, author
+        """
+      ) { (ZoneID($0.bytes(0)), $0.integer(1), Int($0.integer(2))) }
+      for case (let zone?, let author, let count) in named {
+        quotas.names[zone, default: [:]][try session.catalog.author(author)] = count
+      }
+      let waiting = try session.sql.all(
+        """
+        SELECT device, sum(waiting) FROM mesh_head JOIN mesh_author ON mesh_author.id = mesh_head.author
+        WHERE waiting > 0 GROUP BY device
+        """
+      ) { (DeviceID($0.bytes(0)), $0.integer(1)) }
+      for case (let device?, let bytes) in waiting { quotas.waiting[device] = bytes }
+      return quotas
+    }
+  }
+}

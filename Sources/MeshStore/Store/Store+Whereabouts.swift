@@ -1,0 +1,45 @@
+// MARK: - Is the open file the one at the path
+
+extension Store {
+  public enum Whereabouts: Hashable, Sendable {
+    /// The path leads to the open file.
+    case here
+    /// The path leads nowhere: the file was deleted or moved away.
+    case gone
+    /// The path leads to another file: one was moved there, or a directory or a symbolic link was replaced.
+    case replaced(FileIdentity)
+  }
+
+  public var whereabouts: Whereabouts {
+    guard let identity = file.identity else { return .here }
+    guard let found = FileIdentity(at: path) else { return .gone }
+    return found == identity ? .here : .replaced(found)
+  }
+
+  /// Gives up a file that is not at its path any more. What only its log had is copied into it, and the log is emptied: SQLite
+  /// would take a log that is left at the path for the next file's, and mix the two.
+  ///
+  /// - Returns: The other processes that have the file open, while their log is still at the path. The next file can't be opened
+  ///   before they have closed theirs.
+  public func abandon() throws -> [LockHolder] {
+    closeOthers()
+    let isIndexLeft = file.indexIdentity != nil && FileIdentity(at: file.place + "-shm") == file.indexIdentity
+    let others = isIndexLeft ? LockHolder.all(LockHolder.Lock.open, ofIndex: file.indexIdentity?.inode) : []
+    if others.isEmpty { _ = try waiting(atMost: Self.patience) { try checkpoint(truncate: true) } }
+    return others
+  }
+
+  /// For readers to end, in seconds.
+  private static let patience = 0.5
+
+  /// Whether another program has the write lock now. Costs microseconds.
+  public var isWriteLocked: Bool { (try? file.isWriteLocked()) ?? false }
+
+  /// Reads the whole file: seconds per gigabyte.
+  public func quickCheck() throws { try file.quickCheck() }
+
+  /// The processes beside this one that hold the database's write lock now.
+  public var writers: [LockHolder] {
+    LockHolder.all(LockHolder.Lock.write, ofIndex: file.indexIdentity?.inode)
+  }
+}

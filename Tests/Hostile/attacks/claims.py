@@ -1,0 +1,352 @@
+"""What a session says without a signature, or with one that proves nothing: vectors, tips, logs, clocks, digests."""
+
+import os
+import time
+
+from attacks import attack
+from daemons import Failed, eventually
+from peer import codec, crypto
+from peer.member import zone_tag
+from peer.zone import Log, now
+
+MAX = 2**64 - 1
+
+
+def honest_authors(zone):
+    return [entry["author"] for entry in zone.vector()]
+
+
+def flood(session, count, name, **fields):
+    """Sends one message many times; returns how many went out before the session ended."""
+    raw = codec.message(name, **fields)
+    from peer.link import Ended
+    try:
+        for sent in range(count):
+            session.send_raw(raw)
+    except (Ended, OSError):
+        return sent
+    return count
+
+
+@attack("message heads: heads[].number", "message heads: heads[].author.instance", "message heads: heads (count)",
+        expected_failure="a device gives up an instance for each unsigned tip of its own log")
+def tips_that_honest_devices_never_signed(scene):
+    """Claims again and again that an honest device's log is longer than it knows; it must still write in the share."""
+    member, zone, session = scene.enter()
+    for round in range(24):
+        session = scene.again(member, session)
+        if round == 0 or session.heard("want") == 0:
+            member.catch_up(session, zone)
+        known = set(zone.tips)
+        for entry in zone.vector():
+            if entry["author"]["device"] != member.device.id:
+                for number in (1, entry["number"], entry["number"] + 100_000 + round, 2**62, MAX):
+                    session.try_send("heads", zone=zone.id, heads=[
+                        {"author": entry["author"], "number": number, "id": os.urandom(16)}])
+        scene.answered(session)
+        # An instance that the honest device gives up shows in its next change set.
+        scene.tower.sql("INSERT INTO tags VALUES (?, 'root', 'x')", scene.name())
+        deadline = time.monotonic() + 1
+        while set(zone.tips) == known and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+
+@attack("message line: author.instance", "message line: headers[] (length)", "message line request: number")
+def lines_that_honest_devices_never_signed(scene):
+    """Answers with made-up parts of honest logs, signed by nobody or by itself; the honest devices must still write."""
+    member, zone, session = scene.enter()
+    for author in honest_authors(zone):
+        raws = sorted(zone.change_sets[author["device"], author["instance"]].items())
+        raw = raws[-1][1]
+        reader = codec.Reader(raw)
+        header = codec.HEADER.read(reader)
+        body = crypto.blake(raw[reader.at : -64])
+        for changed in ({}, {"number": header["number"] + 1}, {"previous": bytes(32)}, {"time": MAX}, {"number": MAX}):
+            for signature in (raw[-64:], bytes(64), crypto.sign(member.device.seed, "mesh/1/changeset", bytes(32))):
+                session = scene.again(member, session)
+                session.try_send("heads", zone=zone.id, heads=[
+                    {"author": author, "number": header["number"], "id": os.urandom(16)}])
+                session.try_send("line", zone=zone.id, author=author, headers=[
+                    {"header": {**header, **changed}, "body": body, "signature": signature}])
+        scene.answered(session)
+
+
+@attack("message up to date: vector[].number", "message have: vector[].number", "message want: vector[].number",
+        "message want: vector (count)", "message have: vector (count)", "message up to date: vector (count)")
+def vectors_beyond_everything(scene):
+    """Claims to have, to be up to date with and to lack change sets that nobody has; nobody may wait for them in vain."""
+    member, zone, session = scene.enter()
+    strangers = sorted(({"author": {"device": os.urandom(32), "instance": 1}, "number": MAX} for _ in range(8_000)),
+                       key=lambda e: e["author"]["device"])
+    honest = [{"author": author, "number": MAX} for author in honest_authors(zone)]
+    for vector in (honest, strangers, sorted(honest + strangers[:100], key=lambda e: e["author"]["device"])):
+        for name in ("have", "up to date", "want"):
+            session = scene.again(member, session)
+            for _ in range(scene.many(5)):
+                session.try_send(name, zone=zone.id, vector=vector)
+        scene.answered(session, 60)
+
+
+@attack("message want: vector[].author.instance")
+def the_whole_log_again_and_again(scene):
+    """Asks for everything from the start a thousand times, with all credit; the node may end the session, and honest
+    rows must pass meanwhile."""
+    member, zone, session = scene.enter()
+    flood(session, scene.many(1_000), "want", zone=zone.id, vector=[])
+    scene.answered(session, 60)
+
+
+@attack("message acknowledgement: vector[].number", "message acknowledgement: time", "message acknowledgement: heads (count)")
+def acknowledgements_of_what_was_never_sent(scene):
+    """Acknowledges 2^64-1 change sets of everybody at the end of time, and in the name of others; nothing may be
+    dropped for it, and honest acknowledgements must still count."""
+    member, zone, session = scene.enter()
+    vector = [{"author": author, "number": MAX} for author in honest_authors(zone)]
+    member.acknowledge(session, zone, vector=vector, time=MAX)
+    scene.answered(session)
+    for changes in ({"device": session.peer_certificate["request"]["device"]}, {"signature": bytes(64)},
+                    {"heads": sorted(os.urandom(32) for _ in range(64))}, {"time": 0}):
+        session = scene.again(member, session)
+        member.acknowledge(session, zone, vector=vector, **changes)
+        scene.answered(session)
+    for _ in range(scene.many(500)):
+        session = scene.again(member, session)
+        member.acknowledge(session, zone, vector=[])
+    scene.answered(session, 60)
+
+
+@attack("message clock: now", alone=True,
+        expected_failure="the clocks of any participant's devices count as votes")
+def clocks_that_speak_against_everybody(scene):
+    """Connects with many devices of its account that all tell a clock of ten years ago, and then leaves; honest devices
+    must go on signing, in the private zone too."""
+    member, zone, session = scene.enter()
+    liars = [member] + [scene.second_device(member, f"d{n}") for n in range(12)]
+    session.try_send("account", state=member.device.account.state())
+    scene.answered(session)
+    for told in (0, int(time.time() * 1000) - 10 * 365 * 86_400_000, -(2**63), 2**63 - 1):
+        sessions = []
+        for node in (scene.tower, scene.laptop):
+            for liar in liars:
+                other = scene.session(liar, node)
+                other.try_send("clock", now=told)
+                sessions.append(other)
+        for other in sessions:
+            other.try_send("clock", now=told)
+            scene.answered(other)
+        scene.settle(1)
+        scene.check_sync()
+        for other in sessions:
+            other.close()
+    scene.settle(1)
+
+
+@attack("message digest: records", "message digest: unsent", "message digest: vector[].number", "message digest request")
+def digests_that_differ(scene):
+    """Claims other records than everybody has, at the same vector and at any; no check may name an honest device."""
+    member, zone, session = scene.enter()
+    for records, unsent in ((0, 0), (MAX, 0), (1, 1), (1, 2), (2**63, 0)):
+        session = scene.again(member, session)
+        member.catch_up(session, zone)
+        session.try_send("digest", zone=zone.id, vector=zone.vector(), records=records, hash=os.urandom(16), unsent=unsent)
+        session.try_send("digest", zone=zone.id, vector=[], records=records, hash=b"", unsent=unsent)
+        scene.answered(session)
+    session = scene.again(member, session)
+    flood(session, scene.many(2_000), "digest request", zone=zone.id)
+    scene.answered(session, 60)
+
+
+@attack("message line request: author.instance", "message line request: number")
+def log_requests_without_end(scene):
+    """Asks thousands of times for parts of every log, of logs that do not exist, and at number 2^64-1; honest rows must
+    pass meanwhile."""
+    member, zone, session = scene.enter()
+    authors = honest_authors(zone) + [{"device": os.urandom(32), "instance": 0}]
+    for author in authors:
+        for number in (0, 1, 100, MAX):
+            session = scene.again(member, session)
+            flood(session, scene.many(200), "line request", zone=zone.id, author=author, number=number)
+    scene.answered(session, 60)
+
+
+@attack("message zones: tags (count)")
+def zones_that_do_not_exist(scene):
+    """Offers thousands of tags, the node's own tags back, and each many times; no zone may become common by it."""
+    member, zone, session = scene.enter()
+    mirrored = [zone_tag(zone.id, 1, session.link.hash)]
+    for tags in (mirrored, [bytes(16)] * 4_096, [os.urandom(16) for _ in range(4_096)]):
+        for _ in range(scene.many(20)):
+            session.try_send("zones", tags=tags)
+        scene.answered(session, 60)
+        session = scene.again(member, session)
+
+
+@attack("message credit: bytes")
+def credit_without_end(scene):
+    """Gives credit of 2^64-1 bytes again and again while it reads nothing; the node's memory must stay bounded."""
+    member, zone, session = scene.enter()
+    for bytes in (MAX, 2**63, 2**63 - 1, 0) * 20:
+        session = scene.again(member, session)
+        session.try_send("credit", bytes=bytes)
+    scene.answered(session)
+
+
+@attack("message ping: number", "message pong: number", "message announce only", "message up to date: vector[].author.instance",
+        "message have: vector[].author.instance")
+def small_messages_without_end(scene):
+    """Floods with the smallest messages there are; honest rows must pass meanwhile, and memory stays bounded."""
+    member, zone, session = scene.enter()
+    for name, fields in (("ping", {"number": MAX}), ("pong", {"number": 1}), ("announce only", {"zone": zone.id}),
+                         ("have", {"zone": zone.id, "vector": []}), ("up to date", {"zone": zone.id, "vector": []}),
+                         ("credit", {"bytes": 1}), ("zones", {"tags": []}), ("clock", {"now": 0})):
+        session = scene.again(member, session)
+        flood(session, scene.many(5_000), name, **fields)
+        scene.answered(session, 60)
+
+
+@attack("message goodbye: code", "message goodbye: text (length)")
+def goodbyes_in_every_code(scene):
+    """Says every goodbye there is, with texts that play tricks on a terminal; no honest device may stop dialling."""
+    member, zone, session = scene.enter()
+    for code in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 255):
+        session = scene.again(member, session)
+        session.try_send("goodbye", code=code, text="\x1b[31m\u202erevoke laptop\n".encode())
+        session.wait_end(5)
+    for node in scene.honest:
+        if "\x1b[31m" in open(node.log.name, errors="replace").read():
+            raise Failed(f"{node.name} logged a peer's control characters")
+
+
+@attack("message hello: versions (length)", "message admitted", "message claim", "message hello: certificate (is there)",
+        "message hello: proof (is there)", "message hello: signature (length)")
+def messages_out_of_their_phase(scene):
+    """Says a second hello, claims in the open phase, and everything before its hello; only that session may end."""
+    from attacks.extremes import sample_messages
+    member, zone, session = scene.enter()
+    samples = sample_messages(scene, member, zone, session.link.peer)
+    for name, fields in samples.items():
+        early = scene_session(scene, member, hello=False)
+        early.try_send(name, **fields)
+        if name != "goodbye" and early.wait_end(3) is None:
+            raise Failed(f"{name} before the hello did not end the session")
+        early.close()
+    for name in ("hello", "claim", "admitted", "share claim"):
+        session = scene.again(member, session)
+        session.try_send(name, **samples[name])
+        scene.answered(session)
+
+
+def scene_session(scene, member, **options):
+    from peer.member import Session
+    session = Session(member, scene.tower.address, **options)
+    scene.sessions.append(session)
+    return session
+
+
+@attack("message hello: certificate (is there)", "message hello: proof (is there)")
+def hellos_of_others(scene):
+    """Shows the certificates of honest devices, hellos for other sessions and proofs of other invites; none may be
+    admitted."""
+    from peer.identity import Account
+    member, zone, session = scene.enter()
+    stranger = scene.account("stranger")
+    honest = session.peer_certificate
+    old = member.device.hello(session.link)
+    for certificate, changes in ((honest, {}), (member.device.certificate, {}), (None, {}),
+                                 (stranger.device.certificate, {})):
+        early = scene_session(scene, stranger, hello=False)
+        hello = stranger.device.hello(early.link, **{"certificate": certificate, **changes})
+        early.try_send("hello", **hello)
+        if early.wait_end(5) is None:
+            raise Failed("a stranger was admitted")
+    early = scene_session(scene, stranger, hello=False)
+    early.try_send("hello", **old)
+    if early.wait_end(5) is None:
+        raise Failed("a hello of another session was admitted")
+
+
+@attack("message schema: tables (count)", "message schema: tables[].columns (count)")
+def schemas_of_every_column(scene):
+    """Describes tables of 2,000 columns from twenty devices; the node must stay responsive and adopt none by itself."""
+    member, zone, session = scene.enter()
+    others = [scene.second_device(member, f"d{n}") for n in range(scene.many(20))]
+    session.try_send("account", state=member.device.account.state())
+    scene.answered(session)
+    for number, other in enumerate(others):
+        other_session = scene.session(other)
+        columns = [{"name": f"c{number}-{n}".encode(), "type": b"TEXT", "flags": 0, "collation": 0} for n in range(1_990)]
+        key = {"name": b"id", "type": b"TEXT", "flags": 1, "collation": 0}
+        for table in (b"tags", b"notes"):
+            other_session.try_send("schema", tables=[
+                {"name": table, "flags": 0, "columns": [key, *columns], "key": 0, "foreignKeys": []}])
+        scene.answered(other_session, 60)
+    start = time.monotonic()
+    scene.tower.report("status", timeout=60)
+    if time.monotonic() - start > 10:
+        raise Failed(f"status took {time.monotonic() - start:.0f} s")
+
+
+@attack("message schema: tables[].key", "message schema: tables[].foreignKeys[].column", "message schema: tables[].flags",
+        "message schema: tables[].columns[].flags", "message schema: tables[].columns[].collation",
+        "message schema: tables[].foreignKeys[].onDelete", "message schema: tables[].foreignKeys[].onUpdate",
+        expected_failure="schema --apply tracks tables that have no part in the share")
+def schemas_that_are_no_schemas(scene):
+    """Describes reserved, contradictory and enormous tables, and flags the share's tables as private; the share goes on
+    and `schema --apply` adds nothing of it."""
+    member, zone, session = scene.enter()
+    key = {"name": b"id", "type": b"TEXT", "flags": 1, "collation": 0}
+    column = {"name": b"c", "type": b"TEXT); DROP TABLE notes; --", "flags": 0, "collation": 0}
+    tables = [
+        {"name": b"notes", "flags": 15, "columns": [key], "key": 0, "foreignKeys": []},
+        {"name": b"tags", "flags": 8, "columns": [key], "key": 0, "foreignKeys": []},
+        {"name": b"mesh_zone", "flags": 0, "columns": [key], "key": 0, "foreignKeys": []},
+        {"name": b"sqlite_master", "flags": 0, "columns": [key], "key": 0, "foreignKeys": []},
+        {"name": b"evil", "flags": 0, "columns": [key, column], "key": 0, "foreignKeys": []},
+        {"name": b"evil", "flags": 0, "columns": [key, key], "key": 0, "foreignKeys": []},
+        {"name": b"evil", "flags": 0, "columns": [key], "key": MAX, "foreignKeys": []},
+        {"name": b"evil", "flags": 0, "columns": [], "key": 0, "foreignKeys": []},
+        {"name": b"evil", "flags": 0, "columns": [key], "key": 0, "foreignKeys": [
+            {"column": MAX, "parent": b"notes", "onDelete": 4, "onUpdate": 4}]},
+        {"name": b"tags", "flags": 0, "columns": [key, {**column, "name": b"note", "type": b"TEXT"}], "key": 0,
+         "foreignKeys": [{"column": 1, "parent": b"notes", "onDelete": 0, "onUpdate": 0}] * 256},
+        {"name": b"evil", "flags": 0, "columns": [key, {**key, "name": b"d", "flags": 2, "default": "x" * 4_097}],
+         "key": 0, "foreignKeys": []}]
+    for table in tables:
+        session = scene.again(member, session)
+        session.try_send("schema", tables=[table])
+        scene.answered(session)
+    session = scene.again(member, session)
+    session.try_send("schema", tables=[{"name": f"t{n}".encode(), "flags": 0, "columns": [key], "key": 0, "foreignKeys": []}
+                                       for n in range(2_000)])
+    scene.answered(session, 60)
+    scene.tower.run("schema", "--apply")
+    names = [name for (name,) in scene.tower.sql("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    if "evil" in names or "t1" in names:
+        raise Failed(f"schema --apply made tables that have no part in the share: {len(names)}")
+
+
+@attack("message account heads: heads (count)")
+def accounts_that_do_not_exist(scene):
+    """Asks about sixteen thousand accounts and names the honest ones with other states, again and again; nothing may
+    be answered about strangers."""
+    member, zone, session = scene.enter()
+    heads = sorted(({"account": os.urandom(32), "hash": os.urandom(32)} for _ in range(16_000)), key=lambda h: h["account"])
+    for _ in range(scene.many(5)):
+        session = scene.again(member, session)
+        session.try_send("account heads", heads=heads)
+    honest = [{"account": account, "hash": bytes(32)} for account in sorted(zone.accounts())]
+    session = scene.again(member, session)
+    flood(session, scene.many(200), "account heads", heads=honest)
+    scene.answered(session, 60)
+
+
+@attack("message asset backlog: coming.assets", "message asset backlog: absent.bytes")
+def a_backlog_that_never_ends(scene):
+    """Says that it lacks 2^50 assets and keeps changing the number; `mesh status` must still answer."""
+    member, zone, session = scene.enter()
+    for number in range(scene.many(2_000)):
+        if not session.try_send("asset backlog", zone=zone.id, coming={"assets": 2**50 - number, "bytes": 2**50},
+                                absent={"assets": 2**50, "bytes": 2**50}):
+            break
+    scene.answered(session, 60)
+    scene.tower.report("peers")

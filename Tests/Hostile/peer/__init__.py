@@ -1,0 +1,1 @@
+"""An independent implementation of the mesh protocol, written from its documents."""

@@ -1,0 +1,98 @@
+"""Accounts, devices and what they sign: `ControlLog.md`, Account."""
+
+import os
+import time
+
+from . import codec, crypto
+
+
+def signed(type, value, seed, context, field="signature", before=b""):
+    """Fills in a structure's last field: the signature over `before` and all fields before it."""
+    text = before + codec.Struct(**{n: t for n, t in type.fields.items() if n != field}).encode(value)
+    value[field] = crypto.sign(seed, context, text)
+    return value
+
+
+class Account:
+    def __init__(self, name="mallory"):
+        self.name = name
+        self.seed, self.recovery = os.urandom(32), os.urandom(32)
+        self.genesis = {
+            "version": 1, "signing": crypto.ed25519(self.seed)[0], "recovery": crypto.ed25519(self.recovery)[0],
+            "salt": os.urandom(16)}
+        self.id = crypto.blake(codec.GENESIS.encode(self.genesis))
+        self.certificates, self.revocations = [], []
+
+    def device(self, name="b", listed=True, **changes):
+        """Makes a device and certifies it."""
+        device = Device(self, name)
+        request = device.request(self.id)
+        device.certificate = self.certify(request, listed=listed, **changes)
+        return device
+
+    def certify(self, request, listed=True, **changes):
+        certificate = {
+            "version": 1, "account": self.id, "generation": 0, "request": request, "serial": os.urandom(16),
+            "issued": int(time.time() * 1000), **changes}
+        signed(codec.CERTIFICATE, certificate, self.seed, "mesh/1/certificate")
+        if listed:
+            self.certificates.append(certificate)
+        return certificate
+
+    def revoke(self, device, **changes):
+        revocation = {
+            "version": 1, "account": self.id, "generation": 0, "device": device.id,
+            "serial": device.certificate["serial"], "issued": int(time.time() * 1000), **changes}
+        self.revocations.append(signed(codec.REVOCATION, revocation, self.seed, "mesh/1/revocation"))
+
+    def state(self):
+        return {
+            "genesis": self.genesis,
+            "certificates": sorted(self.certificates, key=lambda c: c["request"]["device"]),
+            "revocations": sorted(self.revocations, key=lambda r: r["device"])}
+
+    def head(self):
+        return crypto.blake(codec.STATE.encode(self.state()))
+
+
+class Device:
+    def __init__(self, account, name):
+        self.account, self.name = account, name
+        self.seed, self.session, self.sealing = os.urandom(32), os.urandom(32), os.urandom(32)
+        self.id = crypto.ed25519(self.seed)[0]
+        self.certificate = None
+
+    def request(self, account):
+        request = {
+            "device": self.id, "session": crypto.x25519(self.session), "sealing": crypto.x25519(self.sealing),
+            "name": self.name.encode()}
+        return signed(codec.REQUEST, request, self.seed, "mesh/1/request", before=account)
+
+    def hello(self, link, role=0, proof=None, **changes):
+        """A hello for one link; `proof` is the seed of an invite."""
+        hello = {"versions": b"\1", "certificate": self.certificate,
+                 "head": self.account.head() if self.account else bytes(32), "proof": None, **changes}
+        if proof:
+            hello["proof"] = {"key": crypto.ed25519(proof)[0],
+                              "signature": crypto.sign(proof, "mesh/1/invite", link.hash)}
+        fields = {n: t for n, t in codec.HELLO.fields.items() if n != "signature"}
+        text = bytes([role]) + link.hash + link.peer + codec.Struct(**fields).encode(hello)
+        if "signature" not in hello:
+            hello["signature"] = crypto.sign(self.seed, "mesh/1/hello", text) if hello["certificate"] else b""
+        return hello
+
+
+SHARE_LINK = codec.Struct(
+    version=codec.U8, seed=codec.ID, zone=codec.ID, account=codec.ID, invite=codec.ID,
+    addresses=codec.List(codec.Sized(255), 8))
+DEVICE_LINK = codec.Struct(
+    version=codec.U8, seed=codec.ID, account=codec.ID, expires=codec.SIGNED,
+    addresses=codec.List(codec.Sized(255), 8))
+
+
+def share_link(text):
+    return codec.decode(SHARE_LINK, crypto.unlink(text, "mesh-share-"))
+
+
+def device_link(text):
+    return codec.decode(DEVICE_LINK, crypto.unlink(text, "mesh-device-"))

@@ -1,0 +1,91 @@
+import MeshCore
+import MeshCrypto
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// What nobody has signed changes nothing beyond the session it came on.
+@Suite struct UnsignedClaimTests {
+  /// An owner with two devices (0 and 1), and a participant (2) with a session that the test plays.
+  private func world() throws -> (TestMesh, ZoneID, LinkID) {
+    let mesh = try TestMesh([2, 1])
+    let zone = try mesh.share()
+    try mesh.join(2, mesh.invite(zone), at: 0)
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    try mesh.write(0, "a", "before", in: zone)
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    try mesh.give(.controlHeads(zone, []), to: 0, link)
+    return (mesh, zone, link)
+  }
+
+  private func expectWrites(_ mesh: TestMesh, _ zone: ZoneID, instance: InstanceID?) throws {
+    #expect(mesh.nodes[0].store.instance(zone) == instance)
+    #expect(mesh.nodes[0].replica.notices.isEmpty)
+    try mesh.write(0, "b", "after", in: zone)
+    #expect(mesh.title(1, "b") == .text("after"))
+    #expect(try mesh.nodes[0].replica.zoneView(zone)?.cannotWrite == nil)
+  }
+
+  @Test("heads that nobody signed end no device's right to write") func forgedHeads() throws {
+    let (mesh, zone, link) = try world()
+    let instance = mesh.nodes[0].store.instance(zone)
+    let author = Author(device: mesh.nodes[0].device, instance: try #require(instance))
+    let id = try #require(ChangeSetID([UInt8](repeating: 9, count: 32)))
+    for number in UInt64(2)...40 {
+      try mesh.give(.heads(zone, [author: .init(number: number * 100, id: id)]), to: 0, link)
+      let other = Author(device: mesh.nodes[0].device, instance: InstanceID(number))
+      try mesh.give(.heads(zone, [other: .init(number: number, id: id)]), to: 0, link)
+    }
+    try expectWrites(mesh, zone, instance: instance)
+  }
+
+  @Test("change sets that nobody signed end no device's right to write") func forgedChangeSets() throws {
+    let (mesh, zone, _) = try world()
+    let instance = mesh.nodes[0].store.instance(zone)
+    let author = Author(device: mesh.nodes[0].device, instance: try #require(instance))
+    let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+    let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
+    let before = try #require(ChangeSetID([UInt8](repeating: 9, count: 32)))
+    for number in UInt64(2)...40 {
+      let header = ChangeSetHeader(
+        zone: zone, author: author, number: number * 7, previous: before,
+        time: HybridTime(milliseconds: mesh.now.wall), epoch: epoch, part: .only)
+      let body = ChangeSetBody(context: CausalContext(), content: .changes([])).encoded(author: author)
+      let forged = try ChangeSet(
+        header, body: body, key: key, secrets: mesh.accounts[1].devices[0], with: mesh.cryptography)
+      let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+      try mesh.give(.controlHeads(zone, []), to: 0, link)
+      try mesh.give(.changeSets(zone, [forged.bytes]), to: 0, link)
+      #expect(!mesh.isOpen(0, link))
+    }
+    try expectWrites(mesh, zone, instance: instance)
+  }
+
+  @Test("a participant has no vote about the clock, and leaves no trace of one") func foreignClocks() throws {
+    let (mesh, zone, link) = try world()
+    for milliseconds in [0, .min, .max, mesh.now.wall - 3_600_000] {
+      try mesh.give(.clock(milliseconds), to: 0, link)
+      try mesh.wait(1_000)
+      #expect(mesh.nodes[0].replica.clockFault == nil)
+    }
+    try mesh.give(.goodbye(.stopping, text: ""), to: 0, link)
+    try mesh.wait(1_000)
+    try expectWrites(mesh, zone, instance: mesh.nodes[0].store.instance(zone))
+  }
+
+  @Test("what a revoked device said against the clock is forgotten") func revokedClock() throws {
+    let mesh = try TestMesh(2)
+    mesh.clockError[1] = -20 * 60_000
+    let (link, _) = try mesh.connect(1, 0)
+    try mesh.pump()
+    try mesh.wait(1)
+    #expect(mesh.nodes[0].replica.clockFault != nil)
+    mesh.disconnect(link)
+    try mesh.wait(1_000)
+    #expect(mesh.nodes[0].replica.clockFault != nil)
+    try mesh.nodes[0].replica.revoke(try mesh.account.device(1), now: mesh.now)
+    try mesh.wait(1_000)
+    #expect(mesh.nodes[0].replica.clockFault == nil)
+  }
+}

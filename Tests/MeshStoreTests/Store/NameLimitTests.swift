@@ -1,0 +1,65 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Names of tables and columns that nobody here has.
+@Suite struct NameLimitTests {
+  private static let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
+
+  /// Change sets of one author, each with a table of so many columns.
+  private func flood(_ forger: inout Forger, tables: Int, columns: Int, _ peer: Peer) throws -> [ChangeSet] {
+    try (0..<tables).map { index in
+      let time = HybridTime(milliseconds: peer.now + Int64(index) - 1_000)
+      let row = RowChange(
+        key: .integer(1), generation: 1, isLife: true, stamp: Stamp(time: time, author: forger.author),
+        fields: [.init(column: 0, value: .value(.integer(1)))])
+      let names = (0..<columns).map { "column \($0)" }
+      return try forger.make(
+        .changes([TableChanges(table: "unknown \(index)", columns: names, rows: [row])]), time: time)
+    }
+  }
+
+  private func count(_ table: String, _ peer: Peer) throws -> Int {
+    Int(try peer.rows("SELECT count(*) FROM \(table)")[0]) ?? -1
+  }
+
+  @Test("an author that names too many tables and columns ends there, alike on every device, and nobody else does")
+  func tooManyNames() throws {
+    var forger = try Forger(2)
+    let (one, other) = (try Peer(1, schema: Self.table, track: ["t"]), try Peer(3, schema: Self.table, track: ["t"]))
+    let changeSets = try flood(&forger, tables: 10, columns: 2_000, one)
+    for peer in [one, other] {
+      // One takes them at once, the other one by one.
+      for slice in peer === one ? [changeSets] : changeSets.map({ [$0] }) {
+        _ = try peer.store.store(slice, zone: Peer.zone, now: peer.now)
+        try peer.apply()
+      }
+      #expect(try peer.store.mergedVector(Peer.zone)[forger.author] == 8)
+      #expect(try peer.store.status().malformed[forger.author]?.contains("names more") == true)
+      #expect(try peer.store.quotas().names[Peer.zone]?[forger.author] == 8 * 2_001)
+    }
+    #expect(try one.digest() == other.digest())
+    try other.run("INSERT INTO t VALUES (1, 'honest')")
+    try one.pull(from: other)
+    #expect(try one.rows("SELECT v FROM t") == ["honest"])
+  }
+
+  @Test("names go when what used them is taken back") func namesAreFreed() throws {
+    var forger = try Forger(2)
+    let peer = try Peer(1, schema: Self.table, track: ["t"])
+    try peer.run("INSERT INTO t VALUES (1, 'own')")
+    try peer.flush()
+    let before = (try count("mesh_table", peer), try count("mesh_column", peer))
+    _ = try peer.store.store(try flood(&forger, tables: 50, columns: 3, peer), zone: Peer.zone, now: peer.now)
+    try peer.apply()
+    #expect(try count("mesh_table", peer) == before.0 + 50)
+    peer.cuts = [forger.author: 0]
+    try peer.store.cut(peer.cuts, zone: Peer.zone, peer.reader, now: peer.now)
+    #expect(try count("mesh_table", peer) == before.0 && count("mesh_column", peer) == before.1)
+    #expect(try count("mesh_named", peer) == 0)
+    try peer.run("UPDATE t SET v = 'still here'")
+    try peer.flush()
+    #expect(try peer.rows("SELECT v FROM t") == ["still here"])
+  }
+}

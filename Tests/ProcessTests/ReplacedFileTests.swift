@@ -1,0 +1,171 @@
+import Foundation
+import MeshNode
+import Testing
+
+extension Daemons {
+  /// Databases that are restored, replaced or taken away while the daemon runs.
+  @Suite struct ReplacedFileTests {
+    /// Two daemons; the laptop's file has `mon`, a copy of it is at the returned path, and then `tue` is everywhere.
+    private func monday(_ laptop: MeshProcess) async throws -> String {
+      let copy = "\(laptop.directory)/monday.db"
+      try await laptop.sqlite("INSERT INTO notes VALUES ('mon', 'monday', 1)")
+      try await laptop.settled(with: "tower")
+      try await laptop.done("backup", copy)
+      try await laptop.sqlite("INSERT INTO notes VALUES ('tue', 'tuesday', 2)")
+      try await laptop.settled(with: "tower")
+      return copy
+    }
+
+    private func expectAll(_ tower: MeshProcess, _ laptop: MeshProcess, _ ids: String) async throws {
+      try await eventually("\(ids) are everywhere") {
+        let (here, there) = (try await laptop.ids(), try await tower.ids())
+        return here == ids && there == ids
+      }
+      try await laptop.settled(with: "tower")
+      #expect(try await laptop.rows() == tower.rows())
+    }
+
+    @Test("a copy that is restored into the open file deletes nothing that another device has")
+    func liveRestore() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        let copy = try await monday(laptop)
+        try await laptop.sqlite(".restore \(copy)\nINSERT INTO notes VALUES ('wed', 'wednesday', 3);")
+        // At once: nobody waits for the sessions to come back.
+        try await laptop.done("wait")
+        try await expectAll(tower, laptop, "mon tue wed")
+        #expect(try await tower.status().alarms.allSatisfy { !$0.contains("fork") })
+        let checks = try await laptop.report(DoctorReport.self, "doctor").checks
+        #expect(checks.contains { $0.name == "history" && $0.what.contains("restored") })
+      }
+    }
+
+    @Test("a copy that is moved over the open file is opened, and gets back what it lacks")
+    func movedOver() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        let copy = try await monday(laptop)
+        try FileManager.default.removeItem(atPath: laptop.database)
+        try FileManager.default.moveItem(atPath: copy, toPath: laptop.database)
+        // A program that looks at the file just now keeps the node from opening it for a moment.
+        try await eventually("the node has opened it") { try await laptop.run("wait").status == 0 }
+        try await expectAll(tower, laptop, "mon tue")
+        try await laptop.sqlite("INSERT INTO notes VALUES ('wed', 'wednesday', 3)")
+        try await expectAll(tower, laptop, "mon tue wed")
+        #expect(try await laptop.sqlite("PRAGMA integrity_check").hasPrefix("ok"))
+      }
+    }
+
+    @Test("a directory and a symbolic link that lead elsewhere are followed")
+    func replacedDirectory() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        let (tower, laptop) = (nodes[0], nodes[1])
+        _ = try await tower.found()
+        let link = "\(laptop.directory)/current"
+        for name in ["one", "two"] {
+          try FileManager.default.createDirectory(
+            atPath: "\(laptop.directory)/\(name)", withIntermediateDirectories: false)
+        }
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "\(laptop.directory)/one")
+        try await laptop.done(
+          "init", "--database", "\(link)/data.db", "--link", "-", "--adopt-schema", "--device", "laptop",
+          input: try await tower.invite() + "\n")
+        _ = try await laptop.serve()
+        try await laptop.settled(with: "tower")
+        try await laptop.done("backup", "\(laptop.directory)/two/data.db")
+        try await tower.sqlite("INSERT INTO notes VALUES ('a', 'everywhere', 1)")
+        try await laptop.settled(with: "tower")
+        try FileManager.default.removeItem(atPath: link)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "\(laptop.directory)/two")
+        let second = "\(laptop.directory)/two/data.db"
+        try await eventually("the second file has the row") {
+          try await laptop.start(
+            ["sqlite3", "-cmd", ".timeout 20000", second, "SELECT count(*) FROM notes"], executable: MeshProcess.env
+          )
+          .finished(within: MeshProcess.deadline).stdout == "1\n"
+        }
+        try await laptop.settled(with: "tower")
+      }
+    }
+
+    @Test("a file that was deleted is an alarm, fails wait and verify, and can be saved")
+    func deleted() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        _ = try await monday(laptop)
+        try FileManager.default.removeItem(atPath: laptop.database)
+        for verb in ["wait", "verify", "status"] {
+          let finished = try await laptop.run(verb)
+          #expect(finished.status == 5 && finished.stderr.contains("was deleted or moved away"), "\(verb): \(finished)")
+        }
+        let doctor = try await laptop.run("doctor")
+        #expect(doctor.status == 1 && doctor.stdout.contains("was deleted or moved away"))
+        let saved = "\(laptop.directory)/saved.db"
+        try await laptop.done("backup", saved)
+        try await tower.sqlite("INSERT INTO notes VALUES ('wed', 'while it was gone', 3)")
+        try FileManager.default.moveItem(atPath: saved, toPath: laptop.database)
+        try await expectAll(tower, laptop, "mon tue wed")
+      }
+    }
+
+    @Test("while a program has the old file open the new one waits, and the program is named")
+    func oldFileInUse() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        let copy = try await monday(laptop)
+        let reader = try await laptop.python(
+          "import sqlite3, sys, time; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT count(*) FROM notes').fetchall(); "
+            + "print('open', flush=True); time.sleep(600)")
+        try await eventually("the program has it open") { reader.output.contains("open") }
+        try FileManager.default.removeItem(atPath: laptop.database)
+        try FileManager.default.moveItem(atPath: copy, toPath: laptop.database)
+        let finished = try await laptop.run("verify")
+        #expect(finished.status == 5 && finished.stderr.contains("still has the one before open"), "\(finished)")
+        await reader.kill()
+        try await expectAll(tower, laptop, "mon tue")
+      }
+    }
+
+    @Test("a file that is no database, and another account's, are refused with a reason until the right one is there")
+    func wrongFile() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        let copy = try await monday(laptop)
+        try FileManager.default.removeItem(atPath: laptop.database)
+        try "no database".write(toFile: laptop.database + ".new", atomically: true, encoding: .utf8)
+        try FileManager.default.moveItem(atPath: laptop.database + ".new", toPath: laptop.database)
+        try await eventually("it says so") {
+          let finished = try await laptop.run("wait")
+          return finished.status == 5 && finished.stderr.contains("is not a SQLite database")
+        }
+        try FileManager.default.removeItem(atPath: laptop.database)
+        try FileManager.default.moveItem(atPath: copy, toPath: laptop.database)
+        try await expectAll(tower, laptop, "mon tue")
+      }
+    }
+
+    @Test("a session lives on while a program has the write lock, and wait names the program")
+    func lockedForLong() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await laptop.sqlite("INSERT INTO notes VALUES ('a', 'before', 1)")
+        try await laptop.settled(with: "tower")
+        let writer = try await laptop.python(
+          "import sqlite3, sys, time; c = sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN IMMEDIATE'); "
+            + "c.execute(\"INSERT INTO notes VALUES ('b', 'long', 1)\"); print('locked', flush=True); time.sleep(9); c.execute('COMMIT')"
+        )
+        try await eventually("it is locked") { writer.output.contains("locked") }
+        try await tower.sqlite("INSERT INTO notes VALUES ('c', 'meanwhile', 1)")
+        let start = ContinuousClock.now
+        let waited = try await laptop.run("wait", "--timeout", "3s")
+        #expect(ContinuousClock.now - start < .seconds(6))
+        #expect(waited.status == 1 && waited.stdout.contains("is locked by process"), "\(waited)")
+        let verified = try await laptop.run("verify", "--timeout", "1s")
+        #expect(verified.status == 1 && verified.stdout.contains("is locked by process"), "\(verified)")
+        #expect(try await laptop.isConnected(to: "tower"))
+        try await expectAll(tower, laptop, "a b c")
+        #expect(try await laptop.status().alarms.isEmpty)
+      }
+    }
+  }
+}
+
+extension MeshProcess {
+  fileprivate func ids() async throws -> String {
+    try await sqlite("SELECT id FROM notes ORDER BY id").split(separator: "\n").joined(separator: " ")
+  }
+}

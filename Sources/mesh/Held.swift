@@ -5,16 +5,18 @@ struct Held: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show what is merged and not in its table, and what would free it.",
     discussion: """
-      A record whose parent is not here, whose table this file lacks, or that a constraint refuses is kept whole, with the \
-      reason, and shown as soon as the reason goes. Nobody has to ask for that, but where only something outside of the \
-      record and the schema kept it: then retry. A record that nobody wants is discarded.
+      If a record's parent is not here, or this file lacks its table, mesh keeps the record whole and shows it as soon as the \
+      reason goes. If an edit breaks a constraint of its table, the row stays the last version that the table accepted, and both \
+      versions are listed: resolve settles the record. Use retry after a change outside of the record and the schema, and \
+      discard for a record that nobody wants.
 
       Examples:
         mesh held
-        mesh held --json | jq '.records[] | select(.hold.reason == "constraint")'
+        mesh held --json | jq '.records[] | select(.hold.reason == "edit-refused")'
+        mesh held resolve meetings m1 --column stop --value 10
         mesh held retry
         mesh held discard tags t1
-      """, subcommands: [List.self, Retry.self, Discard.self], defaultSubcommand: List.self)
+      """, subcommands: [List.self, Resolve.self, Retry.self, Discard.self], defaultSubcommand: List.self)
 
   struct List: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Show what is held.")
@@ -43,9 +45,80 @@ struct Held: AsyncParsableCommand {
           record.hold.message ?? Held.waits(record.hold))
       }
       Output.print(table.text + "\n")
-      let ways = Dictionary(records.map { ($0.hold.wayOut, $0.hold.reason) }, uniquingKeysWith: { $1 })
-      Output.facts(ways.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map { ($0.value, $0.key) })
-      Output.print("\nmesh held discard TABLE KEY deletes one that nobody wants, everywhere.")
+      showVersions(records.filter { $0.hold.refused.contains(where: \.inTable) })
+      for (reason, records) in Dictionary(grouping: records, by: \.hold.reason).sorted(by: { $0.key < $1.key }) {
+        let ways = Set(records.map(\.hold.wayOut)).sorted().prefix(Self.ways)
+        Output.facts(ways.map { (reason, $0) })
+      }
+    }
+
+    /// Ways out that are printed of each reason: some name the record.
+    private static let ways = 3
+
+    /// What the table shows beside what is merged.
+    private func showVersions(_ records: [HeldReport.Record]) {
+      guard !records.isEmpty else { return }
+      var table = TextTable("TABLE", "KEY", "COLUMN", "SHOWN", "REFUSED")
+      for record in records {
+        for refused in record.hold.refused {
+          table.add(
+            record.table, Output.shortened(record.key), refused.column, Output.shortened(refused.shown),
+            Output.shortened(refused.merged))
+        }
+      }
+      Output.print(table.text + "\n")
+    }
+  }
+
+  struct Resolve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Settle a record whose merged version the table refuses.",
+      discussion: """
+        Writes values that the table accepts, as an edit of now: every machine gets it. Columns that you don't name get the \
+        merged values; with --keep shown they keep what the row shows. If the table refuses the result, nothing changes. \
+        Values that are overwritten are listed by mesh conflicts. mesh held shows both versions of a record.
+
+        A value is what the column's type makes of it. NULL is NULL; in quotes stands an SQL literal ("'NULL'", "x'0a'").
+
+        Examples:
+          mesh held resolve meetings m1 --column stop --value 10
+          mesh held resolve meetings m1 --column start --value 6 --column stop --value 7
+          mesh held resolve meetings m1 --keep shown
+        """)
+
+    enum Keep: String, ExpressibleByArgument, CaseIterable {
+      case shown, merged
+    }
+
+    @OptionGroup var home: HomeOption
+    @OptionGroup var json: JSONFlag
+    @Argument(help: "The table.") var table: String
+    @Argument(help: .key) var key: String
+    @Option(name: .customLong("column"), parsing: .unconditionalSingleValue, help: "A column, followed by its --value.")
+    var columns: [String] = []
+    @Option(name: .customLong("value"), parsing: .unconditionalSingleValue, help: "The value of the column before it.")
+    var values: [String] = []
+    @Option(help: "What columns keep that you don't name.") var keep = Keep.merged
+    @Option(help: "The zone, if several have such a record with the key.") var zone: String?
+
+    func validate() throws {
+      guard columns.count == values.count else {
+        throw ValidationError("Give each --column one --value: --column stop --value 10.")
+      }
+      guard Set(columns.map { $0.lowercased() }).count == columns.count else {
+        throw ValidationError("Name each column once.")
+      }
+    }
+
+    func run() async throws {
+      let request = ResolveRequest(
+        table: table, key: key, values: Dictionary(zip(columns, values), uniquingKeysWith: { $1 }),
+        keepShown: keep == .shown, zone: zone)
+      let report = try await home.access().withNode(.home) { try await $0.heldResolve(request) }
+      if json.isOn { return try Output.json(report) }
+      Output.facts(
+        [("settled", "\(report.table) \(Output.shortened(report.key))")]
+          + report.values.sorted { $0.key < $1.key }.map { ($0.key, Output.shortened($0.value)) })
     }
   }
 
@@ -75,12 +148,12 @@ struct Held: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Delete records that are held: here and on every other machine.",
       discussion: """
-        They are in no table here, so no SQL deletes them. It is an edit of now and goes to all who have the records, also \
-        where they are shown. mesh restore brings one back, but for BLOBs of more than 16 KiB.
+        The records are in no table here, so no SQL deletes them. The delete goes to every device that has them, even if its \
+        table shows them. mesh restore brings one back, but for BLOBs of more than 16 KiB. --json needs --yes, since it cannot ask.
 
         Examples:
           mesh held discard tags t1
-          mesh held discard tags t1 t2 t3
+          mesh held discard tags t1 t2 t3 --yes
         """)
 
     @OptionGroup var home: HomeOption
@@ -88,8 +161,14 @@ struct Held: AsyncParsableCommand {
     @Argument(help: "The table.") var table: String
     @Argument(help: .key) var keys: [String]
     @Option(help: "The zone, where several hold a record with one key.") var zone: String?
+    @Flag(help: "Do not ask.") var yes = false
 
     func run() async throws {
+      if json.isOn, !yes { throw ValidationError("With --json nothing is asked: say --yes to delete.") }
+      guard yes || isWanted() else {
+        Output.note("Nothing was deleted.")
+        throw ExitCode(ExitStatus.no.rawValue)
+      }
       let request = DiscardRequest(table: table, keys: keys, zone: zone)
       let report = try await home.access().withNode(.home) { try await $0.heldDiscard(request) }
       if json.isOn { return try Output.json(report) }
@@ -98,12 +177,24 @@ struct Held: AsyncParsableCommand {
       }
       Output.note("mesh restore TABLE KEY brings one back.")
     }
+
+    private func isWanted() -> Bool {
+      let what = keys.count == 1 ? "the record \(keys[0])" : "\(keys.count) records"
+      Output.note("Delete \(what) of \(table) on every machine? [y/N]")
+      return ["y", "yes"].contains(readLine()?.lowercased())
+    }
   }
 
   static func facts(_ hold: HoldReport) -> [(String, String)] {
     var facts = [("since", hold.since.map(ControlJSON.text) ?? "not known")]
     if let message = hold.message { facts.append(("SQLite says", message)) }
     if !hold.waitsFor.isEmpty { facts.append(("waits for", awaited(hold))) }
+    facts += hold.refused.filter(\.inTable).map { refused in
+      (
+        "\(refused.column) is \(Output.shortened(refused.shown)) in the table",
+        "merged: \(Output.shortened(refused.merged))"
+      )
+    }
     return facts + [("way out", hold.wayOut)]
   }
 

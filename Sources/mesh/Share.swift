@@ -475,7 +475,7 @@ extension Share {
     }
 
     private static let meanings = [
-      "notPermitted": "the account could not write to the share when this device was about to send it.",
+      "notPermitted": "when this device was about to send it, the share was read-only for the account, or over.",
       "cut": "the permission to write was taken back, or the share ended for this account, before it had arrived.",
     ]
   }

@@ -71,6 +71,9 @@ struct Status: AsyncParsableCommand {
     for (share, count) in report.receipts.sorted(by: { $0.key < $1.key }) {
       facts.append(("receipts", "\(count): not taken by the share (mesh share receipt \(share) shows them)"))
     }
+    for (share, reason) in report.ended.sorted(by: { $0.key < $1.key }) {
+      facts.append(("share over", "\(reason) (mesh share show \(share))"))
+    }
     Output.facts(facts)
     if !report.zones.isEmpty { Output.print("\n" + Zones.table(report.zones).text) }
     if !report.peers.isEmpty { Output.print("\n" + Peers.table(report.peers).text) }

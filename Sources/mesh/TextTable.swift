@@ -6,7 +6,10 @@ struct TextTable {
 
   init(_ header: String...) { rows = [header] }
 
-  mutating func add(_ cells: String...) { rows.append(cells.map { printable($0, limit: Self.cellLimit) }) }
+  mutating func add(_ cells: String...) {
+    rows.append(
+      cells.enumerated().map { printable($1, limit: $0 == rows[0].count - 1 ? Self.lastLimit : Self.cellLimit) })
+  }
 
   /// Without line break at the end, and without spaces at the ends of lines.
   var text: String {
@@ -22,4 +25,6 @@ struct TextTable {
 
   /// Characters: a displayed id fits, and a long text does not push the other columns away.
   static let cellLimit = 80
+  /// Of the last column, which pushes nothing away: a message with its advice fits.
+  private static let lastLimit = 1_000
 }

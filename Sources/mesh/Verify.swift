@@ -9,6 +9,9 @@ struct Verify: AsyncParsableCommand {
       Waits until both sides have sent what programs wrote and the vectors are equal, then compares digests. Exit code 0: all \
       equal; 1: unequal, not in time, or rows that are not sent; 4: no device is connected.
 
+      A digest covers what is merged. If a table here refuses a merged version, its row is the last one that the table \
+      accepted; verify names these records, and they don't change the exit code.
+
       Examples:
         mesh verify
         mesh verify --timeout 5m --json
@@ -30,6 +33,8 @@ struct Verify: AsyncParsableCommand {
     if !report.equal { throw ExitCode(ExitStatus.no.rawValue) }
   }
 
+  private static let olderNamed = 5
+
   private func show(_ report: VerifyReport) {
     var table = TextTable("ZONE", "DEVICE", "ANSWER", "HERE", "THERE")
     for comparison in report.comparisons {
@@ -47,6 +52,13 @@ struct Verify: AsyncParsableCommand {
     }
     Output.print(table.text)
     if let locked = report.locked { Output.print(printable(locked)) }
+    if report.olderCount > 0 {
+      let named = report.older.prefix(Self.olderNamed).map { "\($0.table) \(Output.shortened($0.key))" }
+      Output.print(
+        "\(report.olderCount.counted("row is", "rows are")) older here than what is merged, since the table refuses that: "
+          + named.joined(separator: ", ") + (report.olderCount > named.count ? ", …" : "")
+          + ". mesh held shows both versions.")
+    }
     if report.comparisons.contains(where: { $0.outcome == .unsentHere || $0.outcome == .unsentThere }) {
       Output.print(
         "On the machine whose rows are not sent, mesh status shows what is on its way, and mesh doctor what can't be sent."

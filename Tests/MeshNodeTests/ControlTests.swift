@@ -73,6 +73,8 @@ import Testing
       try await expect(client.heldRetry(), is: node.heldRetry())
       let discard = DiscardRequest(table: "notes", keys: ["n1", "n2"], zone: "zone-7")
       try await expect(client.heldDiscard(discard), is: node.heldDiscard(discard))
+      let resolve = ResolveRequest(table: "notes", key: "n1", values: ["a": "7"], keepShown: true, zone: "zone-7")
+      try await expect(client.heldResolve(resolve), is: node.heldResolve(resolve))
       for request in [RestoreRequest(conflict: 7), RestoreRequest(table: "notes", key: "n1", columns: ["a"])] {
         try await expect(client.restore(request), is: node.restore(request))
       }

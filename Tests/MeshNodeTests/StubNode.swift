@@ -78,6 +78,12 @@ struct StubNode: NodeControl {
 
   func heldRetry() async throws -> RetryReport { RetryReport(tried: 3, shown: 2) }
 
+  func heldResolve(_ request: ResolveRequest) async throws -> ResolveReport {
+    ResolveReport(
+      zone: request.zone ?? "zone-1", table: request.table, key: .text(request.key),
+      values: request.values.mapValues { .text($0) })
+  }
+
   func heldDiscard(_ request: DiscardRequest) async throws -> DiscardReport {
     DiscardReport(
       discarded: request.keys.map { .init(zone: request.zone ?? "zone-1", table: request.table, key: .text($0)) })

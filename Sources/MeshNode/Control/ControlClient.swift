@@ -53,6 +53,10 @@ extension ControlClient {
     try await post("/v1/held/retry", Nothing(), limit: Self.longWork)
   }
 
+  public func heldResolve(_ request: ResolveRequest) async throws -> ResolveReport {
+    try await post("/v1/held/resolve", request)
+  }
+
   public func heldDiscard(_ request: DiscardRequest) async throws -> DiscardReport {
     try await post("/v1/held/discard", request)
   }

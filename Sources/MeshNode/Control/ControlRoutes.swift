@@ -27,6 +27,9 @@ struct ControlRoutes {
     router.get("v1/conflicts") { _, _ in try Response.json(await node.conflicts()) }
     router.get("v1/held") { _, _ in try Response.json(await node.held()) }
     router.post("v1/held/retry") { _, _ in try Response.json(await node.heldRetry()) }
+    router.post("v1/held/resolve") { request, _ in
+      try Response.json(await node.heldResolve(await body(ResolveRequest.self, of: request)))
+    }
     router.post("v1/held/discard") { request, _ in
       try Response.json(await node.heldDiscard(await body(DiscardRequest.self, of: request)))
     }

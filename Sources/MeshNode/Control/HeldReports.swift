@@ -42,14 +42,36 @@ public struct HoldReport: Codable, Hashable, Sendable {
   @OrNull public var since: Date?
   /// The records that have to come; or that has to go, where it has the row.
   public var waitsFor: [Awaited]
+  /// The columns whose merged values the table refuses; or all, if the record has no row.
+  public var refused: [Refused]
   public var wayOut: String
 
-  public init(reason: String, message: String?, since: Date?, waitsFor: [Awaited], wayOut: String) {
+  public init(
+    reason: String, message: String?, since: Date?, waitsFor: [Awaited], refused: [Refused] = [], wayOut: String
+  ) {
     self.reason = reason
     self.message = message
     self.since = since
     self.waitsFor = waitsFor
+    self.refused = refused
     self.wayOut = wayOut
+  }
+
+  /// A column of a version that the table refuses.
+  public struct Refused: Codable, Hashable, Sendable {
+    public var column: String
+    public var merged: ReportedValue
+    /// What the row has.
+    public var shown: ReportedValue
+    /// The record has a row; else `shown` is null.
+    public var inTable: Bool
+
+    public init(column: String, merged: ReportedValue, shown: ReportedValue, inTable: Bool) {
+      self.column = column
+      self.merged = merged
+      self.shown = shown
+      self.inTable = inTable
+    }
   }
 
   public struct Awaited: Codable, Hashable, Sendable {
@@ -96,6 +118,41 @@ public struct DiscardReport: Codable, Hashable, Sendable {
       self.table = table
       self.key = key
     }
+  }
+}
+
+/// `POST /v1/held/resolve`.
+public struct ResolveRequest: Codable, Hashable, Sendable {
+  public var table: String
+  public var key: String
+  /// By the name of the column, as a person writes them.
+  public var values: [String: String]
+  /// Columns that are not named keep what the row shows.
+  public var keepShown: Bool
+  public var zone: String?
+
+  public init(table: String, key: String, values: [String: String], keepShown: Bool = false, zone: String? = nil) {
+    self.table = table
+    self.key = key
+    self.values = values
+    self.keepShown = keepShown
+    self.zone = zone
+  }
+}
+
+/// The record as it is settled: an edit of now.
+public struct ResolveReport: Codable, Hashable, Sendable {
+  public var zone: String
+  public var table: String
+  public var key: ReportedValue
+  /// What the row has in the columns that were settled.
+  public var values: [String: ReportedValue]
+
+  public init(zone: String, table: String, key: ReportedValue, values: [String: ReportedValue]) {
+    self.zone = zone
+    self.table = table
+    self.key = key
+    self.values = values
   }
 }
 

@@ -16,6 +16,8 @@ public protocol NodeControl: Sendable {
   func held() async throws -> HeldReport
   /// Has what is held looked at again, and returns when that is done.
   func heldRetry() async throws -> RetryReport
+  /// Gives a record that its table refuses other values, as an edit of now.
+  func heldResolve(_ request: ResolveRequest) async throws -> ResolveReport
   /// Deletes records that are held, everywhere, as an edit of now: all of them or none.
   func heldDiscard(_ request: DiscardRequest) async throws -> DiscardReport
   /// The BLOBs that rows wait for, and how much of them is here.

@@ -9,6 +9,22 @@ public struct VerifyReport: Codable, Hashable, Sendable {
   public var comparisons: [Comparison]
   /// Which program has the write lock, so that nothing can be said; null if none has.
   @OrNull public var locked: String?
+  /// Records that are merged here as everywhere, and whose rows here are older since their table refuses that; at most 100.
+  public var older: [Older]
+  /// How many there are.
+  public var olderCount: Int
+
+  public struct Older: Codable, Hashable, Sendable {
+    public var zone: String
+    public var table: String
+    public var key: ReportedValue
+
+    public init(zone: String, table: String, key: ReportedValue) {
+      self.zone = zone
+      self.table = table
+      self.key = key
+    }
+  }
 
   public struct Comparison: Codable, Hashable, Sendable {
     public enum Outcome: String, Codable, Sendable {
@@ -40,7 +56,9 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     }
   }
 
-  public init(comparisons: [Comparison], locked: String? = nil) {
+  public init(
+    comparisons: [Comparison], locked: String? = nil, older: [Older] = [], olderCount: Int = 0
+  ) {
     // What members have said meanwhile may wait for the lock as well.
     self.comparisons = comparisons.map { comparison in
       var comparison = comparison
@@ -49,6 +67,8 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     }
     self.equal = self.comparisons.allSatisfy { $0.outcome == .equal }
     self.locked = locked
+    self.older = older
+    self.olderCount = olderCount
   }
 }
 

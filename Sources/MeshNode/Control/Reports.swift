@@ -27,6 +27,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public var work: [WorkReport]
   /// Share to number of writes that were made here and that it did not take; `mesh share receipt`.
   public var receipts: [String: Int]
+  /// Share to the reason why it is over for this account: its rows are gone, unless a copy was kept.
+  public var ended: [String: String]
   /// What this node lacks of long BLOBs.
   public var assets: LackingAssets
   /// Those of them that it fetches.
@@ -41,8 +43,9 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public init(
     running: Bool, account: String, accountName: String, device: String, deviceName: String, instance: String?,
     database: String, listen: String?, tables: [String] = [], pending: Int, held: [String: Int],
-    work: [WorkReport] = [], receipts: [String: Int] = [:], assets: LackingAssets = LackingAssets(),
-    fetching: FetchingAssets = FetchingAssets(), quotas: [QuotaReport] = [], alarms: [String] = [],
+    work: [WorkReport] = [], receipts: [String: Int] = [:], ended: [String: String] = [:],
+    assets: LackingAssets = LackingAssets(), fetching: FetchingAssets = FetchingAssets(),
+    quotas: [QuotaReport] = [], alarms: [String] = [],
     zones: [ZoneReport], peers: [PeerReport]
   ) {
     self.running = running
@@ -58,6 +61,7 @@ public struct StatusReport: Codable, Hashable, Sendable {
     self.held = held
     self.work = work
     self.receipts = receipts
+    self.ended = ended
     self.assets = assets
     self.fetching = fetching
     self.quotas = quotas

@@ -45,7 +45,9 @@ extension Node {
     return replica.notices.map { notice in
       HealthCheck(
         "history", .warning, "Since the start: \(notice).",
-        wayOut: "Nothing that is in the file is lost. See that no two machines run on one home, or on copies of it.")
+        wayOut:
+          "Look for what was overwritten or taken back: mesh conflicts, and mesh held. See that no two machines run on one "
+          + "home, or on copies of it.")
     }
   }
 }

@@ -130,7 +130,13 @@ extension Node {
     let ways = try WaysOut(store)
     return counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
       let named = (records[reason] ?? []).prefix(Self.heldNamed).map { "\($0.table) \(ReportedValue($0.key))" }
-      let what = reason == .valueTooLong ? "here and not sent" : "kept and not shown"
+      let what =
+        switch reason {
+        case .valueTooLong: "here and not sent"
+        case .shownHereOnly: "shown here and held elsewhere"
+        case .editRefused: "shown as the table accepted them last"
+        default: "kept and not shown"
+        }
       return HealthCheck(
         "held", .warning,
         "\(count.counted("record is", "records are")) \(what): \(reason.name) (\(named.joined(separator: ", "))\(count > named.count ? ", …" : "")).",

@@ -22,9 +22,10 @@ extension Node: NodeControl {
       work: try store.workInProgress().map {
         WorkReport(task: $0.task.rawValue, table: $0.table, done: $0.done, total: $0.total)
       },
-      receipts: try receipts(), assets: try lackingAssets(), fetching: try fetchingAssets(),
-      quotas: try quotas(), alarms: try alarms(), zones: try replica.zoneIDs.compactMap { try zoneReport($0) },
-      peers: try peerReports())
+      receipts: try receipts(),
+      ended: Dictionary(endedShares.map { ($0.zone.description, $0.reason) }, uniquingKeysWith: { $1 }),
+      assets: try lackingAssets(), fetching: try fetchingAssets(), quotas: try quotas(), alarms: try alarms(),
+      zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
   }
 
   /// Of shares, which have a verb that shows them.
@@ -53,7 +54,7 @@ extension Node: NodeControl {
       vector: Dictionary(vector, uniquingKeysWith: max), digest: Self.hexadecimal(view.digest.hash))
   }
 
-  private func peerReports() throws -> [PeerReport] {
+  func peerReports() throws -> [PeerReport] {
     var reports: [PeerReport] = []
     var connected: Set<DeviceID> = []
     for peer in replica.peerViews {
@@ -144,7 +145,11 @@ extension Node: NodeControl {
       guard !comparisons.isEmpty || awaitsPeers && !isOver else { throw Refusal.noMember }
       let locked = lockedBy
       if isOver || locked == nil && !comparisons.isEmpty && comparisons.allSatisfy(\.isDecided) {
-        return VerifyReport(comparisons: comparisons.map(\.comparison), locked: locked)
+        return VerifyReport(
+          comparisons: comparisons.map(\.comparison), locked: locked,
+          older: try store.refusedRecords(limit: Self.olderNamed).map {
+            VerifyReport.Older(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key))
+          }, olderCount: try store.refusedCount())
       }
       try await Task.sleep(for: Self.look)
       if ContinuousClock.now - asked > Self.askAgain {
@@ -157,6 +162,8 @@ extension Node: NodeControl {
 
   static let look = Duration.milliseconds(20)
   private static let askAgain = Duration.milliseconds(500)
+  /// Records that `verify` names because their rows are older than what is merged.
+  private static let olderNamed = 100
 
   /// What each member of each zone says; not decided where it may yet say something else.
   private func comparisons() throws -> [(comparison: VerifyReport.Comparison, isDecided: Bool)] {

@@ -34,6 +34,11 @@ extension Node {
       reason: record.reason.name, message: record.message, since: record.since.map(date),
       waitsFor: record.waitsFor.map {
         HoldReport.Awaited(table: $0.table, key: ReportedValue($0.key), zone: $0.zone?.description)
+      },
+      refused: record.refused.map {
+        HoldReport.Refused(
+          column: $0.column, merged: ReportedValue($0.merged), shown: $0.shown.map(ReportedValue.init) ?? .null,
+          inTable: $0.shown != nil)
       }, wayOut: ways.text([record]))
   }
 
@@ -60,10 +65,7 @@ extension Node {
     guard !request.keys.isEmpty else {
       throw Refusal(code: "discard.what", message: "Say which records: a table, and their keys.", exit: .usage)
     }
-    let zone = try request.zone.map { text in
-      if let zone = try ZoneID.named(text, among: replica.zoneIDs) { return zone }
-      throw Refusal(code: "zone.unknown", message: "No zone is called \(printable(text)): mesh zones lists their ids.")
-    }
+    let zone = try request.zone.map(zone(named:))
     let discarded = try store.discard(
       table: request.table, keys: request.keys.map { try store.keys(written: $0, table: request.table) }, zone: zone,
       now: time.milliseconds())
@@ -71,6 +73,23 @@ extension Node {
     perform()
     return DiscardReport(
       discarded: discarded.map { .init(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key)) })
+  }
+
+  func heldResolve(_ request: ResolveRequest) throws -> ResolveReport {
+    let resolution = Resolution(
+      table: request.table, keys: try store.keys(written: request.key, table: request.table),
+      zone: try request.zone.map(zone(named:)), values: request.values, keepsShown: request.keepShown)
+    let resolved = try store.resolve(resolution, now: time.milliseconds())
+    replica.databaseChanged()
+    perform()
+    return ResolveReport(
+      zone: resolved.zone.description, table: resolved.table, key: ReportedValue(resolved.key),
+      values: resolved.values.mapValues(ReportedValue.init))
+  }
+
+  private func zone(named text: String) throws -> ZoneID {
+    if let zone = try ZoneID.named(text, among: replica.zoneIDs) { return zone }
+    throw Refusal(code: "zone.unknown", message: "No zone is called \(printable(text)): mesh zones lists their ids.")
   }
 
   private func heldNow() throws -> Int {
@@ -103,8 +122,16 @@ struct WaysOut {
     case .unknownTable: return unknown(held)
     case .constraint:
       return
-        "A constraint or trigger of this file refuses them: loosen it, or mend the records elsewhere. After a change of "
-        + "the schema they are tried again by themselves, after any other by mesh held retry."
+        "A constraint or trigger of this file refuses them. \(resolve(records)) gives one values that fit, everywhere. Or "
+        + "loosen the constraint: mesh tries again after a change of the schema. After any other change, say mesh held retry."
+    case .shownHereOnly:
+      return
+        "Programs of this machine wrote the rows with foreign keys off. Other machines hold them until what they refer to is here: "
+        + "insert that row, or write another reference."
+    case .editRefused:
+      return
+        "The rows show the last version that their tables accepted. Edit one in the table, or say \(resolve(records)), or "
+        + "keep what it shows: mesh held resolve TABLE KEY --keep shown."
     case .slotTaken:
       return
         "Another record has the row, of another zone: a copy that was kept, a private one, or another share's. Delete that, "
@@ -120,6 +147,14 @@ struct WaysOut {
     case .assetIncomplete: return "A BLOB that the table asks for is on its way: mesh asset list shows how far it is."
     @unknown default: return "mesh status names the reason."
     }
+  }
+
+  /// The command with the names of the record, if it is about one.
+  private func resolve(_ records: [HeldRecord]) -> String {
+    guard records.count == 1, let record = records.first, let column = record.refused.first?.column else {
+      return "mesh held resolve TABLE KEY --column COLUMN --value VALUE"
+    }
+    return "mesh held resolve \(record.table) \(ReportedValue(record.key)) --column \(column) --value VALUE"
   }
 
   private func unknown(_ held: Set<String>) -> String {

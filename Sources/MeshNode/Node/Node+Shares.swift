@@ -20,7 +20,8 @@ extension Node {
     return ShareReport(
       id: zone.description, title: printable(state.title), table: root.table, key: ReportedValue(root.key),
       owner: owner.description, role: role, stopped: state.isStopped,
-      reason: replica.reasonOutside(zone), cannotWrite: try replica.zoneView(zone)?.cannotWrite,
+      reason: replica.reasonOutside(zone) ?? (state.isStopped ? "this account has stopped sharing it" : nil),
+      cannotWrite: try replica.zoneView(zone)?.cannotWrite,
       records: Int(try store.digest(zone).records),
       epoch: state.currentEpoch?.id.description,
       lastActivity: try store.mergedHeads(zone).values.map(\.time).max().map { Self.date($0.milliseconds) },

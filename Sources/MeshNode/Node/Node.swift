@@ -42,6 +42,8 @@ actor Node {
   /// Pairs with equal vectors and unequal digests, in the last look and lastingly.
   var suspected: Set<DigestAlarm> = []
   var digestAlarms: Set<DigestAlarm> = []
+  /// Shares that were over for this account when the node was opened.
+  let endedBefore: Set<ZoneID>
   /// Set while the node listens.
   var listening: HostPort?
 
@@ -73,6 +75,9 @@ actor Node {
     let database = try NodeDatabase(configuration.database, home: home, keys: keys, account: account)
     database.replica.keepsCopies = configuration.keepsCopies
     self.database = database
+    var ended: Set<ZoneID> = []
+    for zone in database.replica.zoneIDs where database.replica.reasonOutside(zone) != nil { ended.insert(zone) }
+    endedBefore = ended
     transport = Transport(keys: keys.device, randomness: keys.cryptography, clock: time, logger: logger)
     (wakeups, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     savedAccount = account

@@ -44,6 +44,26 @@ extension DiscardError: Refusing {
   }
 }
 
+extension ResolveError: Refusing {
+  public var refusal: Refusal {
+    let (code, exit): (String, ExitStatus) =
+      switch self {
+      case .unknownRecord: ("record.unknown", .refused)
+      case .notRefused: ("record.notRefused", .refused)
+      case .several: ("record.ambiguous", .refused)
+      case .notPermitted: ("record.notPermitted", .refused)
+      case .unknownColumn: ("column.unknown", .refused)
+      case .nothingChosen: ("resolve.what", .usage)
+      case .blob: ("resolve.blob", .refused)
+      case .refused: ("resolve.refused", .refused)
+      case .held: ("record.held", .refused)
+      case .written: ("record.changed", .refused)
+      @unknown default: ("resolve.failed", .refused)
+      }
+    return Refusal(code: code, message: description, exit: exit)
+  }
+}
+
 extension EvictionError: Refusing {
   public var refusal: Refusal {
     let code =

@@ -55,6 +55,7 @@ final class Merger {
 
     func merge(_ change: RowChange) throws {
       let ref = RecordRef(table: tableID, key: change.key)
+      if change.isLife, change.generation.isAlive { try noteLostDelete(ref, change) }
       if change.isLife, merger.materialiser.refused.isEmpty, let birth, try !merger.materialiser.isOthers(ref),
         try birth.write(ref, change)
       {
@@ -74,6 +75,28 @@ final class Merger {
       }
       for loss in losses where try isConflict(loss, state) {
         try merger.records.noteConflict(ref, loss, now: merger.now)
+      }
+    }
+
+    /// A record that another device moved here was deleted where it came from, by somebody who did not know of the move: the move
+    /// wins, and the delete can be carried out by its conflict. A record keeps its birth's stamp when it moves, so one that is older
+    /// than the delete was not made anew.
+    private func noteLostDelete(_ ref: RecordRef, _ change: RowChange) throws {
+      guard merger.materialiser.others != nil else { return }
+      let zones = try merger.session.sql.all(
+        "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND NOT generation & 1",
+        [.integer(ref.table), ref.key, .integer(merger.records.zone.id)]
+      ) { $0.integer(0) }
+      for id in zones {
+        guard let zone = try ZoneRow.read(id: id, merger.session.sql) else { continue }
+        let left = ZoneRecords(merger.session, zone: zone)
+        guard let life = try left.load(ref).flatMap({ try left.state(ref, $0).life }),
+          life.author.device != part.header.author.device, change.stamp < life
+        else { continue }
+        let delete = State.Cell(stamp: life, value: .null)
+        try merger.records.noteConflict(
+          ref, State.Loss(column: ZoneRecords.wholeRecord, loser: delete, winner: change.stamp, wasLocal: true),
+          now: merger.now)
       }
     }
 

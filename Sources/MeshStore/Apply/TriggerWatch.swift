@@ -86,6 +86,9 @@ final class TriggerWatch {
     return isStoredOnly
   }()
 
+  /// To be called when what was written is taken back anyway.
+  func forget() { writes = [] }
+
   /// To be called after each statement that writes an app's row.
   func undo() throws {
     guard !writes.isEmpty else { return }

@@ -97,8 +97,8 @@ extension Materialiser {
     }
     row = shown
     var values = try records.values(ref, record, row: row)
-    // Where an asset is waited for, a program may have written something else.
-    for (column, value) in record.extra where value.asset != nil {
+    // In the place of a merged value that the row does not show, a program may have written something else.
+    for column in record.extra.keys where record.hides(column) {
       guard let index = table.indexes[column], row[index] != record.shown[column] ?? .null else { continue }
       values[column] = row[index]
     }

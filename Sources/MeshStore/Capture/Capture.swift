@@ -151,8 +151,7 @@ extension Capture {
     if found == wanted { return nil }
     if found != nil { try db.execute(sql: "DROP TRIGGER main.\(name.quotedName)") }
     if let wanted { try db.execute(sql: wanted) }
-    // Before format 9 it refused nothing, and noted the same.
-    if event == .move, found == triggers.moveOfFormat8 { return nil }
+    if event == .move, triggers.earlierMoves.contains(found) { return nil }
     return found == nil ? .triggersMissing : .triggersAltered
   }
 

@@ -46,20 +46,24 @@ struct CaptureTriggers {
     case .insert: trigger(event, on: "INSERT", [note(.insert, key: new(keyName))])
     case .delete: trigger(event, on: "DELETE", [note(.delete, key: old(keyName))])
     case .update: trigger(event, on: "UPDATE", when: "\(oldKey) IS \(new(keyName))", changes)
-    case .move: move([requireAssets])
+    case .move: move([requireAssets, requireNoRoot], isMarked: true)
     case .replace: trigger(event, "BEFORE", on: "INSERT", rivals)
     case .retake: trigger(event, "BEFORE", on: "UPDATE", rivals)
     }
   }
 
-  /// A record's identity is immutable: a new key is a delete of the old record and an insert of the new one.
-  private func move(_ conditions: [String]) -> String? {
+  /// A record's identity is immutable: a new key is a delete of the old record and an insert of the new one. The delete is marked:
+  /// what refers to the old key may be about to get the new one.
+  private func move(_ conditions: [String], isMarked: Bool) -> String? {
     trigger(
       .move, on: "UPDATE", when: "\(oldKey) IS NOT \(new(keyName))",
-      conditions + [note(.delete, key: old(keyName)), note(.insert, key: new(keyName))])
+      conditions + [
+        note(.delete, key: old(keyName), word: isMarked ? PendingSlice.rekeyed : 0), note(.insert, key: new(keyName)),
+      ])
   }
 
-  var moveOfFormat8: String? { move([]) }
+  /// Before format 9 it refused nothing, before format 11 no new key for a root. Both note deletes without the mark.
+  var earlierMoves: [String?] { [move([], isMarked: false), move([requireAssets], isMarked: false)] }
 
   private var oldKey: String { "\(old(keyName)) COLLATE \(form.collation.sql)" }
 
@@ -77,8 +81,8 @@ struct CaptureTriggers {
       """
   }
 
-  private func note(_ operation: Operation, key: String) -> String {
-    "\(Self.into) VALUES (\(table), \(layout), \(key), \(operation.rawValue), 0, 0, \(Self.wall))"
+  private func note(_ operation: Operation, key: String, word: Int64 = 0) -> String {
+    "\(Self.into) VALUES (\(table), \(layout), \(key), \(operation.rawValue), \(word), 0, \(Self.wall))"
   }
 
   /// Refuses a new key for a row that waits for an asset: the new record would have no more than the row shows, and the asset would go
@@ -90,6 +94,21 @@ struct CaptureTriggers {
         WHERE u.tbl = \(table) AND u."key" = \(form.canonicalSQL(old(keyName))) AND u.shown = 0 AND r.held IS NULL)
     """
   }
+
+  /// Refuses a new key for the root of a share: the share is made of the record with that key, in acts that are signed. Its delete
+  /// would end the share for everybody, and the new record would be a private one.
+  private var requireNoRoot: String {
+    """
+    SELECT RAISE(ABORT, '\(Self.rootRefusal)') WHERE EXISTS (
+        SELECT 1 FROM mesh_zone WHERE role IN (\(ZoneStanding.Role.owned.rawValue), \(ZoneStanding.Role.readWrite.rawValue))
+          AND stopped = 0 AND root_gone = 0 AND root_table = '\(schema.name.replacing("'", with: "''"))' COLLATE NOCASE
+          AND root_key = \(form.canonicalSQL(old(keyName))))
+    """
+  }
+
+  static let rootRefusal =
+    "mesh: a share is made of this row, and its key names the share; end the share (mesh share stop, or mesh share leave) before "
+    + "the row gets another key, or insert another row and share that"
 
   static let refusal =
     "mesh: a BLOB of this row is not on this machine; fetch it (mesh asset fetch) before the row gets another key"

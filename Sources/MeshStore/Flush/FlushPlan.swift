@@ -61,6 +61,8 @@ struct FlushPlan {
   var longValues: [LongValue] = []
   /// Not empty: these rows are deleted first, with capture on, and nothing else of the plan is done.
   var cascades: [Cascade] = []
+  /// Records whose row got another key: what refers to the old key stays.
+  var rekeyed: Set<RecordRef> = []
   /// Records whose row has to be made what is merged again.
   var reshown: [RecordRef] = []
   /// Records that turned out to be as merged, whose references may have gone meanwhile.
@@ -81,6 +83,11 @@ struct FlushPlan {
   var lastID: Int64 = 0
   var schemaVersion: Int64?
   var clock = HybridClock()
+
+  /// The records that a program wrote, and that are there.
+  var written: Set<RecordRef> {
+    Set(changes.lazy.filter { $0.kind == .birth || $0.kind == .edit }.map(\.ref))
+  }
 
   /// The records whose rows in the log it deals with, but for those that came and went.
   var refs: [RecordRef] { changes.map(\.ref) + arrivals.map(\.ref) + reshown + rechecked }

@@ -188,7 +188,7 @@ extension FlushPlanner {
     for cell in named { bytes.add(cell.name, cell.stamp, cell.value) }
     return StoredRecord(
       generation: generation, hash: RecordHash(bytes, session.cryptography), stamps: packed, extra: extra,
-      held: isHeld ? old?.held : nil)
+      held: isHeld ? old?.held : nil, heldSince: life == nil ? old?.heldSince : nil)
   }
 
   private func stamp(_ local: LocalStamp) throws -> Stamp {

@@ -178,9 +178,9 @@ struct FlushPlanner {
 
   private func differences(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> [Int] {
     let isNoted = !entry.isInserted && !entry.isImported
-    // What is written in the place of a BLOB that is not here is an edit, though the row shows the same as before.
-    let written = old.extra.filter { $0.value.asset != nil && entry.columns[$0.key] != nil }
-    if isNoted, !written.isEmpty { return written.keys.compactMap { entry.table.indexes[$0] } }
+    // What is written in the place of a merged value that is not there is an edit, though the row shows the same as before.
+    let written = old.extra.keys.filter { old.hides($0) && entry.columns[$0] != nil }
+    if isNoted, !written.isEmpty { return written.compactMap { entry.table.indexes[$0] } }
     return try records.differences(entry.ref, old, entry.table, row: row) { index, asset in
       // Triggers saw no change of it: it is not read.
       if isNoted, entry.columns[entry.table.columns[index].id] == nil { return true }
@@ -229,7 +229,9 @@ struct FlushPlanner {
   // MARK: Deletes
 
   private mutating func delete(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
-    for reference in entry.table.referrers where reference.action == .cascade {
+    let isRekeyed = entry.isDeleted && !entry.isGone
+    if isRekeyed { plan.rekeyed.insert(entry.ref) }
+    for reference in entry.table.referrers where reference.action == .cascade && !isRekeyed {
       guard let child = session.catalog.table(reference.child) else { continue }
       if try session.sql.exists(child.keysReferring(reference.column) + " LIMIT 1", [entry.ref.key]) {
         plan.cascades.append(FlushPlan.Cascade(reference: reference, parent: entry.ref.key))

@@ -12,6 +12,8 @@ struct PendingSlice {
     let start: Int
     var isInserted = false
     var isDeleted = false
+    /// It was deleted otherwise than by getting another key: what refers to it goes with it.
+    var isGone = false
     /// Taken in, with no edit noted since.
     var isImported = false
     /// It has moved to another zone, where its record is by now.
@@ -37,6 +39,9 @@ struct PendingSlice {
     /// Nothing was written; where the record belongs may have changed.
     static let look: Int64 = 7
   }
+
+  /// `mesh_pending.word` of the delete of a row that got another key.
+  static let rekeyed: Int64 = 1
 
   /// `mesh_pending.wall` of rows that were there before anybody noted when.
   static let migrated: Int64 = 0
@@ -131,7 +136,9 @@ extension PendingSlice.Entry {
     wall = max(wall, noted)
     switch row.integer(4) {
     case PendingSlice.Op.insert: isInserted = true
-    case PendingSlice.Op.delete: isDeleted = true
+    case PendingSlice.Op.delete:
+      isDeleted = true
+      if row.integer(5) != PendingSlice.rekeyed { isGone = true }
     case PendingSlice.Op.importing: isImported = true
     case PendingSlice.Op.depart: isDeparting = true
     case PendingSlice.Op.arrive: arrivesFrom = row.integer(5)

@@ -224,16 +224,17 @@ private struct Flusher {
     let materialiser = try Materialiser(records, isAll ? .flushedAll : .flushedPart, refused: refused)
     materialiser.flushing = plan
     // All records first: what the tables show is decided with the whole slice known.
-    let notesTooLong = try session.sql.exists(
-      "SELECT 1 FROM mesh_held WHERE reason = ? LIMIT 1", [.integer(HeldReason.valueTooLong.rawValue)])
-    if notesTooLong { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
+    let hasNotes = try session.sql.exists("SELECT 1 FROM mesh_held WHERE reason IN (\(Store.shownReasons)) LIMIT 1")
+    if hasNotes { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
     for manifest in plan.manifests { _ = try session.remember(manifest) }
     for change in plan.changes {
       let old = change.old
-      if notesTooLong || old?.held != nil || old?.extra.isEmpty == false { try materialiser.stopWaiting(change.ref) }
+      if hasNotes || old?.held != nil || old?.extra.isEmpty == false, !change.record.isRefused {
+        try materialiser.stopWaiting(change.ref)
+      }
       if change.kind == .birth { try materialiser.claim(change.ref) }
       try records.save(change.ref, change.record, replacing: old)
-      try noteUnseenAssets(change, part.head.author, records)
+      try noteUnseen(change, part.head.author, records)
     }
     try session.applying {
       for change in plan.changes { try present(change, materialiser) }
@@ -267,11 +268,12 @@ private struct Flusher {
     return progress
   }
 
-  /// An asset that is overwritten while its row waits for it was seen by nobody who read the row here.
-  private func noteUnseenAssets(_ change: FlushPlan.Change, _ author: Int64, _ records: ZoneRecords) throws {
+  /// A value that is overwritten while its row shows another was seen by nobody who read the row here: an asset on its way, or a
+  /// value that the table refused.
+  private func noteUnseen(_ change: FlushPlan.Change, _ author: Int64, _ records: ZoneRecords) throws {
     guard change.kind == .edit || change.kind == .birth, let old = change.old, old.isShown else { return }
     let lost = old.extra.filter {
-      $0.value.asset != nil && change.record.extra[$0.key] == nil && change.table.indexes[$0.key] != nil
+      old.hides($0.key) && change.record.extra[$0.key] == nil && change.table.indexes[$0.key] != nil
     }
     for (column, value) in lost.sorted(by: { $0.key < $1.key }) {
       let stamp = old.stamps.stamp(of: column)

@@ -17,7 +17,7 @@ final class Materialiser {
   /// As in `Store`.
   var believed: Set<RecordRef> = []
   /// Shown records whose references have to be looked at.
-  fileprivate var unchecked: [RecordRef] = []
+  private var unchecked: [RecordRef] = []
   /// How often records have been tried in this run.
   private var tries: [RecordRef: Int] = [:]
   /// The flush that is under way: what the log has of its records is dealt with.
@@ -30,6 +30,14 @@ final class Materialiser {
   private var appearing: [(RecordRef, zone: Int64, most: Int)] = []
   private var isAppearing = false
   private var hasWaiters: Bool
+  /// References that hold nowhere else, of records that don't wait for their parents at the moment.
+  var dangling: [RecordRef: Set<RecordRef>] = [:]
+  /// Rows are shown here that others hold.
+  lazy var hasDangling = Result {
+    try sql.exists("SELECT 1 FROM mesh_held WHERE reason = \(HeldReason.shownHereOnly.rawValue) LIMIT 1")
+  }
+  /// What programs wrote that is flushed now.
+  lazy var written = flushing?.written ?? []
   /// Nil of the private zone.
   private var scope: ShareScope?
   /// Those of the other zones; nil where there are none.
@@ -73,11 +81,21 @@ final class Materialiser {
 
   /// Writes a merged state to its table, as if all its references held, and to `mesh_record`.
   ///
-  /// - Parameter changed: The columns whose merged value is another than before; nil for all.
-  func place(_ ref: RecordRef, _ state: State, replacing old: StoredRecord?, changed: Set<Int64>?) throws {
+  /// - Parameters:
+  ///   - changed: The columns whose merged value is another than before; nil for all.
+  ///   - chosen: What the row is to have in the place of merged values.
+  /// - Throws: `StillRefused` if the table refuses the row with the chosen values.
+  func place(
+    _ ref: RecordRef, _ state: State, replacing old: StoredRecord?, changed: Set<Int64>?,
+    choosing chosen: [Int64: Value] = [:]
+  ) throws {
     var record = try records.pack(ref, state, previous: old)
     let values = state.cells.mapValues(\.value)
-    if let old, old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
+    if let old {
+      // A row that is shown here only is noted though nothing of it is kept beside it.
+      let isNoted = try !state.isAlive && hasDangling.get()
+      if isNoted || old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
+    }
     guard let table = session.catalog.table(ref.table) else {
       record.held = state.isAlive ? .unknownTable : nil
       record.extra = state.isAlive ? values : [:]
@@ -96,7 +114,11 @@ final class Materialiser {
       if old?.isShown ?? false { try vacate(ref, table) }
       return try leave(ref, table)
     }
-    if let message = refused[ref] { return try refuse(ref, table, record, values, message, replacing: old) }
+    if let message = refused[ref] {
+      guard chosen.isEmpty else { throw StillRefused(message: message) }
+      if try goOnShowing(old, ref, table, record, values, message) { return }
+      return try refuse(ref, table, record, values, message, replacing: old)
+    }
     var isFree = true
     if let others, let rival = try session.occupant(ref, besides: records.zone.id) {
       guard try others.mayTake(ref, from: rival, self) else {
@@ -111,24 +133,33 @@ final class Materialiser {
     var assets = try assets(ref, table, values, old: before, updates: changed != nil && stays)
     if let column = assets.required { return try lack(column, ref, table, record, values, replacing: old) }
     let written = values.filter { !assets.untouched.contains($0.key) && assets.missing[$0.key] == nil }
+      .merging(chosen) { $1 }
     do {
-      if let changed, stays, let old {
-        try update(table, ref.key, written, changed.union(old.extra.keys))
-        for (column, asset) in assets.patched { try patch(ref.key, column, asset, table) }
-      } else {
-        if !isFree || old?.isShown ?? false { try deleteRow(table, ref.key) }
-        try insert(table, ref.key, written)
+      try wholly(table) {
+        if let changed, stays, let old {
+          try update(table, ref.key, written, changed.union(old.extra.keys).union(chosen.keys))
+          for (column, asset) in assets.patched { try patch(ref.key, column, asset, table) }
+        } else {
+          if !isFree || old?.isShown ?? false { try deleteRow(table, ref.key) }
+          try insert(table, ref.key, written)
+        }
       }
       try read(&assets, ref, table, old: changed == nil ? nil : before)
     } catch let error as DatabaseError where error.refusesRow {
       guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
-      if error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE, try makeWay(ref, table, values, error.reason) {
-        return try place(ref, state, replacing: old, changed: nil)
+      guard chosen.isEmpty else { throw StillRefused(message: error.reason) }
+      if error.isUnique {
+        if try makeWay(ref, table, values, error.reason) {
+          return try place(ref, state, replacing: old, changed: nil)
+        }
+      } else if try retry(old, ref, table, record, values, changed: changed, written, assets, error.reason) {
+        return
       }
       return try refuse(ref, table, record, values, error.reason, replacing: old)
     }
     record.extra = unseen(table, values).merging(assets.missing.mapValues(Value.asset)) { $1 }
     record.shown = assets.shown
+    if !chosen.isEmpty { try hide(values, behind: chosen, ref, table, &record, old) }
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { unchecked.append(ref) }
     if stays { try release(ref, table) } else { try appear(ref) }
@@ -254,19 +285,25 @@ final class Materialiser {
     var restored: Set<Int64> = []
     for reference in table.references {
       let column = table.columns[reference.column].id
-      let value = record.extra[column] ?? row[reference.column]
+      // If the table refuses the merged reference, the row's own counts.
+      let value = record.shown[column] != nil ? row[reference.column] : record.extra[column] ?? row[reference.column]
       guard value != .null, let parent = session.catalog.table(reference.parent) else { continue }
       let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
       if try isPresent(parentRef, parent, value, for: home == reference ? ref : nil) {
         if reference.isReset, record.extra[column] != nil, row[reference.column] != value { restored.insert(column) }
+      } else if row[reference.column] == value, try mayDangle(ref, parentRef) {
+        try keepDangling(ref, parentRef)
       } else {
         missing.append((reference, parentRef, value))
       }
     }
     if missing.isEmpty && restored.isEmpty { return }
     for entry in missing { try wait(ref, for: entry.parent) }
-    if let lost = missing.first(where: { !$0.reference.isReset }) {
-      return try withdraw(ref, table, record, reason(lost.parent))
+    for entry in missing {
+      guard let lost = try entry.reference.isReset ? lostDefault(entry.reference, ref, home) : entry.parent else {
+        continue
+      }
+      return try withdraw(ref, table, record, reason(lost))
     }
     // The reference in the row may be one that nobody has sent yet.
     if isPartial, try isPending(ref) { return }
@@ -308,7 +345,20 @@ final class Materialiser {
     return true
   }
 
-  private func reason(_ parent: RecordRef) throws -> HeldReason {
+  /// The parent that the reference's default names, if it is not here: then the row can't be shown with the default.
+  private func lostDefault(_ reference: Reference, _ ref: RecordRef, _ home: Reference?) throws -> RecordRef? {
+    guard reference.action == .setDefault, let table = session.catalog.table(ref.table),
+      let parent = session.catalog.table(reference.parent)
+    else { return nil }
+    let value = table.defaultValue(reference.column)
+    if value == .null { return nil }
+    let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
+    if try isPresent(parentRef, parent, value, for: home == reference ? ref : nil) { return nil }
+    try wait(ref, for: parentRef)
+    return parentRef
+  }
+
+  func reason(_ parent: RecordRef) throws -> HeldReason {
     if others != nil,
       try session.sql.exists(Self.elsewhere, [.integer(parent.table), parent.key, .integer(records.zone.id)])
     {
@@ -326,7 +376,7 @@ final class Materialiser {
   ) throws {
     var held = record
     held.extra = try displaced(ref, record, table)
-    held.shown = [:]
+    held.shown = record.accepted
     held.held = reason
     try records.save(ref, held, replacing: record)
     try vacate(ref, table)
@@ -348,8 +398,13 @@ final class Materialiser {
     for (reference, value) in missing {
       let column = table.columns[reference.column].id
       // A column without a stamp has its default, which refers to nothing that the merge knows.
-      if stamped.contains(column) { shown.extra[column] = value }
-      assignments[column] = reference.action == .setDefault ? table.defaultValue(reference.column) : .null
+      let substitute = reference.action == .setDefault ? table.defaultValue(reference.column) : .null
+      if record.shown[column] != nil {
+        shown.shown[column] = substitute
+      } else if stamped.contains(column) {
+        shown.extra[column] = value
+      }
+      assignments[column] = substitute
     }
     for column in restored {
       assignments[column] = record.extra[column]
@@ -361,14 +416,12 @@ final class Materialiser {
     } catch let error as DatabaseError where error.refusesRow {
       guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       let values = try displaced(ref, record, table)
-      if error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE,
-        try makeWay(ref, table, values.merging(assignments) { $1 }, error.reason)
-      {
+      if error.isUnique, try makeWay(ref, table, values.merging(assignments) { $1 }, error.reason) {
         return check(ref)
       }
       return try refuse(ref, table, record, values, error.reason, replacing: record)
     }
-    if shown.extra != record.extra { try records.save(ref, shown, replacing: record) }
+    if shown.extra != record.extra || shown.shown != record.shown { try records.save(ref, shown, replacing: record) }
     if !assignments.isEmpty { try release(ref, table) }
   }
 
@@ -411,6 +464,7 @@ final class Materialiser {
   }
 
   func stopWaiting(_ ref: RecordRef) throws {
+    try rememberDangling(ref)
     let place: [Value] = [.integer(ref.table), ref.key, .integer(records.zone.id)]
     try sql.run("DELETE FROM mesh_wait WHERE tbl = ? AND key = ? AND zone = ?", place)
     try sql.run("DELETE FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?", place)
@@ -420,7 +474,7 @@ final class Materialiser {
 // MARK: - Rows
 
 extension Materialiser {
-  fileprivate func insert(_ table: TableForm, _ key: Value, _ values: [Int64: Value]) throws {
+  func insert(_ table: TableForm, _ key: Value, _ values: [Int64: Value]) throws {
     let chosen = table.columns.indices.filter { values[table.columns[$0].id] != nil }
     let statement = try session.sql.statement(table.upsert(chosen))
     // The key's own column, where it has one, is its spelling.
@@ -475,6 +529,8 @@ extension DatabaseError {
   /// `RAISE (IGNORE)`: SQLite reports nothing, and the row is not there.
   static let ignored = DatabaseError(
     resultCode: .SQLITE_CONSTRAINT_TRIGGER, message: "a trigger ignores the row: RAISE (IGNORE)")
+
+  var isUnique: Bool { extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }
 
   /// SQLite refuses this row and no other: a constraint, a type, its size, or an app's trigger that fails.
   var refusesRow: Bool {

@@ -101,7 +101,7 @@ extension Materialiser {
       return try place(ref, try records.state(ref, record), replacing: record, changed: nil)
     }
     var free = record
-    free.held = nil
+    (free.held, free.heldSince) = (nil, nil)
     free.extra = unseen(table, record.extra)
     free.shown = shown.assets
     try records.save(ref, free, replacing: record)
@@ -132,6 +132,10 @@ extension Materialiser {
     var record = try records.pack(ref, state, previous: old)
     record.extra = unseen(table, state.cells.mapValues(\.value)).merging(shown.missing) { $1 }
     record.shown = shown.assets
+    if let source, source.isRefused {
+      record.heldSince = source.heldSince
+      try note(ref, .editRefused, left?.message(ref) ?? "")
+    }
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { check(ref) }
     try appear(ref)
@@ -143,8 +147,8 @@ extension Materialiser {
     try others.of(rival)?.giveUp(ref, isOver: true)
   }
 
-  /// Nil where the row has not these values, and defaults where there are none. `assets` are as in `StoredRecord.shown`; those
-  /// that are `missing` the row waits for.
+  /// Nil where the row has not these values, and defaults where there are none. `assets` are as in `StoredRecord.shown`; for those
+  /// that are `missing` the row shows something else.
   ///
   /// - Parameter source: The record that had the row till now, whose assets are believed to be there.
   private func shows(
@@ -157,7 +161,9 @@ extension Materialiser {
       let column = table.columns[index].id
       let value = values[column] ?? (index == table.keyColumn ? key : table.defaultValue(index))
       guard let asset = value.asset else {
-        guard row[index] == value else { return nil }
+        if row[index] == value { continue }
+        guard let source, source.extra[column] == value, row[index] == source.shown[column] else { return nil }
+        (shown.missing[column], shown.assets[column]) = (value, row[index])
         continue
       }
       if try row[index] == value || isThere(asset, row[index], Cell(table: table, key: key, index: index)) {

@@ -1,4 +1,4 @@
-/// Why a record is not in its table though it lives. The numbers are kept in the file.
+/// Why a record is not in its table though it lives, or why its row is not what is merged. The numbers are kept in the file.
 public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
   /// A record that it refers to is not here yet.
   case missingParent = 1
@@ -18,6 +18,14 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
   case outsideShare = 8
   /// A BLOB that its table asks for is not complete here.
   case assetIncomplete = 9
+  /// SQLite refuses what is merged by now, and the row is the last version that it accepted. In `mesh_held` only: the record is shown.
+  case editRefused = 10
+  /// A program of this machine wrote the row while what it refers to was not here, or gave that another key: the row is shown here, as
+  /// without a mesh, and held elsewhere. In `mesh_held` only.
+  case shownHereOnly = 11
+
+  /// The record has a row in its table all the same.
+  public var isShown: Bool { self == .valueTooLong || self == .editRefused || self == .shownHereOnly }
 
   /// The word in displays and in `--json`.
   public var name: String {
@@ -31,6 +39,8 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
     case .parentElsewhere: "parent-in-other-zone"
     case .outsideShare: "outside-share"
     case .assetIncomplete: "asset-incomplete"
+    case .editRefused: "edit-refused"
+    case .shownHereOnly: "shown-here-only"
     }
   }
 }

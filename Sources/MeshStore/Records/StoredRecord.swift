@@ -15,16 +15,30 @@ struct StoredRecord {
   /// Merged values that the table does not show: of columns that this schema lacks, of references shown as NULL or
   /// default, of columns whose type would change the value; all of them where the record is held.
   var extra: [Int64: Value] = [:]
-  /// What its row has in columns with assets: the asset that is merged, which is then not in `extra`; or, in the place of one that
-  /// is not complete here, what the row goes on showing (NULL where nothing is listed). Empty where the record is held.
+  /// What its row has in columns with assets: the asset that is merged, which is then not in `extra`. For a column that is in `extra`
+  /// as well: what the row goes on showing, because the merged asset is not complete here (NULL if nothing is listed) or because the
+  /// table refuses the merged value. If the record is held, what the table accepted last of refused columns, and nothing else.
   var shown: [Int64: Value] = [:]
   var held: HeldReason?
-  /// Since when it has been out of its table, in milliseconds since 1970; nil where it is not.
+  /// Since when the record is out of its table, or its row is older than what is merged because the table refuses that, in
+  /// milliseconds since 1970; nil if neither.
   var heldSince: Int64?
 
   var isAlive: Bool { generation.isAlive }
   /// The row is in its table, as far as we know.
   var isShown: Bool { isAlive && held == nil }
+
+  /// The table refuses the merged version, and the row is the last one that it accepted.
+  var isRefused: Bool { isShown && heldSince != nil && shown.keys.contains { extra[$0] != nil } }
+
+  /// The row shows something else than the merged value in the column: what a program writes there is an edit, even if the row then
+  /// shows the same as before.
+  func hides(_ column: Int64) -> Bool { extra[column].map { $0.asset != nil || shown[column] != nil } ?? false }
+
+  /// What the table accepted last in the columns whose merged values it refuses, apart from assets.
+  var accepted: [Int64: Value] {
+    heldSince == nil ? [:] : shown.filter { extra[$0.key] != nil && $0.value.asset == nil }
+  }
 }
 
 extension StoredRecord {
@@ -66,7 +80,7 @@ enum ExtraValues {
     static let asset: UInt8 = 5
   }
 
-  /// Stands for no column: under it is since when the record is held. So a held record always has something here, and is
+  /// Stands for no column: under it is `StoredRecord.heldSince`. So a held record always has something here, and is
   /// found by what looks for held records, be it nothing but its key.
   private static let heldSince: Int64 = 0
 
@@ -89,7 +103,7 @@ enum ExtraValues {
     if case .integer(let since) = record.extra.removeValue(forKey: heldSince) { record.heldSince = since }
   }
 
-  /// What the row shows of assets, or in their place.
+  /// What the row shows of assets, or in the place of merged values.
   static func decodeShown(_ bytes: [UInt8]) throws(DecodingError) -> [Value] {
     var reader = ByteReader(bytes)
     let _: [Int64: Value] = try read(&reader)

@@ -24,7 +24,7 @@ extension ZoneRecords {
       let column = table.columns[index].id
       if let value = record.extra[column] {
         // The row goes on showing what was there.
-        if value.asset != nil, record.held == nil { return row[index] != record.shown[column] ?? .null }
+        if record.hides(column), record.held == nil { return row[index] != record.shown[column] ?? .null }
         return record.held != nil
           ? row[index] != value : row[index] != .null && row[index] != table.defaultValue(index) && row[index] != value
       }

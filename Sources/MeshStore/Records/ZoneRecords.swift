@@ -172,11 +172,11 @@ final class ZoneRecords {
   /// Writes the row, and moves the zone's digest and number of live records along.
   func save(_ ref: RecordRef, _ record: StoredRecord, replacing old: StoredRecord?) throws {
     var record = record
-    if record.held == nil {
+    if record.held != nil || record.isRefused {
+      record.heldSince = try old?.heldSince ?? freed[ref] ?? time.get()
+    } else {
       if let since = old?.heldSince { freed[ref] = since }
       record.heldSince = nil
-    } else {
-      record.heldSince = try old?.heldSince ?? freed[ref] ?? time.get()
     }
     try write(try saving.get(), ref, record)
     try noteUses(ref, record.assetUses, replacing: old?.assetUses ?? [])
@@ -188,7 +188,7 @@ final class ZoneRecords {
   private var freed: [RecordRef: Int64] = [:]
 
   /// Of the file's own clock, which the triggers read as well.
-  private lazy var time = Result { try sql.integer("SELECT \(CaptureTriggers.wall)") ?? 0 }
+  private(set) lazy var time = Result { try sql.integer("SELECT \(CaptureTriggers.wall)") ?? 0 }
 
   /// The same of a record that nobody may know here yet. False where there is one: then nothing is written.
   func insert(_ ref: RecordRef, _ record: StoredRecord) throws -> Bool {

@@ -3,7 +3,7 @@ import GRDB
 /// The tables that the store keeps beside the app's: one constant each. `Tables.md` is their specification.
 enum MeshTables {
   /// Of the whole set; a file with a greater number is refused.
-  static let format = 10
+  static let format = 11
 
   /// Makes what is missing. Throws `StoreError` (`formatTooNew`) where a later version of this program made them.
   static func create(_ db: Database) throws {
@@ -78,7 +78,7 @@ enum MeshTables {
       layout INTEGER NOT NULL,                    -- mesh_layout.id
       key,                                        -- as it is spelled in the row; no affinity
       op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete; ours: 4 import, 5 depart, 6 arrive, 7 look
-      word INTEGER NOT NULL,                      -- which 63 columns the mask is about; 0 unless op is 2
+      word INTEGER NOT NULL,                      -- op 2: which 63 columns the mask is about; op 3: 1 if the row got another key
       mask INTEGER NOT NULL,                      -- bit i: column number 63 * word + i has changed; 0 unless op is 2
       wall INTEGER NOT NULL,                      -- milliseconds since 1970 by the writer's clock
       zone INTEGER                                -- mesh_zone.id, once it is known where the record belongs; see Tables.md

@@ -42,16 +42,16 @@ extension MeshTables {
       try add("since INTEGER", to: "mesh_held", db)
       for table in ["mesh_import", "mesh_show"] { try add("done INTEGER NOT NULL DEFAULT 0", to: table, db) }
     }
-    // The triggers are looked at.
     if format < 9 {
       for column in ["key_name TEXT", "key_class TEXT"] { try add(column, to: "mesh_table", db) }
-      try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
     if format < 10 {
       for column in ["life BLOB", "commits INTEGER NOT NULL DEFAULT 0"] { try add(column, to: "mesh_state", db) }
       // What a change set may say was another: those that were refused for it are looked at once more.
       try db.execute(sql: "UPDATE mesh_head SET malformed = NULL")
     }
+    // The triggers are looked at.
+    if format < 11 { try db.execute(sql: "UPDATE mesh_state SET schema_version = 0") }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 

@@ -26,6 +26,8 @@ public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
       "The record is not deleted. Name the columns of \(table) whose former value is to come back, with --column; "
         + "mesh explain record shows what each has overwritten."
     case .nothingBeaten(let column): "Nobody has overwritten a value of \(column): there is none to put back."
+    case .held(.constraint):
+      "The table refuses what is merged of the record: mesh held shows the values, and mesh held resolve TABLE KEY sets others."
     case .held(let reason):
       "The record is kept and not shown (\(reason.name)), so its values can't be written: mesh held says what would free it."
     case .noHistory(let table): "What the record of \(table) had before it was deleted is not in the log."

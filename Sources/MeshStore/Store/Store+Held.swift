@@ -1,6 +1,6 @@
 public import MeshCore
 
-/// A record that lives and is not in its table, or a row that is too long to be sent.
+/// A record that lives and is not in its table, or whose row is not what is merged; or a row that is too long to be sent.
 public struct HeldRecord: Hashable, Sendable {
   public var zone: ZoneID
   public var table: String
@@ -12,6 +12,16 @@ public struct HeldRecord: Hashable, Sendable {
   public var since: Int64?
   /// The records that have to come for it to be shown, or to go.
   public var waitsFor: [Awaited]
+  /// What its table refuses, by the name of the column: the columns that the row shows otherwise, or all if there is no row.
+  public var refused: [Refused] = []
+
+  /// A column of a version that SQLite refuses.
+  public struct Refused: Hashable, Sendable {
+    public var column: String
+    public var merged: Value
+    /// What the row has; nil if there is no row.
+    public var shown: Value?
+  }
 
   public struct Awaited: Hashable, Sendable {
     public var table: String
@@ -22,17 +32,26 @@ public struct HeldRecord: Hashable, Sendable {
 }
 
 extension Store {
-  /// Rows that are too long come last.
+  /// Those that have a row come last.
   public func heldRecords(limit: Int) throws -> [HeldRecord] {
+    try listed(
+      """
+      SELECT r.zone, r.tbl, r.key FROM mesh_record r
+      WHERE r.extra IS NOT NULL AND r.held IS NOT NULL AND r.tbl NOT IN (\(Self.untracked))
+      UNION ALL SELECT zone, tbl, key FROM mesh_held WHERE reason IN (\(Self.shownReasons))
+      """, limit)
+  }
+
+  /// Those whose rows are older than what is merged, since their tables refuse that.
+  public func refusedRecords(limit: Int) throws -> [HeldRecord] {
+    try listed("SELECT zone, tbl, key FROM mesh_held WHERE reason = \(HeldReason.editRefused.rawValue)", limit)
+  }
+
+  private func listed(_ places: String, _ limit: Int) throws -> [HeldRecord] {
     try read { session in
-      let found = try session.sql.all(
-        """
-        SELECT r.zone, r.tbl, r.key FROM mesh_record r
-        WHERE r.extra IS NOT NULL AND r.held IS NOT NULL AND r.tbl NOT IN (\(Self.untracked))
-        UNION ALL SELECT zone, tbl, key FROM mesh_held WHERE reason = \(HeldReason.valueTooLong.rawValue)
-        LIMIT ?
-        """, [.count(limit)]
-      ) { (zone: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2))) }
+      let found = try session.sql.all("\(places) LIMIT ?", [.count(limit)]) {
+        (zone: $0.integer(0), ref: RecordRef(table: $0.integer(1), key: $0.value(2)))
+      }
       var zones: [Int64: ZoneRecords] = [:]
       return try found.compactMap { zone, ref in
         guard let row = try zones[zone]?.zone ?? ZoneRow.read(id: zone, session.sql) else { return nil }
@@ -42,6 +61,9 @@ extension Store {
       }
     }
   }
+
+  /// Of records that have a row.
+  static let shownReasons = HeldReason.allCases.filter(\.isShown).map { "\($0.rawValue)" }.joined(separator: ", ")
 
   /// Has every held record looked at again by the next calls of `apply`.
   public func retryHeld() throws { try write { try $0.requestShow() } }
@@ -61,6 +83,10 @@ extension Session {
     }
     var counts: [HeldReason: Int] = [:]
     for (reason, count) in found { if let reason = HeldReason(rawValue: reason) { counts[reason] = count } }
+    let shown = try sql.all(
+      "SELECT reason, count(*) FROM mesh_held WHERE reason IN (\(Store.shownReasons)) GROUP BY reason"
+    ) { (HeldReason(rawValue: $0.integer(0)), Int($0.integer(1))) }
+    for case (let reason?, let count) in shown { counts[reason] = count }
     let orphans = found.filter { lacking.contains($0.0) }.reduce(0) { $0 + $1.1 }
     guard orphans > 0, orphans <= Self.orphansLookedAt else { return counts }
     (counts[.missingParent], counts[.parentDeleted]) = (nil, nil)
@@ -84,18 +110,32 @@ extension Session {
       "SELECT reason, message, since FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
       [.integer(ref.table), ref.key, .integer(zone.id)]
     ) { (HeldReason(rawValue: $0.integer(0)), $0.text(1), $0.isNull(2) ? nil : $0.integer(2)) }
-    guard let reason = record?.held ?? (noted?.0 == .valueTooLong ? .valueTooLong : nil) else { return nil }
+    guard let reason = record?.held ?? noted?.0,
+      record?.held != nil || reason == .valueTooLong || reason.isShown && record?.isShown == true
+    else { return nil }
     var held = HeldRecord(
       zone: zone.zone, table: try catalog.tableName(ref.table), key: ref.key, reason: reason,
       message: noted?.0 == reason ? noted?.1 : nil,
-      since: reason == .valueTooLong ? noted?.2 : record?.heldSince, waitsFor: [])
+      since: record?.held == nil && reason != .editRefused ? noted?.2 : record?.heldSince, waitsFor: [])
+    if reason == .constraint || reason == .editRefused, let record { held.refused = try refused(ref, record) }
     switch reason {
     case .slotTaken: held.waitsFor = [try awaited(ref, besides: zone)]
     case .parentElsewhere: held.waitsFor = try waited(ref, zone).map { try awaited($0, besides: zone) }
     case .missingParent, .parentDeleted: try nameParents(of: ref, record, zone, &held)
-    case .unknownTable, .constraint, .valueTooLong, .outsideShare, .assetIncomplete: break
+    case .shownHereOnly: held.waitsFor = try waited(ref, zone).map { try awaited($0, besides: zone) }
+    case .unknownTable, .constraint, .valueTooLong, .outsideShare, .assetIncomplete, .editRefused: break
     }
     return held
+  }
+
+  private func refused(_ ref: RecordRef, _ record: StoredRecord) throws -> [HeldRecord.Refused] {
+    guard let table = catalog.table(ref.table) else { return [] }
+    return try table.columns.compactMap { column in
+      guard let merged = record.extra[column.id], record.held != nil || record.hides(column.id) else { return nil }
+      return HeldRecord.Refused(
+        column: try catalog.column(column.id).name, merged: merged,
+        shown: record.held == nil ? record.shown[column.id] ?? .null : nil)
+    }
   }
 
   /// As it is now: a parent that was here when the record was withdrawn for another may have gone since.

@@ -20,13 +20,11 @@ extension Store {
   public func status() throws -> Status {
     try read { session in
       let sql = session.sql
-      let tooLong = try Self.tooLongCount(session)
       let zones = try sql.all("SELECT zone, live FROM mesh_zone") { (ZoneID($0.bytes(0)), Int($0.integer(1))) }
       let stuck = try sql.all("SELECT author, malformed FROM mesh_head WHERE malformed IS NOT NULL") {
         ($0.integer(0), $0.text(1))
       }
-      var counts = try session.heldCounts()
-      if tooLong > 0 { counts[.valueTooLong] = tooLong }
+      let counts = try session.heldCounts()
       var malformed: [Author: String] = [:]
       for (author, reason) in stuck { malformed[try session.catalog.author(author)] = reason }
       return Status(
@@ -38,12 +36,16 @@ extension Store {
   }
 
   /// Rows with a value that is longer than any that is sent. Reads the records with a message only.
-  public func tooLongCount() throws -> Int { try read(Self.tooLongCount) }
+  public func tooLongCount() throws -> Int { try noted(.valueTooLong) }
 
-  private static func tooLongCount(_ session: Session) throws -> Int {
-    Int(
-      try session.sql.integer(
-        "SELECT count(*) FROM mesh_held WHERE reason = ?", [.integer(HeldReason.valueTooLong.rawValue)]) ?? 0)
+  /// Records whose rows are older than what is merged, since their tables refuse that.
+  public func refusedCount() throws -> Int { try noted(.editRefused) }
+
+  private func noted(_ reason: HeldReason) throws -> Int {
+    try read { session in
+      Int(
+        try session.sql.integer("SELECT count(*) FROM mesh_held WHERE reason = ?", [.integer(reason.rawValue)]) ?? 0)
+    }
   }
 
   /// Tables that were synchronized here till somebody said no: of their records nothing is missed.

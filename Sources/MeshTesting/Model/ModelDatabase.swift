@@ -42,6 +42,7 @@ final class ModelDatabase: SimulatedDatabase {
     tables.map { tables in store.rows.filter { tables.contains($0.key.table) } } ?? store.rows
   }
   func held(_ zone: ZoneID) -> [RecordName: String] { [:] }
+  func shownHereOnly() -> Set<RecordName> { [] }
   func recordHashes(_ zone: ZoneID) -> [RecordName: [UInt8]]? { nil }
   func damage() -> String? { nil }
   func conflicts() -> Set<LostValue>? { nil }

@@ -83,7 +83,8 @@ enum AppSchema {
       CREATE TABLE item (
         id TEXT PRIMARY KEY NOT NULL, list TEXT NOT NULL REFERENCES list(id) ON DELETE CASCADE,
         title TEXT, photo BLOB, done INTEGER NOT NULL DEFAULT 0)
-      """, stricter: ("title TEXT", "title TEXT \(mark) NOT NULL"), unique: "title")
+      """, stricter: ("title TEXT", "title TEXT \(mark) NOT NULL CHECK (done % 2 = 0 OR length(title) % 3 <> 1)"),
+    unique: "title")
 
   private static let step = Table(
     name: "step", key: "id",

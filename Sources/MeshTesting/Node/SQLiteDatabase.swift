@@ -407,6 +407,12 @@ final class SQLiteDatabase: SimulatedDatabase {
         }, uniquingKeysWith: { first, _ in first })
     }
   }
+
+  func shownHereOnly() throws -> Set<RecordName> {
+    guard let store else { return [] }
+    let held = try store.heldRecords(limit: .max).filter { $0.reason == .shownHereOnly }
+    return Set(held.map { RecordName(table: $0.table, key: $0.key) })
+  }
 }
 
 extension AppTransaction.Statement {

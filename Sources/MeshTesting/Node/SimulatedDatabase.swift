@@ -39,6 +39,8 @@ protocol SimulatedDatabase: AnyObject {
   func contents(_ tables: [String]?) throws -> Contents
   /// Records of a zone that live but are not shown, and why.
   func held(_ zone: ZoneID) throws -> [RecordName: String]
+  /// Rows that the app wrote with foreign keys off, which other nodes hold.
+  func shownHereOnly() throws -> Set<RecordName>
   /// Of a zone's live records, what is merged as 16 bytes; nil where nobody can tell.
   func recordHashes(_ zone: ZoneID) throws -> [RecordName: [UInt8]]?
   /// The losing values that are kept; nil where none ever are.

@@ -88,7 +88,8 @@ import Testing
     #expect(try a.rows("SELECT id = 'y', length(image) FROM photo") == ["1|50000"])
   }
 
-  @Test func triggersOfTheFormatBeforeAreReplacedAndNothingIsCompared() throws {
+  @Test("triggers of earlier formats are replaced, and nothing is compared", arguments: [8, 9])
+  func triggersOfEarlierFormats(format: Int) throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 50_000)
     try b.learn(from: a)
@@ -99,9 +100,9 @@ import Testing
       let (schema, layout) = (try #require(table.schema), try #require(table.layout))
       let triggers = try #require(CaptureTriggers(schema, table: table.id, layout: layout))
       try db.execute(sql: "DROP TRIGGER \(name)")
-      try db.execute(sql: triggers.moveOfFormat8 ?? "")
+      try db.execute(sql: triggers.earlierMoves[format - 8] ?? "")
       try Capture.noteSchemaVersion(db)
-      try db.execute(sql: "UPDATE mesh_state SET format = 8")
+      try db.execute(sql: "UPDATE mesh_state SET format = \(format)")
     }
     try b.reopen()
     #expect(try b.upkeep() != nil)

@@ -1,3 +1,4 @@
+import GRDB
 import MeshCore
 import Testing
 
@@ -33,6 +34,46 @@ import Testing
     try member.run("INSERT INTO lists VALUES ('N', 'n'); INSERT INTO reminders VALUES ('x', 'N', 'neighbour''s', 0)")
     try member.settle()
     return member
+  }
+
+  @Test("a delete that meets a move is listed where it was made, and can be carried out after all")
+  func aDeleteThatMeetsAMove() throws {
+    let (alice, laptop) = (try SharedList.alice(), try SharedList.laptop())
+    try converge([alice, laptop])
+    try alice.run("UPDATE reminders SET list = 'L' WHERE id = 'r2'")
+    laptop.now += 1_000
+    try laptop.run("DELETE FROM reminders WHERE id = 'r2'")
+    try converge([alice, laptop])
+    for device in [alice, laptop] {
+      #expect(try device.rows("SELECT list FROM reminders WHERE id = 'r2'") == ["L"])
+    }
+    let lost = try #require(try laptop.store.conflicts(limit: 9).first { $0.column == nil })
+    #expect(lost.zone == Self.share && lost.key == .text("r2"))
+    _ = try laptop.store.restore(.conflict(lost.id), laptop.reader)
+    try converge([alice, laptop])
+    for device in [alice, laptop] { #expect(try device.rows("SELECT id FROM reminders WHERE id = 'r2'").isEmpty) }
+    // A row that is inserted again is no move.
+    try laptop.run("INSERT INTO reminders VALUES ('r2', 'M', 'again', 0)")
+    try converge([alice, laptop])
+    try laptop.run("DELETE FROM reminders WHERE id = 'r2'")
+    try converge([alice, laptop])
+    try alice.run("INSERT INTO reminders VALUES ('r2', 'L', 'once more', 0)")
+    try converge([alice, laptop])
+    #expect(try laptop.store.conflicts(limit: 9).filter { $0.column == nil && $0.id > lost.id }.isEmpty)
+  }
+
+  @Test("SQLite refuses another key for the row that a share was made of, and names the ways out")
+  func theRootKeepsItsKey() throws {
+    let (alice, bob) = try members()
+    for member in [alice, bob] {
+      let error = #expect(throws: DatabaseError.self) { try member.run("UPDATE lists SET id = 'Z' WHERE id = 'L'") }
+      #expect(error?.message?.contains("mesh share stop, or mesh share leave") == true)
+      #expect(try member.rows("SELECT id FROM lists WHERE id IN ('L', 'Z')") == ["L"])
+    }
+    try alice.run("UPDATE lists SET id = 'N' WHERE id = 'M'")
+    try alice.run("UPDATE lists SET title = 'other' WHERE id = 'L'")
+    try converge([alice, bob])
+    #expect(try bob.rows("SELECT title FROM lists") == ["other"] && alice.deletedRoots.isEmpty)
   }
 
   @Test func othersChangesOfARecordThatMovesWaitTillItHasLeft() throws {

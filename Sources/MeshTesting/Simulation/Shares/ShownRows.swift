@@ -67,11 +67,14 @@ struct ShownRows {
   }
 
   /// Where tables differ.
-  func differences(_ contents: Contents) -> [String] {
+  ///
+  /// - Parameter excused: Records that the node shows and no other.
+  func differences(_ contents: Contents, besides excused: Set<RecordName>) -> [String] {
     func shown(_ row: [String: Value]?) -> String {
       row.map { $0.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.shown)" }.joined(separator: " ") } ?? "none"
     }
-    return Set(contents.keys).union(rows.keys).sorted().filter { contents[$0] != rows[$0] }.map { name in
+    let different = Set(contents.keys).union(rows.keys).subtracting(excused).filter { contents[$0] != rows[$0] }
+    return different.sorted().map { name in
       let zone = places[name].map { " of \(zones[$0].known.name)" } ?? ""
       return "\(name) shows \(shown(contents[name])) and is \(shown(rows[name]))\(zone)"
     }

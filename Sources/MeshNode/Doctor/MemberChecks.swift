@@ -1,0 +1,69 @@
+import MeshCore
+import MeshReplication
+import MeshStore
+
+// What others have and this machine lacks, or the other way round.
+
+extension Node {
+  /// Devices that are not connected while changes wait for them. Those that are connected get them now.
+  func memberChecks() throws -> [HealthCheck] {
+    guard listening != nil else { return [] }
+    let waiting = try peerReports().filter { !$0.connected && $0.device != nil && $0.behind.there > 0 }
+    guard !waiting.isEmpty else {
+      return [HealthCheck("members", .ok, "No device lacks changes of this machine while it is not connected.")]
+    }
+    return waiting.map { peer in
+      let name = peer.name ?? ""
+      let who = name.isEmpty ? peer.device ?? "" : name
+      let count = peer.behind.there
+      var what = "\(who) is not connected, and \(count.counted("change set waits", "change sets wait")) for it."
+      if let error = peer.lastError { what += " The last try failed: \(error)." }
+      return HealthCheck(
+        "members", .warning, what,
+        wayOut:
+          "Start its daemon, or give this machine its address: mesh serve --peer HOST:PORT. If it is gone for good, "
+          + "take it out: mesh device revoke, or mesh share remove for another account.",
+        figures: ["changeSets": count])
+    }
+  }
+
+  /// Tables and columns that other devices have and this file lacks, or does not synchronize.
+  func schemaChecks() throws -> [HealthCheck] {
+    let missing = try store.missingSchema()
+    guard !missing.isEmpty else {
+      return [HealthCheck("schema", .ok, "This file has every table and column that other devices synchronize.")]
+    }
+    return missing.map { one in
+      let isUntracked = one.exists && one.columns.isEmpty
+      let what: String
+      if isUntracked {
+        what = "Other devices synchronize the table \(one.table), and this one does not."
+      } else if one.exists {
+        what =
+          "Other devices have columns of \(one.table) that this file lacks: \(one.columns.joined(separator: ", "))."
+      } else {
+        what = "Other devices have the table \(one.table), and this file lacks it."
+      }
+      var way = isUntracked ? "mesh track \(one.table)" : "mesh schema --apply makes it, and mesh schema shows how."
+      if let refusal = one.refusal {
+        way = "It can't be taken over: \(printable(refusal)). Make it by hand, and mesh track \(one.table)."
+      }
+      return HealthCheck(
+        "schema", .warning, "\(what) What is written there is kept here, and not shown.", wayOut: way)
+    }
+  }
+
+  /// Shares that are over for this account, and why. It is a warning if one ended while this node ran.
+  func endedShareChecks() -> [HealthCheck] {
+    endedShares.map { share in
+      HealthCheck(
+        "share", endedBefore.contains(share.zone) ? .ok : .warning,
+        "A share is over: \(share.reason). Its rows are not here any more, unless you kept a copy.",
+        wayOut: "mesh share show \(share.zone) has the facts. Ask its owner for an invite to come back.")
+    }
+  }
+
+  var endedShares: [(zone: ZoneID, reason: String)] {
+    replica.zoneIDs.compactMap { zone in replica.reasonOutside(zone).map { (zone, printable($0)) } }
+  }
+}

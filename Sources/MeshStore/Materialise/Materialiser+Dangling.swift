@@ -1,0 +1,39 @@
+import MeshCore
+
+/// Rows that a program of this machine wrote with foreign keys off, as many languages have them: they refer to a row that is not here
+/// yet, or that just got another key. Without a mesh they would be there, and the program may be about to write to them again. So they
+/// stay in this machine's table, and are noted; the other machines hold them until the reference holds.
+extension Materialiser {
+  /// Whether the row stays though the parent is missing.
+  func mayDangle(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
+    guard try reason(parent) != .parentElsewhere else { return false }
+    if let flushing, flushing.rekeyed.contains(parent) || written.contains(ref) { return true }
+    if dangling[ref]?.contains(parent) == true { return true }
+    guard try hasDangling.get() else { return false }
+    return try session.sql.exists(
+      """
+      SELECT 1 FROM mesh_held h JOIN mesh_wait w ON w.tbl = h.tbl AND w.key = h.key AND w.zone = h.zone
+      WHERE h.tbl = ?1 AND h.key = ?2 AND h.zone = ?3 AND h.reason = \(HeldReason.shownHereOnly.rawValue)
+        AND w.parent_tbl = ?4 AND w.parent_key = ?5
+      """, [.integer(ref.table), ref.key, .integer(records.zone.id), .integer(parent.table), parent.key])
+  }
+
+  func keepDangling(_ ref: RecordRef, _ parent: RecordRef) throws {
+    try wait(ref, for: parent)
+    try note(ref, .shownHereOnly, "written here while foreign keys were off")
+    hasDangling = .success(true)
+  }
+
+  /// The note goes with what the record waits for; whether the references still dangle is found out afterwards.
+  func rememberDangling(_ ref: RecordRef) throws {
+    guard try hasDangling.get() else { return }
+    let parents = try session.sql.all(
+      """
+      SELECT w.parent_tbl, w.parent_key FROM mesh_held h
+      JOIN mesh_wait w ON w.tbl = h.tbl AND w.key = h.key AND w.zone = h.zone
+      WHERE h.tbl = ? AND h.key = ? AND h.zone = ? AND h.reason = \(HeldReason.shownHereOnly.rawValue)
+      """, [.integer(ref.table), ref.key, .integer(records.zone.id)]
+    ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
+    if !parents.isEmpty { dangling[ref, default: []].formUnion(parents) }
+  }
+}

@@ -1,0 +1,124 @@
+import GRDB
+import MeshCore
+
+/// The table refuses a record with the values that a person chose.
+struct StillRefused: Error {
+  /// SQLite's own words.
+  let message: String
+}
+
+/// A merged version that the table refuses, because it breaks a constraint of its own row: the row stays the last version that the
+/// table accepted. A record must not leave somebody's app because of what somebody else wrote.
+extension Materialiser {
+  /// Writes what the table may still accept: the merged values, except those that it refused before.
+  ///
+  /// - Parameter written: The merged values that can be written, as `place` tried to.
+  /// - Returns: False if the table never accepted a version of the record, or the record was born again since.
+  func retry(
+    _ old: StoredRecord?, _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value],
+    changed: Set<Int64>?, _ written: [Int64: Value], _ assets: Assets, _ message: String
+  ) throws -> Bool {
+    guard let old, old.generation == record.generation else { return false }
+    let hidden = Set(old.extra.keys.filter(old.hides))
+    do {
+      if old.isShown {
+        let rest = (changed ?? Set(values.keys)).union(old.extra.keys).subtracting(hidden)
+        guard old.isRefused, !rest.isEmpty else {
+          return try goOnShowing(old, ref, table, record, values, message)
+        }
+        try wholly(table) {
+          try update(table, ref.key, written, rest)
+          for (column, asset) in assets.patched where rest.contains(column) {
+            try patch(ref.key, column, asset, table)
+          }
+        }
+        return try goOnShowing(old, ref, table, record, values, message, written: rest)
+      }
+      guard !old.accepted.isEmpty else { return false }
+      try wholly(table) { try insert(table, ref.key, written.merging(old.accepted) { $1 }) }
+      let stays = try goOnShowing(old, ref, table, record, values, message, written: Set(written.keys))
+      try appear(ref)
+      return stays
+    } catch let error as DatabaseError where error.refusesRow {
+      guard sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
+      return try goOnShowing(old, ref, table, record, values, message)
+    }
+  }
+
+  /// Leaves the row as it is, and keeps the merged values beside it.
+  ///
+  /// - Parameter written: The columns in which the row has long BLOBs that are merged.
+  /// - Returns: False if there is no row that the table accepted.
+  func goOnShowing(
+    _ old: StoredRecord?, _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value],
+    _ message: String, written: Set<Int64> = []
+  ) throws -> Bool {
+    guard let old, old.generation == record.generation, old.isShown || !written.isEmpty,
+      let row = try records.row(table, ref.key)
+    else { return false }
+    var kept = record
+    for (column, value) in values {
+      guard let index = table.indexes[column] else {
+        kept.extra[column] = value
+        continue
+      }
+      let isMerged = written.contains(column)
+      let shown = row[index].isUnread ? isMerged ? value : old.shown[column] ?? .null : row[index]
+      if shown == value {
+        if value.asset != nil { kept.shown[column] = value }
+        continue
+      }
+      kept.extra[column] = value
+      // A reference that is shown as NULL or default, since its parent is gone, is not refused; nor is what the column's type converts.
+      let isConverted = isMerged && !table.columns[index].schema.affinity.keeps(value)
+      if isConverted || old.extra[column] == value && !old.hides(column) { continue }
+      kept.shown[column] = shown
+    }
+    kept.heldSince = try old.heldSince ?? records.time.get()
+    try records.save(ref, kept, replacing: old)
+    if kept.isRefused { try note(ref, .editRefused, message) }
+    if !table.references.isEmpty { check(ref) }
+    return true
+  }
+
+  /// Says of a row with chosen values which of them are not merged yet: the flush that is to come makes them edits.
+  func hide(
+    _ values: [Int64: Value], behind chosen: [Int64: Value], _ ref: RecordRef, _ table: TableForm,
+    _ record: inout StoredRecord, _ old: StoredRecord?
+  ) throws {
+    guard let row = try records.row(table, ref.key) else { return }
+    for column in chosen.keys {
+      guard let index = table.indexes[column] else { continue }
+      record.extra[column] = values[column] ?? table.defaultValue(index)
+      record.shown[column] = row[index]
+    }
+    record.heldSince = try old?.heldSince ?? records.time.get()
+  }
+
+  /// What a trigger's `RAISE (FAIL)` leaves of a statement is taken back with it.
+  func wholly(_ table: TableForm, _ body: () throws -> Void) throws {
+    guard !table.schema.triggers.isEmpty else { return try body() }
+    try sql.run("SAVEPOINT mesh_row")
+    do {
+      try body()
+    } catch {
+      sql.watch?.forget()
+      if sql.isInTransaction {
+        try sql.run("ROLLBACK TO mesh_row")
+        try sql.run("RELEASE mesh_row")
+      }
+      throw error
+    }
+    try sql.run("RELEASE mesh_row")
+  }
+
+  /// SQLite's words about the record.
+  func message(_ ref: RecordRef) throws -> String? {
+    try sql.first(
+      "SELECT message FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
+      [.integer(ref.table), ref.key, .integer(records.zone.id)]
+    ) { $0.text(0) }
+  }
+
+  private var sql: Connection { session.sql }
+}

@@ -1,0 +1,178 @@
+public import MeshCore
+
+/// How a person settles a record whose merged version the table refuses.
+public struct Resolution: Hashable, Sendable {
+  public var table: String
+  /// What the key may be; the first that has such a record counts.
+  public var keys: [Value]
+  /// Needed if several zones have such a record with the key.
+  public var zone: ZoneID?
+  /// What a person wrote, by the name of the column: `NULL`, an SQL literal in quotes, or what the column's type makes of it.
+  public var values: [String: String]
+  /// Columns that are not named keep what the row shows; else they get the merged values.
+  public var keepsShown: Bool
+
+  public init(table: String, keys: [Value], zone: ZoneID? = nil, values: [String: String], keepsShown: Bool = false) {
+    self.table = table
+    self.keys = keys
+    self.zone = zone
+    self.values = values
+    self.keepsShown = keepsShown
+  }
+}
+
+/// What the row has in the columns that a person settled: the next flush sends them as edits of now.
+public struct ResolvedRecord: Hashable, Sendable {
+  public var zone: ZoneID
+  public var table: String
+  public var key: Value
+  public var values: [String: Value]
+}
+
+/// Why a record was not settled.
+public enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
+  case unknownRecord(table: String)
+  /// Its table refuses nothing of it.
+  case notRefused(table: String)
+  case several([ZoneID])
+  /// The share is read-only here, or over.
+  case notPermitted
+  case unknownColumn(table: String, column: String)
+  /// No value was named, and nothing is kept.
+  case nothingChosen
+  /// A BLOB of more than 16 KiB.
+  case blob(column: String)
+  /// In SQLite's own words.
+  case refused(String)
+  /// It is held for another reason as well.
+  case held(HeldReason)
+  /// The row was written to and is not merged yet.
+  case written
+
+  public var description: String {
+    switch self {
+    case .unknownRecord(let table): "The table \(table) has no record with that key."
+    case .notRefused(let table):
+      "The table refuses nothing of that record of \(table): mesh held lists the records that are refused."
+    case .several(let zones):
+      "Several zones have such a record: name one with --zone: " + zones.map(\.description).joined(separator: ", ")
+    case .notPermitted: "The record belongs to a share that is read-only here: ask its owner to settle it."
+    case .unknownColumn(let table, let column): "\(table) has no column \(column) that can be written."
+    case .nothingChosen: "Say which values the record gets: --column and --value, or --keep shown."
+    case .blob(let column): "\(column) has a long BLOB: write the column by SQL, and the record is settled."
+    case .refused(let text): "The table refuses these values as well: \(text). Choose others; nothing was changed."
+    case .held(let reason):
+      "The record is held for another reason as well (\(reason.name)): mesh held says what frees it."
+    case .written: "The row was written to meanwhile: look at it, and say it again."
+    }
+  }
+}
+
+extension Store {
+  /// Writes the row of a refused record with values that its table accepts, as an edit of now.
+  ///
+  /// - Throws: `ResolveError`. Nothing is changed then.
+  public func resolve(_ resolution: Resolution, now: Int64) throws -> ResolvedRecord {
+    do {
+      return try writeRefusing { session, refused in
+        guard try session.isInStep() else { throw ResolveError.written }
+        var resolver = try Resolver(session, resolution)
+        return try session.applying { try resolver.run(refused, now: now) }
+      }
+    } catch let error as StillRefused {
+      throw ResolveError.refused(error.message)
+    } catch let unnoticed as Unnoticed {
+      try note(unnoticed, now: now)
+      throw ResolveError.written
+    }
+  }
+}
+
+private struct Resolver {
+  let session: Session
+  let table: TableForm
+  let ref: RecordRef
+  let records: ZoneRecords
+  let record: StoredRecord
+  /// By column.
+  var chosen: [Int64: Value]
+
+  init(_ session: Session, _ resolution: Resolution) throws {
+    guard let number = session.catalog.knownTable(resolution.table), let table = session.catalog.table(number) else {
+      throw StoreError.unknownTable(resolution.table)
+    }
+    self.session = session
+    self.table = table
+    var found: [(RecordRef, ZoneRecords, StoredRecord)] = []
+    var isKnown = false
+    for key in resolution.keys where found.isEmpty {
+      let ref = RecordRef(table: table.id, key: table.form.canonical(key))
+      let zones = try session.sql.all(
+        "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ?", [.integer(ref.table), ref.key]
+      ) { $0.integer(0) }
+      for id in zones {
+        guard let zone = try ZoneRow.read(id: id, session.sql) else { continue }
+        let records = ZoneRecords(session, zone: zone)
+        guard resolution.zone == nil || resolution.zone == zone.zone, let record = try records.load(ref) else {
+          continue
+        }
+        isKnown = true
+        if record.held == .constraint || record.isRefused { found.append((ref, records, record)) }
+      }
+    }
+    guard found.count < 2 else { throw ResolveError.several(found.map(\.1.zone.zone).sorted()) }
+    guard let (ref, records, record) = found.first else {
+      let name = resolution.table
+      throw isKnown ? ResolveError.notRefused(table: name) : ResolveError.unknownRecord(table: name)
+    }
+    guard try session.catalog.zones().mayWrite(records.zone.id) else { throw ResolveError.notPermitted }
+    (self.ref, self.records, self.record) = (ref, records, record)
+    chosen = resolution.keepsShown ? record.accepted : [:]
+    if resolution.keepsShown, let blob = record.extra.keys.first(where: { record.hides($0) && chosen[$0] == nil }) {
+      throw ResolveError.blob(column: try session.catalog.column(blob).name)
+    }
+    for (name, text) in resolution.values {
+      guard let index = table.index(named: name), index != table.keyColumn, table.columns[index].schema.isKey == false
+      else { throw ResolveError.unknownColumn(table: resolution.table, column: name) }
+      let affinity = table.columns[index].schema.affinity
+      chosen[table.columns[index].id] =
+        text.uppercased() == "NULL" ? .null : KeyText.values(text, affinity: affinity).first ?? .null
+    }
+    guard !chosen.isEmpty else { throw ResolveError.nothingChosen }
+  }
+
+  mutating func run(_ refused: [RecordRef: String], now: Int64) throws -> ResolvedRecord {
+    let isWritten = try session.sql.exists(
+      "SELECT 1 FROM mesh_pending WHERE tbl = ? AND key = ? LIMIT 1", [.integer(ref.table), ref.key])
+    guard !isWritten else { throw ResolveError.written }
+    let materialiser = try Materialiser(records, session.progress(), refused: refused)
+    let state = try records.state(ref, record)
+    try materialiser.requireNoticed(ref, record, state)
+    try materialiser.place(ref, state, replacing: record, changed: [], choosing: chosen)
+    try materialiser.settle()
+    try records.zone.save(session.sql)
+    guard let settled = try records.load(ref), settled.isShown else {
+      throw ResolveError.held(try records.load(ref)?.held ?? .constraint)
+    }
+    try noteEdits(now)
+    var values: [String: Value] = [:]
+    for column in chosen.keys { values[try session.catalog.column(column).name] = settled.shown[column] }
+    return ResolvedRecord(
+      zone: records.zone.zone, table: try session.catalog.tableName(ref.table), key: ref.key, values: values)
+  }
+
+  /// As a trigger notes an update.
+  private func noteEdits(_ now: Int64) throws {
+    guard let layout = try TrackedTable.read(session.db, id: table.id)?.layout else { return }
+    let places = try session.catalog.layout(layout).enumerated().filter { chosen[$0.element] != nil }.map(\.offset)
+    for (word, places) in Dictionary(grouping: places, by: { $0 / Layout.wordSize }) {
+      let mask = places.reduce(Int64(0)) { $0 | 1 << Int64($1 % Layout.wordSize) }
+      try session.sql.run(
+        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+          .integer(table.id), .integer(layout), ref.key, .integer(PendingSlice.Op.update), .integer(Int64(word)),
+          .integer(mask), .integer(now),
+        ])
+    }
+  }
+}

@@ -141,39 +141,3 @@ struct Zones: AsyncParsableCommand {
     return table
   }
 }
-
-struct Conflicts: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Show the values that lost against a concurrent one.",
-    discussion: """
-      Two devices wrote the same column of the same record, neither having seen the other's value. The later one is in \
-      the table, or neither where one of them deleted the record; the value that lost is kept here, and mesh restore \
-      --conflict puts it back, by the number in the first column.
-
-      Example:
-        mesh conflicts --json
-      """)
-
-  @OptionGroup var home: HomeOption
-  @OptionGroup var json: JSONFlag
-
-  func run() async throws {
-    let report = try await home.access().withNode(.home) { try await $0.conflicts() }
-    if json.isOn { return try Output.json(report) }
-    if report.conflicts.isEmpty { return Output.print("No conflicts.") }
-    var table = TextTable("NUMBER", "TABLE", "KEY", "COLUMN", "", "VALUE", "BY", "WRITTEN")
-    for conflict in report.conflicts {
-      let (winner, loser) = (conflict.winner, conflict.loser)
-      table.add(
-        "\(conflict.id)", conflict.table, "\(conflict.key)", conflict.column ?? "", "kept",
-        conflict.column == nil ? "the record" : winner.deleted ? "its delete" : "\(winner.value)",
-        winner.deviceName ?? winner.device,
-        ControlJSON.text(winner.written))
-      table.add(
-        "", "", "", "", "lost", conflict.column == nil ? "its delete" : "\(loser.value)",
-        loser.deviceName ?? loser.device,
-        ControlJSON.text(loser.written))
-    }
-    Output.print(table.text)
-  }
-}

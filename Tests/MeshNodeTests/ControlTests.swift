@@ -60,7 +60,9 @@ import Testing
       try await expect(client.status(), is: node.status())
       try await expect(client.peers().peers, is: [StubNode.peer])
       try await expect(client.zones().zones, is: [StubNode.zone])
-      try await expect(client.conflicts(), is: node.conflicts())
+      let conflicts = ConflictsRequest(
+        table: "notes", zone: "zone-7", device: "laptop", since: StubNode.when, after: 9, limit: 3)
+      try await expect(client.conflicts(conflicts), is: node.conflicts(conflicts))
       try await expect(client.held(), is: node.held())
       try await expect(client.assets(), is: node.assets())
       let asset = AssetRequest(table: "photos", key: "p1", column: "image", force: true)

@@ -28,13 +28,15 @@ struct StubNode: NodeControl {
     DoctorReport(checks: [HealthCheck("stub", deep ? .alarm : .ok, "looked", figures: ["looks": 1])])
   }
 
-  func conflicts() async throws -> ConflictsReport {
+  func conflicts(_ request: ConflictsRequest) async throws -> ConflictsReport {
     let side = ConflictReport.Side(value: .text("milk"), device: "device-1", deviceName: nil, written: Self.when)
-    return ConflictsReport(conflicts: [
-      ConflictReport(
-        id: 7, zone: "zone-1", table: "notes", key: .text("n1"), column: "title", winner: side, loser: side,
-        found: Self.when)
-    ])
+    return ConflictsReport(
+      conflicts: [
+        ConflictReport(
+          id: 7, zone: "zone-1", table: request.table ?? "notes", key: .text("n1"), column: "title", winner: side,
+          loser: side,
+          found: Self.when)
+      ], total: request.limit ?? 1, next: request.after)
   }
 
   static let hold = HoldReport(

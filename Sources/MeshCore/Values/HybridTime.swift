@@ -1,4 +1,5 @@
-/// Hybrid time: 48 bits of milliseconds since 1970, 16 bits of counter. Time zero is the import stamp's.
+/// Hybrid time: 48 bits of milliseconds since 1970, 16 bits of counter. Times below 2⁴⁸ are import times (see
+/// `init(importedAt:)`).
 public struct HybridTime: Hashable, Comparable, Sendable {
   public let value: UInt64
 
@@ -25,6 +26,33 @@ public struct HybridTime: Hashable, Comparable, Sendable {
   public var counter: UInt16 { UInt16(truncatingIfNeeded: value) }
 
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
+}
+
+extension HybridTime {
+  private static let imports: UInt64 = 1 << 48
+
+  /// The time of a value that nobody edited: a row that was there before its table was synchronized, or what a migration filled
+  /// in. It lies before every time that a clock gives, so the value loses against every edit. Of two import times the one that was
+  /// noted first is the greater: a device that joins with an older copy of a table loses against the mesh.
+  ///
+  /// - Parameter time: When it was noted; rounded up to a millisecond.
+  public init(importedAt time: HybridTime) {
+    self.init(Self.imports - 1 - UInt64(min(time.wholeMilliseconds.milliseconds, Int64(Self.imports - 2))))
+  }
+
+  public static let lastImport = HybridTime(imports - 1)
+
+  public var isImport: Bool { value < Self.imports }
+
+  /// When it was noted. Zero, the import time of the first versions, tells nothing, and is its own.
+  public var noted: HybridTime {
+    isImport && self != .zero ? HybridTime(milliseconds: Int64(Self.imports - 1 - value)) : self
+  }
+
+  /// The first time with counter 0 that is not before this one.
+  public var wholeMilliseconds: HybridTime {
+    counter == 0 ? self : HybridTime(milliseconds: milliseconds + 1)
+  }
 }
 
 /// Gives hybrid times, each strictly greater than every one given or witnessed here.

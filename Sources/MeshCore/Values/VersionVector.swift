@@ -71,9 +71,9 @@ public struct CausalContext: Hashable, Sendable {
     set { entries[author] = newValue }
   }
 
-  /// An import stamp, whose time is zero, counts as seen with anything of its author.
+  /// An import stamp has been seen if the change set that carried it was.
   public func hasSeen(_ stamp: Stamp) -> Bool {
-    entries[stamp.author].map { stamp.time <= $0.time } ?? false
+    entries[stamp.author].map { stamp.time.noted <= $0.time } ?? false
   }
 
   public var vector: VersionVector { VersionVector(entries.mapValues(\.number)) }

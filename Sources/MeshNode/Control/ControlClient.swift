@@ -45,7 +45,9 @@ extension ControlClient {
   public func status() async throws -> StatusReport { try await get("/v1/status") }
   public func peers() async throws -> PeersReport { try await get("/v1/peers") }
   public func zones() async throws -> ZonesReport { try await get("/v1/zones") }
-  public func conflicts() async throws -> ConflictsReport { try await get("/v1/conflicts") }
+  public func conflicts(_ request: ConflictsRequest) async throws -> ConflictsReport {
+    try await post("/v1/conflicts", request)
+  }
 
   public func held() async throws -> HeldReport { try await get("/v1/held") }
 

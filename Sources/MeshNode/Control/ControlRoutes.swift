@@ -24,7 +24,10 @@ struct ControlRoutes {
     router.get("v1/status") { _, _ in try Response.json(await node.status()) }
     router.get("v1/peers") { _, _ in try Response.json(await node.peers()) }
     router.get("v1/zones") { _, _ in try Response.json(await node.zones()) }
-    router.get("v1/conflicts") { _, _ in try Response.json(await node.conflicts()) }
+    router.get("v1/conflicts") { _, _ in try Response.json(await node.conflicts(ConflictsRequest())) }
+    router.post("v1/conflicts") { request, _ in
+      try Response.json(await node.conflicts(await body(ConflictsRequest.self, of: request)))
+    }
     router.get("v1/held") { _, _ in try Response.json(await node.held()) }
     router.post("v1/held/retry") { _, _ in try Response.json(await node.heldRetry()) }
     router.post("v1/held/resolve") { request, _ in

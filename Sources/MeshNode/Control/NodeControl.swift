@@ -10,8 +10,8 @@ public protocol NodeControl: Sendable {
   func zones() async throws -> ZonesReport
   /// Everything that can be wrong, looked at; with `deep` the whole file is read.
   func doctor(deep: Bool) async throws -> DoctorReport
-  /// The newest first.
-  func conflicts() async throws -> ConflictsReport
+  /// The newest first, page by page.
+  func conflicts(_ request: ConflictsRequest) async throws -> ConflictsReport
   /// What is merged and not in its table, why, and what would free it.
   func held() async throws -> HeldReport
   /// Has what is held looked at again, and returns when that is done.

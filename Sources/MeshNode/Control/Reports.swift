@@ -196,15 +196,21 @@ public struct ConflictReport: Codable, Hashable, Sendable {
     public var deleted: Bool
     public var device: String
     @OrNull public var deviceName: String?
-    /// By the writer's clock.
-    public var written: Date
+    /// By the writer's clock; null of an import of the first versions.
+    @OrNull public var written: Date?
+    /// Nobody edited it: it was there before the table was tracked, or a migration filled it in. `written` is when it was noted.
+    public var imported: Bool
 
-    public init(value: ReportedValue, deleted: Bool = false, device: String, deviceName: String?, written: Date) {
+    public init(
+      value: ReportedValue, deleted: Bool = false, device: String, deviceName: String?, written: Date?,
+      imported: Bool = false
+    ) {
       self.value = value
       self.deleted = deleted
       self.device = device
       self.deviceName = deviceName
       self.written = written
+      self.imported = imported
     }
   }
 
@@ -224,5 +230,39 @@ public struct ConflictReport: Codable, Hashable, Sendable {
 
 public struct ConflictsReport: Codable, Hashable, Sendable {
   public var conflicts: [ConflictReport]
-  public init(conflicts: [ConflictReport]) { self.conflicts = conflicts }
+  /// How many fit what was asked for, on this page or not.
+  public var total: Int
+  /// `after` of the next page; null on the last.
+  @OrNull public var next: Int64?
+
+  public init(conflicts: [ConflictReport], total: Int, next: Int64? = nil) {
+    self.conflicts = conflicts
+    self.total = total
+    self.next = next
+  }
+}
+
+/// Which conflicts are asked for; all where nothing is said.
+public struct ConflictsRequest: Codable, Hashable, Sendable {
+  public var table: String?
+  public var zone: String?
+  /// That wrote the value which lost, or the one that won.
+  public var device: String?
+  /// Found at this time or later.
+  public var since: Date?
+  /// The number of the last conflict of the page before.
+  public var after: Int64?
+  /// At most `pageSize`.
+  public var limit: Int?
+
+  /// Conflicts in one answer: they are read at once, and values may be long.
+  public static let pageSize = 1_000
+
+  public init(
+    table: String? = nil, zone: String? = nil, device: String? = nil, since: Date? = nil, after: Int64? = nil,
+    limit: Int? = nil
+  ) {
+    (self.table, self.zone, self.device, self.since) = (table, zone, device, since)
+    (self.after, self.limit) = (after, limit)
+  }
 }

@@ -123,13 +123,6 @@ extension Node: NodeControl {
       there: Int(clamping: view.merged.count(beyond: peer.acknowledged[zone] ?? VersionVector())))
   }
 
-  func conflicts() throws -> ConflictsReport {
-    ConflictsReport(conflicts: try store.conflicts(limit: Self.conflictLimit).map(conflictReport))
-  }
-
-  /// Rows of a report that a person reads.
-  private static let conflictLimit = 1_000
-
   // MARK: Proof
 
   func verify(timeout: Duration) async throws -> VerifyReport {
@@ -431,20 +424,6 @@ extension Node: NodeControl {
 
   func deviceName(_ device: DeviceID) -> String? {
     replica.certificate(of: device).map { printable($0.request.name) }
-  }
-
-  private func conflictReport(_ conflict: Conflict) -> ConflictReport {
-    func side(_ value: Value, _ stamp: Stamp, isDelete: Bool) -> ConflictReport.Side {
-      ConflictReport.Side(
-        value: ReportedValue(value), deleted: isDelete, device: stamp.author.device.description,
-        deviceName: deviceName(stamp.author.device), written: Self.date(stamp.time.milliseconds))
-    }
-    return ConflictReport(
-      id: conflict.id, zone: conflict.zone.description, table: conflict.table, key: ReportedValue(conflict.key),
-      column: conflict.column,
-      winner: side(conflict.winnerValue, conflict.winner, isDelete: conflict.isWinnerDelete),
-      loser: side(conflict.loserValue, conflict.loser, isDelete: conflict.column == nil),
-      found: Self.date(conflict.found))
   }
 
   static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }

@@ -47,7 +47,7 @@ extension Node {
 
   /// The device that signed, and whom it names if that is another.
   private func writer(_ stamp: Stamp, _ signer: Author?) -> RecordReport.Writer {
-    let written = stamp.time == .zero ? nil : Self.date(stamp.time.milliseconds)
+    let written = stamp.time == .zero ? nil : Self.date(stamp.time.noted.milliseconds)
     guard let signer, signer.device != stamp.author.device else { return writer(stamp.author.device, written) }
     var report = writer(signer.device, nil)
     let named = writer(stamp.author.device, written)

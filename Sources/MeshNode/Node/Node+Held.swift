@@ -119,7 +119,7 @@ struct WaysOut {
     switch records.first?.reason {
     case .missingParent, nil: return "They are shown when the records that they refer to are here and shown."
     case .parentDeleted: return "Their parent was deleted: they are shown again when it is written again."
-    case .unknownTable: return unknown(held)
+    case .unknownTable, .untracked: return unknown(held)
     case .constraint:
       return
         "A constraint or trigger of this file refuses them. \(resolve(records)) gives one values that fit, everywhere. Or "

@@ -35,6 +35,8 @@ actor Node {
   /// Peers that were connected have had no time to come back before.
   private var reconnected = ContinuousClock.now
   nonisolated let currentGuard = CurrentGuard()
+  /// What a person is told of this machine's own copy.
+  var importNotice = ImportNotice()
   /// Steps of work since memory was given back, and ticks since the last of them.
   private var worked = (steps: 0, ticksSince: 0)
   /// When each device was last found to have merged what this node has, in milliseconds since 1970.
@@ -231,6 +233,7 @@ actor Node {
       faults.workSucceeded()
       lockedSince = nil
       if hasMore { worked = (worked.steps + 1, 0) }
+      if !hasMore { try noteLostImports() }
       if hasMore || !replica.hasNoActions { perform() }
       return try hasMore ? (store.isShowing() || store.isComparing() ? .slice : .more) : .done
     } catch let error as StoreError where error.code == .locked {

@@ -31,7 +31,7 @@ final class BirthWriter {
   /// False where the change, a birth or a delete, is not of this simple kind, the record is known here, or SQLite refuses the
   /// row: then nothing was written.
   func write(_ ref: RecordRef, _ change: RowChange) throws -> Bool {
-    guard change.generation.isAlive, try isSimple(change), let shape else { return false }
+    guard change.generation.isAlive, table.keeps(change.key), try isSimple(change), let shape else { return false }
     let record = shape.birth.record(
       key: change.key, generation: change.generation, stamp: change.stamp, local: try records.local(change.stamp),
       records.session.cryptography

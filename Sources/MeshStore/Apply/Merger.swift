@@ -7,12 +7,15 @@ final class Merger {
 
   let records: ZoneRecords
   let materialiser: Materialiser
+  /// The author's head before this unit.
+  let previous: AuthorHead
   let now: Int64
   private var session: Session { records.session }
 
-  init(_ records: ZoneRecords, _ materialiser: Materialiser, now: Int64) {
+  init(_ records: ZoneRecords, _ materialiser: Materialiser, previous: AuthorHead, now: Int64) {
     self.records = records
     self.materialiser = materialiser
+    self.previous = previous
     self.now = now
   }
 
@@ -72,17 +75,24 @@ final class Merger {
         let changed = Set(state.cells.filter { before.cells[$0.key] != $0.value }.keys)
         try merger.materialiser.place(
           ref, state, replacing: old, changed: before.generation == state.generation ? changed : nil)
+        if state.isAlive { try merger.session.noteRenamed(ref, changed) }
       }
-      for loss in losses where try isConflict(loss, state) {
+      // It goes on under a new name of its columns or table, with the life that it has.
+      let isRenaming =
+        change.isLife && before.generation == change.generation && before.life == change.stamp
+        && change.fields.count < before.cells.count
+      for loss in losses where try isConflict(loss, state, isRenaming: isRenaming) {
         try merger.records.noteConflict(ref, loss, now: merger.now)
       }
     }
 
     /// A record that another device moved here was deleted where it came from, by somebody who did not know of the move: the move
     /// wins, and the delete can be carried out by its conflict. A record keeps its birth's stamp when it moves, so one that is older
-    /// than the delete was not made anew.
+    /// than the delete was not made anew. A birth that comes again, under a new name of its columns, moves nothing.
     private func noteLostDelete(_ ref: RecordRef, _ change: RowChange) throws {
-      guard merger.materialiser.others != nil else { return }
+      guard merger.materialiser.others != nil, try merger.records.load(ref)?.generation != change.generation else {
+        return
+      }
       let zones = try merger.session.sql.all(
         "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND NOT generation & 1",
         [.integer(ref.table), ref.key, .integer(merger.records.zone.id)]
@@ -100,12 +110,23 @@ final class Merger {
       }
     }
 
+    /// The change set brings a stamp of an earlier one, or of another author.
+    private func isEarlier(_ stamp: Stamp) -> Bool {
+      stamp.author != part.header.author || stamp.time.noted <= merger.previous.mergedTime
+    }
+
     /// A value is lost that whoever overwrote it had not seen. What was here had been seen if the change set's author
-    /// had merged it; what arrives and loses had not been seen, or it would not have been sent.
-    private func isConflict(_ loss: State.Loss, _ state: State) throws -> Bool {
+    /// had merged it; what arrives and loses had not been seen, or it would not have been sent. An import that arrives and loses is
+    /// listed by its author alone: no other device ever showed it.
+    private func isConflict(_ loss: State.Loss, _ state: State, isRenaming: Bool) throws -> Bool {
       if state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
-      guard loss.wasLocal else { return true }
       let stamp = loss.loser.stamp
+      // What comes again under another name was judged under its own.
+      guard loss.wasLocal else { return !stamp.time.isImport && !(isRenaming && isEarlier(stamp)) }
+      // Written in an earlier change set, under another name: what its author knows now tells nothing of then.
+      if isRenaming, let winner = loss.winner, isEarlier(winner) {
+        return stamp.author != winner.author && !merger.previous.context.hasSeen(stamp)
+      }
       guard stamp.author != part.header.author, !part.context.hasSeen(stamp) else { return false }
       // A value that came with its record from another zone has the stamp of somebody who may never have written here.
       return try part.context[stamp.author] != nil || merger.records.hasWritten(stamp.author)

@@ -125,7 +125,7 @@ extension Store {
     let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
     let materialiser = try Materialiser(records, session.progress(), refused: refused)
     materialiser.believed = believed
-    let merger = Merger(records, materialiser, now: now)
+    let merger = Merger(records, materialiser, previous: slice.head, now: now)
     var head = slice.head
     for part in slice.parts {
       let long = LongValues(

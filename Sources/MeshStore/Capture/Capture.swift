@@ -51,6 +51,9 @@ enum Capture {
   static func update(_ db: Database, force: Bool = false) throws -> [CaptureFinding] {
     if try !force && !needsUpdate(db) { return [] }
     let renamed = try dropStrays(db)
+    for (table, name) in renamed {
+      try db.execute(sql: "UPDATE mesh_table SET successor = ? WHERE id = ?", arguments: [name, table])
+    }
     var findings: [CaptureFinding] = []
     for table in try TrackedTable.all(db) {
       var finding = try bringUpToDate(db, table)
@@ -97,6 +100,7 @@ extension Capture {
       db, table: table.id, current: table.layout, key: key.name, columns: Layout.names(of: schema, form))
     if layout.id != table.layout { finding.reasons.insert(.layoutChanged) }
     if let before {
+      try noteRenamed(db, table.id, before, layout)
       finding.newColumns = layout.columns.filter { !before.columns.contains($0) }
       let lost = before.columns.filter { !layout.columns.contains($0) }
       if !lost.isEmpty { finding.reasons.insert(.columnsLost) }
@@ -116,9 +120,26 @@ extension Capture {
       finding.reasons.insert(table.schemaRow == nil ? .returned : .recreated)
     }
     try db.execute(
-      sql: "UPDATE mesh_table SET layout = ?, schema_row = ?, collation = ?, key_name = ?, key_class = ? WHERE id = ?",
+      sql: """
+        UPDATE mesh_table SET layout = ?1, schema_row = ?2, collation = ?3, key_name = ?4, key_class = ?5,
+          sql = (SELECT sql FROM main.sqlite_schema WHERE rowid = ?2) WHERE id = ?6
+        """,
       arguments: [layout.id, row, key.collation, key.name, key.affinity.keyClass, table.id])
     return finding
+  }
+
+  /// Tells columns that were renamed from such as are new: SQLite has put their new names into the trigger.
+  private static func noteRenamed(_ db: Database, _ table: Int64, _ before: Layout, _ layout: Layout) throws {
+    let sql = try String.fetchOne(
+      db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
+      arguments: [CaptureTriggers.name(table, .update)])
+    let names = sql.map(CaptureTriggers.columns(ofUpdate:)) ?? []
+    guard names.count == before.columns.count else { return }
+    for (old, name) in zip(before.columns, names) where !layout.columns.contains(old) {
+      let new = try Layout.columnID(db, table: table, name: name)
+      guard new != old, layout.columns.contains(new), !before.columns.contains(new) else { continue }
+      try db.execute(sql: "UPDATE mesh_column SET origin = ? WHERE id = ?", arguments: [old, new])
+    }
   }
 
   private static func schemaRow(_ db: Database, _ table: String) throws -> Int64? {
@@ -151,7 +172,7 @@ extension Capture {
     if found == wanted { return nil }
     if found != nil { try db.execute(sql: "DROP TRIGGER main.\(name.quotedName)") }
     if let wanted { try db.execute(sql: wanted) }
-    if event == .move, triggers.earlierMoves.contains(found) { return nil }
+    if let found, triggers.earlier(event).contains(found) { return nil }
     return found == nil ? .triggersMissing : .triggersAltered
   }
 

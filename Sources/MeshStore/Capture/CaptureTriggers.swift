@@ -1,3 +1,4 @@
+import Foundation
 import MeshCore
 
 /// The triggers of one table, as SQL text. They use built-in SQL only, so every program's writes fire them.
@@ -45,7 +46,7 @@ struct CaptureTriggers {
     switch event {
     case .insert: trigger(event, on: "INSERT", [note(.insert, key: new(keyName))])
     case .delete: trigger(event, on: "DELETE", [note(.delete, key: old(keyName))])
-    case .update: trigger(event, on: "UPDATE", when: "\(oldKey) IS \(new(keyName))", changes)
+    case .update: update(changes(notingTouches: true))
     case .move: move([requireAssets, requireNoRoot], isMarked: true)
     case .replace: trigger(event, "BEFORE", on: "INSERT", rivals)
     case .retake: trigger(event, "BEFORE", on: "UPDATE", rivals)
@@ -62,8 +63,19 @@ struct CaptureTriggers {
       ])
   }
 
-  /// Before format 9 it refused nothing, before format 11 no new key for a root. Both note deletes without the mark.
-  var earlierMoves: [String?] { [move([], isMarked: false), move([requireAssets], isMarked: false)] }
+  private func update(_ changes: [String]) -> String? {
+    trigger(.update, on: "UPDATE", when: "\(oldKey) IS \(new(keyName))", changes)
+  }
+
+  /// The triggers of earlier formats, which noted the same writes, the earliest first. Before format 9 a `move` refused nothing, before
+  /// format 11 no new key for a root, and both noted deletes without the mark. Before format 12 an `update` noted no touches.
+  func earlier(_ event: Event) -> [String] {
+    switch event {
+    case .move: [move([], isMarked: false), move([requireAssets], isMarked: false)].compactMap(\.self)
+    case .update: [update(changes(notingTouches: false))].compactMap(\.self)
+    case .insert, .delete, .replace, .retake: []
+    }
+  }
 
   private var oldKey: String { "\(old(keyName)) COLLATE \(form.collation.sql)" }
 
@@ -128,12 +140,29 @@ struct CaptureTriggers {
 
   /// One statement for each word. LIMIT keeps SQLite from folding the inner query into the outer and computing the
   /// mask twice.
-  private var changes: [String] {
-    words.enumerated().map { word, mask in
+  ///
+  /// An update that changes none of these columns is noted with the mask 0 if the table's definition is not the one that the trigger
+  /// was made for: it may have changed a column that is new. `Session.noteTouches` makes something of it.
+  private func changes(notingTouches: Bool) -> [String] {
+    let touches =
+      notingTouches
+      ? " OR (SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = \(schema.name.quotedText)) "
+        + "IS NOT (SELECT sql FROM mesh_table WHERE id = \(table))" : ""
+    return words.enumerated().map { word, mask in
       """
       \(Self.into) SELECT \(table), \(layout), \(new(keyName)), \(Operation.update.rawValue), \(word), mask, \(Self.wall)
-          FROM (SELECT \(mask) AS mask LIMIT 1) WHERE mask <> 0
+          FROM (SELECT \(mask) AS mask LIMIT 1) WHERE mask <> 0\(touches)
       """
+    }
+  }
+
+  /// The names that an update trigger has for the columns of its layout, in their order. `ALTER TABLE … RENAME COLUMN` puts the new
+  /// name there, so the trigger tells what a column is called now.
+  static func columns(ofUpdate sql: String) -> [String] {
+    sql.components(separatedBy: "((OLD.").dropFirst().compactMap { term in
+      let name = term.components(separatedBy: " COLLATE BINARY IS NOT ")[0]
+      guard name.hasPrefix("\""), name.hasSuffix("\""), name.count > 2 else { return name.isEmpty ? nil : name }
+      return name.dropFirst().dropLast().replacingOccurrences(of: "\"\"", with: "\"")
     }
   }
 

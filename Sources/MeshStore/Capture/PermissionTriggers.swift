@@ -9,9 +9,12 @@ struct PermissionTriggers {
   let table: TableForm
   /// The table that its zone follows.
   let parent: TableForm?
+  /// Columns that no other device has: programs may fill them, since nobody is sent what they have.
+  let local: Set<Int64>
 
-  init(_ table: TableForm, _ catalog: Catalog) {
+  init(_ table: TableForm, _ catalog: Catalog, local: Set<Int64>) {
     self.table = table
+    self.local = local
     parent = table.parent.flatMap { catalog.table($0.parent) }
   }
 
@@ -44,13 +47,24 @@ struct PermissionTriggers {
       case .replace, .rekey: [record("NEW")]
       }
     guard !conditions.isEmpty else { return nil }
+    let changes = event == .update || event == .rekey ? "\n  AND (\(changed))" : ""
     return """
       CREATE TRIGGER \(Self.name(table.id, event).quotedName) \(event.moment) ON \(table.schema.name.quotedName)
-      WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1 AND (\(conditions.joined(separator: "\n  OR ")))
+      WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1 AND (\(conditions.joined(separator: "\n  OR ")))\(changes)
       BEGIN
         SELECT RAISE(ABORT, '\(ZoneStanding.refusal)');
       END
       """
+  }
+
+  /// An update of a column that was here when the trigger was made, and that others have. One that a migration has just added, or that
+  /// this device alone has, is not among them.
+  private var changed: String {
+    let columns = table.columns.filter { !local.contains($0.id) }.map(\.name)
+    return ([table.keyName] + columns).map { name in
+      let (old, new) = ("OLD.\(name.quotedName)", "NEW.\(name.quotedName)")
+      return "\(old) COLLATE BINARY IS NOT \(new) OR typeof(\(old)) <> typeof(\(new))"
+    }.joined(separator: "\n    OR ")
   }
 
   private func record(_ row: String) -> String {
@@ -70,7 +84,26 @@ struct PermissionTriggers {
   }
 }
 
+extension TableForm {
+  /// Columns that no description of the table has; none where there is no description.
+  func columns(besides others: [String: Set<String>]) -> Set<Int64> {
+    guard let known = others[schema.name.asciiLowercased] else { return [] }
+    return Set(columns.filter { !known.contains($0.name.asciiLowercased) }.map(\.id))
+  }
+}
+
 extension Session {
+  /// The columns of other devices' tables, by table; names in lower case.
+  func foreignColumns() throws -> [String: Set<String>] {
+    let descriptions = try sql.all("SELECT bytes FROM mesh_foreign_schema") { row in
+      var reader = ByteReader(row.bytes(0))
+      return try SchemaDescription(from: &reader)
+    }
+    return descriptions.reduce(into: [:]) { known, description in
+      known[description.name.asciiLowercased, default: []].formUnion(description.columns.map(\.name.asciiLowercased))
+    }
+  }
+
   /// Makes the triggers that the zones ask for, and drops those that they don't.
   func updatePermissions() throws {
     // Tables may have come or changed in this very transaction.
@@ -78,8 +111,9 @@ extension Session {
     let isNeeded = try catalog.zones().entries.values.contains { $0.role == .readOnly || $0.role == .ended }
     var wanted: [String: String] = [:]
     if isNeeded {
+      let others = try foreignColumns()
       for table in catalog.allTables {
-        let triggers = PermissionTriggers(table, catalog)
+        let triggers = PermissionTriggers(table, catalog, local: table.columns(besides: others))
         for event in PermissionTriggers.Event.allCases {
           wanted[PermissionTriggers.name(table.id, event)] = triggers.sql(event)
         }

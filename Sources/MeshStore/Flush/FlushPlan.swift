@@ -55,7 +55,31 @@ struct FlushPlan {
     let to: Int64
   }
 
+  /// A record whose merged state is another now, with stamps that may be others'.
+  struct Placed {
+    let ref: RecordRef
+    let table: TableForm
+    let state: ZoneRecords.State
+    let old: StoredRecord?
+  }
+
+  /// A value, or a delete, that is not sent since something else is merged.
+  struct Loss {
+    let ref: RecordRef
+    let loss: ZoneRecords.State.Loss
+  }
+
+  /// A row whose record is deleted.
+  struct Vacated {
+    let ref: RecordRef
+    let table: TableForm
+    let old: StoredRecord
+  }
+
   var changes: [Change] = []
+  var placed: [Placed] = []
+  var losses: [Loss] = []
+  var vacated: [Vacated] = []
   var arrivals: [Arrival] = []
   var tables: [TableChanges] = []
   var longValues: [LongValue] = []
@@ -90,5 +114,7 @@ struct FlushPlan {
   }
 
   /// The records whose rows in the log it deals with, but for those that came and went.
-  var refs: [RecordRef] { changes.map(\.ref) + arrivals.map(\.ref) + reshown + rechecked }
+  var refs: [RecordRef] {
+    changes.map(\.ref) + placed.map(\.ref) + vacated.map(\.ref) + arrivals.map(\.ref) + reshown + rechecked
+  }
 }

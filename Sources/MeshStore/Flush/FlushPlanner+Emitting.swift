@@ -191,7 +191,7 @@ extension FlushPlanner {
       held: isHeld ? old?.held : nil, heldSince: life == nil ? old?.heldSince : nil)
   }
 
-  private func stamp(_ local: LocalStamp) throws -> Stamp {
+  func stamp(_ local: LocalStamp) throws -> Stamp {
     local.author == author ? global(local.time) : try records.global(local)
   }
 }

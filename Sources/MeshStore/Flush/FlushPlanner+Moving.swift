@@ -55,7 +55,7 @@ extension FlushPlanner {
   }
 
   /// With the name of a long BLOB.
-  private mutating func value(_ entry: PendingSlice.Entry, _ index: Int, _ value: Value) throws -> Value {
+  mutating func value(_ entry: PendingSlice.Entry, _ index: Int, _ value: Value) throws -> Value {
     guard value.isUnread, let size = value.asset?.size, let found = try content(entry, index, size) else {
       return value
     }
@@ -70,7 +70,7 @@ extension FlushPlanner {
     return cells.merging(edits.map { ($0.column, $0.cell) }) { $1 }.map { (column: $0, cell: $1) }
   }
 
-  private mutating func emit(
+  mutating func emit(
     _ entry: PendingSlice.Entry, _ cells: [Int64: State.Cell], _ generation: UInt64, _ life: Stamp?
   ) throws -> Bool {
     let table = entry.table

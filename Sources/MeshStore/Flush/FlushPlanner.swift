@@ -84,7 +84,12 @@ struct FlushPlanner {
     if entry.isDeparting { return try depart(entry, old) }
     let row = try records.row(entry.table, entry.ref.key)
     if let zone = entry.arrivesFrom { return try arrive(entry, old, row, from: zone) }
+    if let table = entry.adopts { return try adopt(entry, old, row, from: table) }
+    if let old, try isRenamed(entry, old) {
+      return try rename(entry, old, row)
+    }
     if let row {
+      if let old, isRetaken(entry, old) { return try retake(entry, old, row) }
       let isNew = old == nil || old?.isAlive == false || entry.isDeleted
       return try isNew ? birth(entry, old, row) : edit(entry, old, row)
     }
@@ -93,19 +98,37 @@ struct FlushPlanner {
       return true
     }
     if old.held != nil, !entry.isDeleted { return try editHeld(entry, old) }
+    if old.held == .untracked, !old.shown.isEmpty { return try keepEdited(entry, old) }
     return try delete(entry, old)
+  }
+
+  /// Columns take on what is merged under their former names, or were written before they did.
+  private func isRenamed(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
+    guard old.isAlive, !entry.isInserted, !entry.isDeleted, !entry.table.origins.isEmpty else { return false }
+    if entry.hasRenamed { return true }
+    return try entry.columns.keys.contains { column in
+      guard entry.table.origins[column]?.contains(where: { old.extra[$0] != nil }) == true else { return false }
+      return try old.extra[column] != nil || !isStamped(column, old)
+    }
+  }
+
+  /// A row that is taken in has a record already, which nobody here showed.
+  private func isRetaken(_ entry: PendingSlice.Entry, _ old: StoredRecord) -> Bool {
+    guard entry.isImported, !entry.isInserted, !entry.isDeleted else { return false }
+    // What was deleted before the table stopped being synchronized was written again since.
+    return old.isAlive ? old.held != nil : old.hasBase || !entry.isRetaken
   }
 
   // MARK: Births
 
   mutating func birth(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
     let generation = (old?.generation ?? 0).nextLife
-    let base = entry.isImported && !entry.isInserted && !entry.isDeleted ? HybridTime.zero : time(entry.wall)
+    let base = entry.isImported && !entry.isInserted && !entry.isDeleted ? importTime : time(entry.wall)
     var cells: [(index: Int, time: HybridTime)] = []
     for index in entry.table.columns.indices {
       // The key's spelling is a column only where it is not the canonical one.
       if index == entry.table.keyColumn, row[index] == entry.ref.key { continue }
-      let edited = base == .zero ? entry.columns[entry.table.columns[index].id].map { time($0) } : nil
+      let edited = base.isImport ? entry.columns[entry.table.columns[index].id].map { time($0) } : nil
       cells.append((index, edited ?? base))
     }
     let awaited = try old.map { try self.awaited(entry, $0, row) } ?? [:]
@@ -164,11 +187,11 @@ struct FlushPlanner {
       if wall != PendingSlice.migrated {
         edited[index] = time(wall, after: old)
       } else if try !isStamped(column, old) {
-        edited[index] = .zero
+        edited[index] = importTime
       }
     }
+    try loseUnseen(entry, old, row, &edited)
     if entry.isInserted { for index in try awaited(entry, old, row).keys { edited[index] = nil } }
-    if entry.isImported, old.held != nil, edited.isEmpty { return try importHeld(entry, old, row) }
     let derived = try derivedResets(entry, old, row, Set(edited.keys))
     for index in derived.keys { edited[table.columns.firstIndex { $0.id == index } ?? -1] = nil }
     let cells = edited.sorted { $0.key < $1.key }.map { (index: $0.key, time: $0.value) }
@@ -202,16 +225,36 @@ struct FlushPlanner {
     try records.columns(old.stamps).contains { $0.column == column }
   }
 
-  /// Rows of a table that is synchronized again meet records that came meanwhile: whatever is merged wins over them.
-  private mutating func importHeld(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> Bool {
-    let stamped = Set(try records.columns(old.stamps).map(\.column))
-    let cells = entry.table.columns.indices
-      .filter { !stamped.contains(entry.table.columns[$0].id) && $0 != entry.table.keyColumn && row[$0] != .null }
-      .map { (index: $0, time: HybridTime.zero) }
-    plan.reshown.append(entry.ref)
-    guard !cells.isEmpty else { return true }
-    return try emit(
-      entry, .edit, old: old, generation: old.generation, life: nil, cells, row, keeping: old.extra, isHeld: true)
+  /// What was written to columns whose merged values the row did not show yet gives way to those, and is kept.
+  private mutating func loseUnseen(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value], _ edited: inout [Int: HybridTime]
+  ) throws {
+    for index in entry.table.columns.indices {
+      let column = entry.table.columns[index].id
+      guard edited[index] != nil || entry.columns[column] != nil, let merged = hidden(index, old, entry.table) else {
+        continue
+      }
+      if row[index] != merged, row[index] != entry.table.defaultValue(index) {
+        let isFilled = entry.columns[column] == PendingSlice.migrated
+        try lose(
+          entry, index, row[index], at: isFilled ? importTime : time(entry.columns[column] ?? entry.wall),
+          to: old.stamps.stamp(of: column))
+      }
+      edited[index] = nil
+      plan.reshown.append(entry.ref)
+    }
+  }
+
+  /// What is merged of a column that the row has not shown yet, since it came to the table just now: whoever wrote to it had not
+  /// seen that. What the row shows for want of a parent, a BLOB or a fitting type, or because the table refuses the merged value, is
+  /// another matter.
+  private func hidden(_ index: Int, _ old: StoredRecord, _ table: TableForm) -> Value? {
+    let column = table.columns[index].id
+    guard old.isShown, let value = old.extra[column], !old.hides(column),
+      table.columns[index].schema.affinity.keeps(value),
+      !table.references.contains(where: { $0.isReset && $0.column == index })
+    else { return nil }
+    return value
   }
 
   /// An edit whose record was withdrawn from its table before the edit was flushed: the values were kept then.

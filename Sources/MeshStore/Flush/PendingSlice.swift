@@ -16,14 +16,22 @@ struct PendingSlice {
     var isGone = false
     /// Taken in, with no edit noted since.
     var isImported = false
+    /// It was synchronized before.
+    var isRetaken = false
+    /// `mesh_table.id` of the table whose record it goes on with.
+    var adopts: Int64?
+    /// Rows that this table lacks were deleted from it.
+    var isComplete = false
     /// It has moved to another zone, where its record is by now.
     var isDeparting = false
     /// `mesh_zone.id` of the zone that it moves here from.
     var arrivesFrom: Int64?
     /// Of the last row, in milliseconds.
     var wall: Int64 = 0
-    /// Changed columns and when.
+    /// Changed columns and when; or `migrated`, or `renamed`.
     var columns: [Int64: Int64] = [:]
+    /// Columns take on the values that they have under their former names.
+    var hasRenamed: Bool { columns.values.contains(PendingSlice.renamed) }
   }
 
   /// `mesh_pending.op`, beside the triggers' 1, 2 and 3.
@@ -38,6 +46,8 @@ struct PendingSlice {
     static let arrive: Int64 = 6
     /// Nothing was written; where the record belongs may have changed.
     static let look: Int64 = 7
+    /// The record goes on with what is merged of the same key in the table `word`, which is the table's former name.
+    static let adopt: Int64 = 8
   }
 
   /// `mesh_pending.word` of the delete of a row that got another key.
@@ -45,6 +55,8 @@ struct PendingSlice {
 
   /// `mesh_pending.wall` of rows that were there before anybody noted when.
   static let migrated: Int64 = 0
+  /// The same of columns whose merged value is to be that of the column that was renamed to them.
+  static let renamed: Int64 = -1
 
   /// Where the rows are read.
   enum Source {
@@ -139,7 +151,12 @@ extension PendingSlice.Entry {
     case PendingSlice.Op.delete:
       isDeleted = true
       if row.integer(5) != PendingSlice.rekeyed { isGone = true }
-    case PendingSlice.Op.importing: isImported = true
+    case PendingSlice.Op.importing:
+      isImported = true
+      isRetaken = isRetaken || row.integer(5) != 0
+    case PendingSlice.Op.adopt:
+      adopts = row.integer(5)
+      isComplete = row.integer(6) != 0
     case PendingSlice.Op.depart: isDeparting = true
     case PendingSlice.Op.arrive: arrivesFrom = row.integer(5)
     case PendingSlice.Op.look: break
@@ -149,7 +166,9 @@ extension PendingSlice.Entry {
       for bit in 0..<Layout.wordSize where mask >> Int64(bit) & 1 == 1 {
         let index = word * Layout.wordSize + bit
         guard layout.indices.contains(index) else { continue }
-        columns[layout[index]] = max(columns[layout[index]] ?? 0, noted)
+        // What was noted before the column was renamed.
+        let column = table.successors[layout[index]] ?? layout[index]
+        columns[column] = max(columns[column] ?? noted, noted)
       }
     }
   }

@@ -12,8 +12,13 @@ struct Router {
   private var scopes: [Int64: ShareScope] = [:]
   private var sql: Connection { session.sql }
 
+  /// As `Session.foreignColumns`, where a zone can't be written.
+  private let foreignColumns: [String: Set<String>]
+
   init(_ session: Session) throws {
     self.session = session
+    let isRestricted = try session.catalog.zones().entries.values.contains { !$0.mayWrite }
+    foreignColumns = isRestricted ? try session.foreignColumns() : [:]
     zones = try session.catalog.zones()
   }
 
@@ -26,6 +31,8 @@ struct Router {
     var isDeleted = false
     /// Its reference may be another than before.
     var mayMove = false
+    /// Only columns were written that no other device has, or that a migration fills on every machine: nobody is sent that.
+    var isLocal = true
     var wall: Int64 = 0
   }
 
@@ -88,6 +95,7 @@ struct Router {
     let op = row.integer(4)
     if op == PendingSlice.Op.look { entry.lookIDs.append(row.integer(0)) } else { entry.ids.append(row.integer(0)) }
     entry.wall = max(entry.wall, row.integer(7))
+    if try op != PendingSlice.Op.look && !isLocal(row, entry.table) { entry.isLocal = false }
     switch op {
     case PendingSlice.Op.delete: entry.isDeleted = true
     case PendingSlice.Op.update:
@@ -98,6 +106,17 @@ struct Router {
         entry.mayMove = entry.mayMove || row.integer(6) >> Int64(index % Layout.wordSize) & 1 == 1
       }
     default: entry.mayMove = true
+    }
+  }
+
+  private func isLocal(_ row: Statement, _ table: TableForm) throws -> Bool {
+    guard row.integer(4) == PendingSlice.Op.update else { return false }
+    let (word, mask) = (Int(row.integer(5)), row.integer(6))
+    if mask == 0 || row.integer(7) <= PendingSlice.migrated { return true }
+    let layout = try session.catalog.layout(row.integer(2))
+    let local = table.columns(besides: foreignColumns)
+    return layout.enumerated().allSatisfy { index, column in
+      index / Layout.wordSize != word || mask >> Int64(index % Layout.wordSize) & 1 == 0 || local.contains(column)
     }
   }
 
@@ -120,7 +139,9 @@ struct Router {
     if zones.entries[shown]?.isLeft == true { return .leave(shown) }
     // Be its reference what it was: what is written under a parent that has left goes where the parent is.
     let home = try home(ref, table, row, own: shown)
-    if home == shown { return entry.ids.isEmpty ? .drop : .zone(shown) }
+    if home == shown {
+      return entry.ids.isEmpty || entry.isLocal && !zones.mayWrite(shown) ? .drop : .zone(shown)
+    }
     if zones.mayWrite(shown) && zones.mayWrite(home) { return .move(from: shown, to: home) }
     if entry.ids.isEmpty { return .drop }
     // The row is what is merged again; whoever looks finds the write under the zone that did not take it.

@@ -238,11 +238,17 @@ private struct Flusher {
     }
     try session.applying {
       for change in plan.changes { try present(change, materialiser) }
+      for placed in plan.placed {
+        let changed = placed.old?.isShown == true ? Set(placed.state.cells.keys) : nil
+        try materialiser.place(placed.ref, placed.state, replacing: placed.old, changed: changed)
+      }
+      for vacated in plan.vacated { try vacate(vacated, materialiser) }
       for arrival in plan.arrivals { try materialiser.arrive(arrival.ref, arrival.state, from: arrival.zone) }
       for ref in plan.rechecked { materialiser.check(ref) }
       for ref in plan.reshown { try materialiser.show(ref, overwriting: true) }
       try materialiser.settle()
     }
+    for lost in plan.losses { try records.noteConflict(lost.ref, lost.loss, now: now) }
     for (ref, message) in plan.tooLong { try materialiser.note(ref, .valueTooLong, message) }
     part.zone = records.zone
     part.zone.clock = part.clock
@@ -250,7 +256,7 @@ private struct Flusher {
       // The log is empty now, and counts from 1 again.
       if try session.catalog.zones().isRouted { try session.sql.run("UPDATE mesh_zone SET ahead = 0") }
       part.zone.ahead = 0
-    } else if !plan.changes.isEmpty || !plan.arrivals.isEmpty {
+    } else if !plan.changes.isEmpty || !plan.placed.isEmpty || !plan.arrivals.isEmpty {
       part.zone.ahead = max(part.zone.ahead, plan.lastID)
     }
     try consume(plan, &part.zone, session)
@@ -262,7 +268,7 @@ private struct Flusher {
     var progress = FlushProgress(
       zone: writer.zone,
       head: draft.changeSet.map { ChangeSetHead(number: $0.header.number, id: $0.id, time: $0.header.time) },
-      records: plan.changes.count + plan.arrivals.count, hasMore: !isAll || !plan.arrivals.isEmpty,
+      records: plan.changes.count + plan.placed.count + plan.arrivals.count, hasMore: !isAll || !plan.arrivals.isEmpty,
       isSendable: draft.endsBatch, unitEnded: part.zone.flushPart == 0)
     progress.leavesToShow = leavesToShow
     return progress
@@ -284,6 +290,15 @@ private struct Flusher {
       try records.noteConflict(
         change.ref, .init(column: column, loser: loser, winner: winner, wasLocal: true), now: now)
     }
+  }
+
+  /// The row goes after its record.
+  private func vacate(_ vacated: FlushPlan.Vacated, _ materialiser: Materialiser) throws {
+    var record = vacated.old
+    record.shown = [:]
+    try materialiser.records.save(vacated.ref, record, replacing: vacated.old)
+    try materialiser.vacate(vacated.ref, vacated.table)
+    try materialiser.leave(vacated.ref, vacated.table)
   }
 
   private func present(_ change: FlushPlan.Change, _ materialiser: Materialiser) throws {

@@ -99,8 +99,10 @@ final class Materialiser {
     guard let table = session.catalog.table(ref.table) else {
       record.held = state.isAlive ? .unknownTable : nil
       record.extra = state.isAlive ? values : [:]
+      record.keepBase(of: old)
       return try records.save(ref, record, replacing: old)
     }
+    guard table.keeps(ref.key) else { return try hold(ref, table, record, values, replacing: old) }
     guard state.isAlive else {
       try records.save(ref, record, replacing: old)
       if try old?.isShown ?? !isOthers(ref) { try vacate(ref, table) }
@@ -163,6 +165,21 @@ final class Materialiser {
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { unchecked.append(ref) }
     if stays { try release(ref, table) } else { try appear(ref) }
+  }
+
+  /// The table would make another key of the record's, and so one row of two records.
+  private func hold(
+    _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value], replacing old: StoredRecord?
+  ) throws {
+    var held = record
+    if record.isAlive { (held.held, held.extra) = (.constraint, values) }
+    try records.save(ref, held, replacing: old)
+    guard record.isAlive else { return }
+    let (kind, made) = if case .text = ref.key { ("text", "number") } else { ("number", "text") }
+    try note(
+      ref, .constraint,
+      "the key is a \(kind), and the column \(table.keyName) makes a \(made) of it here; give the table the same key on every machine"
+    )
   }
 
   /// The table does not do without a BLOB that is not complete here.

@@ -122,8 +122,12 @@ final class Catalog {
     let visible = try schema.columns.filter { $0.generated == .no && (!$0.isKey || form.keyIsColumn) }
       .map { TableForm.Column(id: try existingColumn($0.name, of: table.id), schema: $0) }
     guard visible.allSatisfy({ $0.id != 0 }) else { return nil }
+    let origins = try sql.all(
+      "SELECT id, origin FROM mesh_column WHERE tbl = ? AND origin IS NOT NULL", [.integer(table.id)]
+    ) { ($0.integer(0), $0.integer(1)) }
     return TableForm(
-      id: table.id, schema: schema, key: key, form: form, columns: visible, isPrivate: table.isPrivate)
+      id: table.id, schema: schema, key: key, form: form, columns: visible, isPrivate: table.isPrivate,
+      origins: Dictionary(origins, uniquingKeysWith: { first, _ in first }))
   }
 
   private func connectReferences() {

@@ -23,6 +23,9 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
   /// A program of this machine wrote the row while what it refers to was not here, or gave that another key: the row is shown here, as
   /// without a mesh, and held elsewhere. In `mesh_held` only.
   case shownHereOnly = 11
+  /// As `unknownTable`, and its row was in the table when that stopped being synchronized, or got another name. What the row showed
+  /// then is kept beside what was merged since. People are told `unknownTable`.
+  case untracked = 12
 
   /// The record has a row in its table all the same.
   public var isShown: Bool { self == .valueTooLong || self == .editRefused || self == .shownHereOnly }
@@ -32,7 +35,7 @@ public enum HeldReason: Int64, Sendable, Hashable, CaseIterable {
     switch self {
     case .missingParent: "missing-parent"
     case .parentDeleted: "parent-deleted"
-    case .unknownTable: "unknown-table"
+    case .unknownTable, .untracked: "unknown-table"
     case .constraint: "constraint"
     case .slotTaken: "slot-taken"
     case .valueTooLong: "value-too-long"

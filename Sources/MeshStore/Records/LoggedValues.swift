@@ -80,7 +80,7 @@ final class LoggedValues {
     if let value = try find() { return value }
     let last = try AuthorHead.read(session.sql, zone: zone.id, author: stamp.author).applied
     guard last > 0 else { return nil }
-    if stamp.time > .zero {
+    if !stamp.time.isImport {
       let first = try number(of: stamp, zone.id, last)
       for number in first...min(first + Self.mostLate, last) {
         if try take(number, of: stamp.author, zone), let value = try find() { return value }

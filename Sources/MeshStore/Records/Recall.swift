@@ -11,6 +11,9 @@ struct Recall {
   /// Columns that the rows have shown all the while; nil where the table was not there.
   let kept: Set<Int64>?
 
+  /// How records are held whose table is gone: one that was renamed still has their rows.
+  let gone: HeldReason
+
   /// The next part of the log, for the next table. False where nothing is left to recall.
   static func slice(_ session: Session, _ reader: (ZoneID) throws -> ChangeSetReader) throws -> Bool {
     let next = try session.sql.first(
@@ -23,7 +26,11 @@ struct Recall {
     let kept = next.4 == 0 ? nil : Set(try session.catalog.layout(next.4))
     let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
     let log = LogReader(session: session, zone: records.zone.id, reader: try reader(zone))
-    try Recall(session: session, records: records, log: log, kept: kept).walk(next.1, after: next.2, next.3)
+    let isRenamed = try session.sql.exists(
+      "SELECT 1 FROM mesh_table WHERE id = ? AND successor IS NOT NULL", [.integer(next.1)])
+    try Recall(
+      session: session, records: records, log: log, kept: kept, gone: isRenamed ? .untracked : .unknownTable
+    ).walk(next.1, after: next.2, next.3)
     return true
   }
 
@@ -71,8 +78,13 @@ struct Recall {
         record.extra[column] = try long.value(of: field.value)
         record.shown[column] = nil
       }
-      if !isHere || kept == nil, record.held == nil { record.held = .unknownTable }
-      if record.held != nil { record.shown = [:] }
+      if !isHere || kept == nil, record.held == nil {
+        record.held = gone
+        // What it did not show as it is merged: a reference to a missing row, a BLOB that was on its way.
+        record.shown = gone == .untracked ? old.extra.mapValues { _ in .null }.merging(old.shown) { $1 } : [:]
+      } else if record.held != nil, record.held != .untracked {
+        record.shown = [:]
+      }
       if record.extra != old.extra || record.held != old.held { try records.save(ref, record, replacing: old) }
     }
     return rows

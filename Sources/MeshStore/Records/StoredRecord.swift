@@ -17,7 +17,8 @@ struct StoredRecord {
   var extra: [Int64: Value] = [:]
   /// What its row has in columns with assets: the asset that is merged, which is then not in `extra`. For a column that is in `extra`
   /// as well: what the row goes on showing, because the merged asset is not complete here (NULL if nothing is listed) or because the
-  /// table refuses the merged value. If the record is held, what the table accepted last of refused columns, and nothing else.
+  /// table refuses the merged value. If the record is held, what the table accepted last of refused columns, and nothing else. If it
+  /// is held as `untracked`, or was deleted meanwhile: what its row showed, in the columns where something else is merged.
   var shown: [Int64: Value] = [:]
   var held: HeldReason?
   /// Since when the record is out of its table, or its row is older than what is merged because the table refuses that, in
@@ -42,6 +43,25 @@ struct StoredRecord {
 }
 
 extension StoredRecord {
+  /// Its row was in the table when that stopped being synchronized.
+  var hasBase: Bool { held == .untracked || !isAlive && !shown.isEmpty }
+
+  /// What its row showed in a column when its table stopped being synchronized.
+  func base(_ column: Int64) -> Value? { shown[column] ?? extra[column] }
+
+  /// Keeps what the row showed where that is not what is merged now. Of a deleted record all is kept but long BLOBs, which are in the
+  /// row alone.
+  mutating func noteBase(_ base: [Int64: Value]) {
+    shown = base.filter { isAlive ? extra[$0.key] != $0.value : $0.value.asset == nil }
+  }
+
+  /// - Parameter old: The record as it was before something was merged, while its table was not synchronized.
+  mutating func keepBase(of old: StoredRecord?) {
+    guard let old, old.hasBase else { return }
+    if isAlive { held = .untracked }
+    noteBase(old.extra.merging(old.shown) { $1 })
+  }
+
   /// One row of `mesh_asset_use`.
   struct AssetUse: Hashable {
     let column: Int64

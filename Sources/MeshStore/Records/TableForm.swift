@@ -25,6 +25,10 @@ final class TableForm {
   let keyColumn: Int?
   /// Column number → index in `columns`.
   let indexes: [Int64: Int]
+  /// Column → the columns that were renamed to it here, the last name first.
+  let origins: [Int64: [Int64]]
+  /// A column that the table had → what it is called now.
+  let successors: [Int64: Int64]
   /// References of this table, and to it. Set once, when all tables are known.
   var references: [Reference] = []
   var referrers: [Reference] = []
@@ -39,7 +43,7 @@ final class TableForm {
 
   init(
     id: Int64, schema: TableSchema, key: TableSchema.Column, form: KeyForm, columns: [Column], isPrivate: Bool = false,
-    isHere: Bool = true
+    isHere: Bool = true, origins: [Int64: Int64] = [:]
   ) {
     self.id = id
     self.schema = schema
@@ -51,6 +55,7 @@ final class TableForm {
     self.columns = columns
     self.keyColumn = columns.firstIndex { $0.schema.isKey }
     self.indexes = Dictionary(columns.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+    (self.origins, self.successors) = Self.renamings(columns, origins)
     let table = "main.\(schema.name.quotedName)"
     let place = "FROM \(table) WHERE \(key.name.quotedName) = ?"
     let names =
@@ -84,6 +89,24 @@ final class TableForm {
     self.init(
       id: id, schema: schema, key: key, form: KeyForm(collation: collation, keyIsColumn: true), columns: [],
       isPrivate: isPrivate, isHere: false)
+  }
+
+  /// A name that the table has again is no former one.
+  private static func renamings(
+    _ columns: [Column], _ origins: [Int64: Int64]
+  ) -> (origins: [Int64: [Int64]], successors: [Int64: Int64]) {
+    var (found, successors): ([Int64: [Int64]], [Int64: Int64]) = ([:], [:])
+    if origins.isEmpty { return (found, successors) }
+    var seen = Set(columns.map(\.id))
+    for column in columns {
+      var former = origins[column.id]
+      while let id = former, seen.insert(id).inserted {
+        found[column.id, default: []].append(id)
+        successors[id] = column.id
+        former = origins[id]
+      }
+    }
+    return (found, successors)
   }
 
   private static func value(_ column: Column, isStrict: Bool) -> String {
@@ -169,6 +192,16 @@ final class TableForm {
   /// The value of a column without a stamp, as far as a literal tells it.
   func defaultValue(_ column: Int) -> Value { columns[column].schema.defaultValue ?? .null }
 
+  /// False of a key that the table's key column would make another value of: another machine's column has another type.
+  func keeps(_ key: Value) -> Bool {
+    switch (keyAffinity, key) {
+    case (.text, .integer), (.text, .real): false
+    case (.integer, .text(let bytes)), (.numeric, .text(let bytes)), (.real, .text(let bytes)):
+      !Affinity.isNumber(bytes)
+    default: true
+    }
+  }
+
   /// The key of a parent in this table that a child's value names.
   func parentKey(_ value: Value) -> Value {
     switch (value, keyAffinity) {
@@ -208,6 +241,33 @@ extension Affinity {
       case .integer, .numeric: Int64(exactly: Double(bitPattern: bits)) == nil
       }
     }
+  }
+
+  /// What a column with a numeric affinity makes a number of: a sign, digits with a point, an exponent, and white space around it.
+  static func isNumber(_ text: [UInt8]) -> Bool {
+    guard mayBeNumber(text) else { return false }
+    let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0d).contains(byte) }
+    var rest = text.drop(while: isSpace)
+    while rest.last.map(isSpace) == true { rest.removeLast() }
+    func skipSign() { if rest.first == 0x2b || rest.first == 0x2d { rest.removeFirst() } }
+    func skipDigits() -> Int {
+      let digits = rest.prefix { (0x30...0x39).contains($0) }
+      rest.removeFirst(digits.count)
+      return digits.count
+    }
+    skipSign()
+    var digits = skipDigits()
+    if rest.first == 0x2e {
+      rest.removeFirst()
+      digits += skipDigits()
+    }
+    guard digits > 0 else { return false }
+    if rest.first == 0x65 || rest.first == 0x45 {
+      rest.removeFirst()
+      skipSign()
+      guard skipDigits() > 0 else { return false }
+    }
+    return rest.isEmpty
   }
 
   private static func mayBeNumber(_ text: [UInt8]) -> Bool {

@@ -3,7 +3,7 @@ import GRDB
 /// The tables that the store keeps beside the app's: one constant each. `Tables.md` is their specification.
 enum MeshTables {
   /// Of the whole set; a file with a greater number is refused.
-  static let format = 11
+  static let format = 12
 
   /// Makes what is missing. Throws `StoreError` (`formatTooNew`) where a later version of this program made them.
   static func create(_ db: Database) throws {
@@ -46,7 +46,9 @@ enum MeshTables {
       collation TEXT,                             -- of its key, when the triggers were last brought up to date
       key_name TEXT,                              -- the key's column, then
       key_class TEXT,                             -- what that column makes of values, then: text, number or any
-      on_demand INTEGER NOT NULL DEFAULT 0        -- 1: assets of its rows are fetched when they are asked for
+      on_demand INTEGER NOT NULL DEFAULT 0,       -- 1: assets of its rows are fetched when they are asked for
+      sql TEXT,                                   -- of the table, when the triggers were last brought up to date
+      successor TEXT                              -- what it was renamed to, until that is synchronized in its place
     )
     """
 
@@ -56,6 +58,7 @@ enum MeshTables {
       id INTEGER PRIMARY KEY,
       tbl INTEGER NOT NULL,                       -- mesh_table.id
       name TEXT NOT NULL COLLATE NOCASE,
+      origin INTEGER,                             -- mesh_column.id of the column that was renamed to it here
       UNIQUE (tbl, name)
     )
     """
@@ -77,8 +80,10 @@ enum MeshTables {
       tbl INTEGER NOT NULL,                       -- mesh_table.id
       layout INTEGER NOT NULL,                    -- mesh_layout.id
       key,                                        -- as it is spelled in the row; no affinity
-      op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete; ours: 4 import, 5 depart, 6 arrive, 7 look
-      word INTEGER NOT NULL,                      -- op 2: which 63 columns the mask is about; op 3: 1 if the row got another key
+      op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete; ours: 4 import, 5 depart, 6 arrive, 7 look,
+                                                  -- 8 adopt
+      word INTEGER NOT NULL,                      -- op 2: which 63 columns the mask is about; op 3: 1 if the row got another key;
+                                                  -- op 4: not 0 if the table was tracked before; op 8: mesh_table.id of the old name
       mask INTEGER NOT NULL,                      -- bit i: column number 63 * word + i has changed; 0 unless op is 2
       wall INTEGER NOT NULL,                      -- milliseconds since 1970 by the writer's clock
       zone INTEGER                                -- mesh_zone.id, once it is known where the record belongs; see Tables.md

@@ -50,8 +50,12 @@ extension MeshTables {
       // What a change set may say was another: those that were refused for it are looked at once more.
       try db.execute(sql: "UPDATE mesh_head SET malformed = NULL")
     }
-    // The triggers are looked at.
-    if format < 11 { try db.execute(sql: "UPDATE mesh_state SET schema_version = 0") }
+    if format < 12 {
+      for column in ["sql TEXT", "successor TEXT"] { try add(column, to: "mesh_table", db) }
+      try add("origin INTEGER", to: "mesh_column", db)
+      // The triggers are looked at.
+      try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
+    }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 

@@ -82,9 +82,15 @@ extension Session {
       ($0.integer(0), Int($0.integer(1)))
     }
     var counts: [HeldReason: Int] = [:]
-    for (reason, count) in found { if let reason = HeldReason(rawValue: reason) { counts[reason] = count } }
+    for (number, count) in found {
+      guard let reason = HeldReason(rawValue: number) else { continue }
+      counts[reason == .untracked ? .unknownTable : reason, default: 0] += count
+    }
     let shown = try sql.all(
-      "SELECT reason, count(*) FROM mesh_held WHERE reason IN (\(Store.shownReasons)) GROUP BY reason"
+      """
+      SELECT reason, count(*) FROM mesh_held
+      WHERE reason IN (\(Store.shownReasons)) AND tbl NOT IN (\(Store.untracked)) GROUP BY reason
+      """
     ) { (HeldReason(rawValue: $0.integer(0)), Int($0.integer(1))) }
     for case (let reason?, let count) in shown { counts[reason] = count }
     let orphans = found.filter { lacking.contains($0.0) }.reduce(0) { $0 + $1.1 }
@@ -110,9 +116,13 @@ extension Session {
       "SELECT reason, message, since FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
       [.integer(ref.table), ref.key, .integer(zone.id)]
     ) { (HeldReason(rawValue: $0.integer(0)), $0.text(1), $0.isNull(2) ? nil : $0.integer(2)) }
-    guard let reason = record?.held ?? noted?.0,
+    let isUntracked = try sql.exists(
+      "SELECT 1 FROM mesh_table WHERE id = ? AND id IN (\(Store.untracked))", [.integer(ref.table)])
+    if isUntracked { return nil }
+    guard var reason = record?.held ?? noted?.0,
       record?.held != nil || reason == .valueTooLong || reason.isShown && record?.isShown == true
     else { return nil }
+    if reason == .untracked { reason = .unknownTable }
     var held = HeldRecord(
       zone: zone.zone, table: try catalog.tableName(ref.table), key: ref.key, reason: reason,
       message: noted?.0 == reason ? noted?.1 : nil,
@@ -123,7 +133,7 @@ extension Session {
     case .parentElsewhere: held.waitsFor = try waited(ref, zone).map { try awaited($0, besides: zone) }
     case .missingParent, .parentDeleted: try nameParents(of: ref, record, zone, &held)
     case .shownHereOnly: held.waitsFor = try waited(ref, zone).map { try awaited($0, besides: zone) }
-    case .unknownTable, .constraint, .valueTooLong, .outsideShare, .assetIncomplete, .editRefused: break
+    case .unknownTable, .untracked, .constraint, .valueTooLong, .outsideShare, .assetIncomplete, .editRefused: break
     }
     return held
   }

@@ -102,8 +102,11 @@ extension Session {
     if let shown = try occupant(ref) { return shown }
     let zones = try catalog.zones()
     return try sql.all(
-      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND held = ? AND generation & 1",
-      [.integer(ref.table), ref.key, .integer(HeldReason.unknownTable.rawValue)]
+      "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND held IN (?, ?) AND generation & 1",
+      [
+        .integer(ref.table), ref.key, .integer(HeldReason.unknownTable.rawValue),
+        .integer(HeldReason.untracked.rawValue),
+      ]
     ) { $0.integer(0) }.min(by: zones.precedes)
   }
 

@@ -44,7 +44,9 @@ extension Store {
   private func noted(_ reason: HeldReason) throws -> Int {
     try read { session in
       Int(
-        try session.sql.integer("SELECT count(*) FROM mesh_held WHERE reason = ?", [.integer(reason.rawValue)]) ?? 0)
+        try session.sql.integer(
+          "SELECT count(*) FROM mesh_held WHERE reason = ? AND tbl NOT IN (\(Self.untracked))",
+          [.integer(reason.rawValue)]) ?? 0)
     }
   }
 
@@ -65,34 +67,6 @@ extension Store {
     let rewrites = try read { Int(try $0.sql.integer("SELECT count(*) FROM mesh_rewrite") ?? 0) }
     if rewrites > 0 { counts["to-write-again"] = rewrites }
     return counts
-  }
-
-  /// The newest first.
-  public func conflicts(limit: Int) throws -> [Conflict] {
-    try read { session in
-      let found = try session.sql.all(
-        """
-        SELECT mesh_zone.zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time, was_local, noted,
-          mesh_conflict.id
-        FROM mesh_conflict JOIN mesh_zone ON mesh_zone.id = mesh_conflict.zone ORDER BY mesh_conflict.id DESC LIMIT ?
-        """, [.count(limit)]
-      ) { row in
-        try session.conflict(row).map { ($0, RecordRef(table: row.integer(1), key: row.value(2)), row.integer(3)) }
-      }
-      return try found.compactMap { entry in
-        guard let (lost, ref, column) = entry else { return nil }
-        // The record that a delete would have taken is gone after all.
-        if column == ZoneRecords.wholeRecord { return try session.isAlive(ref, lost.zone) ? lost : nil }
-        var conflict = lost
-        conflict.isWinnerDelete = try !session.isAlive(ref, conflict.zone)
-        // A row that is nothing but its key is there again.
-        let isRow = session.catalog.table(ref.table)?.keyName == lost.column && lost.loserValue == lost.key
-        if isRow, !conflict.isWinnerDelete { return nil }
-        conflict.winnerValue = try session.value(ref, column, conflict.zone)
-        // The value came back: its device wrote it again, or somebody wrote the same.
-        return conflict.winnerValue == conflict.loserValue && !conflict.isWinnerDelete ? nil : conflict
-      }
-    }
   }
 
   // MARK: The file

@@ -27,6 +27,8 @@ extension Store {
   ///
   /// - Throws: `StoreError` (`schemaRefused`) where a table that stays refers to one that goes.
   public func untrack(_ tables: [String]) throws {
+    // What became of them is not to be forgotten: a new name, which the triggers tell.
+    _ = try write { try $0.noteSchema() }
     try requireNoReferences(to: tables)
     for name in tables {
       guard let table = try read({ try TrackedTable.read($0.db, name: name) }) else {
@@ -66,10 +68,16 @@ extension Store {
         let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
         let ref = RecordRef(table: table, key: key)
         guard let old = try records.load(ref) else { continue }
+        let form = session.catalog.table(table)
+        let row = try form.flatMap { form in try records.row(form, key).map { records.named($0, old, form) } }
         var kept = old
         kept.extra = try records.values(ref, old)
-        kept.shown = [:]
-        kept.held = .unknownTable
+        kept.held = .untracked
+        var base = kept.extra
+        for column in old.extra.keys {
+          if let index = form?.indexes[column], let row { base[column] = row[index] }
+        }
+        kept.noteBase(base)
         try records.save(ref, kept, replacing: old)
       }
       return !rows.isEmpty
@@ -136,6 +144,8 @@ extension Store {
         try session.sql.run("UPDATE mesh_table SET private = 1 WHERE id = ?", [.integer(table.id)])
       }
       if !tables.isEmpty { session.catalog.forget() }
+      // A column that was this device's alone may be others' now.
+      try session.updatePermissions()
       return tables.map(\.name)
     }
   }
@@ -241,12 +251,48 @@ extension Session {
     // What became of the other tables is not to be forgotten.
     _ = try noteSchema()
     let before = Set(try TrackedTable.all(db).map(\.id))
+    let known = Dictionary(
+      try sql.all(Self.knownTables) { ($0.integer(0), $0.integer(1) == 1 ? TableSlice.again : TableSlice.anew) },
+      uniquingKeysWith: { first, _ in first })
     let installed = try Capture.install(db, tables: tables, private: privateTables, integerKeys: integerKeys)
-    for table in installed where !before.contains(table.id) { try request(.takeIn, table.id) }
+    for table in installed where !before.contains(table.id) {
+      try request(.takeIn, table.id, layout: known[table.id] ?? 0)
+      try adoptRecords(for: table)
+    }
     // Records of a share that is read-only here may be in them as soon as they are shown.
     try updatePermissions()
     try requestShow()
     return installed
+  }
+
+  /// That were synchronized before, and whether each is the table that it was then.
+  private static let knownTables = """
+    SELECT id, schema_row IS (SELECT rowid FROM main.sqlite_schema s WHERE s.type = 'table' AND s.name = mesh_table.name COLLATE NOCASE)
+    FROM mesh_table WHERE layout IS NOT NULL
+    """
+
+  /// A table that was synchronized under another name keeps its records: their stamps and deletes come along, so that each
+  /// device that renames it says the same. Not in shares, which are about tables by their names.
+  private func adoptRecords(for table: TrackedTable) throws {
+    let former = try sql.integer(
+      "SELECT id FROM mesh_table WHERE successor = ? COLLATE NOCASE AND schema_row IS NULL", [.text(table.name)])
+    guard let former, former != table.id, let schema = table.schema, let key = schema.keyColumn else { return }
+    let live = "FROM mesh_record WHERE tbl = ? AND generation & 1"
+    let all = try sql.integer("SELECT count(*) \(live)", [.integer(former)]) ?? 0
+    let missing = try sql.integer(
+      """
+      SELECT count(*) \(live) AND NOT EXISTS (
+        SELECT 1 FROM main.\(schema.name.quotedName) AS t WHERE t.\(key.name.quotedName) = mesh_record.key)
+      """, [.integer(former)])
+    // A table that was made anew under the name says nothing of rows that it lacks.
+    let isComplete = (missing ?? 0) * 2 <= all
+    try sql.run(
+      """
+      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
+      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), ?2, ?3, 0, zone FROM mesh_record
+      WHERE tbl = ?2 AND zone IN (SELECT id FROM mesh_zone WHERE root_table IS NULL)
+      """, [.integer(table.id), .integer(former), .integer(isComplete ? 1 : 0)])
+    try sql.run("UPDATE mesh_table SET successor = NULL WHERE id = ?", [.integer(former)])
   }
 
   fileprivate func summary(_ table: TrackedTable) throws -> Store.TableSummary {

@@ -141,7 +141,13 @@ extension Session {
     for finding in findings {
       if finding.reasons.contains(.recreated) || finding.isGone { try forgetLostWrites(finding) }
       if finding.needsRecall { try requestRecall(finding, before: layouts[finding.table] ?? 0) }
+      if !finding.newColumns.isEmpty { try noteTouches(finding, before: layouts[finding.table] ?? 0) }
       guard finding.needsRescan else { continue }
+      // It has its former name again, and the rows that it had.
+      if try finding.reasons.contains(.returned) && hasBases(finding.table) {
+        try request(.takeIn, finding.table, layout: TableSlice.anew)
+        continue
+      }
       try request(
         finding.reasons.contains(.returned)
           ? .compareReturned : finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
@@ -151,6 +157,46 @@ extension Session {
     try updatePermissions()
     try requestShow()
     return (wasSilent, findings)
+  }
+
+  private func hasBases(_ table: Int64) throws -> Bool {
+    try sql.exists(
+      "SELECT 1 FROM mesh_record WHERE tbl = ? AND held = ? LIMIT 1",
+      [.integer(table), .integer(HeldReason.untracked.rawValue)])
+  }
+
+  /// What programs wrote to columns that the triggers did not know: they noted which rows. What the migration filled in is older
+  /// than every edit, but a row that was written again afterwards, by a statement that wrote this row alone, was edited.
+  private func noteTouches(_ finding: CaptureFinding, before: Int64) throws {
+    guard let layout = try TrackedTable.read(db, id: finding.table)?.layout else { return }
+    let columns = try catalog.layout(layout)
+    let places = finding.newColumns.compactMap(columns.firstIndex(of:))
+    for (word, places) in Dictionary(grouping: places, by: { $0 / Layout.wordSize }) {
+      let mask = places.reduce(Int64(0)) { $0 | 1 << Int64($1 % Layout.wordSize) }
+      try sql.run(
+        """
+        WITH touch AS (
+          SELECT id, key, wall FROM mesh_pending WHERE tbl = ?1 AND layout = ?2 AND op = \(PendingSlice.Op.update)
+            AND id >= (SELECT min(id) FROM mesh_pending WHERE tbl = ?1 AND layout = ?2 AND op = \(PendingSlice.Op.update) AND mask = 0))
+        INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall)
+        SELECT ?1, ?3, key, \(PendingSlice.Op.update), ?4, ?5, max(wall) FROM touch GROUP BY key
+        HAVING count(DISTINCT wall) > 1 AND max(wall) IN (SELECT wall FROM touch GROUP BY wall HAVING count(*) = 1)
+        """,
+        [.integer(finding.table), .integer(before), .integer(layout), .integer(Int64(word)), .integer(mask)])
+    }
+  }
+
+  /// A value came for a column that this table has under another name now: it is that one's.
+  func noteRenamed(_ ref: RecordRef, _ changed: Set<Int64>) throws {
+    guard let table = catalog.table(ref.table), !table.successors.isEmpty else { return }
+    for column in changed.compactMap({ table.successors[$0] }) {
+      try sql.run(
+        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, ?, ?, ?, 0, 1, ?)",
+        [
+          .integer(ref.table), .integer(try catalog.layoutNumber([column], of: ref.table)), ref.key,
+          .integer(PendingSlice.Op.update), .integer(PendingSlice.renamed),
+        ])
+    }
   }
 
   /// What was deleted while a table was gone took nothing along.

@@ -15,6 +15,11 @@ struct TableSlice {
     case takeIn = 4
   }
 
+  /// In `mesh_import.layout` of a table that is taken in: it was synchronized before, and is the same. `word` of its notes, then.
+  static let again: Int64 = 1
+  /// The same of a table that was made anew meanwhile, or may have been.
+  static let anew: Int64 = 2
+
   /// One row of the pending log.
   private struct Note {
     let key: Value
@@ -57,7 +62,12 @@ struct TableSlice {
     if keys.count == size { slice.last = keys.last }
     switch task {
     case .takeIn:
-      slice.notes = keys.map { Note(key: $0, op: PendingSlice.Op.importing, wall: PendingSlice.migrated) }
+      slice.notes = keys.map {
+        Note(key: $0, op: PendingSlice.Op.importing, word: Int(layout), wall: PendingSlice.migrated)
+      }
+      if slice.last == nil, layout != 0 {
+        slice.notes += try Self.deletedMeanwhile(session, table, isSame: layout == Self.again)
+      }
     case .compare, .compareRecreated, .compareReturned:
       let merged = reader.map {
         LoggedValues(session, table: id, keys: Set(keys.map(table.form.canonical)), places, $0)
@@ -71,6 +81,7 @@ struct TableSlice {
       }
       if let merged { slice.places = merged.places }
       if slice.last == nil {
+        slice.notes += try comparison.renamedAside()
         let missing = try comparison.deleted(task)
         slice.notes += missing
         slice.differences += missing.count
@@ -94,6 +105,20 @@ struct TableSlice {
       } ?? [
         Note(key: key, op: PendingSlice.Op.delete)
       ]
+  }
+
+  /// Records whose row was in the table when it stopped being synchronized, and has gone since. Where the table was made anew, they
+  /// were deleted if most rows are there.
+  private static func deletedMeanwhile(_ session: Session, _ table: TableForm, isSame: Bool) throws -> [Note] {
+    let shown = "FROM mesh_record WHERE tbl = ? AND held = \(HeldReason.untracked.rawValue)"
+    let missing = try session.sql.all(
+      """
+      SELECT key \(shown) AND NOT EXISTS (
+        SELECT 1 FROM main.\(table.schema.name.quotedName) AS t WHERE t.\(table.keyName.quotedName) = mesh_record.key)
+      """, [.integer(table.id)]
+    ) { Note(key: $0.value(0), op: PendingSlice.Op.delete) }
+    let all = try session.sql.integer("SELECT count(*) \(shown)", [.integer(table.id)]) ?? 0
+    return isSame || missing.count * 2 <= all ? missing : []
   }
 
   private init(table: Int64, after: Value) {
@@ -175,11 +200,14 @@ extension TableSlice {
       // A migration fills new columns on every machine by itself: what it wrote is older than every edit, and what
       // is merged already wins over it.
       let isNew = { (index: Int) in !before.isEmpty && !before.contains(table.columns[index].id) }
+      let renamed = table.columns.indices.filter { isNew($0) && origin($0, record) != nil }
       let filled = try changed.filter {
-        try isNew($0) && record.extra[table.columns[$0].id] == nil && !isOutdated($0, row, record, key)
+        try isNew($0) && !renamed.contains($0) && !isOutdated($0, row, record, key)
       }
-      let edited = changed.filter { !isNew($0) }
-      let notes = updates(key, edited, wall: nil) + updates(key, filled, wall: PendingSlice.migrated)
+      let edited = try changed.filter { !isNew($0) } + renamed.filter { try isEdited($0, row, record, key) }
+      let notes =
+        updates(key, edited, wall: nil) + updates(key, filled, wall: PendingSlice.migrated)
+        + updates(key, renamed.filter { !edited.contains($0) }, wall: PendingSlice.renamed)
       // The foreign key may not have been there when the row came: a flush looks at it.
       if notes.isEmpty, try hasDanglingReference(row) {
         return [Note(key: key, op: PendingSlice.Op.update, layout: layout)]
@@ -196,6 +224,31 @@ extension TableSlice {
         guard let manifest = try session.manifest(asset.id), row[index].asset?.size == asset.size else { return false }
         return try session.holds(manifest, Cell(table: table, key: key, index: index))
       }
+    }
+
+    /// The column that was renamed to a new one, with its merged value in `extra`.
+    private func origin(_ index: Int, _ record: StoredRecord) -> Int64? {
+      table.origins[table.columns[index].id]?.first { before.contains($0) && record.extra[$0] != nil }
+    }
+
+    /// The row shows something else than it did under the column's former name.
+    private func isEdited(_ index: Int, _ row: [Value], _ record: StoredRecord, _ key: Value) throws -> Bool {
+      guard record.held == nil, let origin = origin(index, record) else { return false }
+      let shown = record.shown[origin] ?? (record.extra[origin] ?? .null)
+      guard let asset = shown.asset else { return row[index] != shown }
+      guard let manifest = try session.manifest(asset.id), row[index].asset?.size == asset.size else { return true }
+      return try !session.holds(manifest, Cell(table: table, key: key, index: index))
+    }
+
+    /// Records without a row take on the new names as well.
+    func renamedAside() throws -> [Note] {
+      let renamed = table.columns.indices.filter {
+        !before.isEmpty && !before.contains(table.columns[$0].id) && table.origins[table.columns[$0].id] != nil
+      }
+      guard !renamed.isEmpty else { return [] }
+      return try session.sql.all(
+        "SELECT key FROM mesh_record WHERE tbl = ? AND generation & 1 AND held IS NOT NULL", [.integer(table.id)]
+      ) { $0.value(0) }.flatMap { updates($0, renamed, wall: PendingSlice.renamed) }
     }
 
     private func hasDanglingReference(_ row: [Value]) throws -> Bool {

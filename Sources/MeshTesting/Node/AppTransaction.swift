@@ -23,6 +23,8 @@ struct AppTransaction: Sendable {
     case nothing
     case column(String)
     case rows
+    /// Nothing: what was written under the first name goes on under the second.
+    case renamed(String, to: String)
   }
 
   enum Ending: Sendable { case commit, rollback }

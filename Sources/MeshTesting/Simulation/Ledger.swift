@@ -127,6 +127,10 @@ struct Ledger {
       switch losses[name.table] {
       case .rows: rows[name] = nil
       case .column(let column): rows[name] = row.filter { $0.key != column }
+      case .renamed(let old, let new):
+        var row = row
+        row[new] = row.removeValue(forKey: old)
+        rows[name] = row
       case .nothing, nil: break
       }
     }

@@ -101,16 +101,24 @@ struct Oracle {
     if header.part.index == 0 { line.begun = last?.time ?? .zero }
     let latest = max(line.begun, line.seen.entries.values.map(\.time).max() ?? .zero)
     if case .changes(let tables) = body.content {
-      // Rows that were taken in have the time zero, and a row that moved keeps the stamps it had.
-      let rows = tables.flatMap(\.rows).filter { !context.hasMoves || !$0.isLife }
+      // Rows that were taken in have import times, and a row that moved keeps the stamps it had.
+      let rows = tables.flatMap { table in
+        table.rows.filter { (!context.hasMoves || !$0.isLife) && !isRenaming($0, in: table.table) }
+      }
       let early = rows.map(\.stamp).filter {
-        $0.author == header.author && $0.time <= latest && $0.time.milliseconds > 0
+        $0.author == header.author && $0.time <= latest && !$0.time.isImport
       }
       if !early.allSatisfy(context.isWrittenAgain) {
         faults.append("has a stamp that is not later than what its author had seen")
       }
     }
     return faults
+  }
+
+  /// A living record comes again with the life that it has: it goes on under a column's new name, with the stamps of the old one.
+  private func isRenaming(_ row: RowChange, in table: String) -> Bool {
+    guard row.isLife, let known = states[RecordName(table: table, key: row.key)] else { return false }
+    return known.generation == row.generation && known.life == row.stamp
   }
 
   private mutating func merge(_ table: TableChanges, _ header: ChangeSetHeader, _ seen: CausalContext) {
@@ -141,7 +149,9 @@ struct Oracle {
     _ loss: RecordState<String>.Loss, _ name: RecordName, _ header: ChangeSetHeader, _ seen: CausalContext
   ) -> Bool {
     if let state = states[name], state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
-    return !loss.wasLocal || (loss.loser.stamp.author != header.author && !seen.hasSeen(loss.loser.stamp))
+    // Of an import that arrives and loses only its author shows something else.
+    guard loss.wasLocal else { return !loss.loser.stamp.time.isImport }
+    return loss.loser.stamp.author != header.author && !seen.hasSeen(loss.loser.stamp)
   }
 }
 

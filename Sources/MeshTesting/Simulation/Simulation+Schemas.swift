@@ -32,7 +32,7 @@ extension Simulation {
     let (old, new) = isBack ? (column.name, former) : (former, column.name)
     try alter(
       node, "writers.renamedColumns", table, ["ALTER TABLE \(table.name) RENAME COLUMN \(old) TO \(new)"],
-      losing: .column(old))
+      losing: .renamed(old, to: new))
   }
 
   /// The table is made anew with the rows that it had, as one does where `ALTER TABLE` can't.

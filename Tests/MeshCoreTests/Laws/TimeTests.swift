@@ -36,6 +36,20 @@ import Testing
     #expect(HybridTime(milliseconds: 7).counter == 0)
   }
 
+  @Test("an import is before every edit, and the first import is the greatest")
+  func importTimes() {
+    let (first, later) = (HybridTime(milliseconds: 1_795_000_000_000), HybridTime(milliseconds: 1_795_000_000_001))
+    #expect(HybridTime(importedAt: first) > HybridTime(importedAt: later))
+    #expect(HybridTime(importedAt: .zero) < first && HybridTime(importedAt: first) > .zero)
+    for time in [first, first.next, later] {
+      let imported = HybridTime(importedAt: time)
+      #expect(imported.isImport && imported.noted == time.wholeMilliseconds && imported.noted >= time)
+    }
+    #expect(HybridTime(importedAt: first.next) == HybridTime(importedAt: later))
+    #expect(!first.isImport && first.noted == first && HybridTime.zero.noted == .zero)
+    #expect(HybridTime(importedAt: HybridTime(.max)).isImport)
+  }
+
   @Test func theLastTimeOfAllIsKept() {
     var clock = HybridClock(last: HybridTime(.max))
     #expect(clock.tick(noted: 1, now: 1) == HybridTime(.max))

@@ -99,10 +99,20 @@ import Testing
   }
 
   @Test func aStampWasSeenUpToItsAuthorsTime() {
-    let context = CausalContext([Self.authors[0]: .init(number: 1, time: HybridTime(50))])
-    #expect(context.hasSeen(Stamp(time: HybridTime(50), author: Self.authors[0])))
+    let time = HybridTime(milliseconds: 1_800_000_000_000)
+    let context = CausalContext([Self.authors[0]: .init(number: 1, time: time)])
+    #expect(context.hasSeen(Stamp(time: time, author: Self.authors[0])))
     #expect(context.hasSeen(Stamp(time: .zero, author: Self.authors[0])))
-    #expect(!context.hasSeen(Stamp(time: HybridTime(51), author: Self.authors[0])))
+    #expect(!context.hasSeen(Stamp(time: time.next, author: Self.authors[0])))
     #expect(!context.hasSeen(Stamp(time: .zero, author: Self.authors[1])))
+  }
+
+  @Test("an import was seen with the change set that carried it")
+  func seenImports() {
+    let time = HybridTime(milliseconds: 1_800_000_000_000)
+    let context = CausalContext([Self.authors[0]: .init(number: 1, time: time)])
+    #expect(context.hasSeen(Stamp(time: HybridTime(importedAt: time), author: Self.authors[0])))
+    #expect(!context.hasSeen(Stamp(time: HybridTime(importedAt: time.next), author: Self.authors[0])))
+    #expect(!context.hasSeen(Stamp(time: HybridTime(importedAt: time), author: Self.authors[1])))
   }
 }

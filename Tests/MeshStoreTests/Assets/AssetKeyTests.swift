@@ -100,7 +100,7 @@ import Testing
       let (schema, layout) = (try #require(table.schema), try #require(table.layout))
       let triggers = try #require(CaptureTriggers(schema, table: table.id, layout: layout))
       try db.execute(sql: "DROP TRIGGER \(name)")
-      try db.execute(sql: triggers.earlierMoves[format - 8] ?? "")
+      try db.execute(sql: triggers.earlier(.move)[format - 8])
       try Capture.noteSchemaVersion(db)
       try db.execute(sql: "UPDATE mesh_state SET format = \(format)")
     }

@@ -46,7 +46,8 @@ import Testing
     #expect(findings.allSatisfy { $0.needsRescan })
     #expect(try update(bench).isEmpty)
     try writer.run(["UPDATE t SET b = 4, c = 9"], on: bench.path)
-    #expect(try bench.noted() == ["t insert 'k'", "t update 'k' [b]", "t update 'k' [b c]"])
+    // The write to the column that the trigger did not know yet is noted without a column.
+    #expect(try bench.noted() == ["t insert 'k'", "t update 'k' [b]", "t update 'k' []", "t update 'k' [b c]"])
   }
 
   @Test func `a re-created table gets its triggers back`() throws {

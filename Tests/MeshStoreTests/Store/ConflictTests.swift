@@ -25,4 +25,35 @@ import Testing
       #expect(deletes == [.text("deleted"): true, .text("null"): false])
     }
   }
+
+  @Test("conflicts are listed page by page, and by table, device and time")
+  func pages() throws {
+    let schema = """
+      CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT); CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL, v TEXT)
+      """
+    let a = try Peer(1, schema: schema, track: ["t", "u"])
+    let b = try Peer(2, schema: schema, track: ["t", "u"])
+    let numbers = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 30)"
+    try a.run("INSERT INTO t \(numbers) SELECT 'k' || i, 'v' FROM n; INSERT INTO u VALUES ('k', 'v')")
+    try synchronize([a, b])
+    try a.run("UPDATE t SET v = 'a'; UPDATE u SET v = 'a'")
+    try b.run("UPDATE t SET v = 'b'; UPDATE u SET v = 'b'")
+    try synchronize([a, b])
+    var (found, after): ([Int64], Int64?) = ([], nil)
+    repeat {
+      let page = try a.store.conflicts(ConflictFilter(table: "T", after: after, limit: 7))
+      #expect(page.total == 30 && page.conflicts.count <= 7)
+      found += page.conflicts.map(\.id)
+      after = page.hasMore ? page.conflicts.last?.id : nil
+    } while after != nil
+    #expect(found.count == 30 && found == found.sorted(by: >) && Set(found).count == 30)
+    func total(_ filter: ConflictFilter) throws -> Int { try a.store.conflicts(filter).total }
+    #expect(try total(ConflictFilter(limit: 1)) == 31 && total(ConflictFilter(table: "u", limit: 1)) == 1)
+    #expect(try total(ConflictFilter(zone: Peer.zone, device: a.author.device, limit: 1)) == 31)
+    let stranger = try Peer(3)
+    #expect(try total(ConflictFilter(device: stranger.author.device, limit: 1)) == 0)
+    #expect(try total(ConflictFilter(since: a.now + 1, limit: 1)) == 0)
+    #expect(try Set(a.store.conflictDevices()) == [a.author.device, b.author.device])
+    #expect(throws: StoreError.self) { try total(ConflictFilter(table: "none", limit: 1)) }
+  }
 }

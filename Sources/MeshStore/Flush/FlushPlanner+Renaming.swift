@@ -1,0 +1,183 @@
+import MeshCore
+
+/// Columns and tables that got another name here. A renaming is no edit: each value goes on under the new name with the stamp that
+/// it has, so whoever renames says the same, and an edit under the old name that was made later is later under the new one, too.
+extension FlushPlanner {
+  /// Columns that were renamed take on the merged values of their former names.
+  mutating func rename(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]?) throws -> Bool {
+    let before = try records.state(entry.ref, old)
+    var news: [Int64: State.Cell] = [:]
+    for (column, wall) in entry.columns.sorted(by: { $0.key < $1.key }) {
+      guard let index = entry.table.indexes[column] else { continue }
+      let former = entry.table.origins[column]?.first { before.cells[$0] != nil && old.extra[$0] != nil }
+      let cell = former.flatMap { before.cells[$0] }
+      switch wall {
+      case PendingSlice.renamed:
+        guard let cell else { continue }
+        if let known = before.cells[column] {
+          guard cell.stamp != known.stamp else { continue }
+          try settle(entry, column, cell, known)
+          if cell.stamp < known.stamp { continue }
+        }
+        news[column] = cell
+      case PendingSlice.migrated:
+        guard let row, before.cells[column] == nil else { continue }
+        news[column] = State.Cell(stamp: global(importTime), value: try value(entry, index, row[index]))
+      default:
+        guard let row else { continue }
+        // Under the new name somebody wrote what this row never showed.
+        if let known = before.cells[column], let cell, known.stamp > cell.stamp {
+          try lose(entry, index, row[index], at: time(wall), to: records.local(known.stamp))
+        } else {
+          news[column] = State.Cell(
+            stamp: global(time(wall, after: old)), value: try value(entry, index, row[index]))
+        }
+      }
+    }
+    return try go(on: entry, before, old, with: news)
+  }
+
+  /// The lesser of a column's values under its two names is a conflict if whoever wrote the other had not seen it.
+  private mutating func settle(
+    _ entry: PendingSlice.Entry, _ column: Int64, _ renamed: State.Cell, _ known: State.Cell
+  ) throws {
+    let (loser, winner) = renamed.stamp < known.stamp ? (renamed, known) : (known, renamed)
+    guard loser.value != winner.value, try !hasSeen(loser.stamp, winner.stamp.author) else { return }
+    plan.losses.append(
+      .init(
+        ref: entry.ref, loss: State.Loss(column: column, loser: loser, winner: winner.stamp, wasLocal: true)))
+  }
+
+  private func hasSeen(_ stamp: Stamp, _ author: Author) throws -> Bool {
+    guard stamp.author != author, let number = try session.catalog.knownAuthor(author) else { return true }
+    return try AuthorHead.read(session.sql, zone: records.zone.id, author: number).context.hasSeen(stamp)
+  }
+
+  /// The record has these cells from now on, and everybody is told. A birth's row, which may bring stamps of others; its life is what
+  /// it was.
+  private mutating func go(
+    on entry: PendingSlice.Entry, _ before: State, _ old: StoredRecord?, with news: [Int64: State.Cell]
+  ) throws -> Bool {
+    if news.isEmpty {
+      if old != nil { plan.reshown.append(entry.ref) }
+      return true
+    }
+    let life = before.life ?? Stamp(time: .zero, author: writer.author)
+    guard try emit(entry, news, before.generation, life) else { return false }
+    let after = State(
+      generation: before.generation, life: before.life, cells: before.cells.merging(news) { $1 })
+    plan.placed.append(.init(ref: entry.ref, table: entry.table, state: after, old: old))
+    return true
+  }
+
+  // MARK: Tables
+
+  /// A record of a table that has another name goes on with what was merged under the former one.
+  mutating func adopt(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from table: Int64
+  ) throws -> Bool {
+    guard let source = try records.load(RecordRef(table: table, key: entry.ref.key)) else { return true }
+    let known = try old.map { try records.state(entry.ref, $0) } ?? State()
+    let (former, base) = try former(source, table, in: entry.table.id)
+    var state = known
+    for loss in state.merge(former) {
+      guard let winner = loss.winner, try !hasSeen(loss.loser.stamp, winner.author),
+        state.cells[loss.column]?.value != loss.loser.value
+      else { continue }
+      plan.losses.append(.init(ref: entry.ref, loss: loss))
+    }
+    guard state.isAlive else { return try adoptDeleted(entry, state, old, row, base, source) }
+    var cells = state.cells
+    if let row {
+      try writeAgain(entry, row, &cells, former, base: source.held == .untracked ? base : [:])
+    } else if source.held == .untracked, entry.isComplete {
+      // The row was deleted under the new name.
+      if state == former, base == former.cells.mapValues(\.value) {
+        return try adoptDelete(entry, state.generation.nextGeneration, old)
+      }
+      try loseDelete(entry, to: records.local(state.life ?? global(.zero)))
+    }
+    let news = cells.filter { known.cells[$0.key] != $0.value || known.generation != state.generation }
+    let life = state.life ?? Stamp(time: .zero, author: writer.author)
+    if !news.isEmpty || known.generation != state.generation {
+      guard try emit(entry, news, state.generation, life) else { return false }
+    }
+    plan.placed.append(
+      .init(
+        ref: entry.ref, table: entry.table,
+        state: State(generation: state.generation, life: state.life, cells: cells), old: old))
+    return true
+  }
+
+  /// What was merged under the former name, and what the rows showed of it when the table got the other.
+  private func former(
+    _ source: StoredRecord, _ table: Int64, in new: Int64
+  ) throws -> (State, base: [Int64: Value]) {
+    let state = try records.state(RecordRef(table: table, key: .null), source)
+    var (cells, base): ([Int64: State.Cell], [Int64: Value]) = ([:], [:])
+    for (column, cell) in state.cells {
+      let number = try session.catalog.columnNumber(session.catalog.column(column).name, of: new)
+      cells[number] = cell
+      base[number] = source.base(column)
+    }
+    if !state.isAlive {
+      for (column, value) in source.shown {
+        base[try session.catalog.columnNumber(session.catalog.column(column).name, of: new)] = value
+      }
+    }
+    return (State(generation: state.generation, life: state.life, cells: cells), base)
+  }
+
+  /// What somebody wrote to the row while its table was not synchronized.
+  private mutating func writeAgain(
+    _ entry: PendingSlice.Entry, _ row: [Value], _ cells: inout [Int64: State.Cell], _ former: State,
+    base: [Int64: Value]
+  ) throws {
+    for index in entry.table.columns.indices where index != entry.table.keyColumn || row[index] != entry.ref.key {
+      let column = entry.table.columns[index].id
+      let shown = try value(entry, index, row[index])
+      guard let known = cells[column] else {
+        if row[index] != .null { cells[column] = State.Cell(stamp: global(importTime), value: shown) }
+        continue
+      }
+      if shown == known.value || shown == base[column] { continue }
+      if known == former.cells[column], base[column] == known.value {
+        cells[column] = State.Cell(stamp: global(time(entry.columns[column] ?? now)), value: shown)
+      } else {
+        try lose(entry, index, row[index], at: time(now), to: records.local(known.stamp))
+      }
+    }
+  }
+
+  /// The record was deleted under one of the names. A row that is here all the same goes; what nobody saw of it is kept.
+  private mutating func adoptDeleted(
+    _ entry: PendingSlice.Entry, _ state: State, _ old: StoredRecord?, _ row: [Value]?, _ base: [Int64: Value],
+    _ source: StoredRecord
+  ) throws -> Bool {
+    if let row {
+      // It was written anew after the delete.
+      if !source.isAlive, base.isEmpty { return try birth(entry, old ?? source, row) }
+      for index in entry.table.columns.indices where row[index] != .null && index != entry.table.keyColumn {
+        if try value(entry, index, row[index]) == base[entry.table.columns[index].id] { continue }
+        try lose(entry, index, row[index], at: time(now), to: records.local(state.life ?? global(.zero)))
+      }
+    }
+    return try adoptDelete(entry, state.generation, old)
+  }
+
+  /// - Parameter generation: Of the delete.
+  private mutating func adoptDelete(
+    _ entry: PendingSlice.Entry, _ generation: UInt64, _ old: StoredRecord?
+  ) throws -> Bool {
+    let place = layout.place(of: entry.table)
+    guard layout.take(entry.ref.key.encodedBound + 24, fields: 0, long: 0, of: room, for: entry.table) else {
+      return false
+    }
+    let stamp = global(time(now, after: old))
+    layout.tables[place].rows.append(
+      RowChange(key: entry.ref.key, generation: generation, isLife: true, stamp: stamp, fields: []))
+    plan.placed.append(
+      .init(ref: entry.ref, table: entry.table, state: State(generation: generation, life: stamp), old: old))
+    return true
+  }
+}

@@ -1,0 +1,97 @@
+import MeshCore
+
+/// Rows that meet records which were merged while their table was not synchronized here, or before it ever was. What is merged stays:
+/// it is what the others have. What somebody wrote here meanwhile is an edit if nothing newer was merged, and is kept as a conflict
+/// otherwise.
+extension FlushPlanner {
+  /// A row of a table that is taken in.
+  mutating func retake(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> Bool {
+    guard old.isAlive else { return try giveUp(entry, old, row) }
+    let table = entry.table
+    let stamped = Set(try records.columns(old.stamps).map(\.column))
+    var cells: [(index: Int, time: HybridTime)] = []
+    for index in table.columns.indices where index != table.keyColumn || row[index] != entry.ref.key {
+      let column = table.columns[index].id
+      guard stamped.contains(column) else {
+        if row[index] != .null { cells.append((index, importTime)) }
+        continue
+      }
+      if try isSame(entry, index, row[index], old.extra[column]) { continue }
+      guard old.held == .untracked else {
+        try lose(entry, index, row[index], at: importTime, to: old.stamps.stamp(of: column))
+        continue
+      }
+      if let shown = old.shown[column] {
+        if try !isSame(entry, index, row[index], shown) {
+          try lose(entry, index, row[index], at: time(entry.columns[column] ?? now), to: old.stamps.stamp(of: column))
+        }
+      } else {
+        cells.append((index, time(entry.columns[column] ?? now, after: old)))
+      }
+    }
+    plan.reshown.append(entry.ref)
+    guard !cells.isEmpty else { return true }
+    return try emit(
+      entry, .edit, old: old, generation: old.generation, life: nil, cells, row, keeping: old.extra, isHeld: true)
+  }
+
+  /// The record's delete is merged: the row goes, and what others can't have seen of it is kept.
+  private mutating func giveUp(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> Bool {
+    let stamp = old.stamps.life ?? old.stamps.base
+    for index in entry.table.columns.indices where row[index] != .null && index != entry.table.keyColumn {
+      if try isSame(entry, index, row[index], old.shown[entry.table.columns[index].id]) { continue }
+      try lose(entry, index, row[index], at: old.hasBase ? time(now) : importTime, to: stamp)
+    }
+    plan.vacated.append(.init(ref: entry.ref, table: entry.table, old: old))
+    return true
+  }
+
+  /// Its row was deleted while the table was not synchronized, and others edited it: they had not seen the delete, nor it them.
+  mutating func keepEdited(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
+    try loseDelete(entry, to: old.stamps.base)
+    plan.reshown.append(entry.ref)
+    return true
+  }
+
+  /// The time of what nobody edited: after all that the zone knew when the unit began, as every time of it.
+  var importTime: HybridTime {
+    mutating get {
+      let noted = max(HybridTime(milliseconds: now), base.next).wholeMilliseconds
+      plan.clock.witness(noted)
+      return HybridTime(importedAt: noted)
+    }
+  }
+
+  /// Whether a column of the row has a merged value.
+  private func isSame(_ entry: PendingSlice.Entry, _ index: Int, _ value: Value, _ merged: Value?) throws -> Bool {
+    guard value.isUnread, let asset = merged?.asset, asset.size == value.asset?.size else { return value == merged }
+    guard let manifest = try session.manifest(asset.id) else { return false }
+    return try content(entry, index, asset.size, key: manifest.key)?.asset == asset
+  }
+
+  /// Keeps a value of the row that is not sent.
+  mutating func lose(
+    _ entry: PendingSlice.Entry, _ index: Int, _ value: Value, at time: HybridTime, to winner: LocalStamp
+  ) throws {
+    var value = value
+    if value.isUnread, let size = value.asset?.size, let found = try content(entry, index, size) {
+      plan.manifests.append(found.manifest)
+      value = .asset(found.asset)
+    }
+    plan.losses.append(
+      .init(
+        ref: entry.ref,
+        loss: State.Loss(
+          column: entry.table.columns[index].id, loser: .init(stamp: global(time), value: value),
+          winner: try stamp(winner), wasLocal: true)))
+  }
+
+  mutating func loseDelete(_ entry: PendingSlice.Entry, to winner: LocalStamp) throws {
+    let loser = State.Cell(stamp: global(time(entry.wall)), value: .null)
+    plan.losses.append(
+      .init(
+        ref: entry.ref,
+        loss: State.Loss(
+          column: ZoneRecords.wholeRecord, loser: loser, winner: try stamp(winner), wasLocal: true)))
+  }
+}

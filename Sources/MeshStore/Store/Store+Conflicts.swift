@@ -1,0 +1,126 @@
+public import MeshCore
+
+/// Which conflicts are asked for; all where nothing is said.
+public struct ConflictFilter: Hashable, Sendable {
+  public var table: String?
+  public var zone: ZoneID?
+  /// That wrote the value which lost, or the one that won.
+  public var device: DeviceID?
+  /// Found at this time or later, in milliseconds since 1970.
+  public var since: Int64?
+  /// Those with lesser numbers: what comes after the last one of a page.
+  public var after: Int64?
+  public var limit: Int
+
+  public init(
+    table: String? = nil, zone: ZoneID? = nil, device: DeviceID? = nil, since: Int64? = nil, after: Int64? = nil,
+    limit: Int
+  ) {
+    (self.table, self.zone, self.device, self.since, self.after) = (table, zone, device, since, after)
+    self.limit = limit
+  }
+}
+
+public struct ConflictPage: Hashable, Sendable {
+  /// The newest first.
+  public var conflicts: [Conflict]
+  /// How many fit the filter, whatever its `after` and `limit`.
+  public var total: Int
+  /// The page is not the last.
+  public var hasMore: Bool
+}
+
+extension Store {
+  /// The newest first.
+  public func conflicts(limit: Int) throws -> [Conflict] { try conflicts(ConflictFilter(limit: limit)).conflicts }
+
+  /// - Throws: `StoreError` (`unknownTable`) where no table of that name was ever synchronized.
+  public func conflicts(_ filter: ConflictFilter) throws -> ConflictPage {
+    try read { session in
+      var page = ConflictPage(conflicts: [], total: 0, hasMore: false)
+      for entry in try session.rows(filter) {
+        guard let conflict = try session.current(entry) else { continue }
+        page.total += 1
+        if let after = filter.after, conflict.id >= after { continue }
+        if page.conflicts.count < filter.limit { page.conflicts.append(conflict) } else { page.hasMore = true }
+      }
+      return page
+    }
+  }
+
+  /// The number of the last one that was noted; 0 where there is none.
+  public func newestConflict() throws -> Int64 {
+    try read { try $0.sql.integer("SELECT max(id) FROM mesh_conflict") ?? 0 }
+  }
+
+  /// How many values that a device had before it tracked their tables lost here.
+  public func lostImports(of device: DeviceID) throws -> Int {
+    try read { session in
+      let count = try session.sql.integer(
+        """
+        SELECT count(*) FROM mesh_conflict WHERE was_local AND loser_time BETWEEN 0 AND ?
+          AND loser_author IN (SELECT id FROM mesh_author WHERE device = ?)
+        """, [.integer(Int64(HybridTime.lastImport.value)), .blob(device.bytes)])
+      return Int(count ?? 0)
+    }
+  }
+
+  /// That wrote a value which lost, or one that won.
+  public func conflictDevices() throws -> [DeviceID] {
+    try read { session in
+      try session.sql.all(
+        """
+        SELECT DISTINCT device FROM mesh_author
+        WHERE id IN (SELECT loser_author FROM mesh_conflict UNION SELECT winner_author FROM mesh_conflict)
+        """
+      ) { DeviceID($0.bytes(0)) }.compactMap { $0 }
+    }
+  }
+}
+
+extension Session {
+  fileprivate typealias Entry = (lost: Conflict, ref: RecordRef, column: Int64)
+
+  fileprivate func rows(_ filter: ConflictFilter) throws -> [Entry] {
+    var (conditions, arguments): ([String], [Value]) = ([], [])
+    func require(_ condition: String, _ argument: Value) {
+      arguments.append(argument)
+      conditions.append(condition.replacing("?", with: "?\(arguments.count)"))
+    }
+    if let name = filter.table {
+      guard let table = catalog.knownTable(name) else { throw StoreError.unknownTable(name) }
+      require("tbl = ?", .integer(table))
+    }
+    if let zone = filter.zone { require("mesh_zone.zone = ?", .blob(zone.bytes)) }
+    if let since = filter.since { require("noted >= ?", .integer(since)) }
+    if let device = filter.device {
+      let authors = "(SELECT id FROM mesh_author WHERE device = ?)"
+      require("(loser_author IN \(authors) OR winner_author IN \(authors))", .blob(device.bytes))
+    }
+    return try sql.all(
+      """
+      SELECT mesh_zone.zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time, was_local, noted,
+        mesh_conflict.id
+      FROM mesh_conflict JOIN mesh_zone ON mesh_zone.id = mesh_conflict.zone
+      \(conditions.isEmpty ? "" : "WHERE " + conditions.joined(separator: " AND ")) ORDER BY mesh_conflict.id DESC
+      """, arguments
+    ) { row in
+      try conflict(row).map { ($0, RecordRef(table: row.integer(1), key: row.value(2)), row.integer(3)) }
+    }.compactMap { $0 }
+  }
+
+  /// With what the record has now; nil where nothing is lost after all.
+  fileprivate func current(_ entry: Entry) throws -> Conflict? {
+    var conflict = entry.lost
+    let isAlive = try isAlive(entry.ref, conflict.zone)
+    // The record that a delete would have taken is gone after all.
+    if entry.column == ZoneRecords.wholeRecord { return isAlive ? conflict : nil }
+    conflict.isWinnerDelete = !isAlive
+    // A row that is nothing but its key is there again.
+    let isRow = catalog.table(entry.ref.table)?.keyName == conflict.column && conflict.loserValue == conflict.key
+    if isRow, isAlive { return nil }
+    conflict.winnerValue = try value(entry.ref, entry.column, conflict.zone)
+    // The value came back: its device wrote it again, or somebody wrote the same.
+    return conflict.winnerValue == conflict.loserValue && isAlive ? nil : conflict
+  }
+}

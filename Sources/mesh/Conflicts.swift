@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+import MeshNode
+
+struct Conflicts: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show the values that lost against a concurrent one.",
+    discussion: """
+      Two devices wrote the same column of the same record, and neither had seen the other's value. The table has the later \
+      value. If one device deleted the record, it has none. This machine keeps the value that lost: mesh restore --conflict puts \
+      it back, by the number in the first column.
+
+      A value that is marked "imported" is one that nobody edited: it was in the file before its table was tracked, or a \
+      migration filled it in. It loses against every edit.
+
+      Examples:
+        mesh conflicts
+        mesh conflicts --table notes --since 2d
+        mesh conflicts --limit 50 --after 1200
+        mesh conflicts --json
+      """)
+
+  @OptionGroup var home: HomeOption
+  @OptionGroup var json: JSONFlag
+  @Option(help: "Only this table.") var table: String?
+  @Option(help: "Only this zone: its id or the beginning of it, or a share's title.") var zone: String?
+  @Option(help: "Only values that this device wrote or overwrote: its name or id.") var device: String?
+  @Option(help: "Only conflicts found in this time: 90s, 15m, 2h, 7d.", transform: Duration.init(text:))
+  var since: Duration?
+  @Option(help: "How many are shown, at most 1000. (default: 100)") var limit = 100
+  @Option(help: "The number after which to go on: the last one of the page before.") var after: Int64?
+
+  func validate() throws {
+    guard (1...ConflictsRequest.pageSize).contains(limit) else {
+      throw ValidationError("--limit is between 1 and \(ConflictsRequest.pageSize).")
+    }
+  }
+
+  func run() async throws {
+    let request = ConflictsRequest(
+      table: table, zone: zone, device: device,
+      since: since.map { Date(timeIntervalSinceNow: -Double($0.components.seconds)) }, after: after, limit: limit)
+    let report = try await home.access().withNode(.home) { try await $0.conflicts(request) }
+    if json.isOn { return try Output.json(report) }
+    if report.conflicts.isEmpty { return Output.print(report.total == 0 ? "No conflicts." : "No more conflicts.") }
+    Output.print(Self.table(report.conflicts).text)
+    guard let next = report.next else {
+      return Output.print("\(report.conflicts.count) of \(report.total) conflicts; there are no older ones.")
+    }
+    Output.print("\(report.conflicts.count) of \(report.total) conflicts. For older ones: \(again) --after \(next)")
+  }
+
+  /// The command that was given, but for its page.
+  private var again: String {
+    var words = ["mesh conflicts"]
+    if let table { words.append("--table '\(table)'") }
+    if let zone { words.append("--zone '\(zone)'") }
+    if let device { words.append("--device '\(device)'") }
+    if let since { words.append("--since \(since.components.seconds)s") }
+    if limit != 100 { words.append("--limit \(limit)") }
+    return words.joined(separator: " ")
+  }
+
+  private static func table(_ conflicts: [ConflictReport]) -> TextTable {
+    var table = TextTable("NUMBER", "TABLE", "KEY", "COLUMN", "", "VALUE", "BY", "WRITTEN")
+    for conflict in conflicts {
+      let (winner, loser) = (conflict.winner, conflict.loser)
+      table.add(
+        "\(conflict.id)", conflict.table, "\(conflict.key)", conflict.column ?? "", "kept",
+        conflict.column == nil ? "the record" : winner.deleted ? "no record: it is deleted" : "\(winner.value)",
+        winner.deviceName ?? winner.device, written(winner))
+      table.add(
+        "", "", "", "", "lost", conflict.column == nil ? "its delete" : "\(loser.value)",
+        loser.deviceName ?? loser.device, written(loser))
+    }
+    return table
+  }
+
+  private static func written(_ side: ConflictReport.Side) -> String {
+    let time = side.written.map(ControlJSON.text) ?? "before it was tracked"
+    return side.imported ? "\(time) (imported)" : time
+  }
+}

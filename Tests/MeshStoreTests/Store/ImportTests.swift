@@ -1,0 +1,158 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Rows and values that nobody noted as they were written: of tables that are tracked, tracked again, or filled by a migration.
+@Suite struct ImportTests {
+  private static let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, n INTEGER NOT NULL DEFAULT 0)"
+  private static let rows = "SELECT id, a, n FROM t ORDER BY id"
+
+  private func peers() throws -> (Peer, Peer) {
+    let a = try Peer(1, schema: Self.schema, track: ["t"])
+    let b = try Peer(2, schema: Self.schema, track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', 'k', 1), ('l', 'l', 2), ('m', 'm', 3), ('o', 'o', 4)")
+    try synchronize([a, b])
+    return (a, b)
+  }
+
+  private func expectEqual(_ peers: [Peer], _ sql: String, _ rows: [String]) throws {
+    for peer in peers { #expect(try peer.rows(sql) == rows) }
+    #expect(try Set(peers.map { try $0.digest() }).count == 1)
+  }
+
+  // MARK: Untracked for a while
+
+  @Test("edits and deletes of an untracked table are merged when it is tracked again", arguments: [true, false])
+  func untrackedEdits(_ isPulled: Bool) throws {
+    let (a, b) = try peers()
+    try b.store.untrack(["t"])
+    try b.run("UPDATE t SET a = 'b' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'; INSERT INTO t VALUES ('z', 'z', 9)")
+    try a.run("UPDATE t SET n = 7 WHERE id = 'k'; DELETE FROM t WHERE id = 'm'")
+    if isPulled { try b.pull(from: a) }
+    try b.store.track(tables: ["t"], now: b.now)
+    try synchronize([a, b])
+    try expectEqual([a, b], Self.rows, ["\"k\"|\"b\"|7", "\"o\"|\"o\"|4", "\"z\"|\"z\"|9"])
+    #expect(try a.store.conflicts(limit: 9).isEmpty && b.store.conflicts(limit: 9).isEmpty)
+  }
+
+  @Test("an edit of an untracked table that meets another's is listed and can be restored")
+  func untrackedConflicts() throws {
+    let (a, b) = try peers()
+    try b.store.untrack(["t"])
+    try b.run("UPDATE t SET a = 'b' WHERE id IN ('k', 'm'); DELETE FROM t WHERE id = 'l'")
+    try a.run("UPDATE t SET a = 'a' WHERE id IN ('k', 'l'); DELETE FROM t WHERE id = 'm'")
+    try b.pull(from: a)
+    try b.store.track(tables: ["t"], now: b.now)
+    try synchronize([a, b])
+    try expectEqual([a, b], Self.rows, ["\"k\"|\"a\"|1", "\"l\"|\"a\"|2", "\"o\"|\"o\"|4"])
+    let conflicts = try b.store.conflicts(limit: 9)
+    #expect(
+      Set(conflicts.map { "\($0.key) \($0.column ?? "delete") \($0.loserValue)" })
+        == Set(["k a b", "m a b"].map { "\(Value.text(Array($0.prefix(1).utf8))) a \(Value.text(Array("b".utf8)))" })
+        .union(["\(Value.text(Array("l".utf8))) delete \(Value.null)"]))
+    for conflict in conflicts { _ = try b.store.restore(.conflict(conflict.id)) { _ in b.reader } }
+    try synchronize([a, b])
+    try expectEqual([a, b], Self.rows, ["\"k\"|\"b\"|1", "\"m\"|\"b\"|3", "\"o\"|\"o\"|4"])
+  }
+
+  @Test("a row that was deleted before a table was untracked can be inserted meanwhile")
+  func untrackedBirth() throws {
+    let (a, b) = try peers()
+    try b.run("DELETE FROM t WHERE id = 'k'")
+    try synchronize([a, b])
+    try b.store.untrack(["t"])
+    try b.run("INSERT INTO t VALUES ('k', 'again', 5)")
+    try b.store.track(tables: ["t"], now: b.now)
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT a, n FROM t WHERE id = 'k'") == ["\"again\"|5"])
+    #expect(try a.digest() == b.digest())
+  }
+
+  // MARK: Joining
+
+  @Test("a joiner's older copy loses against the mesh and is listed on the joiner alone", arguments: [true, false])
+  func olderCopy(_ isPulled: Bool) throws {
+    let a = try Peer(1, schema: Self.schema)
+    // Greater by its device's id as well.
+    let b = try Peer(2, schema: Self.schema)
+    let (first, second) = a.author.device < b.author.device ? (a, b) : (b, a)
+    try first.run("INSERT INTO t VALUES ('k', 'now', 1), ('l', 'same', 2), ('gone', 'x', 3)")
+    try first.store.track(tables: ["t"], now: first.now)
+    try first.flush()
+    try first.run("DELETE FROM t WHERE id = 'gone'")
+    try first.flush()
+    let tracked = first.now
+    second.now = first.now + 60_000
+    try second.run("INSERT INTO t VALUES ('k', 'older', 1), ('l', 'same', 2), ('gone', 'x', 3), ('mine', 'y', 4)")
+    if isPulled { try second.pull(from: first) }
+    try second.store.track(tables: ["t"], now: second.now)
+    try synchronize([first, second])
+    try expectEqual([first, second], Self.rows, ["\"k\"|\"now\"|1", "\"l\"|\"same\"|2", "\"mine\"|\"y\"|4"])
+    #expect(try first.store.conflicts(limit: 9).isEmpty)
+    let lost = try second.store.conflicts(limit: 9)
+    #expect(lost.filter { $0.key == .text("k") }.map(\.loserValue) == [.text("older")])
+    #expect(Set(lost.filter { $0.key == .text("gone") }.map(\.loserValue)) == [.text("x"), .integer(3)])
+    #expect(lost.allSatisfy { $0.loser.time.isImport && $0.loser.time.noted.milliseconds >= tracked })
+    let old = try #require(lost.first { $0.key == .text("k") })
+    _ = try second.store.restore(.conflict(old.id)) { _ in second.reader }
+    try synchronize([first, second])
+    #expect(try first.rows("SELECT a FROM t WHERE id = 'k'") == ["\"older\""])
+  }
+
+  // MARK: Migrations
+
+  private static let fill = "ALTER TABLE t ADD COLUMN c TEXT; UPDATE t SET c = 'calculated'"
+
+  /// Waits until the file's clock has gone on.
+  private func edit(_ peer: Peer, _ sql: String) throws {
+    let walls = "SELECT count(DISTINCT wall) FROM mesh_pending"
+    let before = try peer.rows(walls)
+    repeat { try peer.run(sql) } while try peer.rows(walls) == before
+  }
+
+  @Test("an edit of a new column wins against every machine's backfill", arguments: [true, false])
+  func backfill(_ isFirst: Bool) throws {
+    let (a, b) = try peers()
+    let (editor, other) = isFirst ? (a, b) : (b, a)
+    try editor.run(Self.fill)
+    try edit(editor, "UPDATE t SET c = 'mine' WHERE id = 'k'")
+    try other.run(Self.fill)
+    try synchronize([a, b])
+    let rows = ["\"k\"|\"mine\"", "\"l\"|\"calculated\"", "\"m\"|\"calculated\"", "\"o\"|\"calculated\""]
+    try expectEqual([a, b], "SELECT id, c FROM t ORDER BY id", rows)
+    // A third that comes later, and knows what is merged.
+    try other.run("UPDATE t SET c = 'seen' WHERE id = 'l'")
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT c FROM t WHERE id = 'l'") == ["\"seen\""])
+    #expect(try editor.store.conflicts(limit: 9).isEmpty)
+    #expect(try other.store.conflicts(limit: 9).allSatisfy { $0.loserValue == .text("calculated") })
+  }
+
+  @Test("what can't be told from a backfill is listed where it was shown")
+  func ambiguousBackfill() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t ADD COLUMN c TEXT; UPDATE t SET c = 'typed' WHERE id = 'k'")
+    try b.run("ALTER TABLE t ADD COLUMN c TEXT; UPDATE t SET c = 'typed too' WHERE id = 'k'")
+    try synchronize([a, b])
+    let shown = try a.rows("SELECT c FROM t WHERE id = 'k'")
+    #expect(try b.rows("SELECT c FROM t WHERE id = 'k'") == shown && a.digest() == b.digest())
+    let (loser, winner) = shown == ["\"typed\""] ? (b, a) : (a, b)
+    #expect(try loser.store.conflicts(limit: 9).count == 1)
+    #expect(try winner.store.conflicts(limit: 9).isEmpty)
+  }
+
+  @Test("a backfill over an edit that the row did not show yet is listed")
+  func backfillAfterMerge() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t ADD COLUMN c TEXT")
+    try a.flush()
+    try a.run("UPDATE t SET c = 'edited' WHERE id = 'k'")
+    try b.pull(from: a)
+    try b.run(Self.fill)
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT c FROM t WHERE id = 'k'", ["\"edited\""])
+    #expect(try b.store.conflicts(limit: 9).map(\.loserValue) == [.text("calculated")])
+    #expect(try a.store.conflicts(limit: 9).isEmpty)
+  }
+}

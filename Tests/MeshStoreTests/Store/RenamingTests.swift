@@ -1,0 +1,163 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Columns and tables that machines rename one after the other, while people go on writing.
+@Suite struct RenamingTests {
+  private static let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, n INTEGER NOT NULL DEFAULT 0)"
+  private static let rename = "ALTER TABLE t RENAME COLUMN a TO b"
+
+  private func peers() throws -> (Peer, Peer) {
+    let a = try Peer(1, schema: Self.schema, track: ["t"])
+    let b = try Peer(2, schema: Self.schema, track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', 'old', 1), ('l', 'other', 2), ('m', 'third', 3)")
+    try synchronize([a, b])
+    return (a, b)
+  }
+
+  private func expectEqual(_ peers: [Peer], _ sql: String, _ rows: [String]) throws {
+    for peer in peers { #expect(try peer.rows(sql) == rows) }
+    #expect(try Set(peers.map { try $0.digest() }).count == 1)
+  }
+
+  private static let renamed = "SELECT id, b FROM t ORDER BY id"
+
+  enum Moment: CaseIterable {
+    /// The other machine's renaming is merged before the edit, after it, or after both.
+    case before, between, after
+  }
+
+  @Test("an edit under a column's old name survives the renaming", arguments: Moment.allCases, [true, false])
+  func editUnderOldName(_ moment: Moment, isFlushed: Bool) throws {
+    let (a, b) = try peers()
+    try a.run(Self.rename)
+    try a.flush()
+    if moment == .before { try b.pull(from: a) }
+    try b.run("UPDATE t SET a = 'new' WHERE id = 'k'; UPDATE t SET a = NULL WHERE id = 'l'")
+    if isFlushed { try b.flush() }
+    if moment == .between { try b.pull(from: a) }
+    try b.run(Self.rename)
+    try synchronize([a, b])
+    try expectEqual([a, b], Self.renamed, ["\"k\"|\"new\"", "\"l\"|NULL", "\"m\"|\"third\""])
+    #expect(try a.store.conflicts(limit: 9).isEmpty && b.store.conflicts(limit: 9).isEmpty)
+  }
+
+  @Test("an edit between a renaming and the node's look at it is an edit")
+  func editBeforeLook() throws {
+    let (a, b) = try peers()
+    try a.run("\(Self.rename); UPDATE t SET b = 'at once' WHERE id = 'k'")
+    try a.flush()
+    try b.run("UPDATE t SET n = 5 WHERE id = 'k'")
+    try b.run(Self.rename)
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT id, b, n FROM t WHERE id = 'k'", ["\"k\"|\"at once\"|5"])
+  }
+
+  @Test("an edit under the old name appears under the new one")
+  func aliasedColumn() throws {
+    let (a, b) = try peers()
+    try a.run(Self.rename)
+    try a.flush()
+    try b.run("UPDATE t SET a = 'from b' WHERE id = 'k'")
+    try synchronize([a, b])
+    #expect(try a.rows(Self.renamed)[0] == "\"k\"|\"from b\"")
+    // What somebody writes then has seen it.
+    try a.run("UPDATE t SET b = 'later' WHERE id = 'k'")
+    try synchronize([a, b])
+    try b.run(Self.rename)
+    try synchronize([a, b])
+    try expectEqual([a, b], Self.renamed, ["\"k\"|\"later\"", "\"l\"|\"other\"", "\"m\"|\"third\""])
+    #expect(try a.store.conflicts(limit: 9).isEmpty && b.store.conflicts(limit: 9).isEmpty)
+  }
+
+  @Test("edits under both names are a conflict on both machines")
+  func editsUnderBothNames() throws {
+    let (a, b) = try peers()
+    try a.run(Self.rename)
+    try a.flush()
+    try a.run("UPDATE t SET b = 'new name' WHERE id = 'k'")
+    try a.flush()
+    b.now = a.now + 10_000
+    try b.run("INSERT INTO t VALUES ('tick', 'x', 0)")
+    try b.flush()
+    try b.run("UPDATE t SET a = 'old name' WHERE id = 'k'")
+    try b.flush()
+    try b.run(Self.rename)
+    try synchronize([a, b])
+    #expect(try a.rows(Self.renamed)[0] == "\"k\"|\"old name\"")
+    #expect(try a.digest() == b.digest())
+    for peer in [a, b] {
+      #expect(try peer.store.conflicts(limit: 9).map(\.loserValue) == [.text("new name")])
+    }
+  }
+
+  @Test("a column that is renamed and renamed back is what it was")
+  func renamedBack() throws {
+    let (a, b) = try peers()
+    try a.run(Self.rename)
+    try a.flush()
+    try a.run("UPDATE t SET b = 'as b' WHERE id = 'k'")
+    try a.flush()
+    try a.run("ALTER TABLE t RENAME COLUMN b TO a")
+    try synchronize([a, b])
+    try expectEqual(
+      [a, b], "SELECT id, a FROM t ORDER BY id", ["\"k\"|\"as b\"", "\"l\"|\"other\"", "\"m\"|\"third\""])
+  }
+
+  @Test("a table that each machine renames keeps edits and deletes of the old name", arguments: [true, false])
+  func renamedTable(_ isFlushed: Bool) throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t RENAME TO u")
+    try a.flush()
+    try a.store.untrack(["t"])
+    try a.store.track(tables: ["u"], now: a.now)
+    try a.flush()
+    try b.run("UPDATE t SET a = 'new' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'")
+    if isFlushed { try b.pull(from: a) }
+    try b.run("ALTER TABLE t RENAME TO u; INSERT INTO u VALUES ('z', 'under the new name', 9)")
+    try b.upkeep()
+    try b.flush()
+    try b.store.untrack(["t"])
+    try b.store.track(tables: ["u"], now: b.now)
+    try synchronize([a, b])
+    let rows = ["\"k\"|\"new\"|1", "\"m\"|\"third\"|3", "\"z\"|\"under the new name\"|9"]
+    try expectEqual([a, b], "SELECT * FROM u ORDER BY id", rows)
+    #expect(try a.store.conflicts(limit: 9).isEmpty && b.store.conflicts(limit: 9).isEmpty)
+    try a.run("UPDATE u SET a = 'goes on' WHERE id = 'k'; DELETE FROM u WHERE id = 'm'")
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT id, a FROM u ORDER BY id", ["\"k\"|\"goes on\"", "\"z\"|\"under the new name\""])
+  }
+
+  @Test("what others wrote under a table's old name after it was renamed here is not taken back")
+  func renamedTableEditedElsewhere() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t RENAME TO u")
+    try a.flush()
+    try b.run("UPDATE t SET a = 'late' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'")
+    try a.pull(from: b)
+    try a.store.untrack(["t"])
+    try a.store.track(tables: ["u"], now: a.now)
+    try a.flush()
+    try a.apply()
+    #expect(try a.rows("SELECT id, a FROM u ORDER BY id") == ["\"k\"|\"late\"", "\"m\"|\"third\""])
+    #expect(try a.store.conflicts(limit: 9).isEmpty)
+    try b.run("ALTER TABLE t RENAME TO u")
+    try b.flush()
+    try b.store.track(tables: ["u"], now: b.now)
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT id, a FROM u ORDER BY id", ["\"k\"|\"late\"", "\"m\"|\"third\""])
+  }
+
+  @Test("a table that is renamed and renamed back takes back nothing that came meanwhile")
+  func tableRenamedBack() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t RENAME TO u")
+    try a.flush()
+    try b.run("UPDATE t SET a = 'late' WHERE id = 'k'")
+    try a.pull(from: b)
+    try a.run("UPDATE u SET n = 7 WHERE id = 'k'; ALTER TABLE u RENAME TO t")
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT id, a, n FROM t WHERE id = 'k'", ["\"k\"|\"late\"|7"])
+  }
+}

@@ -67,7 +67,7 @@ struct Conflicts: AsyncParsableCommand {
       let (winner, loser) = (conflict.winner, conflict.loser)
       table.add(
         "\(conflict.id)", conflict.table, "\(conflict.key)", conflict.column ?? "", "kept",
-        conflict.column == nil ? "the record" : winner.deleted ? "no record: it is deleted" : "\(winner.value)",
+        conflict.column == nil ? "the record" : winner.deleted ? "its delete" : "\(winner.value)",
         winner.deviceName ?? winner.device, written(winner))
       table.add(
         "", "", "", "", "lost", conflict.column == nil ? "its delete" : "\(loser.value)",

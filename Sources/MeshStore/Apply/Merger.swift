@@ -77,11 +77,8 @@ final class Merger {
           ref, state, replacing: old, changed: before.generation == state.generation ? changed : nil)
         if state.isAlive { try merger.session.noteRenamed(ref, changed) }
       }
-      // It goes on under a new name of its columns or table, with the life that it has.
-      let isRenaming =
-        change.isLife && before.generation == change.generation && before.life == change.stamp
-        && change.fields.count < before.cells.count
-      for loss in losses where try isConflict(loss, state, isRenaming: isRenaming) {
+      let comesAgain = try comesAgain(ref, change, before)
+      for loss in losses where try isConflict(loss, state, comesAgain: comesAgain) {
         try merger.records.noteConflict(ref, loss, now: merger.now)
       }
     }
@@ -110,6 +107,21 @@ final class Merger {
       }
     }
 
+    /// The birth may be one that goes on under a new name of its columns or table, with the stamps that it had. A record that comes from
+    /// another zone again brings all its columns as well, but no record of a share goes on under a table's new name.
+    private func comesAgain(_ ref: RecordRef, _ change: RowChange, _ before: State) throws -> Bool {
+      guard change.isLife, change.generation.isAlive, change.generation <= before.generation else { return false }
+      if change.generation == before.generation {
+        guard before.life == change.stamp else { return false }
+        if change.fields.count < before.cells.count { return true }
+      }
+      if merger.materialiser.others == nil { return true }
+      guard try merger.session.catalog.zones().privateZone == merger.records.zone.id else { return false }
+      return try !merger.session.sql.exists(
+        "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ?",
+        [.integer(ref.table), ref.key, .integer(merger.records.zone.id)])
+    }
+
     /// The change set brings a stamp of an earlier one, or of another author.
     private func isEarlier(_ stamp: Stamp) -> Bool {
       stamp.author != part.header.author || stamp.time.noted <= merger.previous.mergedTime
@@ -118,23 +130,36 @@ final class Merger {
     /// A value is lost that whoever overwrote it had not seen. What was here had been seen if the change set's author
     /// had merged it; what arrives and loses had not been seen, or it would not have been sent. An import that arrives and loses is
     /// listed by its author alone: no other device ever showed it.
-    private func isConflict(_ loss: State.Loss, _ state: State, isRenaming: Bool) throws -> Bool {
+    private func isConflict(_ loss: State.Loss, _ state: State, comesAgain: Bool) throws -> Bool {
       if state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
       let stamp = loss.loser.stamp
-      // What comes again under another name was judged under its own.
-      guard loss.wasLocal else { return !stamp.time.isImport && !(isRenaming && isEarlier(stamp)) }
-      // Written in an earlier change set, under another name: what its author knows now tells nothing of then.
-      if isRenaming, let winner = loss.winner, isEarlier(winner) {
-        return stamp.author != winner.author && !merger.previous.context.hasSeen(stamp)
+      // Written in an earlier change set, under another name: what the change set's author knows now tells nothing of then.
+      if comesAgain, let winner = loss.winner, isEarlier(loss.wasLocal ? winner : stamp) {
+        return try !(stamp.time.isImport && !loss.wasLocal) && !hadSeen(stamp, winner.author)
       }
+      guard loss.wasLocal else { return !stamp.time.isImport }
       guard stamp.author != part.header.author, !part.context.hasSeen(stamp) else { return false }
       // A value that came with its record from another zone has the stamp of somebody who may never have written here.
       return try part.context[stamp.author] != nil || merger.records.hasWritten(stamp.author)
+    }
+
+    /// Whether the author had, before this unit, merged what the stamp is of.
+    private func hadSeen(_ stamp: Stamp, _ author: Author) throws -> Bool {
+      if author == part.header.author {
+        return stamp.author == author || merger.previous.context.hasSeen(stamp)
+      }
+      return try merger.records.hasSeen(stamp, author)
     }
   }
 }
 
 extension ZoneRecords {
+  /// Whether an author has merged what the stamp is of, as far as its change sets tell that are merged here.
+  func hasSeen(_ stamp: Stamp, _ author: Author) throws -> Bool {
+    guard stamp.author != author, let number = try session.catalog.knownAuthor(author) else { return true }
+    return try AuthorHead.read(session.sql, zone: zone.id, author: number).context.hasSeen(stamp)
+  }
+
   /// `mesh_conflict.col` of a delete.
   static let wholeRecord: Int64 = 0
 

@@ -42,15 +42,10 @@ extension FlushPlanner {
     _ entry: PendingSlice.Entry, _ column: Int64, _ renamed: State.Cell, _ known: State.Cell
   ) throws {
     let (loser, winner) = renamed.stamp < known.stamp ? (renamed, known) : (known, renamed)
-    guard loser.value != winner.value, try !hasSeen(loser.stamp, winner.stamp.author) else { return }
+    guard loser.value != winner.value, try !records.hasSeen(loser.stamp, winner.stamp.author) else { return }
     plan.losses.append(
       .init(
         ref: entry.ref, loss: State.Loss(column: column, loser: loser, winner: winner.stamp, wasLocal: true)))
-  }
-
-  private func hasSeen(_ stamp: Stamp, _ author: Author) throws -> Bool {
-    guard stamp.author != author, let number = try session.catalog.knownAuthor(author) else { return true }
-    return try AuthorHead.read(session.sql, zone: records.zone.id, author: number).context.hasSeen(stamp)
   }
 
   /// The record has these cells from now on, and everybody is told. A birth's row, which may bring stamps of others; its life is what
@@ -81,7 +76,7 @@ extension FlushPlanner {
     let (former, base) = try former(source, table, in: entry.table.id)
     var state = known
     for loss in state.merge(former) {
-      guard let winner = loss.winner, try !hasSeen(loss.loser.stamp, winner.author),
+      guard let winner = loss.winner, try !records.hasSeen(loss.loser.stamp, winner.author),
         state.cells[loss.column]?.value != loss.loser.value
       else { continue }
       plan.losses.append(.init(ref: entry.ref, loss: loss))

@@ -47,10 +47,10 @@ struct PermissionTriggers {
       case .replace, .rekey: [record("NEW")]
       }
     guard !conditions.isEmpty else { return nil }
-    let changes = event == .update || event == .rekey ? "\n  AND (\(changed))" : ""
+    let changes = event == .update || event == .rekey ? "(\(changed))\n  AND " : ""
     return """
       CREATE TRIGGER \(Self.name(table.id, event).quotedName) \(event.moment) ON \(table.schema.name.quotedName)
-      WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1 AND (\(conditions.joined(separator: "\n  OR ")))\(changes)
+      WHEN (SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1 AND \(changes)(\(conditions.joined(separator: "\n  OR ")))
       BEGIN
         SELECT RAISE(ABORT, '\(ZoneStanding.refusal)');
       END

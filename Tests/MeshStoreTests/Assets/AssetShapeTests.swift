@@ -136,9 +136,8 @@ import Testing
     try a.apply()
     #expect(try a.store.chunk(1, of: asset.id, zone: Peer.zone) == nil)
     try a.run("ALTER TABLE away RENAME TO photo")
-    try b.pull(from: a)
-    #expect(try b.rows("SELECT image FROM photo") == ["NULL"])
-    try a.apply()
+    // Its flush takes the rows that it still had back.
+    try a.flush()
     #expect(try a.store.chunk(1, of: asset.id, zone: Peer.zone) != nil)
     #expect(try a.rows(Self.all) == rows && a.digest() == digest)
     try b.pull(from: a)

@@ -70,6 +70,13 @@ import Testing
     try run(seed: seed, nodes: 4, steps: 100, profile: "schemas")
   }
 
+  @Test(
+    "machines that rename in stages, untrack and track, and join with copies lose nothing unlisted",
+    arguments: 1...(isFast ? 4 : 25))
+  func migrations(seed: UInt64) throws {
+    try run(seed: seed, nodes: 3, steps: 100, profile: "migrations")
+  }
+
   @Test(arguments: 1...(isFast ? 2 : 8))
   func `accounts that share, lower, remove, leave and stop read and write what they may`(seed: UInt64) throws {
     try run(seed: seed, nodes: 6, steps: 100, profile: "shares")

@@ -20,6 +20,7 @@ final class ModelDatabase: SimulatedDatabase {
   var strict: Set<String> { [] }
   var unique: Set<String> { [] }
   var referring: Set<String> { [] }
+  var untracked: Set<String> { [] }
   func isInStep() -> Bool { true }
   func isCutting() -> Bool { false }
   func mergedIDs() -> Set<ChangeSetID> { store.mergedIDs }
@@ -32,6 +33,8 @@ final class ModelDatabase: SimulatedDatabase {
     isNew = true
     return store
   }
+
+  func setTracked(_ table: String, _ isTracked: Bool) {}
 
   func hasChanged() -> Bool {
     defer { (isNew, seen) = (false, store.writes) }

@@ -15,6 +15,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   private(set) var strict: Set<String> = []
   private(set) var unique: Set<String> = []
   private(set) var referring: Set<String> = []
+  private(set) var untracked: Set<String> = []
   private let vfs: String
   private let tables: [AppSchema.Table]
   private let cryptography: any Cryptography
@@ -55,8 +56,19 @@ final class SQLiteDatabase: SimulatedDatabase {
     self.store = store
     let missing = try tables.map(\.name).filter { try !store.isTracked($0) }
     if !missing.isEmpty { try store.track(tables: missing, now: clock.milliseconds()) }
+    untracked = []
     dataVersion = nil
     return store
+  }
+
+  func setTracked(_ table: String, _ isTracked: Bool) throws {
+    if isTracked {
+      _ = try store?.track(tables: [table], now: clock.milliseconds())
+      untracked.remove(table)
+    } else {
+      try store?.untrack([table])
+      untracked.insert(table)
+    }
   }
 
   func hasChanged() throws -> Bool {

@@ -17,6 +17,9 @@ protocol SimulatedDatabase: AnyObject {
   /// Tables whose added reference is a foreign key.
   var referring: Set<String> { get }
 
+  /// Tables that a node has stopped synchronizing. One that starts again tracks them.
+  var untracked: Set<String> { get }
+
   /// Writes that were refused because a share is read-only.
   var refusals: Int { get }
 
@@ -28,6 +31,8 @@ protocol SimulatedDatabase: AnyObject {
 
   /// Opens it for a node, at the first start and after each crash.
   func open() throws -> any ReplicaStore
+  /// Tracks or untracks a table.
+  func setTracked(_ table: String, _ isTracked: Bool) throws
   /// Whether somebody has committed since the last look, or there was none.
   func hasChanged() throws -> Bool
   /// Runs a transaction of the app, which opens the database where the node does not run. False where it was rolled back or a

@@ -137,7 +137,12 @@ final class SimulatedNode {
       if let store { absent = try Self.absent(store) }
       // A node that is down has flushed nothing since; whether something is pending only its store could say.
       let isFlushed = try store?.pendingCount() == 0
-      if isFlushed { ledger.flushed(before, tables: tables) }
+      // Of a table that is not synchronized no row was sent.
+      let untracked = database.untracked
+      if isFlushed {
+        ledger.flushed(
+          before.filter { !untracked.contains($0.key.table) }, tables: tables.filter { !untracked.contains($0) })
+      }
       if isInStep { (madeAnew, seenColumns) = ([], database.columns) }
       let isCommitted = try database.run(transaction)
       if transaction.losses.isEmpty {

@@ -112,6 +112,13 @@ extension FaultPlan {
     return plan
   }()
 
+  /// Machines that rename columns in stages, untrack tables and track them again, and join with copies of their own.
+  public static let migrations: FaultPlan = {
+    var plan = ordinary
+    (plan.addedColumns, plan.renamedColumns, plan.untrackedTables, plan.olderCopies) = (25, 12, 8, 2)
+    return plan
+  }()
+
   /// Accounts that share, lower, remove, leave, stop and come back, and one that lies.
   public static let shares: FaultPlan = {
     var plan = ordinary
@@ -141,7 +148,7 @@ extension FaultPlan {
     "simultaneous": simultaneous,
     "line": line, "assets": assets, "bad-disks": badDisks, "writing": writing, "lying": lying, "history": history,
     "live-restores": liveRestores,
-    "schemas": schemas,
+    "schemas": schemas, "migrations": migrations,
     "shares": shares, "wide": wide,
   ]
 }

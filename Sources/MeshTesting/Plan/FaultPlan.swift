@@ -124,6 +124,10 @@ public struct FaultPlan: Sendable, Equatable {
   public var references = 0
   /// A table is dropped, and made anew without its rows: at once, or later.
   public var recreatedTables = 0
+  /// A table is not synchronized for a while, and apps go on writing to it.
+  public var untrackedTables = 0
+  /// One node in that many has rows of its own before its tables are tracked.
+  public var olderCopies = 0
 
   // MARK: Assets
 

@@ -13,6 +13,8 @@ struct Oracle {
   /// Values that lost here without having been seen by who overwrote them, where the log is one of a device.
   private(set) var conflicts: [LostValue: Value] = [:]
   private var authors: [Author: Line] = [:]
+  /// The stamps of all births, by record.
+  private var lives: [RecordName: Set<Stamp>] = [:]
   private let cryptography: any Cryptography
   private let context: Context
 
@@ -40,6 +42,8 @@ struct Oracle {
     var unit: UnitValues
     /// The time of its last change set before the unit: inside one, stamps come in the order of keys.
     var begun = HybridTime.zero
+    /// What it had seen before the unit.
+    var seenBefore = CausalContext()
     /// The end of its last whole unit.
     var merged: UInt64 = 0
   }
@@ -72,7 +76,7 @@ struct Oracle {
     line.last = changeSet
     if !line.unit.add(body.content) { fault("lacks pieces of a long value") }
     if header.part.isFinal {
-      for table in line.unit.tables { merge(table, header, line.seen) }
+      for table in line.unit.tables { merge(table, header, line) }
       line.unit = UnitValues(cryptography)
       line.merged = header.number
     }
@@ -87,6 +91,7 @@ struct Oracle {
     if header.time.milliseconds > context.latest { faults.append("was merged before its time") }
     if header.previous != line.last?.id { faults.append("does not name the one before") }
     if let last, header.time <= last.time { faults.append("is not later than the one before") }
+    if header.part.index == 0 { line.seenBefore = line.seen }
     do {
       try line.seen.advance(by: body.context)
     } catch {
@@ -115,13 +120,12 @@ struct Oracle {
     return faults
   }
 
-  /// A living record comes again with the life that it has: it goes on under a column's new name, with the stamps of the old one.
+  /// A record comes again with a life that it has or had: it goes on under a column's new name, with the stamps of the old one.
   private func isRenaming(_ row: RowChange, in table: String) -> Bool {
-    guard row.isLife, let known = states[RecordName(table: table, key: row.key)] else { return false }
-    return known.generation == row.generation && known.life == row.stamp
+    row.isLife && lives[RecordName(table: table, key: row.key)]?.contains(row.stamp) == true
   }
 
-  private mutating func merge(_ table: TableChanges, _ header: ChangeSetHeader, _ seen: CausalContext) {
+  private mutating func merge(_ table: TableChanges, _ header: ChangeSetHeader, _ line: Line) {
     for row in table.rows {
       let name = RecordName(table: table.table, key: row.key)
       let state = row.state(columns: table.columns)
@@ -137,21 +141,39 @@ struct Oracle {
           sent[Ledger.Cell(record: name, column: column.name), default: []].insert(column.unsent(name))
         }
       }
+      if row.isLife, row.generation.isAlive { lives[name, default: []].insert(row.stamp) }
+      let comesAgain = comesAgain(row, states[name])
       let losses = states[name, default: RecordState()].merge(state)
       guard let device = context.device, header.author.device != device else { continue }
-      for loss in losses where isConflict(loss, name, header, seen) {
+      for loss in losses where isConflict(loss, name, header, line, comesAgain) {
         conflicts[LostValue(record: name, column: loss.column, stamp: loss.loser.stamp)] = loss.loser.value
       }
     }
   }
 
   private func isConflict(
-    _ loss: RecordState<String>.Loss, _ name: RecordName, _ header: ChangeSetHeader, _ seen: CausalContext
+    _ loss: RecordState<String>.Loss, _ name: RecordName, _ header: ChangeSetHeader, _ line: Line, _ comesAgain: Bool
   ) -> Bool {
     if let state = states[name], state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
+    // What comes again was judged by what its author knew when it wrote it.
+    if comesAgain, let winner = loss.winner, isEarlier(loss.wasLocal ? winner : loss.loser.stamp, header, line) {
+      let isForeignImport = loss.loser.stamp.time.isImport && !loss.wasLocal
+      let known = winner.author == header.author ? line.seenBefore : authors[winner.author]?.seen ?? CausalContext()
+      return !isForeignImport && loss.loser.stamp.author != winner.author && !known.hasSeen(loss.loser.stamp)
+    }
     // Of an import that arrives and loses only its author shows something else.
     guard loss.wasLocal else { return !loss.loser.stamp.time.isImport }
-    return loss.loser.stamp.author != header.author && !seen.hasSeen(loss.loser.stamp)
+    return loss.loser.stamp.author != header.author && !line.seen.hasSeen(loss.loser.stamp)
+  }
+
+  /// A birth that may go on under a new name of its columns.
+  private func comesAgain(_ row: RowChange, _ known: RecordState<String>?) -> Bool {
+    guard row.isLife, row.generation.isAlive, let known, row.generation <= known.generation else { return false }
+    return row.generation < known.generation || row.stamp == known.life
+  }
+
+  private func isEarlier(_ stamp: Stamp, _ header: ChangeSetHeader, _ line: Line) -> Bool {
+    stamp.author != header.author || stamp.time.noted <= line.begun
   }
 }
 
@@ -188,7 +210,18 @@ extension Oracle {
 
   /// Committed writes that are in no change set of the log, in order.
   func lost(_ ledger: Ledger) -> [Ledger.Fact] {
-    ledger.facts.filter { !tells($0) }.sorted { $0.description < $1.description }
+    ledger.facts.filter { !tells($0) && !tellsUnderOtherName($0) }.sorted { $0.description < $1.description }
+  }
+
+  /// What was sent before a column was renamed is under its other name.
+  private func tellsUnderOtherName(_ fact: Ledger.Fact) -> Bool {
+    guard case .value(let cell, let value) = fact else { return false }
+    let columns = AppSchema.table(cell.record.table)?.columns ?? []
+    return columns.contains { column in
+      guard let former = column.formerly, column.name == cell.column || former == cell.column else { return false }
+      let other = column.name == cell.column ? former : column.name
+      return tells(.value(Ledger.Cell(record: cell.record, column: other), value))
+    }
   }
 
   /// The merged value; nil where there is none.

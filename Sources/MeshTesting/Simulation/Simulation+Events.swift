@@ -50,6 +50,7 @@ extension Simulation {
       if let damage = try node.database.damage() {
         return violate("n\(node.index)'s file is damaged when it starts: \(damage)")
       }
+      try writeOlderCopy(node)
       try node.start()
     } catch {
       return try failStart(node, error)

@@ -1,5 +1,6 @@
 import MeshCore
 import MeshReplication
+import MeshStore
 
 /// Apps that change their tables, each node's at another time.
 extension Simulation {
@@ -102,6 +103,37 @@ extension Simulation {
       node, "writers.recreatedTables", table, generator.once(in: 2) ? [drop] : [drop, table.sql], losing: .rows)
   }
 
+  /// A table is synchronized no more, or is again.
+  func untrack(_ node: SimulatedNode) throws {
+    guard
+      let (table, _) = draw(
+        node, { table, _, _ in table.isChildless && AppSchema.mixed.contains { $0.name == table.name } }),
+      let store = node.database.sqlite, node.replica != nil
+    else { return }
+    let isUntracked = node.database.untracked.contains(table.name)
+    // As a node does: what is pending is flushed before.
+    guard try isUntracked || store.pendingCount() == 0 && !store.isUpkeepDue() else { return }
+    occurred("writers.untrackedTables")
+    say(node.index, "\(isUntracked ? "tracks" : "untracks") \(table.name)")
+    try setTracked(node, table.name, isUntracked)
+  }
+
+  private func setTracked(_ node: SimulatedNode, _ table: String, _ isTracked: Bool) throws {
+    try input(node) { replica, _ in
+      try node.database.setTracked(table, isTracked)
+      try replica.schemaChanged()
+    }
+  }
+
+  /// The app has rows before the node tracks its tables.
+  func writeOlderCopy(_ node: SimulatedNode) throws {
+    guard node.life == 0, generator.once(in: plan.olderCopies) else { return }
+    occurred("writers.olderCopies")
+    for _ in 0..<Self.olderRows { try write(node, node.writer.next(), true) }
+  }
+
+  private static let olderRows = 8
+
   func rescan(_ node: SimulatedNode) throws {
     guard storage == .sqlite, node.replica != nil, !node.isRevoked else { return }
     occurred("nodes.rescans")
@@ -117,6 +149,7 @@ extension Simulation {
   /// Equal schemas, at last: each table, and each column that anybody has.
   func completeSchema(_ node: SimulatedNode) throws {
     guard storage == .sqlite, !node.isRevoked, !node.isStopped else { return }
+    for table in node.database.untracked.sorted() where node.replica != nil { try setTracked(node, table, true) }
     try makeMissingTables(node)
     for table in AppSchema.tables {
       if node.database.unique.contains(table.name) {

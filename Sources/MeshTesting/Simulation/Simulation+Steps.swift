@@ -29,7 +29,7 @@ extension Simulation {
       (\.restores, Simulation.restoreFile), (\.homeRestores, Simulation.restoreHome),
       (\.fileCopies, Simulation.copyFile), (\.homeCopies, Simulation.copyHome),
       (\.droppedColumns, Simulation.dropColumn), (\.renamedColumns, Simulation.renameColumn),
-      (\.recreatedTables, Simulation.recreate), (\.rescans, Simulation.rescan),
+      (\.recreatedTables, Simulation.recreate), (\.untrackedTables, Simulation.untrack), (\.rescans, Simulation.rescan),
       (\.assetPolicies, Simulation.changeAssetPolicy), (\.assetFetches, Simulation.fetchAsset),
       (\.assetEvictions, Simulation.evictAsset),
       (\.shareCreates, Simulation.createShare), (\.shareInvites, Simulation.invite),

@@ -9,7 +9,7 @@ struct ControlGraph {
   /// Where cut devices end.
   let cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]]
   /// The cuts that count, which `cuts` sums up.
-  let countingCuts: [DeviceID: [DeviceCut]]
+  let countingCuts: [DeviceID: Set<DeviceCut>]
   /// The records that bring the cuts that count, those of one cut together.
   let cutCopies: [[ControlID]]
   /// Records of cut devices that still count.
@@ -57,17 +57,16 @@ struct ControlGraph {
   /// has signed them again, and no former signer can move where a device ends after that.
   private static func counting(
     _ cuts: some Sequence<DeviceCut>, _ people: ZonePeople, _ accounts: Accounts
-  ) -> [DeviceID: [DeviceCut]] {
-    let ordered = cuts.sorted { $0.signature.lexicographicallyPrecedes($1.signature) }
-    return Dictionary(grouping: ordered, by: \.device).compactMapValues { cuts in
+  ) -> [DeviceID: Set<DeviceCut>] {
+    Dictionary(grouping: cuts, by: \.device).compactMapValues { cuts in
       let states = people.all.compactMap { accounts[$0] }.filter { $0.certificates[cuts[0].device] != nil }
       let present = cuts.filter { cut in
         states.contains {
           $0.counts(cut.authority) && ($0.administrators[cut.device] == nil || cut.authority.promotion == nil)
         }
       }
-      if !present.isEmpty { return present }
-      return states.contains { $0.revocations[cuts[0].device] != nil } ? cuts : nil
+      if !present.isEmpty { return Set(present) }
+      return states.contains { $0.revocations[cuts[0].device] != nil } ? Set(cuts) : nil
     }
   }
 

@@ -13,7 +13,7 @@ public struct ZoneState: Sendable, Equatable {
   /// Devices that were cut, and where: instances that are not listed are cut at zero.
   public private(set) var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
   /// The cuts that count, which `cuts` sums up.
-  public private(set) var countingCuts: [DeviceID: [DeviceCut]] = [:]
+  public private(set) var countingCuts: [DeviceID: Set<DeviceCut>] = [:]
   /// Instances that forked or were given up, and their last number.
   public private(set) var ends: [Author: UInt64] = [:]
   public private(set) var epochs: [EpochID: Epoch] = [:]

@@ -29,7 +29,8 @@ struct NodeAccess {
       if let owner {
         throw Refusal(
           code: "home.otherUser",
-          message: "\(home.path) belongs to the user \(owner), and no daemon runs on it. Run the verb as that user: sudo -u "
+          message:
+            "\(home.path) belongs to the user \(owner), and no daemon runs on it. Run the verb as that user: sudo -u "
             + "\(owner) mesh …", exit: .daemonNeeded)
       }
       if let lock = try lock(lastAttempt: ContinuousClock.now >= deadline) {

@@ -1,6 +1,5 @@
 import Testing
 
-
 @Suite struct TableDiagnosticTests {
   @Test("a class is refused, and the fix-it makes it a struct")
   func classes() {

@@ -108,7 +108,7 @@ import Testing
   ///   - encoding: What is varied.
   ///   - say: The change sets that say the variant; nil if it doesn't decode or says nothing about the member's own log.
   private func tryAll(
-    _ encoding: (Scene) throws -> [UInt8], _ say: (Scene, [UInt8]) throws -> [ChangeSet]?
+    _ encoding: (Scene) throws -> [UInt8], saying say: (Scene, [UInt8]) throws -> [ChangeSet]?
   ) throws -> Int {
     var tried = 0
     var index = 0
@@ -141,7 +141,9 @@ import Testing
     ]
     var tried = 0
     for (place, body) in encodings {
-      tried += try tryAll({ try body($0).encoded(author: $0.forger.author) }) { scene, variant in
+      tried += try tryAll {
+        try body($0).encoded(author: $0.forger.author)
+      } saying: { scene, variant in
         var forger = try scene.forger
         guard (try? ChangeSetBody(variant, author: forger.author)) != nil else { return nil }
         var changeSets: [ChangeSet] = []
@@ -169,7 +171,7 @@ import Testing
       var writer = ByteWriter()
       try plain(scene).write(to: &writer, bodySize: 100)
       return writer.bytes
-    } _: { scene, variant in
+    } saying: { scene, variant in
       var (reader, size) = (ByteReader(variant), 0)
       let (forger, honest) = (try scene.forger, try plain(scene))
       guard let header = try? ChangeSetHeader(from: &reader, bodySize: &size), (try? reader.end()) != nil,

@@ -190,7 +190,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT, w 
     }
     let bad: [TableChanges] = [
       TableChanges(table: "t", columns: [], rows: [row(1, HybridTime(time.value + 1))]),
-      TableChanges(table: "t", columns: [], rows: [row(5, time)]),
+      TableChanges(table: "t", columns: [], rows: [row(2 * time.value + 1, time)]),
       TableChanges(table: "mesh_log", columns: [], rows: [row(1, time)]),
       TableChanges(table: "t", columns: ["v", "V"], rows: [row(1, time)]),
     ]

@@ -55,9 +55,11 @@ extension Replica {
     }
   }
 
-  /// Whether both are named by a zone of which the account hears what is new.
+  /// Whether both are named by a zone of which the account hears what is new. A device hears of its own account before it has any
+  /// zone: no later message would tell it of devices that this node met meanwhile.
   private func hears(_ peer: AccountID, of other: AccountID) -> Bool {
-    zones.values.contains { zone in
+    if peer == account.id, other == peer { return true }
+    return zones.values.contains { zone in
       zone.people.all.contains(other) && (peer == account.id || zone.state.permission(peer) != nil)
     }
   }

@@ -75,6 +75,9 @@ import Testing
   func tooManyInstances() throws {
     let world = try World()
     let mesh = world.mesh
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    mesh.part(0, 1)
     // Each is told of others first: which of them are too many depends on who is asked.
     for (node, instances) in [(0, 1...Limits.instances), (1, 4...Limits.instances + 3)] {
       let link = try mesh.admit(2, to: node)

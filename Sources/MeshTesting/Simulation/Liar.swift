@@ -168,7 +168,7 @@ struct Liar {
       context: { author, time in
         let named =
           kind == 0 ? author : Author(device: kind == 1 ? occasion.victim : occasion.device, instance: instance)
-        return CausalContext([named: .init(number: kind == 2 ? .max : 1_000_000, time: time)])
+        return CausalContext([named: .init(number: kind == 2 ? .max : 1_000_000, time: HybridTime(time.value - 1))])
       })
     return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
   }

@@ -250,6 +250,9 @@ extension Oracle {
     for (name, state) in states.sorted(by: { $0.key < $1.key }) where state.isAlive && contents[name] == nil {
       if held[name] == nil {
         differences.append("\(name) lives and is neither shown nor held")
+      } else if AppSchema.table(name.table) == nil {
+        guard held[name] != "unknown-table" else { continue }
+        differences.append("\(name) is held (\(held[name] ?? "")) although no app has its table")
       } else if !lacksParent(name, state, contents) {
         differences.append("\(name) is held (\(held[name] ?? "")) although its parents are here")
       }

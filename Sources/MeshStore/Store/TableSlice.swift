@@ -234,6 +234,9 @@ extension TableSlice {
     /// The row shows something else than it did under the column's former name.
     private func isEdited(_ index: Int, _ row: [Value], _ record: StoredRecord, _ key: Value) throws -> Bool {
       guard record.held == nil, let origin = origin(index, record) else { return false }
+      // The row may go on waiting for the BLOB. If a program wrote NULL over one that was here, a trigger noted it.
+      let isAwaited = record.shown[origin] == nil && record.extra[origin]?.asset != nil
+      if isAwaited, row[index] == .null { return false }
       let shown = record.shown[origin] ?? (record.extra[origin] ?? .null)
       guard let asset = shown.asset else { return row[index] != shown }
       guard let manifest = try session.manifest(asset.id), row[index].asset?.size == asset.size else { return true }

@@ -167,4 +167,42 @@ import Testing
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id, a, n FROM t WHERE id = 'k'", ["\"k\"|\"late\"|7"])
   }
+
+  @Test("a merged value that the table refuses goes on under a column's new name")
+  func refusedValue() throws {
+    let a = try Peer(1, schema: Self.schema, track: ["t"])
+    let strict = Self.schema.replacing("a TEXT", with: "a TEXT CHECK (a <> 'bad')")
+    let b = try Peer(2, schema: strict, track: ["t"])
+    try a.run("INSERT INTO t VALUES ('k', 'old', 1)")
+    try synchronize([a, b])
+    try a.run("UPDATE t SET a = 'bad'")
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT a FROM t") == ["\"old\""])
+    try b.run(Self.rename)
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT b FROM t") == ["\"old\""])
+    #expect(try a.rows("SELECT a FROM t") == ["\"bad\""])
+    try a.run(Self.rename)
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT b FROM t") == ["\"bad\""])
+    #expect(try a.digest() == b.digest())
+    try expectNoConflicts([a, b])
+  }
+
+  @Test("a BLOB that is not here yet goes on under a column's new name")
+  func awaitedAsset() throws {
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try a.insertPhoto("x", 50_000)
+    try b.learn(from: a)
+    try b.run("ALTER TABLE photo RENAME COLUMN image TO picture")
+    try b.flush()
+    try b.apply()
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT length(image) FROM photo") == ["50000"])
+    try b.fetch(from: a)
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT length(picture) FROM photo") == ["50000"])
+    #expect(try a.rows("SELECT length(image) FROM photo") == ["50000"])
+    try expectNoConflicts([a, b])
+  }
 }

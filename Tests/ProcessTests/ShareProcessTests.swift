@@ -26,8 +26,8 @@ extension Daemons {
       #expect(joined.stdout.contains(permission))
       let again = try await node.done("share", "join", "-", "--yes", input: link + "\n")
       #expect(
-        again.stdout.contains(permission) && again.stderr.contains("nothing new"), "who is in already is told so")
-      #expect(!joined.stderr.contains("nothing new"))
+        again.stdout.contains(permission) && again.stderr.contains("The invite changes nothing"), "who is in already is told so")
+      #expect(!joined.stderr.contains("The invite changes nothing"))
     }
 
     private func arrives(_ node: MeshProcess, _ what: String, _ sql: String, _ expected: String) async throws {

@@ -34,7 +34,8 @@ extension Account {
       }
       guard yes || isConfirmed() else {
         throw Refusal(
-          code: "recovery.kept", message: "not confirmed: the recovery key stays on this machine. Show it again: mesh account recovery",
+          code: "recovery.kept",
+          message: "not confirmed: the recovery key stays on this machine. Show it again: mesh account recovery",
           exit: .no)
       }
       try home.remove(.recoveryKey)

@@ -27,7 +27,8 @@ struct Asset: AsyncParsableCommand {
   }
 
   struct List: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "List the BLOBs that rows wait for, and how much of each is here.")
+    static let configuration = CommandConfiguration(
+      abstract: "List the BLOBs that rows wait for, and how much of each is here.")
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag

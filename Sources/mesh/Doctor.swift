@@ -36,7 +36,7 @@ struct Doctor: AsyncParsableCommand {
       }
     } catch {
       let refusal =
-        (error as? any Refusing)?.refusal ?? Refusal(code: "node.unopened", message: "the node can't be opened: \(error)")
+        (error as? any Refusing)?.refusal ?? Refusal(code: "node.unopened", message: "the node can't open: \(error)")
       return DoctorReport(unopened: refusal)
     }
   }

@@ -52,7 +52,7 @@ enum Progress {
     return "\(share) % (\(what): \(work.done) of \(work.total))"
   }
 
-  /// What the daemon has yet to receive and to send, for `during`.
+  /// Returns what the daemon has yet to receive and to send, for `during`.
   static func behind(_ node: any NodeControl) async -> String? {
     guard let status = try? await node.status() else { return nil }
     let connected = status.peers.filter(\.connected)

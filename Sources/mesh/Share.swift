@@ -114,7 +114,7 @@ extension Share {
     var expires: Duration?
     @Option(help: "How many accounts it admits. (default: 1)") var uses: UInt64?
     @Flag(help: "Admit any number of accounts, through any member.") var open = false
-    @Option(name: .customLong("for"), help: "The only account that it admits. On its machines, mesh account show prints its id.")
+    @Option(name: .customLong("for"), help: "The only account that it admits. mesh account show prints its id there.")
     var account: String?
 
     func validate() throws {

@@ -26,7 +26,8 @@ extension Daemons {
       #expect(joined.stdout.contains(permission))
       let again = try await node.done("share", "join", "-", "--yes", input: link + "\n")
       #expect(
-        again.stdout.contains(permission) && again.stderr.contains("The invite changes nothing"), "who is in already is told so")
+        again.stdout.contains(permission) && again.stderr.contains("The invite changes nothing"),
+        "a member is told so")
       #expect(!joined.stderr.contains("The invite changes nothing"))
     }
 
@@ -71,7 +72,7 @@ extension Daemons {
         #expect(try await bob.run("doctor").stdout.contains("mesh share receipt"))
         let receipt = try await bob.run("share", "receipt", String(try await share(bob).id.prefix(12))).stdout
         // He had signed it before he heard of the lowering, or not.
-        let reasons = ["\ncut: the permission to write", "\nnotPermitted: the account could not write"]
+        let reasons = ["\ncut: the account lost", "\nnotPermitted: when this device"]
         #expect(receipt.contains("text    bread") && reasons.contains { receipt.contains($0) })
         #expect(try await bob.run("share", "receipt", "Shared", "--restore", "--discard").status == 2)
         let discarded = try await bob.run("share", "receipt", "Shared", "--discard").stdout

@@ -85,7 +85,7 @@ extension Daemons {
         try await eventually("carol is told") { try await share(carol).role == .ended }
         try await arrives(carol, "her copy goes", "SELECT count(*) FROM notes", "0")
         let list = try await carol.run("share", "list").stdout
-        #expect(!list.contains("Shared") && list.contains("1 share that is over is not shown: --all"))
+        #expect(!list.contains("Shared") && list.contains("1 share that has ended is not shown: --all"))
         #expect(try await carol.run("share", "list", "--all").stdout.contains("ended"))
         let refusal = try await carol.run("share", "receipt", "Shared", "--restore")
         #expect(refusal.status == ExitStatus.refused.rawValue)

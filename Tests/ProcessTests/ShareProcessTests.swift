@@ -276,7 +276,7 @@ extension Daemons {
         let lines = try await together.finished(within: MeshProcess.deadline).stdout.split(separator: "\n")
         #expect(lines.suffix(2) == ["Join? [y/N]", "Not joined."], "the offer comes before the question")
         let joined = try await bob.done("share", "join", "-", "--yes", input: link)
-        #expect(joined.stderr.contains("(notes, tags): run mesh schema --apply"))
+        #expect(joined.stderr.contains("(notes, tags). To see its records: mesh schema --apply"))
         try await eventually("the records are here, and held") { try await bob.status().held["unknown-table"] == 2 }
         let schema = try await bob.report(SchemaReport.self, "schema", "--apply")
         #expect(schema.missing.map(\.table).sorted() == ["notes", "tags"])

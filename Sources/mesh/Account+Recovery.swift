@@ -6,8 +6,8 @@ extension Account {
     static let configuration = CommandConfiguration(
       abstract: "Show the account's recovery key, once.",
       discussion: """
-        With the recovery key, mesh account replace-key makes a new key for the account on any of its machines, so it \
-        belongs on paper and not on this machine. It is shown, and erased here as soon as you confirm that it is written down.
+        With the recovery key, mesh account replace-key makes a new key for the account on any of its machines. Write it on \
+        paper: mesh shows it once, and erases it from this machine when you confirm that you have written it down.
 
         Examples:
           mesh account recovery
@@ -34,11 +34,12 @@ extension Account {
       }
       guard yes || isConfirmed() else {
         throw Refusal(
-          code: "recovery.kept", message: "Not confirmed: the recovery key stays on this machine, to be shown again.",
+          code: "recovery.kept",
+          message: "not confirmed: the recovery key stays on this machine. Show it again: mesh account recovery",
           exit: .no)
       }
       try home.remove(.recoveryKey)
-      Output.note("Erased here. It cannot be shown again.")
+      Output.note("Erased from this machine. mesh can't show it again.")
     }
 
     private func recoveryKey(in home: Home) throws -> String {
@@ -47,8 +48,8 @@ extension Account {
         throw Refusal(
           code: "recovery.gone",
           message: madeHere
-            ? "The recovery key has been shown and erased; it is not on this machine any more."
-            : "The recovery key is shown on the machine that made the account; this one never had it.")
+            ? "the recovery key has been shown and erased: it is not on this machine any more"
+            : "the machine that made the account shows the recovery key, and this machine never had it")
       }
       let text = String(decoding: try home.read(.recoveryKey), as: UTF8.self)
       return text.split(whereSeparator: \.isNewline).joined(separator: "\n")

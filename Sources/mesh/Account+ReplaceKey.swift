@@ -7,13 +7,12 @@ extension Account {
       commandName: "replace-key",
       abstract: "Put a new account key on this machine, with the recovery key.",
       discussion: """
-        Use it when the machine that holds the account's key is lost or stolen, or when somebody else may have the key. \
-        The recovery key is read from standard input. From then on this machine invites, promotes and revokes, and the former \
-        key counts nowhere. Devices, administrators and shares stay as this machine knows them; afterwards revoke the lost \
-        machine. The recovery key stays the same: keep it.
+        Use it if the machine that holds the account's key is lost or stolen, or if somebody else may have the key. The \
+        recovery key is read from standard input. From then on this machine invites, promotes and revokes devices. No device \
+        accepts what the former key signs. Devices, administrators and shares stay as this machine knows them. Revoke the \
+        lost machine afterwards. The recovery key stays the same, so keep it.
 
-        If somebody who had the key has revoked devices of yours, name them with --readmit. This machine is always \
-        readmitted.
+        If somebody who had the key has revoked your devices, name them with --readmit. This machine is always readmitted.
 
         Examples:
           mesh account replace-key
@@ -23,7 +22,7 @@ extension Account {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
 
-    @Option(help: ArgumentHelp("A revoked device that takes part again. Repeatable.", valueName: "device"))
+    @Option(help: ArgumentHelp("A revoked device to readmit. Repeatable.", valueName: "device"))
     var readmit: [String] = []
 
     func run() async throws {
@@ -34,7 +33,7 @@ extension Account {
       let request = ReplaceKeyRequest(recovery: lines.joined(separator: " "), readmit: readmit)
       let report = try await home.access().withNode(.home) { try await $0.accountReplaceKey(request) }
       if json.isOn { return try Output.json(report) }
-      Output.print("This machine holds the account's key now; the former one counts nowhere.")
+      Output.print("This machine holds the account's key now. No device accepts the former key any more.")
       Output.print(Device.table(report.devices))
       Output.print("If a machine in this list is lost, run: mesh device revoke NAME")
     }

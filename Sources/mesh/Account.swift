@@ -14,7 +14,7 @@ struct Account: AsyncParsableCommand {
 
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show whose node this is.",
+      abstract: "Show the account, its devices and its keys.",
       discussion: """
         Example:
           mesh account show --json

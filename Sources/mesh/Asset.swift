@@ -3,10 +3,10 @@ import MeshNode
 
 struct Asset: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the BLOBs that are on their way, and choose which are kept here.",
+    abstract: "Show the BLOBs that rows wait for, and choose which ones this machine keeps.",
     discussion: """
-      A BLOB of more than 16 KiB travels beside the change sets, chunk by chunk, from whoever has it. Its row is there before, and \
-      goes on showing what it showed in that column.
+      A BLOB of more than 16 KiB travels beside the change sets, in chunks, from every device that has it. Its row doesn't wait: \
+      the column keeps its former value until the BLOB is complete.
 
       Examples:
         mesh asset list
@@ -15,11 +15,11 @@ struct Asset: AsyncParsableCommand {
         mesh asset list --json | jq '.waiting[] | select(.reason)'
       """, subcommands: [List.self, Show.self, Fetch.self, Evict.self, Policy.self], defaultSubcommand: List.self)
 
-  /// Which BLOBs of which record.
+  /// The record, and optionally the column, of a BLOB.
   struct Place: ParsableArguments {
     @Argument(help: "The table.") var table: String
     @Argument(help: .key) var key: String
-    @Argument(help: "The column; all that have a long BLOB, where it is left out.") var column: String?
+    @Argument(help: "The column. Without it: every column with a long BLOB.") var column: String?
 
     func request(force: Bool = false) -> AssetRequest {
       AssetRequest(table: table, key: key, column: column, force: force)
@@ -27,7 +27,8 @@ struct Asset: AsyncParsableCommand {
   }
 
   struct List: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Show what rows wait for, and how much of it is here.")
+    static let configuration = CommandConfiguration(
+      abstract: "List the BLOBs that rows wait for, and how much of each is here.")
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
@@ -43,8 +44,8 @@ struct Asset: AsyncParsableCommand {
   struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: """
-        Show how the BLOBs of a record stand: how much is here, who gives it, who wrote it, who had some of it \
-        when it left.
+        Show the state of a record's BLOBs: how much is here, which device sends it, which device wrote it, and which one had \
+        part of it when it left.
         """,
       discussion: """
         Example:
@@ -64,12 +65,13 @@ struct Asset: AsyncParsableCommand {
 
   struct Fetch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Fetch the BLOBs of a record, or of all rows of a table, and wait until they are there.",
+      abstract: "Download the BLOBs of a record, or of all rows of a table, and wait for them.",
       discussion: """
-        Of a table whose BLOBs are fetched on demand, or those that were evicted. It goes on after the time is over. Without a key \
-        it fetches all that rows of the table wait for now; what is written later follows the table's policy.
+        Downloads BLOBs that are set to on-demand or were evicted. The download continues after the timeout. Without a key, \
+        downloads all BLOBs that rows of the table wait for now. Later BLOBs follow the table's policy.
 
-        Exit code 0: they are here; 1: not in time, or one can't be kept here: then it returns at once, with the reason.
+        Exit code 0: the BLOBs are here; 1: not in time, or this machine can't store one (then it returns at once, with the \
+        reason).
 
         Examples:
           mesh asset fetch photos p1 --timeout 10m
@@ -79,15 +81,15 @@ struct Asset: AsyncParsableCommand {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The table.") var table: String
-    @Argument(help: "The primary key, as mesh asset show takes it; all rows, where it is left out.") var key: String?
-    @Argument(help: "The column; all that have a long BLOB, where it is left out.") var column: String?
+    @Argument(help: "The primary key, as in mesh asset show. Without it: all rows.") var key: String?
+    @Argument(help: "The column. Without it: every column with a long BLOB.") var column: String?
     @OptionGroup var timeout: TimeoutOption
 
     func run() async throws {
       let (request, limit) = (AssetRequest(table: table, key: key, column: column), timeout.duration)
       // Between two looks; that at a table takes longer.
       let look = Duration.milliseconds(key == nil ? 1_000 : 200)
-      let need = NodeAccess.Need.daemon(because: "Only a running daemon fetches.")
+      let need = NodeAccess.Need.daemon(because: "Only a running daemon downloads BLOBs.")
       let report = try await home.access().withNode(need) { node in
         try await Progress.during("fetching", detail: { await Self.progress(node, request) }) {
           let deadline = ContinuousClock.now + limit
@@ -106,14 +108,14 @@ struct Asset: AsyncParsableCommand {
       } else {
         Asset.list(report.assets, isComplete: report.complete)
       }
-      // What was written to other rows of the table meanwhile follows its policy.
+      // BLOBs that were written to the table meanwhile follow its policy.
       let isHere = report.assets.allSatisfy {
         $0.state == .here || key == nil && ($0.state == .onDemand || $0.state == .evicted)
       }
       if !isHere { throw ExitCode(ExitStatus.no.rawValue) }
     }
 
-    /// What can't be kept, or belongs to a record that is held, does not come by waiting.
+    /// A BLOB that can't be stored, or whose record is held, doesn't come by waiting.
     private static func isComing(_ report: AssetReport) -> Bool {
       !report.complete || report.assets.contains { $0.state == .coming || $0.state == .absent }
     }
@@ -134,13 +136,13 @@ struct Asset: AsyncParsableCommand {
 
   struct Evict: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Take the BLOBs of a record out of this file; others keep theirs.",
+      abstract: "Remove the BLOBs of a record from this file. Other devices keep theirs.",
       discussion: """
-        The row then shows NULL in the column, or its default, as before the BLOB had come; nothing of that is sent, and the record \
-        is what it was. The BLOB goes from all rows that show the same bytes, and is not fetched until mesh asset fetch asks for it; \
-        a new version of it is, if the table's policy says so. One that is on its way stops coming. The space is used again; VACUUM makes the file shorter.
+        The row then shows NULL in the column, or the column's default. mesh sends nothing about that to other devices. It removes \
+        the BLOB from all rows that show the same bytes, and stops its download. mesh asset fetch downloads it again. A new \
+        version of the BLOB follows the table's policy. SQLite uses the space again; VACUUM makes the file shorter.
 
-        A connected device has to say that it has all of it. With --force it goes though none does: then it may be lost.
+        Another connected device must have the whole BLOB. --force evicts it without one, and then it may be lost.
 
         Example:
           mesh asset evict films f1
@@ -149,11 +151,11 @@ struct Asset: AsyncParsableCommand {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @OptionGroup var place: Place
-    @Flag(name: .customLong("force"), help: "Although no connected device has it.") var isForced = false
+    @Flag(name: .customLong("force"), help: "Evict it even if no connected device has it.") var isForced = false
 
     func run() async throws {
       let request = place.request(force: isForced)
-      let need = NodeAccess.Need.daemon(because: "Only a running daemon can ask who else has it.")
+      let need = NodeAccess.Need.daemon(because: "Only a running daemon can ask which other devices have it.")
       let report = try await home.access().withNode(need) { try await $0.assetEvict(request) }
       try Asset.show(report, json)
     }
@@ -161,10 +163,10 @@ struct Asset: AsyncParsableCommand {
 
   struct Policy: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show or set which tables' BLOBs this node fetches.",
+      abstract: "Show or set which tables' BLOBs this node downloads.",
       discussion: """
-        always: as soon as they are known; on-demand: when mesh asset fetch asks for them. It is a setting of this node, and \
-        counts from now on: what is here stays. A BLOB without which its row can't be shown is fetched in any case.
+        always: as soon as they are known; on-demand: when you run mesh asset fetch. The policy is a setting of this node. It \
+        applies from now on, so BLOBs that are here stay. If a row can't be shown without its BLOB, mesh downloads it in any case.
 
         Examples:
           mesh asset policy
@@ -173,7 +175,7 @@ struct Asset: AsyncParsableCommand {
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
-    @Argument(help: "The table; all, where it is left out.") var table: String?
+    @Argument(help: "The table. Without it: all tables.") var table: String?
     @Argument(help: "always or on-demand.") var policy: AssetPoliciesReport.Policy?
 
     func run() async throws {
@@ -188,7 +190,7 @@ struct Asset: AsyncParsableCommand {
       where table.map({ $0.lowercased() == name.lowercased() }) ?? true {
         text.add(name, policy.rawValue)
       }
-      Output.print(report.policies.isEmpty ? "No table is tracked: mesh track adds some." : text.text)
+      Output.print(report.policies.isEmpty ? "No table is tracked. Add one: mesh track TABLE" : text.text)
     }
   }
 
@@ -223,7 +225,7 @@ struct Asset: AsyncParsableCommand {
     if let writer = item.writtenBy { facts.append(("written by", named(writer))) }
     if let source = item.lastSource {
       facts.append(
-        ("some had by", "\(Output.named(source.device, source.name)), till it left, \(ControlJSON.text(source.left))"))
+        ("some had by", "\(Output.named(source.device, source.name)), until it left, \(ControlJSON.text(source.left))"))
     }
     return facts
   }

@@ -3,16 +3,16 @@ import MeshNode
 
 struct Backup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Copy the database, as it is now, into a file.",
+    abstract: "Copy the database, as it is now, to a file.",
     discussion: """
-      The copy is consistent, and programs and the daemon go on writing meanwhile. It holds every table of the database, the \
-      change log and what is captured and not sent yet.
+      The copy is consistent. Programs and the daemon keep writing meanwhile. The copy holds every table of the database, the \
+      change log, and captured rows that aren't sent yet.
 
-      It does not hold the home (config.toml and the keys), nor BLOBs that this machine lacks itself: those that it fetches on \
-      demand, has evicted, or still waits for. Copy the home's directory as well, and keep that copy as safe as a key.
+      The copy doesn't hold the home (config.toml and the keys). It doesn't hold BLOBs that this machine itself lacks: those \
+      that are on demand, evicted or still downloading. Copy the home's directory as well, and keep that copy as safe as a key.
 
       To go back to a copy while the daemon runs: sqlite3 notes.db ".restore notes-monday.db". Never copy over a database that \
-      a program has open (cp). The guide “Backup and restore” has every case.
+      a program has open (cp). The guide “Backup and restore” describes every case.
 
       Examples:
         mesh backup notes-monday.db
@@ -38,7 +38,7 @@ struct Backup: AsyncParsableCommand {
   }
 
   private func lacking(_ assets: LackingAssets) -> [String] {
-    let amounts = [(assets.coming, "still on their way"), (assets.absent, "on demand or to be had from nobody now")]
+    let amounts = [(assets.coming, "still downloading"), (assets.absent, "on demand, or on no connected device")]
     return amounts.filter { $0.0.assets > 0 }.map { "\(Output.blobs($0.0)) \($0.1)" }
   }
 }

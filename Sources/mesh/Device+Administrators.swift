@@ -7,9 +7,9 @@ extension Device {
     static let configuration = CommandConfiguration(
       abstract: "Make another device an administrator, so that losing this machine does not lose the account.",
       discussion: """
-        An administrator invites and revokes devices, as this machine does. It can't promote, demote or revoke an \
-        administrator, nor replace the account's key. One promotion is good for 32 devices. Only the machine that holds the \
-        account's key can promote.
+        An administrator can invite and revoke devices, as this machine can. It can't promote, demote or revoke an \
+        administrator, and it can't replace the account's key. Each promotion allows 32 invites and 32 revocations. Only the \
+        machine that holds the account's key can promote.
 
         Example:
           mesh device promote laptop
@@ -29,10 +29,10 @@ extension Device {
 
   struct Demote: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "End an administrator's power; it stays a device of the account.",
+      abstract: "Make an administrator an ordinary device of the account again.",
       discussion: """
-        The devices that it invited stay, and those that it revoked stay out, as far as this machine knows of them. What it \
-        signs from now on counts nowhere. Only the machine that holds the account's key can demote.
+        The devices that it invited stay, and those that it revoked stay revoked, as far as this machine knows of them. No \
+        device accepts its invites and revocations from now on. Only the machine that holds the account's key can demote.
 
         Example:
           mesh device demote laptop
@@ -45,17 +45,17 @@ extension Device {
     var device: String
 
     func run() async throws {
-      try await Device.change(device, .demote, home, json, next: "mesh device list shows who takes part")
+      try await Device.change(device, .demote, home, json, next: "mesh device list shows the account's devices")
     }
   }
 
   struct Confirm: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Let a device take part again that has been unconfirmed since the key was replaced.",
+      abstract: "Readmit a device that is unconfirmed since the account's key was replaced.",
       discussion: """
-        When the account's key is replaced, or an administrator demoted, devices that they invited without this machine's \
-        knowing take no part any more: mesh device list shows them as unconfirmed. If such a device is yours, confirm it; if \
-        it is not, revoke it.
+        If you replace the account's key or demote an administrator, mesh excludes the devices that they invited without this \
+        machine's knowledge. mesh device list shows them as unconfirmed. If such a device is yours, confirm it. If it isn't, \
+        revoke it.
 
         Example:
           mesh device confirm tablet
@@ -68,7 +68,7 @@ extension Device {
     var device: String
 
     func run() async throws {
-      try await Device.change(device, .confirm, home, json, next: "it takes part as soon as it connects")
+      try await Device.change(device, .confirm, home, json, next: "it synchronizes as soon as it connects")
     }
   }
 
@@ -83,7 +83,7 @@ extension Device {
     ])
   }
 
-  /// What a device is to the account, in a few words.
+  /// The role of a device in the account, in a few words.
   static func state(_ device: DevicesReport.Device) -> String {
     if let revoked = device.revoked { return "revoked \(revoked.ISO8601Format())" }
     if device.isUnconfirmed { return "unconfirmed: mesh device confirm, or mesh device revoke" }

@@ -18,11 +18,11 @@ struct Device: AsyncParsableCommand {
 
   struct Invite: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print a link with which one device can join this account.",
+      abstract: "Print an invite with which one device can join this account.",
       discussion: """
-        The last line printed is the link. It works once, for the time given, and only while this daemon runs: it holds \
-        the daemon's addresses, and the daemon answers whoever brings it. Keep it secret until it is used. Only the \
-        machine that holds the account's key, and administrators (mesh device promote), can invite.
+        The last line printed is the invite. It works once, for the time given, and only while this daemon runs: the new \
+        device dials this daemon's addresses. Keep the invite secret until it is used. Only the machine that holds the \
+        account's key, and administrators (mesh device promote), can invite.
 
         Examples:
           mesh device invite
@@ -33,14 +33,14 @@ struct Device: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
 
     @Option(
-      help: ArgumentHelp("How long the link works: 90s, 15m, 2h, 7d. (default: 15m)", valueName: "duration"),
+      help: ArgumentHelp("How long the invite works: 90s, 15m, 2h, 7d. (default: 15m)", valueName: "duration"),
       transform: Duration.init(text:))
     var expires = ControlDefaults.inviteExpires
 
     func run() async throws {
       let expires = expires
       let need = NodeAccess.Need.daemon(
-        because: "A link holds the addresses of the running daemon, and the daemon answers whoever brings it.")
+        because: "An invite contains the addresses of the running daemon, and the new device dials them.")
       let report = try await home.access().withNode(need) { try await $0.deviceInvite(expires: expires) }
       if json.isOn { return try Output.json(report) }
       Output.facts([
@@ -79,11 +79,11 @@ struct Device: AsyncParsableCommand {
 
   struct Revoke: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Shut a device out for ever.",
+      abstract: "Exclude a device permanently.",
       discussion: """
-        What the device writes from now on is refused by every other one, its connections end, and the zones get keys \
-        that it does not have. It keeps what it has read. Only the machine that holds the account's key, and \
-        administrators, can revoke; an administrator can't revoke another one.
+        Every other device rejects what the device writes from now on. Its connections end, and the zones get keys that it \
+        doesn't have. It keeps what it has read. Only the machine that holds the account's key, and administrators, can revoke. \
+        An administrator can't revoke another one.
 
         Examples:
           mesh device revoke laptop
@@ -93,7 +93,7 @@ struct Device: AsyncParsableCommand {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
 
-    @Argument(help: "The device's id or the beginning of it, or its name where only one has it.")
+    @Argument(help: "The device's id or the beginning of it, or its name if only one device has it.")
     var device: String
 
     func run() async throws {
@@ -103,7 +103,7 @@ struct Device: AsyncParsableCommand {
       if json.isOn { return try Output.json(report) }
       Output.facts([
         ("revoked", Output.named(report.device, report.name)),
-        ("cut in", report.zones.count.counted("zone", "zones")),
+        ("excluded from", report.zones.count.counted("zone", "zones")),
       ])
     }
   }
@@ -111,10 +111,10 @@ struct Device: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write again what this device signed while its clock was ahead.",
       discussion: """
-        Others keep what is signed more than 5 minutes ahead of their clocks, and merge it only when that time has come. \
-        Once this machine's clock is right, this takes such change sets back everywhere and writes what they wrote again, \
-        with the time as it is. Values that were overwritten since are not touched. It refuses where nothing is ahead, and \
-        while the clock is wrong.
+        If a change set is signed more than 5 minutes ahead of a device's clock, the device keeps it and merges it only when \
+        that time has come. Once this machine's clock is right, this command reverts such change sets on every device and writes \
+        their rows again, with the current time. Values that were overwritten since stay as they are. It refuses if nothing is \
+        ahead, and while the clock is wrong.
 
         Example:
           mesh device restamp
@@ -129,8 +129,8 @@ struct Device: AsyncParsableCommand {
       if json.isOn { return try Output.json(report) }
       Output.facts(
         report.zones.map { zone in
-          ("taken back in \(zone.name)", zone.changeSets.counted("change set", "change sets"))
-        } + [("next", "mesh status shows when it is written again")])
+          ("reverted in \(zone.name)", zone.changeSets.counted("change set", "change sets"))
+        } + [("next", "mesh status shows when the rows are written again")])
     }
   }
 }

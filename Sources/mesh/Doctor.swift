@@ -3,10 +3,10 @@ import MeshNode
 
 struct Doctor: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Look for anything that is wrong with this node.",
+    abstract: "Check this node, and say what to do about problems.",
     discussion: """
-      Says what was looked at, what was found, and what to do about it. Works with and without a daemon, and where the \
-      node does not open at all. Exit code 0: everything is as it should be; 1: something is not.
+      Prints each check, its result, and what to do about a problem. Works with and without a daemon, and also if the node \
+      can't be opened. Exit code 0: everything is in order; 1: something is not.
 
       Examples:
         mesh doctor
@@ -26,7 +26,7 @@ struct Doctor: AsyncParsableCommand {
     if !report.healthy { throw ExitCode(ExitStatus.no.rawValue) }
   }
 
-  /// A node that can't be opened is what a doctor is called for.
+  /// A node that can't be opened is a finding, not a failure.
   private func report() async -> DoctorReport {
     let deep = deep
     do {
@@ -36,7 +36,7 @@ struct Doctor: AsyncParsableCommand {
       }
     } catch {
       let refusal =
-        (error as? any Refusing)?.refusal ?? Refusal(code: "node.unopened", message: "The node does not open: \(error)")
+        (error as? any Refusing)?.refusal ?? Refusal(code: "node.unopened", message: "the node can't open: \(error)")
       return DoctorReport(unopened: refusal)
     }
   }

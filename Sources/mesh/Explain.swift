@@ -3,20 +3,20 @@ import MeshNode
 
 struct Explain: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say why something is as it is.", subcommands: [Record.self])
+    abstract: "Explain the state of a record.", subcommands: [Record.self])
 
   struct Record: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show who wrote each value of a record, when, and over what.",
+      abstract: "Show which device wrote each value of a record, when, and which value it overwrote.",
       discussion: """
-        A record that was moved from another share keeps its values' writers and times. Only the device that moved it has signed \
-        them here, so they are shown as "according to" that device.
+        Works for deleted and hidden records too, and says why they are not in their table. "over, not seen" marks a value that \
+        the author had not seen: a conflict. The command reads the whole log of the record's zone.
 
-        Also of a record that is deleted, or not shown: then it says why. A value that was overwritten without having been \
-        seen is a conflict. It reads the whole log of the record's zone.
+        A record that was moved from another share keeps the authors and times of its values. Only the device that moved it has \
+        signed them here, so they are shown as "according to" that device.
 
-        A key is written as the row shows it: in a TEXT column it is a text; in any other a number, if it can be one. Where a \
-        column has both, quotes tell: "'1'" is the text, 1 the number.
+        Write a key as the row shows it. In a TEXT column it is a text. In any other column it is a number, if it can be one. \
+        If a column has both, use quotes: "'1'" is the text, 1 the number.
 
         Examples:
           mesh explain record notes n1
@@ -73,7 +73,7 @@ struct Explain: AsyncParsableCommand {
     private static func add(_ name: String, _ value: String, _ by: RecordReport.Writer, _ table: inout TextTable) {
       table.add(
         name, value, named(by), by.account ?? "",
-        (by.carried?.written ?? by.written).map(ControlJSON.text) ?? "taken in, or filled by a migration")
+        (by.carried?.written ?? by.written).map(ControlJSON.text) ?? "before tracking, or by a migration")
     }
 
     /// The device that signed, behind the one that it names as the writer.

@@ -6,10 +6,10 @@ import MeshNode
 
 struct Init: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make a node: its home, its keys, and our tables in the database.",
+    abstract: "Make a node: its home, its keys, and the tables of mesh in the database.",
     discussion: """
-      Without --link a new account is made, and this machine keeps its key. With --link this device joins the account \
-      of the device that printed the link: it dials, is certified, and returns when that is done.
+      Without --link, makes a new account, whose key this machine keeps. With --link, joins the account of the device that \
+      printed the invite: the command dials that device and returns when this one is certified.
 
       Examples:
         mesh init --database notes.db --account alice
@@ -23,14 +23,14 @@ struct Init: AsyncParsableCommand {
   @Option(help: ArgumentHelp("The SQLite file; created if missing.", valueName: "path"))
   var database: String
 
-  @Option(help: ArgumentHelp("A name for the new account; the user's name otherwise.", valueName: "name"))
+  @Option(help: ArgumentHelp("A name for the new account. (default: the user's name)", valueName: "name"))
   var account: String?
 
-  @Option(help: ArgumentHelp("A name for this device; the host's name otherwise.", valueName: "name"))
+  @Option(help: ArgumentHelp("A name for this device. (default: the host's name)", valueName: "name"))
   var device: String?
 
   @Option(
-    help: ArgumentHelp("Join the account that printed this link; - reads it from standard input.", valueName: "link"))
+    help: ArgumentHelp("Join an account with this invite; - reads it from standard input.", valueName: "link"))
   var link: String?
 
   @Flag(help: "With --link: create and track the account's tables that the database lacks.")
@@ -38,7 +38,7 @@ struct Init: AsyncParsableCommand {
 
   func validate() throws {
     if link != nil, account != nil {
-      throw ValidationError("--account names a new account, and --link joins one that exists: give one of them.")
+      throw ValidationError("--account makes an account, and --link joins one: give one of them.")
     }
     if adoptSchema, link == nil {
       throw ValidationError("--adopt-schema needs --link: a new account has no tables yet.")
@@ -82,7 +82,7 @@ struct Init: AsyncParsableCommand {
   /// Arguments are visible to other users of the machine; standard input is not.
   private func readLink() throws -> String? {
     guard link == "-" else { return link }
-    guard let line = readLine(), !line.isEmpty else { throw ValidationError("No link came on standard input.") }
+    guard let line = readLine(), !line.isEmpty else { throw ValidationError("No invite came on standard input.") }
     return line
   }
 

@@ -8,23 +8,23 @@ import MeshNode
 struct Mesh: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mesh",
-    abstract: "Keeps SQLite databases on several machines equal, with no server between them.",
+    abstract: "Synchronizes SQLite files between your machines, without a server.",
     discussion: """
-      Every machine runs a node. A node holds an ordinary SQLite file; what any program writes to it is signed, \
-      encrypted and exchanged with the account's other devices.
+      Every machine runs a node for an ordinary SQLite file. The node captures what any program writes to the file. It signs \
+      and encrypts these changes, and exchanges them with the account's other devices.
 
       On the first machine:
         mesh init --database notes.db
         mesh track notes
         mesh serve
-      There, in a second terminal:
+      On the first machine, in a second terminal:
         mesh device invite
-      On the second machine, with the line that was printed:
+      On the second machine, with the line that it printed:
         mesh init --database notes.db --link mesh-device-… --adopt-schema
         mesh serve
 
-      Exit codes: 0 done; 1 the answer is no; 2 usage; 3 the daemon is needed and not accepting; 4 no member is \
-      connected or can be reached; 5 refused, with the reason.
+      Exit codes: 0 done; 1 the answer is no; 2 usage; 3 a daemon is needed and none \
+      accepts; 4 no member is connected or can be reached; 5 refused, with the reason.
       """,
     version: version,
     subcommands: [

@@ -61,7 +61,7 @@ struct NodeAccess {
 
   private static func daemonNeeded(_ reason: String) -> Refusal {
     Refusal(
-      code: "daemon.needed", message: "\(reason) No daemon runs on this home. Start it with mesh serve.",
+      code: "daemon.needed", message: "\(reason) No daemon runs on this home. Start it: mesh serve",
       exit: .daemonNeeded)
   }
 }

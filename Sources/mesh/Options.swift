@@ -8,7 +8,7 @@ struct HomeOption: ParsableArguments {
     name: .customLong("home"),
     help: ArgumentHelp(
       "The node's home directory.",
-      discussion: "Otherwise MESH_HOME, $XDG_STATE_HOME/mesh, or ~/.local/state/mesh.", valueName: "dir"))
+      discussion: "Without it: MESH_HOME, $XDG_STATE_HOME/mesh, or ~/.local/state/mesh.", valueName: "dir"))
   var directory: String?
 
   func path() throws -> String {
@@ -26,10 +26,10 @@ struct HomeOption: ParsableArguments {
 }
 
 extension ArgumentHelp {
-  /// Of every verb that is about a record.
+  /// The key argument of every verb that is about a record.
   static let key = ArgumentHelp(
-    "The primary key: n1, 7, 1.5, as its column has it. In quotes as in SQL: '1' is the text, x'0a1b' a BLOB.",
-    discussion: "One that begins with a dash goes behind --, after all options.")
+    "The primary key, as the row shows it: n1, 7, 1.5. Quote it as in SQL: '1' is the text, x'0a1b' a BLOB.",
+    discussion: "If it begins with a dash, put it after -- and after all options.")
 }
 
 /// Every verb that prints facts takes it.

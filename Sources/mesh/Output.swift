@@ -2,7 +2,7 @@ import Glibc
 import MeshCore
 import MeshNode
 
-/// What a verb says: facts on standard output, everything else on standard error.
+/// Prints the facts of a verb on standard output, and everything else on standard error.
 enum Output {
   /// One line, or several; they may be our words only, or have gone through `printable`.
   static func print(_ text: String) { Swift.print(text) }
@@ -42,7 +42,7 @@ enum Output {
     "\(amount.assets.counted("BLOB", "BLOBs")) (\(bytes(amount.bytes)))"
   }
 
-  /// As people say it: 3 significant digits or so.
+  /// Returns a size for people, with about 3 significant digits.
   static func bytes(_ count: Int) -> String {
     guard count >= 1_000 else { return count.counted("byte", "bytes") }
     var (value, unit) = (Double(count) / 1_000, 0)
@@ -66,6 +66,6 @@ enum Output {
   /// Characters of a text and bytes of a BLOB that fit into a line beside other columns.
   private static let (textShown, blobShown) = (48, 16)
 
-  /// `name (id)` where there is a name.
+  /// Returns `name (id)`, or the id if there is no name.
   static func named(_ id: String, _ name: String?) -> String { name.map { "\($0) (\(id))" } ?? id }
 }

@@ -44,15 +44,15 @@ enum Progress {
     let what =
       switch work.task {
       case "take-in": "taking in the rows of \(table)"
-      case "compare": "comparing the rows of \(table) with what is merged"
-      case "recall": "reading what \(table) showed back from the log, change sets"
-      default: "filling tables and columns with what is merged, records"
+      case "compare": "comparing the rows of \(table) with the merged rows"
+      case "recall": "reading the values of \(table) from the log, change sets"
+      default: "filling tables and columns with merged values, records"
       }
     let share = work.total == 0 ? 100 : work.done * 100 / work.total
     return "\(share) % (\(what): \(work.done) of \(work.total))"
   }
 
-  /// What the daemon has yet to receive and to send, for `during`.
+  /// Returns what the daemon has yet to receive and to send, for `during`.
   static func behind(_ node: any NodeControl) async -> String? {
     guard let status = try? await node.status() else { return nil }
     let connected = status.peers.filter(\.connected)

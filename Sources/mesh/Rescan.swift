@@ -3,11 +3,11 @@ import MeshNode
 
 struct Rescan: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Find what was written to tables unnoticed.",
+    abstract: "Capture rows that changed while the triggers were missing.",
     discussion: """
-      Triggers note what programs write, and a daemon compares rows by itself where they can't have. What no trigger sees \
-      (a BLOB written in place, rows copied in while triggers were off) is found by comparing every row with what is \
-      merged. Rows that differ are taken in as edits of now; rows that are gone, as deletes.
+      Compares every row with the merged state. Rows that differ are captured as edits of now, and rows that are gone as \
+      deletes. Use it after a write that no trigger sees: a BLOB written in place, or rows copied in while triggers were off. \
+      After a change of the schema, the daemon compares rows by itself.
 
       Examples:
         mesh rescan
@@ -17,7 +17,7 @@ struct Rescan: AsyncParsableCommand {
   @OptionGroup var home: HomeOption
   @OptionGroup var json: JSONFlag
 
-  @Argument(help: ArgumentHelp("The tables; all where none is named.", valueName: "table"))
+  @Argument(help: ArgumentHelp("The tables. Without one: all tables.", valueName: "table"))
   var tables: [String] = []
 
   func run() async throws {

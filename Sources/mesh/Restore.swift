@@ -3,11 +3,11 @@ import MeshNode
 
 struct Restore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Put back a value that was overwritten, or a record that was deleted.",
+    abstract: "Restore a value that was overwritten, or a record that was deleted.",
     discussion: """
-      A deleted record comes back with all that it had last; of one that lives, the named columns get the value that they had \
-      before, as mesh explain record shows it; with --conflict what lost in that conflict is put back, be it a value or a delete. \
-      It is written as an edit of now, and goes to the other machines like any. It reads the whole log of the record's zone.
+      A deleted record comes back with its last values. With --column, the named columns of a live record get their former \
+      values, as mesh explain record shows them. With --conflict, the value or the delete that lost in a conflict comes back. \
+      A restore is an edit of now and goes to the other machines. It reads the whole log of the record's zone.
 
       Examples:
         mesh restore notes n1
@@ -20,9 +20,9 @@ struct Restore: AsyncParsableCommand {
   @OptionGroup var json: JSONFlag
   @Argument(help: "The table.") var table: String?
   @Argument(help: .key) var key: String?
-  @Option(name: .customLong("column"), help: "A column whose former value is to come back; may be given several times.")
+  @Option(name: .customLong("column"), help: "A column whose former value to restore. Repeatable.")
   var columns: [String] = []
-  @Flag(help: "Put back what went with the deleted record, because it refers to it, as well.") var descendants = false
+  @Flag(help: "Also restore the records that were deleted with it because they referred to it.") var descendants = false
   @Option(help: "The number of a conflict, as mesh conflicts shows it.") var conflict: Int64?
 
   func validate() throws {
@@ -43,16 +43,16 @@ struct Restore: AsyncParsableCommand {
     Output.facts([(report.deleted ? "deleted" : "restored", "\(report.table) \(report.key)")] + values)
     if report.descendants > 0 { Output.facts([("with it", report.descendants.counted("record", "records"))]) }
     if !report.lacking.isEmpty {
-      Output.note("Not restored, since the table lacks them: \(report.lacking.joined(separator: ", ")).")
+      Output.note("Not restored, because the table lacks these columns: \(report.lacking.joined(separator: ", ")).")
     }
     if !report.gone.isEmpty {
       Output.note(
-        "Not restored, since their BLOBs were in the row alone, and are not here any more: \(report.gone.joined(separator: ", ")). "
-          + "If another device or a backup has one, write it to the column.")
+        "Not restored, because their BLOBs were only in the row: \(report.gone.joined(separator: ", ")). "
+          + "If another device or a backup has such a BLOB, write it to the column.")
     }
     for awaited in report.waitsFor {
       Output.note(
-        "It is held till \(awaited.table) \(awaited.key) is back: mesh restore \(awaited.table) \(awaited.key)")
+        "It is held until \(awaited.table) \(awaited.key) is back: mesh restore \(awaited.table) \(awaited.key)")
     }
   }
 }

@@ -4,12 +4,13 @@ import MeshNode
 
 struct Schema: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show what tables and columns the mesh knows and this file lacks, or has in another form.",
+    abstract: "Show tables and columns of the mesh that this file lacks, or has in another form.",
     discussion: """
-      Records of a table that this file lacks are kept whole and shown once it is there. With --apply the tables and \
-      columns are created from their description and tracked: all of them, or where one is refused, none. A column that is here \
-      in another form stays as it is: where its DEFAULT, its NOT NULL or its reference differ, two machines can show one record \
-      differently; where a key differs, two records of one machine can be one of the other.
+      If this file lacks a table, mesh keeps its records whole and shows them once the table exists. --apply creates and tracks \
+      the missing tables and columns from their description. If one is refused, it creates none.
+
+      A column in another form stays as it is. If its DEFAULT, its NOT NULL or its reference differs, two machines can show one \
+      record differently. If a key differs, two records of one machine can be one record of the other.
 
       Examples:
         mesh schema
@@ -19,7 +20,7 @@ struct Schema: AsyncParsableCommand {
   @OptionGroup var home: HomeOption
   @OptionGroup var json: JSONFlag
 
-  @Flag(help: "Create what is missing, and track it.")
+  @Flag(help: "Create the missing tables and columns, and track them.")
   var apply = false
 
   func run() async throws {
@@ -28,7 +29,7 @@ struct Schema: AsyncParsableCommand {
       try await Progress.during("looking at the schema") { try await node.schema(apply: apply) }
     }
     if json.isOn { return try Output.json(report) }
-    if report.missing.isEmpty { Output.print("Nothing is missing: this file has all that the mesh knows.") }
+    if report.missing.isEmpty { Output.print("Nothing is missing: this file has every table and column of the mesh.") }
     for missing in report.missing { show(missing, applied: report.applied) }
     if report.missing.contains(where: { !$0.exists && $0.refusal == nil }) { Output.note(Self.leftOut) }
     guard !report.different.isEmpty else { return }
@@ -41,10 +42,10 @@ struct Schema: AsyncParsableCommand {
     Output.print("\nIn another form:\n" + table.text)
   }
 
-  /// Of tables that are made from a description.
+  /// The parts that a table lacks if it was created from a description.
   static let leftOut =
-    "A description has columns, types, NOT NULL, literal defaults, keys and references. Indexes, CHECKs, triggers, generated columns "
-    + "and computed defaults are not in it, so that nobody's expressions run here: add those that this machine needs."
+    "The tables have columns, types, NOT NULL, literal defaults, keys and references. Indexes, CHECKs, triggers, generated columns "
+    + "and computed defaults don't travel, so that no other machine's expressions run here. Add those that this machine needs."
 
   private func show(_ missing: SchemaReport.Missing, applied: Bool) {
     let columns = missing.columns.joined(separator: ", ")

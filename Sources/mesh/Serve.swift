@@ -8,8 +8,8 @@ struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Run the node until it is told to stop.",
     discussion: """
-      Captures what programs write to the database, listens for the account's other devices, dials those it knows, and \
-      answers the other verbs. SIGTERM and SIGINT end it in good order; SIGHUP makes it read config.toml again.
+      Sends what programs write to the database, listens for other devices, dials those that it knows, and answers the other \
+      verbs. SIGTERM and SIGINT stop it cleanly. On SIGHUP it reads config.toml again.
 
       Examples:
         mesh serve
@@ -21,14 +21,14 @@ struct Serve: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Where to await peers; port 0 lets the system choose. (default: listen in config.toml, 0.0.0.0:7404)",
+      "The address to listen on; with port 0 the system chooses one. (default: listen in config.toml, 0.0.0.0:7404)",
       valueName: "host:port"))
   var listen: HostPort?
 
   @Option(help: ArgumentHelp("The address to tell other devices.", valueName: "host:port"))
   var advertise: HostPort?
 
-  @Option(name: .customLong("peer"), help: ArgumentHelp("An address to dial; may be repeated.", valueName: "host:port"))
+  @Option(name: .customLong("peer"), help: ArgumentHelp("An address to dial. Repeatable.", valueName: "host:port"))
   var peers: [HostPort] = []
 
   func run() async throws {

@@ -5,14 +5,14 @@ import MeshNode
 
 struct Share: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Share a record, and all that belongs to it, with other accounts.",
+    abstract: "Share a record, and everything that belongs to it, with other accounts.",
     discussion: """
       Examples:
         mesh share create lists groceries --title Groceries
         mesh share invite Groceries --permission read-write
         mesh share join mesh-share-…
         mesh share list
-      Of an id its beginning will do: control-7k2m, where no other begins so.
+      You can abbreviate an id (control-7k2m) if no other id begins in the same way.
       """,
     subcommands: [
       Create.self, Rename.self, Invite.self, Join.self, Invites.self, Uninvite.self, SetPermission.self, Remove.self,
@@ -34,9 +34,9 @@ struct Share: AsyncParsableCommand {
       ("epoch", share.epoch ?? "none"),
     ])
     if let reason = share.reason {
-      Output.print("It is over here: \(printable(reason)).")
+      Output.print("The share has ended here: \(printable(reason)).")
     } else if let reason = share.cannotWrite {
-      Output.print("Nothing can be written to it here: \(printable(reason)).")
+      Output.print("This machine can't write to the share: \(printable(reason)).")
     }
     var people = TextTable("ACCOUNT", "STATUS", "PERMISSION", "DEVICES")
     for one in share.participants {
@@ -50,9 +50,9 @@ struct Share: AsyncParsableCommand {
 extension Share {
   struct Rename: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Give a share another title.",
+      abstract: "Rename a share.",
       discussion: """
-        Only its owner does; every member sees it.
+        Only the owner can rename a share. Every member sees the new title.
 
         Example:
           mesh share rename Groceries \"Weekend shopping\"
@@ -61,7 +61,7 @@ extension Share {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
-    @Argument(help: "What it is called from now on.") var title: String
+    @Argument(help: "The new title.") var title: String
 
     func run() async throws {
       try await Share.change(ShareChangeRequest(.rename, share: share, title: title), home, json)
@@ -72,8 +72,8 @@ extension Share {
     static let configuration = CommandConfiguration(
       abstract: "Make a share of a record.",
       discussion: """
-        The record's table refers to no other; what refers to it by a table's only foreign key belongs to the share as \
-        well, now and later.
+        The record's table must have no foreign key. Records that refer to it by their table's only foreign key belong to the \
+        share as well, now and later.
 
         Example:
           mesh share create lists groceries --title Groceries
@@ -83,7 +83,7 @@ extension Share {
     @OptionGroup var json: JSONFlag
     @Argument(help: "The table of the root record.") var table: String
     @Argument(help: .key) var key: String
-    @Option(help: "What the share is called; otherwise table and key.") var title: String?
+    @Option(help: "The share's title. (default: table and key)") var title: String?
 
     func run() async throws {
       let request = ShareCreateRequest(table: table, key: key, title: title)
@@ -95,11 +95,11 @@ extension Share {
 
   struct Invite: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print a link with which another account can join.",
+      abstract: "Print an invite with which another account can join.",
       discussion: """
-        The last line printed is the link. It works once, and this daemon lets in whoever brings it; with --open any \
-        number of accounts may come, and any member's daemon lets them in. With --for, one account alone may come, \
-        and with both any member's daemon lets that one in, also when it comes again after it has left. Keep it secret.
+        The last line printed is the invite. It admits one account, through this daemon. With --open it admits any number of \
+        accounts, through any member's daemon. With --for it admits one account only. With both, any member's daemon admits \
+        that account, also when it comes again after it has left. Keep the invite secret.
 
         Examples:
           mesh share invite Groceries --permission read-write
@@ -108,18 +108,18 @@ extension Share {
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
-    @Argument(help: "The share's id or the beginning of it, or its title where only one has it.") var share: String
+    @Argument(help: "The share's id or the beginning of it, or its title if only one share has it.") var share: String
     @Option(help: "read-only or read-write.") var permission: Permission
-    @Option(help: "How long the link works: 2h, 7d. (default: until it is revoked)", transform: Duration.init(text:))
+    @Option(help: "How long the invite works: 2h, 7d. (default: until you revoke it)", transform: Duration.init(text:))
     var expires: Duration?
-    @Option(help: "How many accounts it lets in. (default: 1)") var uses: UInt64?
-    @Flag(help: "Any number of accounts, let in by any member.") var open = false
-    @Option(name: .customLong("for"), help: "The only account that it lets in; there, mesh account show prints its id.")
+    @Option(help: "How many accounts it admits. (default: 1)") var uses: UInt64?
+    @Flag(help: "Admit any number of accounts, through any member.") var open = false
+    @Option(name: .customLong("for"), help: "The only account that it admits. mesh account show prints its id there.")
     var account: String?
 
     func validate() throws {
-      if let uses, uses > 1 << 53 { throw ValidationError("--uses is at most 2^53: --open lets in any number.") }
-      if open, uses != nil { throw ValidationError("--open lets in any number of accounts: leave --uses out.") }
+      if let uses, uses > 1 << 53 { throw ValidationError("--uses is at most 2^53: --open admits any number.") }
+      if open, uses != nil { throw ValidationError("--open admits any number of accounts: leave --uses out.") }
     }
 
     func run() async throws {
@@ -135,11 +135,11 @@ extension Share {
 
   struct Join: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Join a share by its link.",
+      abstract: "Join a share with an invite.",
       discussion: """
-        It shows what is offered, asks, and returns once this account is a member. Where a member answers that only another \
-        device can let in, it waits for that. The tables must be here: mesh schema --apply makes those that \
-        are missing. --json needs --yes, since it cannot ask.
+        Shows the offer, asks, and returns once this account is a member. If a member answers that only another device can \
+        admit this account, the command waits for that device. Then create missing tables with mesh schema --apply. --json \
+        needs --yes, because it can't ask.
 
         Examples:
           mesh share join mesh-share-…
@@ -149,9 +149,9 @@ extension Share {
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
-    @Argument(help: "The link; - reads it from standard input.") var link: String
+    @Argument(help: "The invite; - reads it from standard input.") var link: String
     @Flag(help: "Do not ask.") var yes = false
-    @Option(name: .customLong("peer"), help: "Where another member is, beside those that the link names: HOST:PORT.")
+    @Option(name: .customLong("peer"), help: "The address of another member, beside those in the invite: HOST:PORT.")
     var peers: [HostPort] = []
 
     func validate() throws {
@@ -185,7 +185,7 @@ extension Share {
             ("permission", report.permission ?? ""),
           ])
           if report.wasMember, !told {
-            Output.note("This account was a member before: the link gives nothing new, also no other permission.")
+            Output.note("This account was a member before. The invite changes nothing, not even the permission.")
           }
           warn(of: report)
           return try await warnOfTables(of: report, access)
@@ -199,15 +199,15 @@ extension Share {
     private func warn(of report: ShareJoinReport) {
       if let rival = report.rival {
         Output.note(
-          "Another share here, \(rival), has the same root record: of the two only one is shown, and the other's rows are held "
-            + "(mesh held lists them). To see these, mesh share leave the one that you do not want.")
+          "Another share here, \(rival), has the same root record. Only one of the two is shown, and the other's rows are held "
+            + "(mesh held lists them). To see them, leave the share that you don't want: mesh share leave SHARE")
         return
       }
       guard report.isRootTaken else { return }
       let record = printable("\(report.table ?? "") \(report.key ?? .null)")
       Output.note(
-        "This database has a record of its own at \(record): while it stands, the share's is held (mesh doctor names it). "
-          + "Delete it, and those that belong to it, to see the share's.")
+        "This database has a record of its own at \(record), so the share's record is held (mesh doctor names it). "
+          + "To see the share's, delete your record and those that belong to it.")
     }
 
     private func warnOfTables(of report: ShareJoinReport, _ access: NodeAccess) async throws {
@@ -225,11 +225,11 @@ extension Share {
       }
       guard let missing else { return }
       Output.note(
-        "The share's records belong into tables that are not here, or not tracked (\(printable(missing.joined(separator: ", ")))): "
-          + "run mesh schema --apply to see them.")
+        "The share's tables are missing here, or not tracked (\(printable(missing.joined(separator: ", ")))). "
+          + "To see its records: mesh schema --apply")
     }
 
-    /// What its tables are like a member says when it is connected, which takes a moment after joining.
+    /// A member describes its tables when it is connected, which takes a moment after joining.
     private static let schemaPatience = Duration.seconds(5)
     private static let look = Duration.milliseconds(50)
 
@@ -275,7 +275,7 @@ extension Share {
 
   struct Uninvite: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Revoke an invite for ever; whom it let in stays.",
+      abstract: "Revoke an invite permanently. Accounts that it admitted stay.",
       discussion: "Example:\n  mesh share uninvite Groceries control-…")
 
     @OptionGroup var home: HomeOption
@@ -290,9 +290,9 @@ extension Share {
 
   struct SetPermission: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Change what a participant may do.",
+      abstract: "Make a participant read-only or read-write.",
       discussion: """
-        Made read-only, what the account wrote and this node has not merged is refused everywhere.
+        After a change to read-only, every device rejects writes by that account that this node has not merged yet.
 
         Example:
           mesh share set-permission Groceries account-… read-only
@@ -313,13 +313,13 @@ extension Share {
 
   struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Put an account out of a share, and revoke the invite that let it in.",
+      abstract: "Remove an account from a share, and revoke the invite that it used.",
       discussion: """
-        Its rows go from the account's devices, and what it wrote and this node has not merged is refused everywhere.
-        It comes back by an invite for it alone: mesh share invite --for.
+        The account's devices lose the rows. Every device rejects writes by the account that this node has not merged yet. To \
+        invite it again, make an invite for it alone: mesh share invite --for.
 
-        With --undo, everything that the account ever wrote to the share is undone on every device, and the space that it \
-        took is free again. You can add this later, for an account that was removed before.
+        --undo also reverts everything that the account ever wrote to the share, on every device, and frees the space that it \
+        took. You can use it later, for an account that was removed before.
 
         Examples:
           mesh share remove Groceries account-…
@@ -330,7 +330,7 @@ extension Share {
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
     @Argument(help: "The account's id, or the name of one of its devices.") var account: String
-    @Flag(help: "Undo everything that the account ever wrote to the share.") var undo = false
+    @Flag(help: "Revert everything that the account ever wrote to the share.") var undo = false
 
     func run() async throws {
       try await Share.change(ShareChangeRequest(.remove, share: share, account: account, undo: undo), home, json)
@@ -339,10 +339,10 @@ extension Share {
 
   struct Leave: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Leave a share: its rows go from this account's devices.",
+      abstract: "Leave a share. This account's devices lose its rows.",
       discussion: """
-        Who may write to the share does the same by deleting its root record; where it is read-only, SQLite refuses \
-        that. Before joining again, delete a copy that was kept: it has the rows.
+        If you have read-write permission, you can also leave by deleting the root record. If you kept a copy, delete it before \
+        you join again: the copy has the rows.
 
         Examples:
           mesh share leave Groceries
@@ -361,7 +361,7 @@ extension Share {
 
   struct Stop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "End a share for everybody else: its records are private again.",
+      abstract: "End a share for all other accounts. Its records are private again.",
       discussion: "Example:\n  mesh share stop Groceries")
 
     @OptionGroup var home: HomeOption
@@ -378,7 +378,7 @@ extension Share {
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
-    @Flag(help: "Also those that were stopped or left, or from which this account was removed; --json has them always.")
+    @Flag(help: "Include shares that were stopped or left, or that this account was removed from. --json always does.")
     var all = false
 
     func run() async throws {
@@ -395,7 +395,7 @@ extension Share {
       let over = report.shares.count - shown.count
       if over > 0 {
         Output.print(
-          "\(over.counted("share that is over is", "shares that are over are")) not shown: --all shows them.")
+          "\(over.counted("share that has ended is", "shares that have ended are")) not shown: --all shows them.")
       }
     }
   }
@@ -421,12 +421,12 @@ extension Share {
 
   struct Receipt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show what was written here to a share and was not taken.",
+      abstract: "Show writes made here that a share rejected.",
       discussion: """
-        Where permission was lowered while this device was away, what it wrote meanwhile is refused everywhere and kept here. \
-        Long texts and BLOBs are cut short; --json has them whole. Once the account may write again, --restore writes it to \
-        the tables anew, over what others wrote meanwhile. A copy of the share that was kept is in the way: delete it before. \
-        --discard forgets it.
+        If the permission was lowered while this device was offline, every device rejects what it wrote meanwhile. mesh keeps \
+        these writes here as receipts. Long texts and BLOBs are shortened; --json has them whole. Once the account is read-write \
+        again, --restore writes them to the tables again, over what others wrote meanwhile. If you kept a copy of the share, \
+        delete it first. --discard forgets the receipts.
 
         Examples:
           mesh share receipt Groceries --json
@@ -437,8 +437,8 @@ extension Share {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
-    @Flag(help: "Write it again, as edits of now.") var restore = false
-    @Flag(help: "Forget it: the values are nowhere else.") var discard = false
+    @Flag(help: "Write the rejected writes again, as edits of now.") var restore = false
+    @Flag(help: "Forget the rejected writes. The values are nowhere else.") var discard = false
 
     func validate() throws {
       if restore && discard { throw ValidationError("--restore and --discard exclude each other.") }
@@ -452,8 +452,8 @@ extension Share {
       if !report.inTheWay.isEmpty {
         let records = report.inTheWay.map { printable("\($0.table) \($0.key)") }.joined(separator: ", ")
         Output.note(
-          "Not all was restored: this database has records of its own in the way (\(records)): delete the copy first, "
-            + "then --restore.")
+          "Not everything was restored: this database has records of its own in the way (\(records)). Delete the copy first, "
+            + "then use --restore again.")
       }
       if discard { Output.print("Discarded \(report.discarded.counted("receipt", "receipts")).") }
       if report.receipts.isEmpty {
@@ -476,7 +476,7 @@ extension Share {
 
     private static let meanings = [
       "notPermitted": "when this device was about to send it, the share was read-only for the account, or over.",
-      "cut": "the permission to write was taken back, or the share ended for this account, before it had arrived.",
+      "cut": "the account lost the permission, or the share ended for it, before this write had arrived.",
     ]
   }
 

@@ -24,11 +24,11 @@ struct Status: AsyncParsableCommand {
 
   private func show(_ report: StatusReport) {
     var facts = [
-      ("node", report.running ? "running" : "not running (mesh serve starts it)"),
+      ("node", report.running ? "running" : "not running (start it: mesh serve)"),
       ("account", Output.named(report.account, report.accountName)),
       ("device", Output.named(report.device, report.deviceName)),
       ("database", report.database),
-      ("tables", report.tables.isEmpty ? "none (mesh track adds some)" : report.tables.joined(separator: ", ")),
+      ("tables", report.tables.isEmpty ? "none (add one: mesh track TABLE)" : report.tables.joined(separator: ", ")),
       ("pending", report.pending.counted("row", "rows")),
     ]
     if let listen = report.listen { facts.append(("listening", listen)) }
@@ -36,7 +36,7 @@ struct Status: AsyncParsableCommand {
     for (reason, count) in report.held.sorted(by: { $0.key < $1.key }) {
       facts.append(("held", "\(count): \(reason)"))
     }
-    if !report.held.isEmpty { facts.append(("", "mesh held lists the records, and says what frees each")) }
+    if !report.held.isEmpty { facts.append(("", "mesh held lists the records and their reasons")) }
     let fetching = report.fetching
     if fetching.assets > 0 {
       let sources = fetching.sources.map { Output.named($0.device, $0.name) }.joined(separator: ", ")
@@ -63,13 +63,13 @@ struct Status: AsyncParsableCommand {
           "\(quota.accountName ?? quota.account)\(share): \(quota.used) of \(quota.limit) (\(quota.what.rawValue))"
         ))
     }
-    if !report.quotas.isEmpty { facts.append(("", "mesh doctor says how to free them")) }
+    if !report.quotas.isEmpty { facts.append(("", "mesh doctor says how to free space")) }
     for alarm in report.alarms { facts.append(("alarm", alarm)) }
     if !report.held.isEmpty || !report.alarms.isEmpty {
-      facts.append(("", "mesh doctor looks at everything, and says what to do"))
+      facts.append(("", "mesh doctor checks everything, and says what to do"))
     }
     for (share, count) in report.receipts.sorted(by: { $0.key < $1.key }) {
-      facts.append(("receipts", "\(count): not taken by the share (mesh share receipt \(share) shows them)"))
+      facts.append(("receipts", "\(count): rejected by the share (mesh share receipt \(share))"))
     }
     for (share, reason) in report.ended.sorted(by: { $0.key < $1.key }) {
       facts.append(("share over", "\(reason) (mesh share show \(share))"))
@@ -84,8 +84,8 @@ struct Peers: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the other devices and how far behind each is.",
     discussion: """
-      HERE counts the change sets that the other has and this node lacks, THERE those that the other lacks. Needs the \
-      daemon: without it nobody is connected.
+      HERE counts the change sets that this node still has to receive from the device, THERE those that the device still has to \
+      receive. Needs a running daemon.
 
       Example:
         mesh peers --json
@@ -114,7 +114,7 @@ struct Peers: AsyncParsableCommand {
 
 struct Zones: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the zones this node takes part in.",
+    abstract: "Show the zones of this node: the account's own, and shares.",
     discussion: """
       Two devices with the same vector of a zone have the same digest; --json has both.
 

@@ -25,6 +25,6 @@ struct TextTable {
 
   /// Characters: a displayed id fits, and a long text does not push the other columns away.
   static let cellLimit = 80
-  /// Of the last column, which pushes nothing away: a message with its advice fits.
+  /// The limit of the last column, which pushes no other away: a message with its advice fits.
   private static let lastLimit = 1_000
 }

@@ -3,11 +3,10 @@ import MeshNode
 
 struct Track: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Keep tables in step with the mesh from now on.",
+    abstract: "Synchronize tables from now on.",
     discussion: """
-      Checks all the tables first and says everything that is wrong with them at once; then installs triggers that \
-      capture what any program writes, and takes in the rows that are there. Of a table that is tracked already it takes \
-      in none.
+      Checks all tables first, and reports every problem at once. Then installs triggers that capture what any program writes, \
+      and takes in the rows that the tables have. If a table is tracked already, takes in none of its rows.
 
       Examples:
         mesh track notes tags
@@ -23,10 +22,10 @@ struct Track: AsyncParsableCommand {
 
   @Option(
     name: .customLong("private"), parsing: .upToNextOption,
-    help: ArgumentHelp("Tables to keep in step and never share.", valueName: "table"))
+    help: ArgumentHelp("Tables to synchronize and never to share.", valueName: "table"))
   var privateTables: [String] = []
 
-  @Flag(help: "Take tables with integer keys, although row 1 of two devices becomes one row.")
+  @Flag(help: "Accept integer keys, although row 1 of two devices becomes one row.")
   var integerKeys = false
 
   func validate() throws {
@@ -52,9 +51,9 @@ struct Track: AsyncParsableCommand {
 
 struct Untrack: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Stop keeping tables in step; their rows stay.",
+    abstract: "Stop synchronizing tables. Their rows stay.",
     discussion: """
-      The rows stay here and on every other device; what is written to the tables here from now on stays here.
+      The rows stay here and on every other device. New writes to the tables on this machine stay on this machine.
 
       Example:
         mesh untrack drafts

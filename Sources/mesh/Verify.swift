@@ -6,8 +6,8 @@ struct Verify: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check that every connected device has the same rows.",
     discussion: """
-      Waits until both sides have sent what programs wrote and the vectors are equal, then compares digests. Exit code 0: all \
-      equal; 1: unequal, not in time, or rows that are not sent; 4: no device is connected.
+      Waits until both sides have sent what programs wrote and have merged the same change sets. Then compares digests. Exit \
+      code 0: all equal; 1: unequal, not in time, or rows that can't be sent; 4: no device is connected.
 
       A digest covers what is merged. If a table here refuses a merged version, its row is the last one that the table \
       accepted; verify names these records, and they don't change the exit code.
@@ -61,7 +61,7 @@ struct Verify: AsyncParsableCommand {
     }
     if report.comparisons.contains(where: { $0.outcome == .unsentHere || $0.outcome == .unsentThere }) {
       Output.print(
-        "On the machine whose rows are not sent, mesh status shows what is on its way, and mesh doctor what can't be sent."
+        "On the machine whose rows are not sent, mesh status shows what is pending, and mesh doctor what can't be sent."
       )
     }
   }
@@ -71,11 +71,10 @@ struct Wait: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Wait until every connected device has everything.",
     discussion: """
-      Everything: the rows, and the BLOBs of more than 16 KiB that travel beside them. So this machine may be switched off then, \
-      or its disk be lost. What a device does not fetch is not waited for, and said: what it fetches on demand only, and what \
-      nobody has who is connected to it.
+      Waits for the rows, and for the BLOBs of more than 16 KiB that travel beside them. Then you can switch this machine off. \
+      Skips BLOBs that the other device is set not to download, or that no device connected to it has, and lists them.
 
-      Exit code 0: nothing is pending and every connected device has all of it; 1: not in time, with what is missing; 4: no \
+      Exit code 0: nothing is pending, and every connected device has everything; 1: not in time, with what is missing; 4: no \
       device is connected.
 
       Examples:
@@ -109,10 +108,10 @@ struct Wait: AsyncParsableCommand {
         // What is here it could have.
         let reason =
           here.assets == 0
-          ? "it does not fetch them (they are on demand there, or evicted, or held), or can't keep them"
-          : "nobody connected to it has them, or it does not fetch or can't keep them"
+          ? "it does not download them (they are on demand there, or evicted, or held), or can't store them"
+          : "no device connected to it has them, or it does not download or can't store them"
         Output.print(
-          "  \(one.name ?? one.device) is without \(Output.blobs(absent)): \(reason); mesh asset list, there, says which."
+          "  \(one.name ?? one.device) is without \(Output.blobs(absent)): \(reason); run mesh asset list on it."
         )
       }
       if here.assets > 0 {
@@ -122,10 +121,10 @@ struct Wait: AsyncParsableCommand {
     }
     if let locked = report.locked { Output.print(printable(locked)) }
     if report.working {
-      Output.print("Rows are being looked through after a change of the schema: mesh status shows how far.")
+      Output.print("mesh compares rows after a change of the schema: mesh status shows how far it is.")
     }
     if report.pending > 0 {
-      Output.print("\(report.pending.counted("row", "rows")) captured and not flushed yet.")
+      Output.print("\(report.pending.counted("row", "rows")) captured and not sent yet.")
     }
     if report.tooLong > 0 {
       Output.print(

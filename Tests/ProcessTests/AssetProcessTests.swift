@@ -61,7 +61,7 @@ extension Daemons {
         try await laptop.done("asset", "policy", "notes", "on-demand")
         try await tower.sqlite("INSERT INTO notes VALUES ('film', randomblob(3000000), 1)")
         let waited = try await tower.done("wait")
-        #expect(waited.stdout.contains("laptop is without 1 BLOB (3.0 MB): it does not fetch them"))
+        #expect(waited.stdout.contains("laptop is without 1 BLOB (3.0 MB): it does not download them"))
         let waitedThere = try await laptop.done("wait")
         #expect(waitedThere.stdout.contains("  this machine is without 1 BLOB (3.0 MB): mesh asset list says why."))
         #expect(try await laptop.number("SELECT count(*) FROM notes WHERE text IS NULL") == 1)

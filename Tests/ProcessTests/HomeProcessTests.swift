@@ -40,7 +40,7 @@ import Testing
       _ = try makeHome(mesh)
       let finished = try await mesh.run(verb)
       #expect(finished.status == ExitStatus.daemonNeeded.rawValue)
-      #expect(finished.stderr.contains("No daemon runs on this home. Start it with mesh serve."))
+      #expect(finished.stderr.contains("No daemon runs on this home. Start it: mesh serve"))
     }
   }
 

@@ -5,27 +5,6 @@ import Testing
 
 extension Daemons {
   @Suite struct TwoMachineTests {
-    @Test func theStepsOfTheREADMEGiveTwoMachinesTheSameRows() async throws {
-      try await MeshProcess.scope(nodes: 2) { nodes in
-        let (tower, laptop) = (nodes[0], nodes[1])
-        try await tower.sqlite(MeshProcess.schema + "INSERT INTO notes VALUES ('n1', 'milk', 1);")
-        let made = try await tower.done("init", "--database", tower.database, "--account", "alice")
-        #expect(made.stderr.contains("mesh track"))
-        let tracked = try await tower.report(TrackReport.self, "track", "notes", "tags")
-        #expect(tracked.tables.map(\.rows) == [1, 0])
-        _ = try await tower.serve()
-        let joined = try await laptop.done(
-          "init", "--database", laptop.database, "--adopt-schema", "--link", "-", input: try await tower.invite())
-        #expect(joined.stdout.contains("notes, tags"))
-        _ = try await laptop.serve()
-        try await laptop.sqlite("INSERT INTO notes(id, text) VALUES ('n2', 'bread')")
-        try await laptop.done("wait")
-        try await laptop.done("verify")
-        #expect(try await laptop.rows() == "notes|'n1'|'milk'|1\nnotes|'n2'|'bread'|0\n")
-        #expect(try await tower.rows() == laptop.rows())
-      }
-    }
-
     @Test func theStatusOfBothSaysThatTheyAreConnectedAndEqual() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<10, prefix: "t")

@@ -26,8 +26,9 @@ extension Daemons {
       #expect(joined.stdout.contains(permission))
       let again = try await node.done("share", "join", "-", "--yes", input: link + "\n")
       #expect(
-        again.stdout.contains(permission) && again.stderr.contains("nothing new"), "who is in already is told so")
-      #expect(!joined.stderr.contains("nothing new"))
+        again.stdout.contains(permission) && again.stderr.contains("The invite changes nothing"),
+        "a member is told so")
+      #expect(!joined.stderr.contains("The invite changes nothing"))
     }
 
     private func arrives(_ node: MeshProcess, _ what: String, _ sql: String, _ expected: String) async throws {
@@ -71,7 +72,7 @@ extension Daemons {
         #expect(try await bob.run("doctor").stdout.contains("mesh share receipt"))
         let receipt = try await bob.run("share", "receipt", String(try await share(bob).id.prefix(12))).stdout
         // He had signed it before he heard of the lowering, or not.
-        let reasons = ["\ncut: the permission to write", "\nnotPermitted: the account could not write"]
+        let reasons = ["\ncut: the account lost", "\nnotPermitted: when this device"]
         #expect(receipt.contains("text    bread") && reasons.contains { receipt.contains($0) })
         #expect(try await bob.run("share", "receipt", "Shared", "--restore", "--discard").status == 2)
         let discarded = try await bob.run("share", "receipt", "Shared", "--discard").stdout
@@ -84,7 +85,7 @@ extension Daemons {
         try await eventually("carol is told") { try await share(carol).role == .ended }
         try await arrives(carol, "her copy goes", "SELECT count(*) FROM notes", "0")
         let list = try await carol.run("share", "list").stdout
-        #expect(!list.contains("Shared") && list.contains("1 share that is over is not shown: --all"))
+        #expect(!list.contains("Shared") && list.contains("1 share that has ended is not shown: --all"))
         #expect(try await carol.run("share", "list", "--all").stdout.contains("ended"))
         let refusal = try await carol.run("share", "receipt", "Shared", "--restore")
         #expect(refusal.status == ExitStatus.refused.rawValue)
@@ -275,7 +276,7 @@ extension Daemons {
         let lines = try await together.finished(within: MeshProcess.deadline).stdout.split(separator: "\n")
         #expect(lines.suffix(2) == ["Join? [y/N]", "Not joined."], "the offer comes before the question")
         let joined = try await bob.done("share", "join", "-", "--yes", input: link)
-        #expect(joined.stderr.contains("(notes, tags): run mesh schema --apply"))
+        #expect(joined.stderr.contains("(notes, tags). To see its records: mesh schema --apply"))
         try await eventually("the records are here, and held") { try await bob.status().held["unknown-table"] == 2 }
         let schema = try await bob.report(SchemaReport.self, "schema", "--apply")
         #expect(schema.missing.map(\.table).sorted() == ["notes", "tags"])

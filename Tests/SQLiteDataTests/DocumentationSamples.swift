@@ -1,4 +1,4 @@
-// The code of the articles in SQLiteData.docc. A test compares it with the articles, line by line.
+// The code of README and of the articles in SQLiteData.docc. A test compares it with them, line by line.
 
 import DependenciesTestSupport
 import Foundation
@@ -245,4 +245,15 @@ func titles(_ db: Database) throws -> [(String, String)] {
     .select { ($0.title, $1.title) }
     .fetchAll(db)
   return titles
+}
+
+// MARK: README
+
+@Table
+struct Note: Identifiable {
+  let id: String
+  var text: String?
+}
+final class NotesModel {
+  @FetchAll(Note.order(by: \.text)) var notes
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Articles")
+@Suite("Articles and README")
 struct DocumentationTests {
   private static let package = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -19,15 +19,16 @@ struct DocumentationTests {
   }
 
   static func articles() throws -> [String] {
-    try FileManager.default
-      .contentsOfDirectory(atPath: package.appending(path: "Sources/SQLiteData/SQLiteData.docc").path)
-      .filter { $0.hasSuffix(".md") }.sorted()
+    let articles = "Sources/SQLiteData/SQLiteData.docc"
+    return try ["README.md"]
+      + FileManager.default.contentsOfDirectory(atPath: package.appending(path: articles).path)
+      .filter { $0.hasSuffix(".md") }.sorted().map { "\(articles)/\($0)" }
   }
 
   /// The blocks of Swift code in an article.
   private static func code(in article: String) throws -> [String] {
     let text = try String(
-      contentsOf: package.appending(path: "Sources/SQLiteData/SQLiteData.docc/\(article)"), encoding: .utf8)
+      contentsOf: package.appending(path: article), encoding: .utf8)
     var blocks: [String] = []
     var block: [Substring]?
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -1,6 +1,5 @@
 import Testing
 
-
 @Suite struct DatabaseFunctionDiagnosticTests {
   @Test(
     "a function that SQL can't call is refused with the reason",

@@ -7,7 +7,6 @@ import SwiftSyntaxBuilder
 import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacros
 
-
 /// What the macros make of a source: the expanded text, the diagnostics, and the source after all fix-its.
 struct Expansion {
   let text: String

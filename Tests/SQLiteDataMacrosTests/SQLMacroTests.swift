@@ -1,6 +1,5 @@
 import Testing
 
-
 @Suite struct SQLMacroTests {
   @Test("a fragment becomes an expression with its arguments")
   func expands() {

@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-
 @Suite struct TableExpansionTests {
   @Test("a table without a key expands to its columns, its selection and its coding")
   func table() {

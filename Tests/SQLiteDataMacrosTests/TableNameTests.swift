@@ -1,6 +1,5 @@
 import Testing
 
-
 @Suite struct TableNameTests {
   @Test(
     "a type's name becomes a table's name",

@@ -120,11 +120,13 @@ let package = Package(
     // An example: the reminders in a terminal, shown live.
     .executableTarget(
       name: "Reminders", dependencies: ["SQLiteData"], path: "Sources/Examples/Reminders", swiftSettings: strict),
+    // Counts allocations for the benchmark of queries.
+    .target(name: "CAllocations"),
     // Queries beside the C interface of SQLite and beside GRDB; `tools/bench queries` builds and runs it. Not a product.
     .executableTarget(
       name: "bench-queries",
       dependencies: [
-        "SQLiteData", .product(name: "GRDB", package: "GRDB.swift"),
+        "CAllocations", "SQLiteData", .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
@@ -170,7 +172,7 @@ let package = Package(
       name: "SQLiteDataTests",
       dependencies: [
         "Dependencies", "DependenciesTestSupport", "SQLiteData", "SQLiteDataQueries", "SQLiteDataTestSupport",
-        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,3 +1,8 @@
+/// A property that keeps the dependencies of the operation that made it.
+protocol KeepsDependencies {
+  var initial: DependencyValues { get }
+}
+
 /// A property that reads a dependency.
 ///
 /// ```swift
@@ -9,9 +14,9 @@
 /// An object keeps the dependencies of the operation that made it, so that they reach closures and tasks that outlive the
 /// operation. Dependencies that are set where the property is read take precedence.
 @propertyWrapper
-public struct Dependency<Value>: Sendable {
+public struct Dependency<Value>: Sendable, KeepsDependencies {
   private let read: @Sendable (DependencyValues) -> Value
-  private let initial = DependencyValues.current
+  let initial = DependencyValues.current
 
   /// Reads the dependency at a key path.
   public init(_ keyPath: any KeyPath<DependencyValues, Value> & Sendable) {

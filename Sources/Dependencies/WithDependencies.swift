@@ -1,3 +1,5 @@
+import IssueReporting
+
 /// Sets dependencies for the whole process.
 ///
 /// Call it once, when the program starts. In a test, it sets them for that test.
@@ -43,6 +45,68 @@ public func withDependencies<R>(
   var values = DependencyValues.current
   try await DependencyValues.$isChanging.withValue(true) { try await change(&values) }
   return try await DependencyValues.$current.withValue(values, operation: operation)
+}
+
+/// Runs an operation with the dependencies that an object was made with.
+///
+/// Make the objects that a model creates later in such an operation, so that what was set for the model reaches them.
+///
+/// ```swift
+/// let detail = withDependencies(from: self) { DetailModel() }
+/// ```
+@discardableResult
+public func withDependencies<Model: AnyObject, R>(from model: Model, operation: () throws -> R) rethrows -> R {
+  try DependencyValues.$current.withValue(.ofModel(model), operation: operation)
+}
+
+/// Runs an operation with the dependencies that an object was made with, and with changes of them.
+@discardableResult
+public func withDependencies<Model: AnyObject, R>(
+  from model: Model,
+  _ change: (inout DependencyValues) throws -> Void,
+  operation: () throws -> R
+) rethrows -> R {
+  try withDependencies(from: model) { try withDependencies(change, operation: operation) }
+}
+
+/// Runs an asynchronous operation with the dependencies that an object was made with.
+@discardableResult
+public func withDependencies<Model: AnyObject, R>(
+  from model: Model,
+  isolation: isolated (any Actor)? = #isolation,
+  operation: () async throws -> R
+) async rethrows -> R {
+  try await DependencyValues.$current.withValue(.ofModel(model), operation: operation)
+}
+
+/// Runs an asynchronous operation with the dependencies that an object was made with, and with changes of them.
+@discardableResult
+public func withDependencies<Model: AnyObject, R>(
+  from model: Model,
+  isolation: isolated (any Actor)? = #isolation,
+  _ change: (inout DependencyValues) async throws -> Void,
+  operation: () async throws -> R
+) async rethrows -> R {
+  try await withDependencies(from: model) { try await withDependencies(change, operation: operation) }
+}
+
+extension DependencyValues {
+  /// Returns the dependencies that a `@Dependency` property of an object keeps.
+  fileprivate static func ofModel(_ model: AnyObject) -> DependencyValues {
+    var mirror: Mirror? = Mirror(reflecting: model)
+    while let layer = mirror {
+      for child in layer.children {
+        if let property = child.value as? any KeepsDependencies { return property.initial.merging(.current) }
+      }
+      mirror = layer.superclassMirror
+    }
+    reportIssue(
+      """
+      "withDependencies(from:)" found no "@Dependency" property in "\(type(of: model))", so it doesn't know what was set \
+      for it. Declare one, even if the object doesn't use it.
+      """)
+    return current
+  }
 }
 
 extension DependencyValues {

@@ -23,15 +23,8 @@ public struct Fetch<Value: Sendable>: Sendable {
   ///   - request: What to fetch.
   ///   - database: Where to fetch. The default is the default database.
   public init(
-    wrappedValue: sending Value, _ request: some FetchKeyRequest<Value>, database: (any DatabaseReader)? = nil
-  ) {
-    box = FetchBox(wrappedValue, ObservedRequest(request), database: database, scheduler: nil)
-  }
-
-  /// Creates a property that fetches and observes a request, and changes where a scheduler says.
-  public init(
     wrappedValue: sending Value, _ request: some FetchKeyRequest<Value>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) {
     box = FetchBox(wrappedValue, ObservedRequest(request), database: database, scheduler: scheduler)
   }
@@ -66,16 +59,8 @@ public struct Fetch<Value: Sendable>: Sendable {
   /// Fetches and observes another request.
   @discardableResult
   public func load(
-    _ request: some FetchKeyRequest<Value>, database: (any DatabaseReader)? = nil
-  ) async throws -> FetchSubscription {
-    try await box.load(ObservedRequest(request), database: database, scheduler: nil)
-  }
-
-  /// Fetches and observes another request, and changes where a scheduler says.
-  @discardableResult
-  public func load(
     _ request: some FetchKeyRequest<Value>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription {
     try await box.load(ObservedRequest(request), database: database, scheduler: scheduler)
   }

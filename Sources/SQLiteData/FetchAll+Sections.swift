@@ -13,46 +13,49 @@ extension FetchAll {
   public init(
     wrappedValue: [Element] = [], _ statement: some SelectStatement<(), Element, ()>,
     @SectionBuilder sectionBy section: (Element.TableColumns) -> SectionExpression<String?>?,
-    database: (any DatabaseReader)? = nil
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Element: SQLiteDataQueries.Table {
     self.init(
-      wrappedValue, .sectioned(statement.asSelect(), section(Element.columns), Element.self), database, nil)
+      wrappedValue, .sectioned(statement.asSelect(), section(Element.columns), Element.self), database, scheduler)
   }
 
   /// Creates a property that holds the rows of a table, divided into sections by a column.
   public init<Section: QueryExpression>(
     wrappedValue: [Element] = [], _ statement: some SelectStatement<(), Element, ()>,
-    sectionBy section: KeyPath<Element.TableColumns, Section>, database: (any DatabaseReader)? = nil
+    sectionBy section: KeyPath<Element.TableColumns, Section>, database: (any DatabaseReader)? = nil,
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Element: SQLiteDataQueries.Table {
-    self.init(wrappedValue: wrappedValue, statement, sectionBy: { $0[keyPath: section] }, database: database)
+    self.init(
+      wrappedValue: wrappedValue, statement, sectionBy: { $0[keyPath: section] }, database: database,
+      scheduler: scheduler)
   }
 
   /// Creates a property that holds all rows of a table, divided into sections.
   public init(
     wrappedValue: [Element] = [],
     @SectionBuilder sectionBy section: (Element.TableColumns) -> SectionExpression<String?>?,
-    database: (any DatabaseReader)? = nil
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Element: SQLiteDataQueries.Table {
     self.init(
-      wrappedValue, .sectioned(Element.all.asSelect(), section(Element.columns), Element.self), database, nil)
+      wrappedValue, .sectioned(Element.all.asSelect(), section(Element.columns), Element.self), database, scheduler)
   }
 
   /// Creates a property that holds all rows of a table, divided into sections by a column.
   public init<Section: QueryExpression>(
     wrappedValue: [Element] = [], sectionBy section: KeyPath<Element.TableColumns, Section>,
-    database: (any DatabaseReader)? = nil
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Element: SQLiteDataQueries.Table {
-    self.init(wrappedValue: wrappedValue, sectionBy: { $0[keyPath: section] }, database: database)
+    self.init(wrappedValue: wrappedValue, sectionBy: { $0[keyPath: section] }, database: database, scheduler: scheduler)
   }
 
   /// Creates a property that holds selected values, divided into sections by an expression of the query's table.
   public init<QueryValue: QueryRepresentable, From: SQLiteDataQueries.Table>(
     wrappedValue: [Element] = [], _ statement: some SelectStatement<QueryValue, From, ()>,
     @SectionBuilder sectionBy section: (From.TableColumns) -> SectionExpression<String?>?,
-    database: (any DatabaseReader)? = nil
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Element == QueryValue.QueryOutput {
     self.init(
-      wrappedValue, .sectioned(statement.asSelect(), section(From.columns), QueryValue.self), database, nil)
+      wrappedValue, .sectioned(statement.asSelect(), section(From.columns), QueryValue.self), database, scheduler)
   }
 
   /// Creates a property that holds selected values, divided into sections by an expression of the query's tables.
@@ -63,13 +66,13 @@ extension FetchAll {
     wrappedValue: [Element] = [], _ statement: some SelectStatement<QueryValue, From, (J1, repeat each J2)>,
     @SectionBuilder sectionBy section:
       ((From.TableColumns, J1.TableColumns, repeat (each J2).TableColumns)) -> SectionExpression<String?>?,
-    database: (any DatabaseReader)? = nil
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Element == QueryValue.QueryOutput {
     self.init(
       wrappedValue,
       .sectioned(
         statement.asSelect(), section((From.columns, J1.columns, repeat (each J2).columns)), QueryValue.self),
-      database, nil)
+      database, scheduler)
   }
 
   /// Fetches and observes another query over one table, divided into sections.
@@ -77,21 +80,21 @@ extension FetchAll {
   public func load(
     _ statement: some SelectStatement<(), Element, ()>,
     @SectionBuilder sectionBy section: (Element.TableColumns) -> SectionExpression<String?>?,
-    database: (any DatabaseReader)? = nil
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Element: SQLiteDataQueries.Table {
-    try await load(.sectioned(statement.asSelect(), section(Element.columns), Element.self), database, nil)
+    try await load(.sectioned(statement.asSelect(), section(Element.columns), Element.self), database, scheduler)
   }
 
   /// Fetches and observes another query over one table, divided into sections by a column.
   @discardableResult
   public func load<Section: QueryExpression>(
     _ statement: some SelectStatement<(), Element, ()>, sectionBy section: KeyPath<Element.TableColumns, Section>,
-    database: (any DatabaseReader)? = nil
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Element: SQLiteDataQueries.Table {
     let expression = Element.columns[keyPath: section].queryFragment
     return try await load(
       .sectioned(statement.asSelect(), SectionExpression(expression: expression, order: expression), Element.self),
-      database, nil)
+      database, scheduler)
   }
 
   /// Fetches and observes another selection, divided into sections by an expression of the query's table.
@@ -99,9 +102,9 @@ extension FetchAll {
   public func load<QueryValue: QueryRepresentable, From: SQLiteDataQueries.Table>(
     _ statement: some SelectStatement<QueryValue, From, ()>,
     @SectionBuilder sectionBy section: (From.TableColumns) -> SectionExpression<String?>?,
-    database: (any DatabaseReader)? = nil
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Element == QueryValue.QueryOutput {
-    try await load(.sectioned(statement.asSelect(), section(From.columns), QueryValue.self), database, nil)
+    try await load(.sectioned(statement.asSelect(), section(From.columns), QueryValue.self), database, scheduler)
   }
 
   /// Fetches and observes another selection, divided into sections by an expression of the query's tables.
@@ -113,12 +116,12 @@ extension FetchAll {
     _ statement: some SelectStatement<QueryValue, From, (J1, repeat each J2)>,
     @SectionBuilder sectionBy section:
       ((From.TableColumns, J1.TableColumns, repeat (each J2).TableColumns)) -> SectionExpression<String?>?,
-    database: (any DatabaseReader)? = nil
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Element == QueryValue.QueryOutput {
     try await load(
       .sectioned(
         statement.asSelect(), section((From.columns, J1.columns, repeat (each J2).columns)), QueryValue.self),
-      database, nil)
+      database, scheduler)
   }
 }
 

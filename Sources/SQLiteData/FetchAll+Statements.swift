@@ -5,16 +5,8 @@ extension FetchAll {
   /// Creates a property that holds all rows of a table.
   @inlinable
   public init(
-    wrappedValue: [Element] = [], database: (any DatabaseReader)? = nil
-  ) where Element: SQLiteDataQueries.Table {
-    self.init(wrappedValue, .select(Element.all), database, nil)
-  }
-
-  /// Creates a property that holds all rows of a table. Changes are made where the scheduler says.
-  @inlinable
-  public init(
     wrappedValue: [Element] = [], database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Element: SQLiteDataQueries.Table {
     self.init(wrappedValue, .select(Element.all), database, scheduler)
   }
@@ -23,17 +15,7 @@ extension FetchAll {
   @inlinable
   public init(
     wrappedValue: [Element] = [], _ statement: some SelectStatement<(), Element, ()>,
-    database: (any DatabaseReader)? = nil
-  ) where Element: SQLiteDataQueries.Table {
-    self.init(wrappedValue, .select(statement), database, nil)
-  }
-
-  /// Creates a property that holds the rows of a query over one table. Changes are made where the scheduler says.
-  @inlinable
-  public init(
-    wrappedValue: [Element] = [], _ statement: some SelectStatement<(), Element, ()>,
-    database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Element: SQLiteDataQueries.Table {
     self.init(wrappedValue, .select(statement), database, scheduler)
   }
@@ -42,17 +24,7 @@ extension FetchAll {
   @inlinable
   public init<QueryValue: QueryRepresentable>(
     wrappedValue: [Element] = [], _ statement: some SQLiteDataQueries.Statement<QueryValue>,
-    database: (any DatabaseReader)? = nil
-  ) where Element == QueryValue.QueryOutput {
-    self.init(wrappedValue, .statement(statement), database, nil)
-  }
-
-  /// Creates a property that holds the results of a statement. Changes are made where the scheduler says.
-  @inlinable
-  public init<QueryValue: QueryRepresentable>(
-    wrappedValue: [Element] = [], _ statement: some SQLiteDataQueries.Statement<QueryValue>,
-    database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Element == QueryValue.QueryOutput {
     self.init(wrappedValue, .statement(statement), database, scheduler)
   }
@@ -61,17 +33,7 @@ extension FetchAll {
   @inlinable
   public init(
     wrappedValue: [Element] = [], _ statement: some SQLiteDataQueries.Statement<Element>,
-    database: (any DatabaseReader)? = nil
-  ) where Element: QueryRepresentable, Element.QueryOutput == Element {
-    self.init(wrappedValue, .statement(statement), database, nil)
-  }
-
-  /// Creates a property that holds the results of a statement, whose type the property gives. Changes are made where the scheduler says.
-  @inlinable
-  public init(
-    wrappedValue: [Element] = [], _ statement: some SQLiteDataQueries.Statement<Element>,
-    database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Element: QueryRepresentable, Element.QueryOutput == Element {
     self.init(wrappedValue, .statement(statement), database, scheduler)
   }
@@ -80,21 +42,7 @@ extension FetchAll {
   @inlinable
   public init<V1: QueryRepresentable, V2: QueryRepresentable, each V3: QueryRepresentable>(
     wrappedValue: [Element] = [], _ statement: some SQLiteDataQueries.Statement<(V1, V2, repeat each V3)>,
-    database: (any DatabaseReader)? = nil
-  )
-  where
-    Element == (V1.QueryOutput, V2.QueryOutput, repeat (each V3).QueryOutput), V1.QueryOutput: Sendable,
-    V2.QueryOutput: Sendable, repeat (each V3).QueryOutput: Sendable
-  {
-    self.init(wrappedValue, .tuples(statement), database, nil)
-  }
-
-  /// Creates a property that holds the results of a statement, each as a tuple. Changes are made where the scheduler says.
-  @inlinable
-  public init<V1: QueryRepresentable, V2: QueryRepresentable, each V3: QueryRepresentable>(
-    wrappedValue: [Element] = [], _ statement: some SQLiteDataQueries.Statement<(V1, V2, repeat each V3)>,
-    database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   )
   where
     Element == (V1.QueryOutput, V2.QueryOutput, repeat (each V3).QueryOutput), V1.QueryOutput: Sendable,
@@ -107,17 +55,8 @@ extension FetchAll {
   @inlinable
   @discardableResult
   public func load(
-    _ statement: some SelectStatement<(), Element, ()>, database: (any DatabaseReader)? = nil
-  ) async throws -> FetchSubscription where Element: SQLiteDataQueries.Table {
-    try await load(.select(statement), database, nil)
-  }
-
-  /// Fetches and observes another query over one table. Changes are made where the scheduler says.
-  @inlinable
-  @discardableResult
-  public func load(
     _ statement: some SelectStatement<(), Element, ()>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Element: SQLiteDataQueries.Table {
     try await load(.select(statement), database, scheduler)
   }
@@ -126,17 +65,8 @@ extension FetchAll {
   @inlinable
   @discardableResult
   public func load(
-    _ statement: some SQLiteDataQueries.Statement<Element>, database: (any DatabaseReader)? = nil
-  ) async throws -> FetchSubscription where Element: QueryRepresentable, Element.QueryOutput == Element {
-    try await load(.statement(statement), database, nil)
-  }
-
-  /// Fetches and observes another statement, whose type the property gives. Changes are made where the scheduler says.
-  @inlinable
-  @discardableResult
-  public func load(
     _ statement: some SQLiteDataQueries.Statement<Element>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Element: QueryRepresentable, Element.QueryOutput == Element {
     try await load(.statement(statement), database, scheduler)
   }
@@ -145,17 +75,8 @@ extension FetchAll {
   @inlinable
   @discardableResult
   public func load<QueryValue: QueryRepresentable>(
-    _ statement: some SQLiteDataQueries.Statement<QueryValue>, database: (any DatabaseReader)? = nil
-  ) async throws -> FetchSubscription where Element == QueryValue.QueryOutput {
-    try await load(.statement(statement), database, nil)
-  }
-
-  /// Fetches and observes another statement. Changes are made where the scheduler says.
-  @inlinable
-  @discardableResult
-  public func load<QueryValue: QueryRepresentable>(
     _ statement: some SQLiteDataQueries.Statement<QueryValue>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Element == QueryValue.QueryOutput {
     try await load(.statement(statement), database, scheduler)
   }

@@ -11,16 +11,8 @@ extension FetchOne {
   /// Creates a property that holds the first row of a table.
   @inlinable
   public init(
-    wrappedValue: Value, database: (any DatabaseReader)? = nil
-  ) where Value: SQLiteDataQueries.Table {
-    self.init(wrappedValue, .first(Value.all), database, nil)
-  }
-
-  /// Creates a property that holds the first row of a table. Changes are made where the scheduler says.
-  @inlinable
-  public init(
     wrappedValue: Value, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Value: SQLiteDataQueries.Table {
     self.init(wrappedValue, .first(Value.all), database, scheduler)
   }
@@ -28,16 +20,8 @@ extension FetchOne {
   /// Creates a property that holds the row with the same primary key as the given one.
   @inlinable
   public init(
-    wrappedValue: Value, database: (any DatabaseReader)? = nil
-  ) where Value: PrimaryKeyedTable {
-    self.init(wrappedValue, .same(wrappedValue), database, nil)
-  }
-
-  /// Creates a property that holds the row with the same primary key as the given one. Changes are made where the scheduler says.
-  @inlinable
-  public init(
     wrappedValue: Value, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Value: PrimaryKeyedTable {
     self.init(wrappedValue, .same(wrappedValue), database, scheduler)
   }
@@ -45,16 +29,8 @@ extension FetchOne {
   /// Creates a property that holds the first row of a table, or nil.
   @inlinable
   public init<From: SQLiteDataQueries.Table>(
-    wrappedValue: From? = nil, database: (any DatabaseReader)? = nil
-  ) where Value == From? {
-    self.init(wrappedValue, .firstIfAny(From.all), database, nil)
-  }
-
-  /// Creates a property that holds the first row of a table, or nil. Changes are made where the scheduler says.
-  @inlinable
-  public init<From: SQLiteDataQueries.Table>(
     wrappedValue: From? = nil, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Value == From? {
     self.init(wrappedValue, .firstIfAny(From.all), database, scheduler)
   }
@@ -62,16 +38,8 @@ extension FetchOne {
   /// Creates a property that holds the first row of a query over one table.
   @inlinable
   public init(
-    wrappedValue: Value, _ statement: some SelectStatement<(), Value, ()>, database: (any DatabaseReader)? = nil
-  ) where Value: SQLiteDataQueries.Table {
-    self.init(wrappedValue, .first(statement), database, nil)
-  }
-
-  /// Creates a property that holds the first row of a query over one table. Changes are made where the scheduler says.
-  @inlinable
-  public init(
     wrappedValue: Value, _ statement: some SelectStatement<(), Value, ()>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Value: SQLiteDataQueries.Table {
     self.init(wrappedValue, .first(statement), database, scheduler)
   }
@@ -79,16 +47,8 @@ extension FetchOne {
   /// Creates a property that holds the first row of a query over one table, or nil.
   @inlinable
   public init<From: SQLiteDataQueries.Table>(
-    wrappedValue: From? = nil, _ statement: some SelectStatement<(), From, ()>, database: (any DatabaseReader)? = nil
-  ) where Value == From? {
-    self.init(wrappedValue, .firstIfAny(statement), database, nil)
-  }
-
-  /// Creates a property that holds the first row of a query over one table, or nil. Changes are made where the scheduler says.
-  @inlinable
-  public init<From: SQLiteDataQueries.Table>(
     wrappedValue: From? = nil, _ statement: some SelectStatement<(), From, ()>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Value == From? {
     self.init(wrappedValue, .firstIfAny(statement), database, scheduler)
   }
@@ -97,17 +57,7 @@ extension FetchOne {
   @inlinable
   public init<QueryValue: QueryRepresentable>(
     wrappedValue: Value, _ statement: some SQLiteDataQueries.Statement<QueryValue>,
-    database: (any DatabaseReader)? = nil
-  ) where Value == QueryValue.QueryOutput {
-    self.init(wrappedValue, .one(statement), database, nil)
-  }
-
-  /// Creates a property that holds the first result of a statement. Changes are made where the scheduler says.
-  @inlinable
-  public init<QueryValue: QueryRepresentable>(
-    wrappedValue: Value, _ statement: some SQLiteDataQueries.Statement<QueryValue>,
-    database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Value == QueryValue.QueryOutput {
     self.init(wrappedValue, .one(statement), database, scheduler)
   }
@@ -116,18 +66,7 @@ extension FetchOne {
   @inlinable
   public init<QueryValue: QueryRepresentable>(
     wrappedValue: Value = nil, _ statement: some SQLiteDataQueries.Statement<QueryValue>,
-    database: (any DatabaseReader)? = nil
-  )
-  where Value == QueryValue.QueryOutput? {
-    self.init(wrappedValue, .oneIfAny(statement), database, nil)
-  }
-
-  /// Creates a property that holds the first result of a statement, or nil. Changes are made where the scheduler says.
-  @inlinable
-  public init<QueryValue: QueryRepresentable>(
-    wrappedValue: Value = nil, _ statement: some SQLiteDataQueries.Statement<QueryValue>,
-    database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   )
   where Value == QueryValue.QueryOutput? {
     self.init(wrappedValue, .oneIfAny(statement), database, scheduler)
@@ -137,18 +76,7 @@ extension FetchOne {
   @inlinable
   public init<QueryValue: QueryRepresentable>(
     wrappedValue: Value = nil, _ statement: some SQLiteDataQueries.Statement<QueryValue?>,
-    database: (any DatabaseReader)? = nil
-  )
-  where Value == QueryValue.QueryOutput? {
-    self.init(wrappedValue, .flatIfAny(statement), database, nil)
-  }
-
-  /// Creates a property that holds the first result of a statement, or nil if that is NULL or missing. Changes are made where the scheduler says.
-  @inlinable
-  public init<QueryValue: QueryRepresentable>(
-    wrappedValue: Value = nil, _ statement: some SQLiteDataQueries.Statement<QueryValue?>,
-    database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   )
   where Value == QueryValue.QueryOutput? {
     self.init(wrappedValue, .flatIfAny(statement), database, scheduler)
@@ -157,16 +85,8 @@ extension FetchOne {
   /// Creates a property that holds the first result of a statement, whose type the property gives.
   @inlinable
   public init(
-    wrappedValue: Value, _ statement: some SQLiteDataQueries.Statement<Value>, database: (any DatabaseReader)? = nil
-  ) where Value: QueryRepresentable, Value.QueryOutput == Value {
-    self.init(wrappedValue, .one(statement), database, nil)
-  }
-
-  /// Creates a property that holds the first result of a statement, whose type the property gives. Changes are made where the scheduler says.
-  @inlinable
-  public init(
     wrappedValue: Value, _ statement: some SQLiteDataQueries.Statement<Value>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Value: QueryRepresentable, Value.QueryOutput == Value {
     self.init(wrappedValue, .one(statement), database, scheduler)
   }
@@ -175,17 +95,7 @@ extension FetchOne {
   @inlinable
   public init<QueryValue: QueryRepresentable>(
     wrappedValue: Value = nil, _ statement: some SQLiteDataQueries.Statement<QueryValue?>,
-    database: (any DatabaseReader)? = nil
-  ) where Value == QueryValue?, QueryValue.QueryOutput == QueryValue {
-    self.init(wrappedValue, .flatIfAny(statement), database, nil)
-  }
-
-  /// Creates a property that holds the first result of a statement, whose type the property gives, or nil if that is NULL or missing. Changes are made where the scheduler says.
-  @inlinable
-  public init<QueryValue: QueryRepresentable>(
-    wrappedValue: Value = nil, _ statement: some SQLiteDataQueries.Statement<QueryValue?>,
-    database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Value == QueryValue?, QueryValue.QueryOutput == QueryValue {
     self.init(wrappedValue, .flatIfAny(statement), database, scheduler)
   }
@@ -194,17 +104,8 @@ extension FetchOne {
   @inlinable
   @discardableResult
   public func load(
-    _ statement: some SelectStatement<(), Value, ()>, database: (any DatabaseReader)? = nil
-  ) async throws -> FetchSubscription where Value: SQLiteDataQueries.Table {
-    try await load(.first(statement), database, nil)
-  }
-
-  /// Fetches and observes the first row of another query over one table. Changes are made where the scheduler says.
-  @inlinable
-  @discardableResult
-  public func load(
     _ statement: some SelectStatement<(), Value, ()>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Value: SQLiteDataQueries.Table {
     try await load(.first(statement), database, scheduler)
   }
@@ -213,17 +114,8 @@ extension FetchOne {
   @inlinable
   @discardableResult
   public func load<From: SQLiteDataQueries.Table>(
-    _ statement: some SelectStatement<(), From, ()>, database: (any DatabaseReader)? = nil
-  ) async throws -> FetchSubscription where Value == From? {
-    try await load(.firstIfAny(statement), database, nil)
-  }
-
-  /// Fetches and observes the first row of another query over one table, or nil. Changes are made where the scheduler says.
-  @inlinable
-  @discardableResult
-  public func load<From: SQLiteDataQueries.Table>(
     _ statement: some SelectStatement<(), From, ()>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Value == From? {
     try await load(.firstIfAny(statement), database, scheduler)
   }
@@ -232,17 +124,8 @@ extension FetchOne {
   @inlinable
   @discardableResult
   public func load(
-    _ statement: some SQLiteDataQueries.Statement<Value>, database: (any DatabaseReader)? = nil
-  ) async throws -> FetchSubscription where Value: QueryRepresentable, Value.QueryOutput == Value {
-    try await load(.one(statement), database, nil)
-  }
-
-  /// Fetches and observes the first result of another statement, whose type the property gives. Changes are made where the scheduler says.
-  @inlinable
-  @discardableResult
-  public func load(
     _ statement: some SQLiteDataQueries.Statement<Value>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Value: QueryRepresentable, Value.QueryOutput == Value {
     try await load(.one(statement), database, scheduler)
   }
@@ -251,17 +134,8 @@ extension FetchOne {
   @inlinable
   @discardableResult
   public func load<QueryValue: QueryRepresentable>(
-    _ statement: some SQLiteDataQueries.Statement<QueryValue?>, database: (any DatabaseReader)? = nil
-  ) async throws -> FetchSubscription where Value == QueryValue?, QueryValue.QueryOutput == QueryValue {
-    try await load(.flatIfAny(statement), database, nil)
-  }
-
-  /// Fetches and observes the first result of another statement, whose type the property gives, or nil if that is NULL or missing. Changes are made where the scheduler says.
-  @inlinable
-  @discardableResult
-  public func load<QueryValue: QueryRepresentable>(
     _ statement: some SQLiteDataQueries.Statement<QueryValue?>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Value == QueryValue?, QueryValue.QueryOutput == QueryValue {
     try await load(.flatIfAny(statement), database, scheduler)
   }
@@ -270,17 +144,8 @@ extension FetchOne {
   @inlinable
   @discardableResult
   public func load<QueryValue: QueryRepresentable>(
-    _ statement: some SQLiteDataQueries.Statement<QueryValue>, database: (any DatabaseReader)? = nil
-  ) async throws -> FetchSubscription where Value == QueryValue.QueryOutput {
-    try await load(.one(statement), database, nil)
-  }
-
-  /// Fetches and observes the first result of another statement. Changes are made where the scheduler says.
-  @inlinable
-  @discardableResult
-  public func load<QueryValue: QueryRepresentable>(
     _ statement: some SQLiteDataQueries.Statement<QueryValue>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Value == QueryValue.QueryOutput {
     try await load(.one(statement), database, scheduler)
   }
@@ -289,17 +154,8 @@ extension FetchOne {
   @inlinable
   @discardableResult
   public func load<QueryValue: QueryRepresentable>(
-    _ statement: some SQLiteDataQueries.Statement<QueryValue>, database: (any DatabaseReader)? = nil
-  ) async throws -> FetchSubscription where Value == QueryValue.QueryOutput? {
-    try await load(.oneIfAny(statement), database, nil)
-  }
-
-  /// Fetches and observes the first result of another statement, or nil. Changes are made where the scheduler says.
-  @inlinable
-  @discardableResult
-  public func load<QueryValue: QueryRepresentable>(
     _ statement: some SQLiteDataQueries.Statement<QueryValue>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Value == QueryValue.QueryOutput? {
     try await load(.oneIfAny(statement), database, scheduler)
   }
@@ -308,17 +164,8 @@ extension FetchOne {
   @inlinable
   @discardableResult
   public func load<QueryValue: QueryRepresentable>(
-    _ statement: some SQLiteDataQueries.Statement<QueryValue?>, database: (any DatabaseReader)? = nil
-  ) async throws -> FetchSubscription where Value == QueryValue.QueryOutput? {
-    try await load(.flatIfAny(statement), database, nil)
-  }
-
-  /// Fetches and observes the first result of another statement, or nil if that is NULL or missing. Changes are made where the scheduler says.
-  @inlinable
-  @discardableResult
-  public func load<QueryValue: QueryRepresentable>(
     _ statement: some SQLiteDataQueries.Statement<QueryValue?>, database: (any DatabaseReader)? = nil,
-    scheduler: some ValueObservationScheduler
+    scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Value == QueryValue.QueryOutput? {
     try await load(.flatIfAny(statement), database, scheduler)
   }

@@ -40,6 +40,19 @@ extension Wide: FetchableRecord {
   }
 }
 
+/// The columns of the same table that hold numbers.
+@SQLiteData.Table("wides")
+struct WideNumbers {
+  let id: Int
+  var isDone = false
+  var isFlagged = false
+  var priority: Int?
+  var price = 0.0
+  var weight: Double?
+  var listID = 0
+  var rank = 0
+}
+
 /// The same row read by hand from GRDB's rows.
 struct WideByHand: FetchableRecord {
   var wide: Wide

@@ -165,12 +165,13 @@ struct Held: AsyncParsableCommand {
 
     func run() async throws {
       if json.isOn, !yes { throw ValidationError("With --json nothing is asked: say --yes to delete.") }
+      let access = try home.access()
       guard yes || isWanted() else {
         Output.note("Nothing was deleted.")
         throw ExitCode(ExitStatus.no.rawValue)
       }
       let request = DiscardRequest(table: table, keys: keys, zone: zone)
-      let report = try await home.access().withNode(.home) { try await $0.heldDiscard(request) }
+      let report = try await access.withNode(.home) { try await $0.heldDiscard(request) }
       if json.isOn { return try Output.json(report) }
       for record in report.discarded {
         Output.facts([("deleted everywhere", "\(record.table) \(Output.shortened(record.key))")])

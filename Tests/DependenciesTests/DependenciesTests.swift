@@ -206,4 +206,30 @@ struct DependenciesTests {
       #expect(Model().greeting == "test's own")
     }
   }
+
+  @Test("an operation from a model has the dependencies that the model was made with")
+  func fromModel() async {
+    class Base { @Dependency(\.date.now) var now }
+    final class Model: Base {}
+    let model = withDependencies {
+      $0.date.now = Date(timeIntervalSince1970: 7)
+    } operation: {
+      Model()
+    }
+    let child = withDependencies(from: model) { Model() }
+    #expect(child.now == Date(timeIntervalSince1970: 7))
+    let changed = await withDependencies(from: model) {
+      $0.date.now = Date(timeIntervalSince1970: 8)
+    } operation: {
+      await Task.yield()
+      return Model()
+    }
+    #expect(changed.now == Date(timeIntervalSince1970: 8))
+  }
+
+  @Test("an object without dependencies can't hand them on")
+  func fromModelWithout() {
+    final class Model {}
+    withKnownIssue { withDependencies(from: Model()) {} }
+  }
 }

@@ -8,7 +8,13 @@ import Testing
       expansion.problems == [
         "1:14 error: @Table can only be applied to a struct or an enum, because a row is a value; 'Foo' is a class"
       ])
-    #expect(expansion.fixed == "@Table final struct Foo { var id = 0 }")
+    #expect(expansion.fixed == "@Table struct Foo { var id = 0 }")
+    #expect(
+      Expansion("@Table\npublic final class Foo { var id = 0 }").fixed == "@Table\npublic struct Foo { var id = 0 }")
+    #expect(
+      Expansion("@Table\nfinal public class Foo { var id = 0 }").fixed == "@Table\npublic struct Foo { var id = 0 }")
+    #expect(Expansion("@Table\nfinal class Foo { var id = 0 }").fixed == "@Table\nstruct Foo { var id = 0 }")
+    #expect(Expansion("@Table\nclass Foo { var id = 0 }").fixed == "@Table\nstruct Foo { var id = 0 }")
   }
 
   @Test("an actor and a protocol are refused")

@@ -19,6 +19,15 @@ struct FragmentTests {
     #expect(QueryFragment(quote: "a\"b").sql == "\"a\"\"b\"")
     #expect(QueryFragment(quote: "it's", delimiter: .text).sql == "'it''s'")
   }
+
+  @Test(
+    "an alias is named as the macro names a table",
+    arguments: [
+      ("URLEntry", "urlEntries"), ("Category", "categories"), ("Day", "days"), ("Box", "boxes"), ("URL", "urls"),
+    ])
+  func aliasNames(type: String, table: String) {
+    #expect(_defaultTableName(for: type) == table)
+  }
 }
 
 @Suite("representations")

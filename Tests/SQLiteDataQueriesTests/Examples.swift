@@ -203,6 +203,12 @@ private func scalarExamples() -> [Example] {
   examples.append(example(#"Reminder.select { $0.title.nullif("") }"#) { Reminder.select { $0.title.nullif("") } })
   examples.append(
     example("Reminder.select { $0.id.cast(as: String.self) }") { Reminder.select { $0.id.cast(as: String.self) } })
+  examples.append(
+    example("Reminder.order { _ in .random() }.limit(3)") { Reminder.order { _ in .random() }.limit(3) })
+  examples.append(
+    example("Reminder.select { $0.priority.map { $0.cast(as: String.self) } }") {
+      Reminder.select { $0.priority.map { $0.cast(as: String.self) } }
+    })
   return examples
 }
 
@@ -484,6 +490,18 @@ private func selectClausesExamples() -> [Example] {
     example(#"Reminder.where(\.isCompleted).count { $0.id.gt(10) }"#) {
       Reminder.where(\.isCompleted).count { $0.id.gt(10) }
     })
+  examples.append(
+    example(#"Reminder.select { ($0.title, $0.notes) }.map { title, notes in title + " " + notes.ifnull("") }"#) {
+      Reminder.select { ($0.title, $0.notes) }.map { title, notes in title + " " + notes.ifnull("") }
+    })
+  examples.append(
+    example(#"Reminder.select(\.title).map { ($0, $0.length()) }"#) {
+      Reminder.select(\.title).map { ($0, $0.length()) }
+    })
+  examples.append(
+    example(#"Reminder.where(\.isCompleted).select(\.id) + Reminder.order(by: \.title).select(\.title)"#) {
+      Reminder.where(\.isCompleted).select(\.id) + Reminder.order(by: \.title).select(\.title)
+    })
   return examples
 }
 
@@ -627,6 +645,30 @@ private func tableInsertExamples() -> [Example] {
     example(#"RemindersList.upsert { RemindersList.Draft(id: 1, title: "Personal") }"#) {
       RemindersList.upsert { RemindersList.Draft(id: 1, title: "Personal") }
     })
+  examples.append(
+    example(
+      #"""
+      RemindersList.insert {
+        RemindersList(id: 1, title: "Personal")
+      } onConflict: {
+        $0.id
+      } doUpdate: {
+        $0.title = $1.title
+      } where: {
+        $0.position.gt(0)
+      }
+      """#
+    ) {
+      RemindersList.insert {
+        RemindersList(id: 1, title: "Personal")
+      } onConflict: {
+        $0.id
+      } doUpdate: {
+        $0.title = $1.title
+      } where: {
+        $0.position.gt(0)
+      }
+    })
   return examples
 }
 
@@ -674,6 +716,7 @@ private func tableQueriesExamples() -> [Example] {
     example("RemindersList.fullJoin(Reminder.all) { $0.id.eq($1.remindersListID) }") {
       RemindersList.fullJoin(Reminder.all) { $0.id.eq($1.remindersListID) }
     })
+  examples.append(expression("Reminder.exists()") { Reminder.exists() })
   return examples
 }
 
@@ -784,6 +827,10 @@ private func tableAliasExamples() -> [Example] {
     })
   examples.append(
     example(#"Reminder.as(ParentAlias.self).select(\.title)"#) { Reminder.as(ParentAlias.self).select(\.title) })
+  examples.append(
+    example(#"Reminder.as(ParentAlias.self).find(1).select(\.title)"#) {
+      Reminder.as(ParentAlias.self).find(1).select(\.title)
+    })
   return examples
 }
 

@@ -82,6 +82,24 @@ struct FetchTests {
     }
   }
 
+  @Test("a commit of another process arrives at once, not with the next poll")
+  func otherProcessAtOnce() async throws {
+    @Fetch(Titles()) var titles = []
+    let writer = try PythonWriter(database.path)
+    let clock = ContinuousClock()
+    var delays: [Duration] = []
+    for round in 1...15 {
+      try writer.commit()
+      let committed = clock.now
+      #expect(await eventually { titles.count == round })
+      delays.append(clock.now - committed)
+      // Between two polls, wherever they are.
+      try await Task.sleep(for: .milliseconds(37))
+    }
+    // A poll alone would take a quarter of a second on average. The median, because the machine may be busy.
+    #expect(delays.sorted()[7] < .milliseconds(50))
+  }
+
   @Test("each change is delivered once")
   func noDuplicates() async throws {
     @Fetch(Titles()) var titles = []
@@ -131,8 +149,10 @@ struct FetchTests {
   @Test("cancelling a load interrupts its query and keeps the earlier one")
   func cancellation() async throws {
     struct Endless: FetchKeyRequest {
+      static let hasEnded = Atomic(false)
       func fetch(_ db: Database) throws -> [String] {
-        try String.fetchAll(
+        defer { Self.hasEnded.store(true, ordering: .relaxed) }
+        return try String.fetchAll(
           db, sql: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
       }
     }
@@ -143,6 +163,7 @@ struct FetchTests {
     try await Task.sleep(for: .milliseconds(20))
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(await eventually { Endless.hasEnded.load(ordering: .relaxed) })
     #expect(!$titles.isLoading)
     try database.add("a")
     #expect(await eventually { titles == ["a"] })
@@ -201,6 +222,43 @@ struct FetchTests {
     }
     try await $titles.load()
     #expect(Set(titles) == Set((0..<500).map(String.init)))
+  }
+}
+
+/// A process that inserts a row into `items` whenever it is told to.
+private final class PythonWriter {
+  private let process = Process()
+  private let requests = Pipe()
+  private let answers = Pipe()
+
+  init(_ path: String) throws {
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [
+      "python3", "-c",
+      """
+      import sqlite3, sys
+      c = sqlite3.connect(sys.argv[1], timeout=10)
+      for line in sys.stdin:
+        c.execute("INSERT INTO items (title) VALUES (1)")
+        c.commit()
+        print(flush=True)
+      """,
+      path,
+    ]
+    process.standardInput = requests
+    process.standardOutput = answers
+    try process.run()
+  }
+
+  deinit {
+    try? requests.fileHandleForWriting.close()
+    process.waitUntilExit()
+  }
+
+  /// Inserts a row and returns after the commit.
+  func commit() throws {
+    try requests.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
+    #expect(try answers.fileHandleForReading.read(upToCount: 1) == Data("\n".utf8))
   }
 }
 

@@ -11,11 +11,11 @@ extension Database {
     of query: QueryFragment, _ row: (inout SQLiteQueryDecoder) throws -> Void
   ) throws {
     try _rows(of: query) { statement in
-      let cursor = StepCursor(statement)
-      while let pointer = try cursor.next() {
+      func decode(_ pointer: OpaquePointer) throws {
         var decoder = SQLiteQueryDecoder(pointer)
         do { try row(&decoder) } catch { throw decoder.error(error, in: statement) }
       }
+      try StepCursor(statement).forEach(decode)
     }
   }
 
@@ -35,12 +35,44 @@ extension Database {
   /// Prepares a query, binds its values and lets a closure step through it.
   private func _rows(of query: QueryFragment, _ run: (GRDB.Statement) throws -> Void) throws {
     guard !query.isEmpty else { return }
-    var statement = try cachedStatement(sql: query.sql)
+    var statement = try _prepared(query.sql) { try cachedStatement(sql: $0) }
     // A function that a query calls may run the same query.
     if sqlite3_stmt_busy(statement.sqliteStatement) != 0 { statement = try makeStatement(sql: query.sql) }
-    try statement.bind(query)
+    try statement.bind(query.placeholders.lazy.map(\.binding))
     defer { statement.release() }
     try run(statement)
+  }
+
+  /// Prepares a statement, and says in words of the library why SQLite can't.
+  func _prepared(_ sql: String, _ prepare: (String) throws -> GRDB.Statement) throws -> GRDB.Statement {
+    do {
+      return try prepare(sql)
+    } catch let error as DatabaseError where error.message?.hasPrefix("no such function: jsonb") == true {
+      throw DatabaseError(
+        resultCode: error.resultCode,
+        message: """
+          JSONB needs SQLite 3.45, and this program runs with SQLite \(String(cString: sqlite3_libversion())). Install a \
+          newer SQLite, or store JSON text: '@Column(as: Value.JSONRepresentation.self)'
+          """,
+        sql: sql)
+    }
+  }
+
+  /// Runs an insert of one row for all leading rows of that row's type.
+  ///
+  /// - Returns: The number of inserted rows. A row stays out if the SQL of one of its values isn't a placeholder.
+  func _insert(_ rows: ArraySlice<any SQLiteDataQueries.Table>, with query: QueryFragment) throws -> Int {
+    guard let first = rows.first else { return 0 }
+    let statement = try _prepared(query.sql) { try makeStatement(sql: $0) }
+    defer { statement.release() }
+    let type = ObjectIdentifier(type(of: first))
+    var values: [QueryBinding] = []
+    for (count, row) in rows.enumerated() {
+      guard ObjectIdentifier(Swift.type(of: row)) == type, row._bind(to: &values) else { return count }
+      try statement.bind(values)
+      _ = try StepCursor(statement).next()
+    }
+    return rows.count
   }
 }
 
@@ -68,9 +100,9 @@ public final class QueryCursor<Element>: DatabaseCursor {
     _ db: Database, _ query: QueryFragment, row: @escaping (inout SQLiteQueryDecoder) throws -> Element
   ) throws {
     // Not a cached statement, because the cursor may outlive other uses of the same query.
-    _statement = try db.makeStatement(sql: query.isEmpty ? "SELECT 0 WHERE 0" : query.sql)
+    _statement = try db._prepared(query.isEmpty ? "SELECT 0 WHERE 0" : query.sql) { try db.makeStatement(sql: $0) }
     self.row = row
-    try _statement.bind(query)
+    try _statement.bind(query.placeholders.lazy.map(\.binding))
   }
 
   public func _element(sqliteStatement: OpaquePointer) throws -> Element {
@@ -81,14 +113,14 @@ public final class QueryCursor<Element>: DatabaseCursor {
 
 extension GRDB.Statement {
   /// Binds the values of a query.
-  fileprivate func bind(_ query: QueryFragment) throws {
+  fileprivate func bind(_ bindings: some Sequence<QueryBinding>) throws {
     let statement = sqliteStatement
     sqlite3_reset(statement)
     var index: Int32 = 0
-    for placeholder in query.placeholders {
+    for binding in bindings {
       index += 1
       let code =
-        switch placeholder.binding {
+        switch binding {
         case .null: sqlite3_bind_null(statement, index)
         case .int(let value): sqlite3_bind_int64(statement, index, value)
         case .bool(let value): sqlite3_bind_int64(statement, index, value ? 1 : 0)

@@ -13,7 +13,7 @@ extension Database {
   /// }
   /// ```
   ///
-  /// Neighbours of one type become one statement.
+  /// Neighbours of one type are inserted by one prepared statement.
   public func seed(@SeedBuilder _ rows: () throws -> [any SQLiteDataQueries.Table]) throws {
     var rest = try rows()[...]
     while let first = rest.first {
@@ -26,15 +26,11 @@ extension Database {
   private func insertRun<Row: SQLiteDataQueries.Table>(
     of first: Row, _ rest: ArraySlice<any SQLiteDataQueries.Table>
   ) throws -> Int {
-    // SQLite bounds the number of values of a statement, by default to 32,766.
-    let limit = max(1, 30_000 / max(1, Row._columnWidth))
-    var rows: [Row] = []
-    for row in rest.prefix(limit) {
-      guard let row = row as? Row else { break }
-      rows.append(row)
-    }
-    try Row.insert { rows }.execute(self)
-    return rows.count
+    let count = try _insert(rest, with: Row.insert { first }.query)
+    if count > 0 { return count }
+    // The SQL of a value of the row isn't a placeholder.
+    try Row.insert { first }.execute(self)
+    return 1
   }
 }
 

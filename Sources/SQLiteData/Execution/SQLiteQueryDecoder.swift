@@ -16,48 +16,56 @@ public struct SQLiteQueryDecoder: QueryDecoder {
     self.statement = statement
   }
 
-  /// Moves to the next column and returns the index of this one, or nil if it is NULL.
   @inlinable
-  mutating func advance() -> Int32? {
+  func isNull(_ index: Int32) -> Bool { sqlite3_column_type(statement, index) == SQLITE_NULL }
+
+  /// Reads the next column as an integer. SQLite reads NULL as 0, so that only 0 needs a second look.
+  @inlinable
+  mutating func integer() -> Int64? {
     let current = column
     column += 1
-    return sqlite3_column_type(statement, current) == SQLITE_NULL ? nil : current
+    let value = sqlite3_column_int64(statement, current)
+    return value == 0 && isNull(current) ? nil : value
   }
 
   @inlinable
   public mutating func decode(_ columnType: Int64.Type) throws -> Int64? {
-    advance().map { sqlite3_column_int64(statement, $0) }
+    integer()
   }
 
   @inlinable
   public mutating func decode(_ columnType: Int.Type) throws -> Int? {
-    advance().map { Int(truncatingIfNeeded: sqlite3_column_int64(statement, $0)) }
+    integer().map(Int.init(truncatingIfNeeded:))
   }
 
   @inlinable
   public mutating func decode(_ columnType: Bool.Type) throws -> Bool? {
-    advance().map { sqlite3_column_int64(statement, $0) != 0 }
+    integer().map { $0 != 0 }
   }
 
   @inlinable
   public mutating func decode(_ columnType: Double.Type) throws -> Double? {
-    advance().map { sqlite3_column_double(statement, $0) }
+    let current = column
+    column += 1
+    let value = sqlite3_column_double(statement, current)
+    return value == 0 && isNull(current) ? nil : value
   }
 
   @inlinable
   public mutating func decode(_ columnType: String.Type) throws -> String? {
-    advance().map { String(decoding: text($0), as: UTF8.self) }
+    nextText().map { String(decoding: $0, as: UTF8.self) }
   }
 
   @inlinable
   public mutating func decode(_ columnType: [UInt8].Type) throws -> [UInt8]? {
-    advance().map { [UInt8](bytes($0)) }
+    let current = column
+    column += 1
+    return isNull(current) ? nil : [UInt8](bytes(current))
   }
 
   @inlinable
   public mutating func decode(_ columnType: Date.Type) throws -> Date? {
-    guard let index = advance() else { return nil }
-    let text = text(index)
+    guard let text = nextText() else { return nil }
     guard let seconds = Date._parse(text) else {
       throw QueryDecodingError.invalidDate(String(decoding: text, as: UTF8.self))
     }
@@ -66,8 +74,7 @@ public struct SQLiteQueryDecoder: QueryDecoder {
 
   @inlinable
   public mutating func decode(_ columnType: UUID.Type) throws -> UUID? {
-    guard let index = advance() else { return nil }
-    let text = text(index)
+    guard let text = nextText() else { return nil }
     guard let uuid = UUID(_hexadecimal: text) else {
       throw QueryDecodingError.invalidUUID(String(decoding: text, as: UTF8.self))
     }
@@ -76,19 +83,19 @@ public struct SQLiteQueryDecoder: QueryDecoder {
 
   @inlinable
   public mutating func skipNulls(_ count: Int) throws -> Bool {
-    for offset in 0..<Int32(count) where sqlite3_column_type(statement, column + offset) != SQLITE_NULL {
-      return false
-    }
+    for offset in 0..<Int32(count) where !isNull(column + offset) { return false }
     column += Int32(count)
     return true
   }
 
-  /// The text of a column. It may contain NUL characters, so its length comes from SQLite.
+  /// Reads the next column as text. It may contain NUL characters, so its length comes from SQLite.
   @inlinable
-  func text(_ index: Int32) -> UnsafeBufferPointer<UInt8> {
+  mutating func nextText() -> UnsafeBufferPointer<UInt8>? {
+    let current = column
+    column += 1
     // In this order: reading the text may convert the value, and the count is that of the text.
-    let start = sqlite3_column_text(statement, index)
-    return UnsafeBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, index)))
+    guard let start = sqlite3_column_text(statement, current) else { return nil }
+    return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, current)))
   }
 
   @inlinable

@@ -172,7 +172,9 @@ extension PrimaryKeyedTable {
   /// - Throws: ``NotFound`` if there is no such row.
   @inlinable
   public static func find(_ db: Database, key: some QueryExpression<PrimaryKey>) throws -> Self {
-    try all.find(db, key: key)
+    guard let query = _findQuery(key.queryFragment) else { return try all.find(db, key: key) }
+    guard let row = try db._firstRow(of: query, { try Self(decoder: &$0) }) else { throw NotFound() }
+    return row
   }
 }
 
@@ -182,7 +184,7 @@ extension SelectStatement where QueryValue == (), Joins == (), From: PrimaryKeye
   /// - Throws: ``NotFound`` if there is no such row among the selected ones.
   @inlinable
   public func find(_ db: Database, key: some QueryExpression<From.PrimaryKey>) throws -> From {
-    let query = _query(ofKey: [key.queryFragment])
+    let query = _query(ofKey: key._allColumns.map(\.queryFragment))
     guard let row = try db._firstRow(of: query, { try From(decoder: &$0) }) else { throw NotFound() }
     return row
   }

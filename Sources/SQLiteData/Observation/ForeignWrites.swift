@@ -1,3 +1,4 @@
+import Dispatch
 import GRDB
 import Synchronization
 
@@ -40,6 +41,8 @@ final class ForeignWrites: Sendable {
 
 private final class Watched: Sendable {
   private let database: any DatabaseWriter
+  /// How many notifications in a row have failed. Used in the writer's queue alone; the lock tells the compiler.
+  private let failures = Mutex(0)
   /// Whether a look waits for the writer.
   private let isLooking = Atomic(false)
   /// The last version that was seen. Written in the writer's queue alone; the lock tells the compiler.
@@ -53,8 +56,9 @@ private final class Watched: Sendable {
     guard !isLooking.exchange(true, ordering: .acquiringAndReleasing) else { return }
     database.asyncWriteWithoutTransaction { [self] db in
       isLooking.store(false, ordering: .releasing)
-      // The next look finds what this one can't read.
-      guard !db.isInsideTransaction, let now = try? Int.fetchOne(db, sql: "PRAGMA data_version") else { return }
+      guard !db.isInsideTransaction, let now = try? Int.fetchOne(db, sql: "PRAGMA data_version") else {
+        return lookLater()
+      }
       let earlier = version.withLock { version in
         defer { version = now }
         return version
@@ -66,10 +70,23 @@ private final class Watched: Sendable {
           try notify(db)
           return .commit
         }
+        failures.withLock { $0 = 0 }
       } catch {
+        // The next look takes the commit for a new one.
         version.withLock { $0 = earlier }
+        lookLater()
       }
     }
+  }
+
+  /// Looks again soon after a failure, and less and less soon while it lasts.
+  private func lookLater() {
+    let failures = failures.withLock { failures in
+      failures += 1
+      return failures
+    }
+    let delay = min(500, 10 << min(failures, 6))
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(delay)) { [weak self] in self?.look() }
   }
 
   /// Tells the observers that every table may have changed.

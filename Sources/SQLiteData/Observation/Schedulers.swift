@@ -1,8 +1,14 @@
-import GRDB
+public import GRDB
 
 /// Delivers the first value at once and the others where they were fetched.
+@usableFromInline
 struct ImmediateScheduler: ValueObservationScheduler, Hashable {
+  @usableFromInline
+  init() {}
+
+  @usableFromInline
   func immediateInitialValue() -> Bool { true }
+  @usableFromInline
   func schedule(_ action: @escaping @Sendable () -> Void) { action() }
 }
 

@@ -120,7 +120,14 @@ private enum DefaultDatabaseKey: DependencyKey {
     do {
       return try DatabaseQueue(configuration: configuration)
     } catch {
-      fatalError("SQLite can't open a database in memory: \(error)")
+      // The property can't throw, and nothing can stand in for a database.
+      fatalError(
+        """
+        The default database isn't set, and SQLite can't open a blank one in memory to stand in for it: \(error)
+
+        If the error says that memory is short, free some or raise the limit of the process. Otherwise set the database \
+        yourself. \(help)
+        """)
     }
   }
 

@@ -5,7 +5,7 @@ import SwiftSyntax
 struct Record {
   var name: String
   var isEnum: Bool
-  /// `public `, `package ` or nothing.
+  /// `public `, `package `, `fileprivate ` or nothing.
   var access: String
   var columns: [Column]
   /// The column that is the primary key, if there is one.
@@ -67,17 +67,32 @@ struct RecordReader {
     if let enumeration = declaration.as(EnumDeclSyntax.self) { return (enumeration.name, true) }
     let rule = "\(macro) can only be applied to a struct or an enum, because a row is a value"
     if let type = declaration.as(ClassDeclSyntax.self) {
-      let keyword = TokenSyntax.keyword(.struct, trailingTrivia: type.classKeyword.trailingTrivia)
-      let fix = FixIt.replace(
-        "Replace 'class' with 'struct'", type.classKeyword,
-        with: keyword.with(\.leadingTrivia, type.classKeyword.leadingTrivia))
-      report("kind", "\(rule); '\(type.name.text)' is a class", at: type.classKeyword, fixIts: [fix])
+      report(
+        "kind", "\(rule); '\(type.name.text)' is a class", at: type.classKeyword, fixIts: [structure(insteadOf: type)])
     } else if let type = declaration.as(ActorDeclSyntax.self) {
       report("kind", "\(rule); '\(type.name.text)' is an actor", at: type.actorKeyword)
     } else {
       report("kind", rule, at: declaration.introducer)
     }
     return nil
+  }
+
+  /// Makes the fix-it that turns a class into a structure. A structure can't be final.
+  private func structure(insteadOf type: ClassDeclSyntax) -> FixIt {
+    var changes: [FixIt.Change] = []
+    var trivia = type.classKeyword.leadingTrivia
+    if let final = type.modifiers.first(where: { $0.name.tokenKind == .keyword(.final) }) {
+      var rest = type.modifiers.filter { $0.id != final.id }
+      // What stood before 'final' now stands before what came after it.
+      if type.modifiers.first?.id == final.id {
+        if rest.isEmpty { trivia = final.leadingTrivia } else { rest.leadingTrivia = final.leadingTrivia }
+      }
+      changes.append(.replace(oldNode: Syntax(type.modifiers), newNode: Syntax(rest)))
+    }
+    let keyword = TokenSyntax.keyword(
+      .struct, leadingTrivia: trivia, trailingTrivia: type.classKeyword.trailingTrivia)
+    changes.append(.replace(oldNode: Syntax(type.classKeyword), newNode: Syntax(keyword)))
+    return FixIt(message: Remedy("Replace 'class' with 'struct'"), changes: changes)
   }
 
   private mutating func checkNames(of columns: [Column]) {

@@ -13,7 +13,7 @@ extension TableMacro: MemberMacro {
   ) -> [DeclSyntax] {
     var reader = RecordReader(macro: "@Table")
     var record = reader.read(declaration, attribute: node)
-    record?.isNested = !context.lexicalContext.isEmpty
+    record?.place(in: context)
     for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
     return record?.members ?? []
   }
@@ -27,7 +27,7 @@ extension TableMacro: ExtensionMacro {
   ) -> [ExtensionDeclSyntax] {
     var reader = RecordReader(macro: "@Table")
     guard var record = reader.read(declaration, attribute: node) else { return [] }
-    record.isNested = !context.lexicalContext.isEmpty
+    record.place(in: context)
     return [record.conformance(of: type)]
   }
 }
@@ -46,7 +46,7 @@ extension SelectionMacro: MemberMacro {
     guard declaration.attributes.first("Table") == nil else { return [] }
     var reader = RecordReader(macro: "@Selection")
     var record = reader.read(declaration, attribute: node)
-    record?.isNested = !context.lexicalContext.isEmpty
+    record?.place(in: context)
     for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
     return record?.members ?? []
   }
@@ -61,12 +61,24 @@ extension SelectionMacro: ExtensionMacro {
     guard declaration.attributes.first("Table") == nil else { return [] }
     var reader = RecordReader(macro: "@Selection")
     guard var record = reader.read(declaration, attribute: node) else { return [] }
-    record.isNested = !context.lexicalContext.isEmpty
+    record.place(in: context)
     return [record.conformance(of: type)]
   }
 }
 
 extension Record {
+  /// Takes over what the declarations around the type decide.
+  fileprivate mutating func place(in context: some MacroExpansionContext) {
+    isNested = !context.lexicalContext.isEmpty
+    // The conformance stands outside of them, where a member that says nothing would be less private than its type.
+    let isPrivate = context.lexicalContext.contains { declaration in
+      declaration.asProtocol((any WithModifiersSyntax).self)?.modifiers.contains {
+        $0.name.tokenKind == .keyword(.private) || $0.name.tokenKind == .keyword(.fileprivate)
+      } == true
+    }
+    if isPrivate, access.isEmpty { access = "fileprivate " }
+  }
+
   fileprivate var members: [DeclSyntax] {
     ([tableColumns, selection, "\(access)typealias Columns = Selection"] + cases + [draftType].compactMap(\.self))
       .map(DeclSyntax.init(source:))

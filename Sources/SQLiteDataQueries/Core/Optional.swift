@@ -6,7 +6,7 @@ extension Optional: QueryDecodable where Wrapped: QueryDecodable {
 
   @inlinable
   public init(decoder: inout some QueryDecoder) throws {
-    self = try decoder.skipNulls(Wrapped._columnWidth) ? nil : Wrapped(decoder: &decoder)
+    self = try Wrapped._ifAny(decoder: &decoder)
   }
 }
 
@@ -31,6 +31,9 @@ extension Optional: QueryExpression where Wrapped: QueryExpression {
 extension Optional: QueryBindable where Wrapped: QueryBindable {
   @inlinable
   public var queryBinding: QueryBinding { self?.queryBinding ?? .null }
+
+  @inlinable
+  public static var _isPlaceholder: Bool { Wrapped._isPlaceholder }
 }
 
 extension Optional: Statement where Wrapped: Table {}
@@ -51,7 +54,7 @@ extension Optional: Table where Wrapped: Table {
   }
 
   public var queryFragment: QueryFragment {
-    var encoder = RowEncoder(includesGenerated: true)
+    var encoder = RowEncoder(.list, includesGenerated: true)
     _encode(into: &encoder)
     return encoder.fragment
   }

@@ -53,8 +53,7 @@ extension QueryDecoder {
   /// Reads the next column or columns as a representable type, or returns nil if they are NULL.
   @inlinable
   public mutating func decode<T: QueryRepresentable>(_ columnType: T.Type) throws -> T.QueryOutput? {
-    if try skipNulls(T._columnWidth) { return nil }
-    return try T(decoder: &self).queryOutput
+    try T._ifAny(decoder: &self)?.queryOutput
   }
 
   /// Reads a column that can't be NULL.
@@ -70,8 +69,7 @@ extension QueryDecoder {
   public mutating func decode<T: QueryRepresentable>(
     _ columnType: T.Type, default value: @autoclosure () throws -> T.QueryOutput
   ) throws -> T.QueryOutput {
-    if try skipNulls(T._columnWidth) { return try value() }
-    return try T(decoder: &self).queryOutput
+    try T._ifAny(decoder: &self)?.queryOutput ?? value()
   }
 
   /// Reads a column whose type only the context knows.
@@ -85,8 +83,7 @@ extension QueryDecoder {
   public mutating func decode<T: QueryRepresentable>(
     default value: @autoclosure () throws -> T
   ) throws -> T where T.QueryOutput == T {
-    if try skipNulls(T._columnWidth) { return try value() }
-    return try T(decoder: &self)
+    try T._ifAny(decoder: &self) ?? value()
   }
 }
 
@@ -98,6 +95,9 @@ public protocol QueryDecodable {
   /// Reads the value from the next columns.
   init(decoder: inout some QueryDecoder) throws
 
+  /// Reads the value from the next columns, or returns nil if all of them are NULL.
+  static func _ifAny(decoder: inout some QueryDecoder) throws -> Self?
+
   /// The number of columns that the value is read from.
   static var _columnWidth: Int { get }
 }
@@ -105,6 +105,11 @@ public protocol QueryDecodable {
 extension QueryDecodable {
   @inlinable
   public static var _columnWidth: Int { 1 }
+
+  @inlinable
+  public static func _ifAny(decoder: inout some QueryDecoder) throws -> Self? {
+    try decoder.skipNulls(_columnWidth) ? nil : Self(decoder: &decoder)
+  }
 }
 
 /// An error of reading a value from a row.

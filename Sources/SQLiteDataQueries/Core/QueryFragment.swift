@@ -44,6 +44,12 @@ public struct QueryFragment: Hashable, Sendable {
     placeholders = [Placeholder(offset: 0, binding: binding)]
   }
 
+  /// Creates a fragment from SQL that ends with its only placeholder.
+  init(_ sql: String, lastPlaceholder binding: QueryBinding) {
+    self.sql = sql
+    placeholders = [Placeholder(offset: sql.utf8.count - 1, binding: binding)]
+  }
+
   /// Creates a fragment that quotes an identifier or a text.
   public init(quote value: String, delimiter: QuoteDelimiter = .identifier) {
     self.init()
@@ -81,7 +87,6 @@ public struct QueryFragment: Hashable, Sendable {
   public mutating func append(_ other: QueryFragment) {
     if !other.placeholders.isEmpty {
       let shift = sql.utf8.count
-      placeholders.reserveCapacity(placeholders.count + other.placeholders.count)
       for placeholder in other.placeholders {
         placeholders.append(Placeholder(offset: placeholder.offset + shift, binding: placeholder.binding))
       }
@@ -93,6 +98,16 @@ public struct QueryFragment: Hashable, Sendable {
   public mutating func append(_ binding: QueryBinding) {
     placeholders.append(Placeholder(offset: sql.utf8.count, binding: binding))
     sql += "?"
+  }
+
+  /// Appends placeholders for values in parentheses.
+  mutating func append(row bindings: [QueryBinding]) {
+    sql += "("
+    for (index, binding) in bindings.enumerated() {
+      if index > 0 { sql += ", " }
+      append(binding)
+    }
+    sql += ")"
   }
 
   /// Appends a quoted identifier or text.

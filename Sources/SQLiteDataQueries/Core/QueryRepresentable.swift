@@ -25,8 +25,14 @@ where QueryValue: QueryBindable, _Optionalized: QueryBindable {
   associatedtype QueryValue = Self
 
   var queryBinding: QueryBinding { get }
+
+  /// Whether the SQL of every value is a placeholder for its binding, so that rows can be written without their SQL.
+  static var _isPlaceholder: Bool { get }
 }
 
 extension QueryBindable {
+  @inlinable
+  public static var _isPlaceholder: Bool { false }
+
   public var queryFragment: QueryFragment { QueryFragment(queryBinding) }
 }

@@ -114,10 +114,44 @@ extension QueryExpression where QueryValue: QueryDecodable {
     SQLQueryExpression("CAST(\(queryFragment) AS \(raw: SQLiteTypeAffinity.of(type).rawValue))")
   }
 
+  /// An expression that is made from this one if it isn't NULL, and NULL otherwise.
+  ///
+  /// ```swift
+  /// Reminder.select { $0.priority.map { $0.cast(as: String.self) } }
+  /// // SELECT CASE WHEN ("reminders"."priority") IS NOT (NULL) THEN CAST("reminders"."priority" AS TEXT) END …
+  /// ```
+  public func map<Wrapped: QueryDecodable, Value: QueryRepresentable>(
+    _ transform: (SQLQueryExpression<Wrapped>) -> some QueryExpression<Value>
+  ) -> SQLQueryExpression<Value?> where QueryValue == Wrapped? {
+    SQLQueryExpression(
+      "CASE WHEN (\(queryFragment)) IS NOT (NULL) THEN \(transform(SQLQueryExpression(queryFragment))) END")
+  }
+
+  /// An expression that may be NULL itself and is made from this one if it isn't NULL.
+  public func flatMap<Wrapped: QueryDecodable, Value: QueryRepresentable>(
+    _ transform: (SQLQueryExpression<Wrapped>) -> some QueryExpression<Value?>
+  ) -> SQLQueryExpression<Value?> where QueryValue == Wrapped? {
+    SQLQueryExpression(
+      "CASE WHEN (\(queryFragment)) IS NOT (NULL) THEN \(transform(SQLQueryExpression(queryFragment))) END")
+  }
+
   /// The expression as one that may be NULL.
   public func `asOptional`() -> SQLQueryExpression<QueryValue._Optionalized> {
     SQLQueryExpression(queryFragment)
   }
+}
+
+extension QueryExpression where Self == SQLQueryExpression<Int> {
+  /// A random integer, another one for each row.
+  ///
+  /// ```swift
+  /// Reminder.order { _ in .random() }.limit(3)
+  /// // SELECT …
+  /// // FROM "reminders"
+  /// // ORDER BY random()
+  /// // LIMIT 3
+  /// ```
+  public static func random() -> Self { SQLQueryExpression("random()") }
 }
 
 /// The type that SQLite converts a value to.

@@ -1,6 +1,7 @@
 public import Foundation
 
 extension Date: QueryBindable {
+  @inlinable public static var _isPlaceholder: Bool { true }
   @inlinable public var queryBinding: QueryBinding { .date(self) }
   @inlinable public init(decoder: inout some QueryDecoder) throws {
     guard let value = try decoder.decode(Date.self) else { throw QueryDecodingError.missingRequiredColumn }
@@ -168,6 +169,7 @@ extension Date {
     public let queryOutput: Date
     public init(queryOutput: Date) { self.queryOutput = queryOutput }
 
+    @inlinable public static var _isPlaceholder: Bool { true }
     public var queryBinding: QueryBinding {
       guard let seconds = Int64(exactly: queryOutput.timeIntervalSince1970.rounded(.down)) else {
         return .invalid(QueryDecodingError.integerOverflow)
@@ -186,6 +188,7 @@ extension Date {
     public let queryOutput: Date
     public init(queryOutput: Date) { self.queryOutput = queryOutput }
 
+    @inlinable public static var _isPlaceholder: Bool { true }
     public var queryBinding: QueryBinding {
       .double(2_440_587.5 + queryOutput.timeIntervalSince1970 / 86_400)
     }
@@ -201,6 +204,7 @@ extension Date {
     public let queryOutput: Date
     public init(queryOutput: Date) { self.queryOutput = queryOutput }
 
+    @inlinable public static var _isPlaceholder: Bool { true }
     public var queryBinding: QueryBinding { .text(queryOutput.iso8601String) }
 
     public init(decoder: inout some QueryDecoder) throws { queryOutput = try Date(decoder: &decoder) }

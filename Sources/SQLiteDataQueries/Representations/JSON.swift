@@ -14,6 +14,7 @@ public struct _CodableJSONRepresentation<QueryOutput: Codable>: QueryBindable {
 
   public init(queryOutput: QueryOutput) { self.queryOutput = queryOutput }
 
+  @inlinable public static var _isPlaceholder: Bool { true }
   public var queryBinding: QueryBinding {
     do {
       let data = try JSONEncoder.queries.encode(queryOutput)
@@ -42,7 +43,7 @@ extension Optional where Wrapped: Codable {
 }
 
 extension JSONEncoder {
-  fileprivate static var queries: JSONEncoder {
+  static var queries: JSONEncoder {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = .custom { date, encoder in
       var container = encoder.singleValueContainer()
@@ -54,7 +55,7 @@ extension JSONEncoder {
 }
 
 extension JSONDecoder {
-  fileprivate static var queries: JSONDecoder {
+  static var queries: JSONDecoder {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .custom { try Date(iso8601String: $0.singleValueContainer().decode(String.self)) }
     return decoder

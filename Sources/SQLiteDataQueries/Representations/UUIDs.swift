@@ -1,10 +1,14 @@
 public import Foundation
 
 extension UUID: QueryBindable {
+  @inlinable public static var _isPlaceholder: Bool { true }
   @inlinable public var queryBinding: QueryBinding { .uuid(self) }
   @inlinable public init(decoder: inout some QueryDecoder) throws {
     guard let value = try decoder.decode(UUID.self) else { throw QueryDecodingError.missingRequiredColumn }
     self = value
+  }
+  @inlinable public static func _ifAny(decoder: inout some QueryDecoder) throws -> Self? {
+    try decoder.decode(UUID.self)
   }
 
   /// A UUID stored as 16 bytes.
@@ -13,6 +17,7 @@ extension UUID: QueryBindable {
     public let queryOutput: UUID
     public init(queryOutput: UUID) { self.queryOutput = queryOutput }
 
+    @inlinable public static var _isPlaceholder: Bool { true }
     public var queryBinding: QueryBinding { .blob(withUnsafeBytes(of: queryOutput.uuid, Array.init)) }
 
     public init(decoder: inout some QueryDecoder) throws {
@@ -30,6 +35,7 @@ extension UUID: QueryBindable {
     public let queryOutput: UUID
     public init(queryOutput: UUID) { self.queryOutput = queryOutput }
 
+    @inlinable public static var _isPlaceholder: Bool { true }
     public var queryBinding: QueryBinding { .text(queryOutput.uuidString.lowercased()) }
 
     public init(decoder: inout some QueryDecoder) throws { queryOutput = try UUID(decoder: &decoder) }
@@ -41,6 +47,7 @@ extension UUID: QueryBindable {
     public let queryOutput: UUID
     public init(queryOutput: UUID) { self.queryOutput = queryOutput }
 
+    @inlinable public static var _isPlaceholder: Bool { true }
     public var queryBinding: QueryBinding { .text(queryOutput.uuidString) }
 
     public init(decoder: inout some QueryDecoder) throws { queryOutput = try UUID(decoder: &decoder) }

@@ -41,6 +41,22 @@ extension TableDefinition where QueryValue: FTS5 {
   }
 }
 
+extension TableDefinition where QueryValue: FTS5 {
+  /// How well the row matches the search, if some columns count differently. The others have the weight 1.
+  public func bm25(_ weights: [PartialKeyPath<Self>: Double]) -> SQLQueryExpression<Double> {
+    var named: [String: Double] = [:]
+    for (path, weight) in weights {
+      if let column = self[keyPath: path] as? any TableColumnExpression { named[column.name] = weight }
+    }
+    // SQLite takes the weights in the order of the columns; the identifier of the row isn't one of them.
+    let columns = Self.allColumns.filter { !["rowid", "rank"].contains($0.name) }
+    var fragment: QueryFragment = "bm25(\(quote: QueryValue._qualifier)"
+    for column in columns { fragment.append(", \(named[column.name] ?? 1)") }
+    fragment.append(raw: ")")
+    return SQLQueryExpression(fragment)
+  }
+}
+
 extension TableColumnExpression where Root: FTS5 {
   /// The text of the column with each match between two marks.
   ///

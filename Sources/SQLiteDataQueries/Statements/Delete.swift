@@ -114,7 +114,7 @@ extension PrimaryKeyedTable {
 
   /// The values of the primary key's columns, separated by commas.
   var _primaryKeyFragment: QueryFragment {
-    var encoder = RowEncoder(keepsValues: true)
+    var encoder = RowEncoder(.fragments)
     _encode(into: &encoder)
     let keys = Self.columns.primaryKey._tableColumns.map(\.name)
     let values = zip(TableColumns.writableColumns, encoder.values).filter { keys.contains($0.0.name) }.map(\.1)

@@ -22,7 +22,8 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
   }
 
   var conflictResolution: ConflictResolution?
-  var columns: [String] = []
+  /// The names of the columns as they stand after the table, or nothing.
+  var columns = ""
   var source = Source.values(QueryFragment())
   var conflict: Conflict?
   var returning = ReturningClause()
@@ -33,10 +34,7 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
     if let conflictResolution { fragment.append(raw: "OR \(conflictResolution.sql) ") }
     fragment.append(raw: "INTO ")
     fragment.append(Into._sourceFragment)
-    if !columns.isEmpty {
-      fragment.append(raw: "\n")
-      Self.append(columns, to: &fragment)
-    }
+    fragment.append(raw: columns)
     switch source {
     case .values(let values):
       fragment.append(raw: "\nVALUES\n")
@@ -54,19 +52,20 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
     return fragment
   }
 
-  private static func append(_ columns: [String], to fragment: inout QueryFragment) {
-    fragment.append(raw: "(")
-    for (index, column) in columns.enumerated() {
-      if index > 0 { fragment.append(raw: ", ") }
-      fragment.append(quote: column)
-    }
-    fragment.append(raw: ")")
+  /// Returns the names of columns as they stand after the table.
+  static func list<Values>(of columns: InsertColumns<Values>) -> String {
+    columns.names.isEmpty ? "" : "\n" + list(columns.names)
+  }
+
+  /// Returns the names of columns in parentheses.
+  private static func list(_ columns: [String]) -> String {
+    "(\(columns.lazy.map { QueryFragment(quote: $0).sql }.joined(separator: ", ")))"
   }
 
   private static func append(_ conflict: Conflict, to fragment: inout QueryFragment) {
     fragment.append(raw: "\nON CONFLICT ")
     if !conflict.targets.isEmpty {
-      append(conflict.targets, to: &fragment)
+      fragment.append(raw: list(conflict.targets))
       fragment.append(conditions: conflict.targetConditions, after: "\nWHERE ")
       fragment.append(raw: "\n")
     }
@@ -249,12 +248,16 @@ extension InsertValuesBuilder {
 
   static func _rows(_ rows: some Sequence<some Table>) -> QueryFragment {
     var fragment = QueryFragment()
+    var bindings: [QueryBinding] = []
     for row in rows {
-      var encoder = RowEncoder()
-      row._encode(into: &encoder)
-      fragment.append(raw: fragment.isEmpty ? "(" : ", (")
-      fragment.append(encoder.fragment)
-      fragment.append(raw: ")")
+      if !fragment.isEmpty { fragment.append(raw: ", ") }
+      if row._bind(to: &bindings) {
+        fragment.append(row: bindings)
+      } else {
+        var encoder = RowEncoder(.list)
+        row._encode(into: &encoder)
+        fragment.append(_row(encoder.fragment))
+      }
     }
     return fragment
   }

@@ -307,6 +307,75 @@ extension SelectStatement {
   }
 }
 
+extension Select {
+  /// Replaces the selected expressions by one that is made from them.
+  ///
+  /// ```swift
+  /// Reminder.select { ($0.title, $0.notes) }.map { title, notes in title + " " + notes.ifnull("") }
+  /// // SELECT (("reminders"."title") || (' ')) || (ifnull("reminders"."notes", ''))
+  /// // FROM "reminders"
+  /// ```
+  public func map<each C1: QueryRepresentable, C2: QueryExpression>(
+    _ transform: (repeat SQLQueryExpression<each C1>) -> C2
+  ) -> Select<C2.QueryValue, From, Joins> where Columns == (repeat each C1), C2.QueryValue: QueryRepresentable {
+    var columns = clauses.columns.makeIterator()
+    return replacing([transform(repeat _next(&columns, (each C1).self)).queryFragment])
+  }
+
+  /// Replaces the selected expressions by several that are made from them.
+  ///
+  /// ```swift
+  /// Reminder.select(\.title).map { ($0, $0.length()) }
+  /// // SELECT "reminders"."title", length("reminders"."title")
+  /// // FROM "reminders"
+  /// ```
+  public func map<
+    each C1: QueryRepresentable, C2: QueryExpression, C3: QueryExpression, each C4: QueryExpression
+  >(
+    _ transform: (repeat SQLQueryExpression<each C1>) -> (C2, C3, repeat each C4)
+  ) -> Select<(C2.QueryValue, C3.QueryValue, repeat (each C4).QueryValue), From, Joins>
+  where
+    Columns == (repeat each C1), C2.QueryValue: QueryRepresentable, C3.QueryValue: QueryRepresentable,
+    repeat (each C4).QueryValue: QueryRepresentable
+  {
+    var columns = clauses.columns.makeIterator()
+    let expressions = transform(repeat _next(&columns, (each C1).self))
+    return replacing(_fragments(of: { (_: Void) in expressions }, ()))
+  }
+
+  private func replacing<NewColumns>(_ columns: [QueryFragment]) -> Select<NewColumns, From, Joins> {
+    var result = Select<NewColumns, From, Joins>()
+    result.clauses = clauses
+    result.clauses.columns = columns
+    return result
+  }
+
+  private func _next<Value>(
+    _ columns: inout IndexingIterator<[QueryFragment]>, _ type: Value.Type
+  ) -> SQLQueryExpression<Value> {
+    // There is a column for each type, because every method that adds a type adds a column.
+    SQLQueryExpression(columns.next() ?? "NULL", as: Value.self)
+  }
+}
+
+extension SelectStatement {
+  /// Combines the selections, joins and clauses of two queries of a table.
+  ///
+  /// ```swift
+  /// Reminder.where(\.isCompleted).select(\.id) + Reminder.order(by: \.title).select(\.title)
+  /// // SELECT "reminders"."id", "reminders"."title"
+  /// // FROM "reminders"
+  /// // WHERE "reminders"."isCompleted"
+  /// // ORDER BY "reminders"."title"
+  /// ```
+  public static func + <each C1: QueryRepresentable, each C2: QueryRepresentable, each J1: Table, each J2: Table>(
+    lhs: Self, rhs: some SelectStatement<(repeat each C2), From, (repeat each J2)>
+  ) -> Select<(repeat each C1, repeat each C2), From, (repeat each J1, repeat each J2)>
+  where QueryValue == (repeat each C1), Joins == (repeat each J1) {
+    lhs.asSelect().combining(rhs.asSelect())
+  }
+}
+
 /// Returns the SQL of each expression that a closure selects.
 func _fragments<Columns, each E: QueryExpression>(
   of selection: (Columns) -> (repeat each E), _ columns: Columns

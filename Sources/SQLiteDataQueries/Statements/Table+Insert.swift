@@ -2,6 +2,8 @@
 
 import Foundation
 
+private let insertColumns = TypeCache()
+
 extension Table {
   /// Inserts rows or drafts.
   ///
@@ -129,6 +131,38 @@ extension Table {
     return insert
   }
 
+  /// Inserts rows, and updates each row that has the same values in some columns if a condition holds.
+  ///
+  /// ```swift
+  /// RemindersList.insert {
+  ///   RemindersList(id: 1, title: "Personal")
+  /// } onConflict: {
+  ///   $0.id
+  /// } doUpdate: {
+  ///   $0.title = $1.title
+  /// } where: {
+  ///   $0.position.gt(0)
+  /// }
+  /// // INSERT INTO "remindersLists"
+  /// // ("id", "title", "color", "position")
+  /// // VALUES
+  /// // (1, 'Personal', NULL, 0)
+  /// // ON CONFLICT ("id")
+  /// // DO UPDATE SET "title" = "excluded"."title"
+  /// // WHERE ("remindersLists"."position") > (0)
+  /// ```
+  public static func insert<Targets>(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertValuesBuilder<Self> values: () -> QueryFragment,
+    @InsertColumnsBuilder<Self> onConflict conflictTargets: (TableColumns) -> InsertColumns<Targets>,
+    doUpdate updates: (inout Updates<Self>, Excluded.TableColumns) -> Void,
+    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment]
+  ) -> InsertOf<Self> {
+    var insert = _insert(conflictResolution, values())
+    insert.conflict = _conflict(conflictTargets(columns), { _ in [] }, updates, updateFilter)
+    return insert
+  }
+
   /// Inserts values of some columns; the other columns get their defaults.
   ///
   /// ```swift
@@ -149,7 +183,8 @@ extension Table {
     @InsertValuesBuilder<Values> values: () -> QueryFragment
   ) -> InsertOf<Self> {
     InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: columns(Self.columns).names, source: .values(values()))
+      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
+      source: .values(values()))
   }
 
   /// Inserts values of some columns, and updates each row that exists already.
@@ -161,7 +196,8 @@ extension Table {
     @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
   ) -> InsertOf<Self> {
     InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: columns(Self.columns).names, source: .values(values()),
+      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
+      source: .values(values()),
       conflict: _conflict(updates, updateFilter))
   }
 
@@ -176,7 +212,8 @@ extension Table {
     @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
   ) -> InsertOf<Self> {
     InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: columns(Self.columns).names, source: .values(values()),
+      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
+      source: .values(values()),
       conflict: _conflict(conflictTargets(Self.columns), targetFilter, updates, updateFilter))
   }
 
@@ -199,7 +236,7 @@ extension Table {
     select selection: () -> some PartialSelectStatement<Values>
   ) -> InsertOf<Self> {
     InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: columns(Self.columns).names,
+      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
       source: .select(selection().query))
   }
 
@@ -212,7 +249,7 @@ extension Table {
     @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
   ) -> InsertOf<Self> {
     InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: columns(Self.columns).names,
+      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
       source: .select(selection().query), conflict: _conflict(updates, updateFilter))
   }
 
@@ -227,11 +264,18 @@ extension Table {
     InsertOf<Self>(conflictResolution: conflictResolution, source: .defaultValues)
   }
 
+  /// The names of all columns that an INSERT writes.
+  fileprivate static var _insertColumns: String {
+    insertColumns.text(for: Self.self) {
+      InsertOf<Self>.list(of: InsertColumns<()>(names: TableColumns.writableColumns.map(\.name)))
+    }
+  }
+
   private static func _insert(
     _ conflictResolution: ConflictResolution?, _ values: QueryFragment
   ) -> InsertOf<Self> {
     InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: TableColumns.writableColumns.map(\.name),
+      conflictResolution: conflictResolution, columns: _insertColumns,
       source: .values(values))
   }
 
@@ -284,7 +328,7 @@ extension PrimaryKeyedTable {
       assignments.set(column.name, "\"excluded\".\(quote: column.name)")
     }
     return InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: TableColumns.writableColumns.map(\.name),
+      conflictResolution: conflictResolution, columns: _insertColumns,
       source: .values(values()),
       conflict: InsertOf<Self>.Conflict(targets: keys, assignments: assignments.fragment))
   }

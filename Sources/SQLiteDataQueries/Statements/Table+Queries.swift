@@ -169,6 +169,17 @@ extension Table {
   /// ```
   public static func count() -> Select<Int, Self, ()> { all.count() }
 
+  /// A condition that holds if the table has a row.
+  ///
+  /// ```swift
+  /// Reminder.exists()
+  /// // EXISTS (
+  /// //   SELECT …
+  /// //   FROM "reminders"
+  /// // )
+  /// ```
+  public static func exists() -> SQLQueryExpression<Bool> { all.asSelect().exists() }
+
   /// Counts the rows for which a condition holds.
   ///
   /// ```swift
@@ -180,74 +191,5 @@ extension Table {
     filter: (TableColumns) -> Filter
   ) -> Select<Int, Self, ()> {
     all.count(filter: filter)
-  }
-
-  /// Joins the rows of another table for which a condition holds.
-  ///
-  /// ```swift
-  /// RemindersList.join(Reminder.all) { $0.id.eq($1.remindersListID) }
-  /// // SELECT …
-  /// // FROM "remindersLists"
-  /// // JOIN "reminders" ON ("remindersLists"."id") = ("reminders"."remindersListID")
-  /// ```
-  public static func join<each C: QueryRepresentable, F: Table>(
-    _ other: some SelectStatement<(repeat each C), F, ()>,
-    on constraint: ((TableColumns, F.TableColumns)) -> some QueryExpression<Bool>
-  ) -> Select<(repeat each C), Self, F> {
-    all.asSelect().joining(other.asSelect(), "JOIN", constraint((columns, F.columns)).queryFragment)
-  }
-
-  @_disfavoredOverload
-  public static func join<each C: QueryRepresentable, F: Table, each J: Table>(
-    _ other: some SelectStatement<(repeat each C), F, (repeat each J)>,
-    on constraint: ((TableColumns, F.TableColumns, repeat (each J).TableColumns)) -> some QueryExpression<Bool>
-  ) -> Select<(repeat each C), Self, (F, repeat each J)> {
-    let condition = constraint((columns, F.columns, repeat (each J).columns))
-    return all.asSelect().joining(other.asSelect(), "JOIN", condition.queryFragment)
-  }
-
-  /// Joins the rows of another table for which a condition holds, or a row of NULLs if it holds for none.
-  ///
-  /// ```swift
-  /// RemindersList.leftJoin(Reminder.all) { $0.id.eq($1.remindersListID) }
-  /// // SELECT …
-  /// // FROM "remindersLists"
-  /// // LEFT JOIN "reminders" ON ("remindersLists"."id") = ("reminders"."remindersListID")
-  /// ```
-  public static func leftJoin<each C: QueryRepresentable, F: Table>(
-    _ other: some SelectStatement<(repeat each C), F, ()>,
-    on constraint: ((TableColumns, F.TableColumns)) -> some QueryExpression<Bool>
-  ) -> Select<(repeat (each C)._Optionalized), Self, F._Optionalized> {
-    all.asSelect().joining(other.asSelect(), "LEFT JOIN", constraint((columns, F.columns)).queryFragment)
-  }
-
-  /// Joins all rows of another table, with the rows of this table for which a condition holds.
-  ///
-  /// ```swift
-  /// RemindersList.rightJoin(Reminder.all) { $0.id.eq($1.remindersListID) }
-  /// // SELECT …
-  /// // FROM "remindersLists"
-  /// // RIGHT JOIN "reminders" ON ("remindersLists"."id") = ("reminders"."remindersListID")
-  /// ```
-  public static func rightJoin<each C: QueryRepresentable, F: Table>(
-    _ other: some SelectStatement<(repeat each C), F, ()>,
-    on constraint: ((TableColumns, F.TableColumns)) -> some QueryExpression<Bool>
-  ) -> Select<(repeat each C), _Optionalized, F> {
-    all.asSelect().joining(other.asSelect(), "RIGHT JOIN", constraint((columns, F.columns)).queryFragment)
-  }
-
-  /// Joins the rows of another table for which a condition holds, and keeps the rows of both tables without it.
-  ///
-  /// ```swift
-  /// RemindersList.fullJoin(Reminder.all) { $0.id.eq($1.remindersListID) }
-  /// // SELECT …
-  /// // FROM "remindersLists"
-  /// // FULL JOIN "reminders" ON ("remindersLists"."id") = ("reminders"."remindersListID")
-  /// ```
-  public static func fullJoin<each C: QueryRepresentable, F: Table>(
-    _ other: some SelectStatement<(repeat each C), F, ()>,
-    on constraint: ((TableColumns, F.TableColumns)) -> some QueryExpression<Bool>
-  ) -> Select<(repeat (each C)._Optionalized), _Optionalized, F._Optionalized> {
-    all.asSelect().joining(other.asSelect(), "FULL JOIN", constraint((columns, F.columns)).queryFragment)
   }
 }

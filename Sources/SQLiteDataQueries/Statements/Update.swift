@@ -136,7 +136,7 @@ extension PrimaryKeyedTable {
   /// // WHERE ("remindersLists"."id") = (1)
   /// ```
   public static func update(or conflictResolution: ConflictResolution? = nil, _ row: Self) -> UpdateOf<Self> {
-    var encoder = RowEncoder(keepsValues: true)
+    var encoder = RowEncoder(.fragments)
     row._encode(into: &encoder)
     let keys = columns.primaryKey._tableColumns.map(\.name)
     var assignments = Updates<Self>()

@@ -62,6 +62,14 @@ public struct Updates<Base: Table> {
     set { for (column, value) in newValue.assignments { set(column, value) } }
   }
 
+  /// All columns of a group, which can be assigned a value.
+  @_disfavoredOverload
+  public subscript<Value: Table>(dynamicMember keyPath: KeyPath<Base.TableColumns, ColumnGroup<Base, Value>>) -> Value {
+    @available(*, unavailable, message: "an assignment can't be read; use the columns of the group")
+    get { fatalError("an assignment can't be read") }
+    set { set(Base.columns[keyPath: keyPath], newValue) }
+  }
+
   /// Sets all columns of a group.
   public mutating func set<Value: Table>(_ group: ColumnGroup<Base, Value>, _ value: Value) {
     for (column, value) in zip(Value.TableColumns.allColumns, value._allColumns) {

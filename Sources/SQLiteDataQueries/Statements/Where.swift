@@ -17,6 +17,10 @@ public struct Where<From: Table>: SelectStatement, Sendable {
   var predicates: [QueryFragment] = []
   var scope = Scope.all
 
+  /// Whether the query has no conditions.
+  @usableFromInline
+  var _isWholeTable: Bool { predicates.isEmpty && scope == .all }
+
   init(_ predicates: [QueryFragment] = [], scope: Scope = .all) {
     self.predicates = predicates
     self.scope = scope
@@ -128,7 +132,30 @@ private func _all(_ predicates: [QueryFragment]) -> QueryFragment {
   return fragment
 }
 
+private let findQueries = TypeCache()
+
 extension PrimaryKeyedTable {
+  /// The query for the row with a primary key, or nil if the table has a default scope or a key of several columns.
+  ///
+  /// Its SQL is made once, because a program finds rows often.
+  @inlinable
+  public static func _findQuery(_ key: QueryFragment) -> QueryFragment? {
+    guard let all = all as? Where<Self>, all._isWholeTable else { return nil }
+    return _findQuery(for: key)
+  }
+
+  @usableFromInline
+  static func _findQuery(for key: QueryFragment) -> QueryFragment? {
+    guard key.sql == "?", key.placeholders.count == 1 else { return nil }
+    let sql = findQueries.text(for: Self.self) {
+      guard columns.primaryKey._tableColumns.count == 1 else { return "" }
+      func quoted(_ column: any TableColumnExpression) -> String { QueryFragment(quote: column.name).sql }
+      let names = TableColumns.allColumns.map(quoted).joined(separator: ", ")
+      return "SELECT \(names) FROM \(_sourceFragment.sql) WHERE \(quoted(columns.primaryKey._tableColumns[0])) = ?"
+    }
+    return sql.isEmpty ? nil : QueryFragment(sql, lastPlaceholder: key.placeholders[0].binding)
+  }
+
   /// The row with a primary key.
   ///
   /// ```swift

@@ -92,13 +92,13 @@ extension Table {
 
   /// The values of the row, separated by commas.
   public var queryFragment: QueryFragment {
-    var encoder = RowEncoder(includesGenerated: true)
+    var encoder = RowEncoder(.list, includesGenerated: true)
     _encode(into: &encoder)
     return encoder.fragment
   }
 
   public var _allColumns: [any QueryExpression] {
-    var encoder = RowEncoder(includesGenerated: true, keepsValues: true)
+    var encoder = RowEncoder(.fragments, includesGenerated: true)
     _encode(into: &encoder)
     return encoder.values.map { SQLQueryExpression<()>($0) }
   }
@@ -115,28 +115,46 @@ extension Table {
 ///
 /// The `@Table` macro calls ``encode(_:_:)`` once for each column.
 public struct RowEncoder {
-  /// The values, separated by commas, if the encoder doesn't keep them one by one.
-  public private(set) var fragment = QueryFragment()
+  /// What becomes of the values.
+  enum Form {
+    /// One fragment, with commas between the values.
+    case list
+    /// A fragment for each value.
+    case fragments
+    /// A binding for each value, if all are placeholders.
+    case bindings
+  }
+
+  /// The values, separated by commas.
+  private(set) var fragment = QueryFragment()
 
   /// The values one by one.
   private(set) var values: [QueryFragment] = []
 
-  private let includesGenerated: Bool
-  private let keepsValues: Bool
+  /// The values as bindings.
+  var bindings: [QueryBinding] = []
 
-  init(includesGenerated: Bool = false, keepsValues: Bool = false) {
+  /// Whether the SQL of each value so far is a placeholder.
+  private(set) var isPlain = true
+
+  private let includesGenerated: Bool
+  private let form: Form
+
+  init(_ form: Form, includesGenerated: Bool = false) {
+    self.form = form
     self.includesGenerated = includesGenerated
-    self.keepsValues = keepsValues
   }
 
   /// Adds the value of a column.
+  @inlinable
   public mutating func encode<Value: QueryBindable>(_ type: Value.Type, _ value: Value.QueryOutput) {
-    add(Value(queryOutput: value).queryFragment)
+    add(Value(queryOutput: value))
   }
 
   /// Adds the value of a column that is its own representation.
+  @inlinable
   public mutating func encode<Value: QueryBindable>(_ value: Value) where Value.QueryOutput == Value {
-    add(value.queryFragment)
+    add(value)
   }
 
   /// Adds the values of a group of columns.
@@ -151,18 +169,53 @@ public struct RowEncoder {
 
   /// Adds the value of a generated column, which an INSERT leaves out.
   public mutating func encodeGenerated<Value: QueryBindable>(_ type: Value.Type, _ value: Value.QueryOutput) {
-    if includesGenerated { add(Value(queryOutput: value).queryFragment) }
+    if includesGenerated { add(Value(queryOutput: value)) }
   }
 
   /// Adds a NULL for each writable column of a group.
   public mutating func encodeNull<Value: Table>(_ type: Value.Type) {
     let count = includesGenerated ? Value.TableColumns.allColumns.count : Value.TableColumns.writableColumns.count
-    for _ in 0..<count { add(QueryFragment(QueryBinding.null)) }
+    for _ in 0..<count { add(QueryBinding.null) }
   }
 
-  private mutating func add(_ value: QueryFragment) {
-    if keepsValues { return values.append(value) }
-    if !fragment.isEmpty { fragment.append(raw: ", ") }
-    fragment.append(value)
+  @inlinable
+  mutating func add<Value: QueryBindable>(_ value: Value) {
+    if Value._isPlaceholder { add(value.queryBinding) } else { add(value.queryFragment) }
+  }
+
+  @usableFromInline
+  mutating func add(_ binding: QueryBinding) {
+    switch form {
+    case .bindings: bindings.append(binding)
+    case .fragments: values.append(QueryFragment(binding))
+    case .list:
+      if !fragment.isEmpty { fragment.append(raw: ", ") }
+      fragment.append(binding)
+    }
+  }
+
+  @usableFromInline
+  mutating func add(_ value: QueryFragment) {
+    switch form {
+    case .bindings: isPlain = false
+    case .fragments: values.append(value)
+    case .list:
+      if !fragment.isEmpty { fragment.append(raw: ", ") }
+      fragment.append(value)
+    }
+  }
+}
+
+extension Table {
+  /// Replaces the contents of an array with the values of the row's writable columns.
+  ///
+  /// - Returns: False if the SQL of a value isn't a placeholder. The array is then of no use.
+  public func _bind(to bindings: inout [QueryBinding]) -> Bool {
+    var encoder = RowEncoder(.bindings)
+    bindings.removeAll(keepingCapacity: true)
+    swap(&encoder.bindings, &bindings)
+    _encode(into: &encoder)
+    swap(&encoder.bindings, &bindings)
+    return encoder.isPlain
   }
 }

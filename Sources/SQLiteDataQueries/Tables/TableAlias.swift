@@ -1,5 +1,3 @@
-import Foundation
-
 /// The name of a ``TableAlias``.
 ///
 /// ```swift
@@ -13,25 +11,13 @@ public protocol AliasName {
 }
 
 extension AliasName {
-  public static var aliasName: String { AliasNames.shared.name(of: Self.self) }
+  public static var aliasName: String {
+    aliasNames.text(for: Self.self) { _defaultTableName(for: String(describing: Self.self)) }
+  }
 }
 
 /// The names of aliases. The name of a type is slow to get, and each column of an alias needs it.
-private final class AliasNames: @unchecked Sendable {
-  static let shared = AliasNames()
-
-  private let lock = NSLock()
-  private var names: [ObjectIdentifier: String] = [:]
-
-  func name<Alias: AliasName>(of type: Alias.Type) -> String {
-    lock.withLock {
-      if let name = names[ObjectIdentifier(type)] { return name }
-      let name = _defaultTableName(for: String(describing: type))
-      names[ObjectIdentifier(type)] = name
-      return name
-    }
-  }
-}
+private let aliasNames = TypeCache()
 
 /// A table under another name, so that a query can use the table twice.
 public struct TableAlias<Base: Table, Name: AliasName>: Table {
@@ -102,18 +88,41 @@ extension Table {
   }
 }
 
+extension TableAlias where Base: PrimaryKeyedTable {
+  /// The row with a primary key.
+  ///
+  /// ```swift
+  /// Reminder.as(ParentAlias.self).find(1).select(\.title)
+  /// // SELECT "parentAliases"."title"
+  /// // FROM "reminders" AS "parentAliases"
+  /// // WHERE ("parentAliases"."id") IN ((1))
+  /// ```
+  public static func find(_ primaryKey: some QueryExpression<Base.PrimaryKey>) -> Where<Self> {
+    find([primaryKey])
+  }
+
+  /// The rows with primary keys.
+  public static func find<Keys: Sequence>(_ primaryKeys: Keys) -> Where<Self>
+  where Keys.Element: QueryExpression, Keys.Element.QueryValue == Base.PrimaryKey {
+    Where([columns.primaryKey.in(primaryKeys).queryFragment], scope: .table)
+  }
+}
+
 /// Makes the name of a table from the name of a type, as the `@Table` macro does.
 ///
 /// ```swift
 /// _defaultTableName(for: "Category")  // categories
 /// ```
 public func _defaultTableName(for typeName: String) -> String {
-  var name = typeName.prefix(1).lowercased() + typeName.dropFirst()
-  func ends(in suffixes: String...) -> Bool { suffixes.contains { name.hasSuffix($0) } }
-  if ends(in: "y"), !ends(in: "ay", "ey", "iy", "oy", "uy") {
-    name.removeLast()
-    return name + "ies"
+  let capitals = typeName.prefix(while: \.isUppercase)
+  // The last capital of a longer run starts the next word, unless the run is the whole name.
+  let word = capitals.count > 1 && capitals.count < typeName.count ? capitals.dropLast() : capitals
+  let name = word.lowercased() + typeName.dropFirst(word.count)
+  if name.hasSuffix("y"), let before = name.dropLast().last, !"aeiou".contains(before) {
+    return name.dropLast() + "ies"
   }
-  if ends(in: "s", "x", "z", "ch", "sh") { return name + "es" }
+  if ["s", "x", "z", "ch", "sh"].contains(where: name.hasSuffix) {
+    return name + "es"
+  }
   return name + "s"
 }

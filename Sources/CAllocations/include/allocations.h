@@ -1,0 +1,2 @@
+// The number of calls of malloc since the program started.
+long allocations(void);

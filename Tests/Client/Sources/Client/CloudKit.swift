@@ -1,0 +1,160 @@
+import Foundation
+import SQLiteData
+
+// "Getting started with CloudKit", "Sharing data with other iCloud users"
+
+enum CloudKit {
+  // Globally unique primary keys
+  enum UniqueKeys {
+    @Table
+    struct Reminder: Identifiable {
+      let id: UUID
+      var title = ""
+    }
+
+    static func upsert(in database: any DatabaseWriter) throws {
+      try database.write { db in
+        try Reminder.upsert {
+          Reminder.Draft(title: "Get milk")
+        }
+        .execute(db)
+      }
+    }
+  }
+
+  // Uniqueness constraints; Assets
+  enum Assets {
+    @Table
+    struct RemindersList: Identifiable {
+      let id: UUID
+      var title = ""
+    }
+    @Table
+    struct RemindersListAsset {
+      @Column(primaryKey: true)
+      let remindersListID: RemindersList.ID
+      let image: Data
+    }
+    @Table
+    struct RemindersListCoverImage {
+      @Column(primaryKey: true)
+      let remindersListID: RemindersList.ID
+      var image: Data
+    }
+  }
+
+  // Adding columns
+  enum AddedColumns {
+    @Table
+    struct RemindersListGroup: Identifiable {
+      let id: UUID
+    }
+    @Table
+    struct RemindersList {
+      let id: UUID
+      var title = ""
+      var position = 0
+      var remindersListGroupID: RemindersListGroup.ID?
+    }
+  }
+
+  // Sharing root records; One-to-many relationships; Many-to-many relationships
+  enum Relationships {
+    @Table
+    struct RemindersList: Identifiable {
+      let id: UUID
+      var title = ""
+    }
+    @Table
+    struct Reminder: Identifiable {
+      let id: UUID
+      var title = ""
+      var isCompleted = false
+      var remindersListID: RemindersList.ID
+    }
+    @Table
+    struct ChildReminder: Identifiable {
+      let id: UUID
+      var title = ""
+      var isCompleted = false
+      var parentReminderID: Reminder.ID
+    }
+    @Table
+    struct Tag: Identifiable {
+      let id: UUID
+      var title = ""
+    }
+    @Table
+    struct ReminderTag: Identifiable {
+      let id: UUID
+      var reminderID: Reminder.ID
+      var tagID: Tag.ID
+    }
+  }
+
+  // Add primary key to all tables
+  enum JoinTable {
+    @Table
+    struct ReminderTag {
+      let reminderID: Relationships.Reminder.ID
+      let tagID: Relationships.Tag.ID
+    }
+  }
+
+  // Controlling what data is shared
+  enum PrivateTables {
+    @Table
+    struct RemindersList: Identifiable {
+      let id: UUID
+      var title = ""
+    }
+    @Table
+    struct RemindersListPrivate: Identifiable {
+      @Column(primaryKey: true)
+      let remindersListID: RemindersList.ID
+      var position = 0
+      // The document leaves this out; `Identifiable` needs it.
+      var id: RemindersList.ID { remindersListID }
+    }
+  }
+
+  // Convert Int primary keys to UUID
+  static func convertKeys(_ db: Database) throws {
+    try #sql(
+      """
+      CREATE TABLE "new_remindersLists" (
+        "id" TEXT PRIMARY KEY NOT NULL ON CONFLICT REPLACE DEFAULT (uuid()),
+        -- all other columns from 'remindersLists' table
+        "title" TEXT NOT NULL DEFAULT ''
+      ) STRICT
+      """
+    )
+    .execute(db)
+
+    try #sql(
+      """
+      INSERT INTO "new_remindersLists"
+      SELECT
+        -- This converts integers to UUIDs, e.g. 1 -> 00000000-0000-0000-0000-000000000001
+        '00000000-0000-0000-0000-' || printf('%012x', "id"),
+        "title"
+      FROM "remindersLists"
+      """
+    )
+    .execute(db)
+
+    try #sql(
+      """
+      DROP TABLE "remindersLists"
+      """
+    )
+    .execute(db)
+
+    try #sql(
+      """
+      ALTER TABLE "new_remindersLists" RENAME TO "remindersLists"
+      """
+    )
+    .execute(db)
+  }
+}

@@ -35,10 +35,14 @@ extension FlushPlanner {
     return true
   }
 
+  /// A record that has moved is deleted with a stamp right after its birth. So a delete that somebody made at the same time keeps its own
+  /// stamp, and is told from the move.
   mutating func depart(_ entry: PendingSlice.Entry, _ old: StoredRecord?) throws -> Bool {
     guard let old, old.isAlive else { return true }
-    let stamp = LocalStamp(author: author, time: time(now))
-    return try emitDelete(entry, old, stamp, .departure)
+    let isMove = entry.wall == PendingSlice.moved
+    let time = isMove ? (old.stamps.life ?? old.stamps.base).time.next : time(now)
+    plan.clock.witness(time)
+    return try emitDelete(entry, old, LocalStamp(author: author, time: time), .departure)
   }
 
   /// What was written while the record moved.

@@ -53,6 +53,9 @@ struct PendingSlice {
   /// `mesh_pending.word` of the delete of a row that got another key.
   static let rekeyed: Int64 = 1
 
+  /// `mesh_pending.wall` of the departure of a record that has moved; a departure that discards a record has a time.
+  static let moved: Int64 = 0
+
   /// `mesh_pending.wall` of rows that were there before anybody noted when.
   static let migrated: Int64 = 0
   /// The same of columns whose merged value is to be that of the column that was renamed to them.

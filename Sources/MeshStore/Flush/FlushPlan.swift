@@ -87,6 +87,8 @@ struct FlushPlan {
   var cascades: [Cascade] = []
   /// Records whose row got another key: what refers to the old key stays.
   var rekeyed: Set<RecordRef> = []
+  /// Records that mesh inserted for somebody who wanted a former version back.
+  var restored: Set<RecordRef> = []
   /// Records whose row has to be made what is merged again.
   var reshown: [RecordRef] = []
   /// Records that turned out to be as merged, whose references may have gone meanwhile.
@@ -110,7 +112,7 @@ struct FlushPlan {
 
   /// The records that a program wrote, and that are there.
   var written: Set<RecordRef> {
-    Set(changes.lazy.filter { $0.kind == .birth || $0.kind == .edit }.map(\.ref))
+    Set(changes.lazy.filter { $0.kind == .birth || $0.kind == .edit }.map(\.ref)).subtracting(restored)
   }
 
   /// The records whose rows in the log it deals with, but for those that came and went.

@@ -14,6 +14,8 @@ struct PendingSlice {
     var isDeleted = false
     /// It was deleted otherwise than by getting another key: what refers to it goes with it.
     var isGone = false
+    /// mesh inserted it for somebody who wanted a former version back: no program of this machine goes on with it.
+    var isRestored = false
     /// Taken in, with no edit noted since.
     var isImported = false
     /// It was synchronized before.
@@ -52,6 +54,9 @@ struct PendingSlice {
 
   /// `mesh_pending.word` of the delete of a row that got another key.
   static let rekeyed: Int64 = 1
+
+  /// `mesh_pending.word` of the insert of a former version.
+  static let restored: Int64 = 1
 
   /// `mesh_pending.wall` of the departure of a record that has moved; a departure that discards a record has a time.
   static let moved: Int64 = 0
@@ -150,7 +155,9 @@ extension PendingSlice.Entry {
     let noted = row.integer(7)
     wall = max(wall, noted)
     switch row.integer(4) {
-    case PendingSlice.Op.insert: isInserted = true
+    case PendingSlice.Op.insert:
+      isInserted = true
+      isRestored = row.integer(5) == PendingSlice.restored
     case PendingSlice.Op.delete:
       isDeleted = true
       if row.integer(5) != PendingSlice.rekeyed { isGone = true }

@@ -82,7 +82,7 @@ enum MeshTables {
       key,                                        -- as it is spelled in the row; no affinity
       op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete; ours: 4 import, 5 depart, 6 arrive, 7 look,
                                                   -- 8 adopt
-      word INTEGER NOT NULL,                      -- op 2: which 63 columns the mask is about; op 3: 1 if the row got another key;
+      word INTEGER NOT NULL,                      -- op 1: 1 if mesh put a former version back; op 2: which 63 columns the mask is about; op 3: 1 if the row got another key;
                                                   -- op 4: not 0 if the table was tracked before; op 8: mesh_table.id of the old name
       mask INTEGER NOT NULL,                      -- bit i: column number 63 * word + i has changed; 0 unless op is 2
       wall INTEGER NOT NULL,                      -- milliseconds since 1970 by the writer's clock

@@ -135,7 +135,13 @@ extension Session {
       if !chosen.isEmpty { try sql.run(table.update(chosen), fields + [ref.key]) }
     } else {
       let key = table.keyColumn.flatMap { values[table.columns[$0].id] } ?? ref.key
+      let last = try sql.integer("SELECT max(id) FROM mesh_pending") ?? 0
       try sql.run(table.upsert(chosen), [key] + fields)
+      try sql.run(
+        """
+        UPDATE mesh_pending SET word = \(PendingSlice.restored)
+        WHERE id = (SELECT min(id) FROM mesh_pending WHERE id > ? AND tbl = ? AND op = \(PendingSlice.Op.insert))
+        """, [.integer(last), .integer(table.id)])
     }
   }
 }

@@ -70,6 +70,7 @@ final class CaptureBench {
       case (1, 0, 0): "\(table) insert \(key)"
       case (2, _, _): "\(table) update \(key) [\(columns.joined(separator: " "))]"
       case (3, 0, 0): "\(table) delete \(key)"
+      case (3, 1, 0): "\(table) rekey \(key)"
       default: "\(table) \(op)/\(word)/\(mask) \(key)"
       }
     }

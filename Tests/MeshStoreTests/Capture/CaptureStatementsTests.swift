@@ -37,14 +37,14 @@ import Testing
     let expected: [(String, [String])] = [
       ("INSERT INTO nocase VALUES ('Key', 1)", ["nocase insert 'Key'"]),
       ("UPDATE nocase SET id = 'KEY', v = 2", ["nocase update 'KEY' [id v]"]),
-      ("UPDATE nocase SET id = 'other'", ["nocase delete 'KEY'", "nocase insert 'other'"]),
+      ("UPDATE nocase SET id = 'other'", ["nocase rekey 'KEY'", "nocase insert 'other'"]),
       ("DELETE FROM nocase WHERE id = 'OTHER'", ["nocase delete 'other'"]),
       ("INSERT INTO rtrim VALUES ('a  ', 1)", ["rtrim insert 'a  '"]),
       ("UPDATE rtrim SET id = 'a'", ["rtrim update 'a' [id]"]),
       ("INSERT INTO any VALUES (1, 1)", ["any insert 1"]),
       ("UPDATE any SET id = 1.0", ["any update 1.0 [id]"]),
-      ("UPDATE any SET id = '1'", ["any delete 1.0", "any insert '1'"]),
-      ("UPDATE any SET id = 1.5", ["any delete '1'", "any insert 1.5"]),
+      ("UPDATE any SET id = '1'", ["any rekey 1.0", "any insert '1'"]),
+      ("UPDATE any SET id = 1.5", ["any rekey '1'", "any insert 1.5"]),
       ("INSERT INTO blob VALUES (x'00ff', 1)", ["blob insert X'00FF'"]),
       ("UPDATE blob SET v = 2 WHERE id = x'00ff'", ["blob update X'00FF' [v]"]),
     ]
@@ -65,8 +65,8 @@ import Testing
       """)
     #expect(
       try bench.noted() == [
-        "t insert 1", "t insert 2", "t delete 2", "t insert 9", "t update 9 [v]",
-        "u insert 1", "u delete 1", "u insert 2",
+        "t insert 1", "t insert 2", "t rekey 2", "t insert 9", "t update 9 [v]",
+        "u insert 1", "u rekey 1", "u insert 2",
       ])
   }
 

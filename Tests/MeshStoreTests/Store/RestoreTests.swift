@@ -159,8 +159,8 @@ import Testing
     #expect(try restore(a, "item", "i").lacking == ["a"])
     #expect(try a.rows("SELECT * FROM item") == ["\"i\"|\"l\"|\"b2\""])
     // What is held has no row to write to.
-    try a.run("INSERT INTO item VALUES ('orphan', 'nowhere', 'b')")
-    try a.flush()
+    try b.run("INSERT INTO item VALUES ('orphan', 'nowhere', 'a', 'b')")
+    try a.pull(from: b)
     #expect(throws: RestoreError.held(.missingParent)) { try restore(a, "item", "orphan", "b") }
   }
 }

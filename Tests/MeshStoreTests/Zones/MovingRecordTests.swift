@@ -57,6 +57,10 @@ import Testing
     try converge([alice, laptop])
     try laptop.run("DELETE FROM reminders WHERE id = 'r2'")
     try converge([alice, laptop])
+    // Each zone has a clock of its own.
+    alice.now += 1_000
+    try alice.run("UPDATE reminders SET title = 'later' WHERE id = 'r1'")
+    try alice.settle()
     try alice.run("INSERT INTO reminders VALUES ('r2', 'L', 'once more', 0)")
     try converge([alice, laptop])
     #expect(try laptop.store.conflicts(limit: 9).filter { $0.column == nil && $0.id > lost.id }.isEmpty)

@@ -47,6 +47,31 @@ extension Daemons {
       }
     }
 
+    @Test("a device that lacks changes and is away, and tables that only others have, are told")
+    func membersAndSchemas() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        try await tower.settled(with: "laptop")
+        #expect(try await faults(tower)["members"] == nil && faults(laptop)["schema"] == nil)
+        try await tower.sqlite("CREATE TABLE extra (id TEXT PRIMARY KEY NOT NULL, v)")
+        try await tower.done("track", "extra")
+        try await tower.sqlite("INSERT INTO extra VALUES ('e', 1)")
+        try await tower.settled(with: "laptop")
+        let lacking = try #require(try await faults(laptop)["schema"])
+        #expect(lacking.what.contains("Other devices have the table extra"))
+        #expect(lacking.wayOut?.contains("mesh schema --apply") == true)
+        try await laptop.done("schema", "--apply")
+        #expect(try await faults(laptop)["schema"] == nil)
+        #expect(try await daemons.laptop.terminate().status == 0)
+        try await tower.insertNotes(0..<3, prefix: "n")
+        try await eventually("the changes wait") { try await faults(tower)["members"] != nil }
+        let waiting = try #require(try await faults(tower)["members"])
+        #expect(waiting.what.hasPrefix("laptop is not connected, and ") && waiting.figures["changeSets", default: 0] > 0)
+        _ = try await laptop.serve()
+        try await tower.settled(with: "laptop")
+        #expect(try await faults(tower)["members"] == nil)
+      }
+    }
+
     @Test func writesThatAreNotCapturedAreToldAndWhatANodeRepairsToo() async throws {
       try await MeshProcess.scope { mesh in
         try await node(mesh)

@@ -52,13 +52,15 @@ extension Daemons {
     @Test("edits that break a CHECK together keep both rows, and a verb that names both values settles them")
     func refusedEditsAreSettledByAVerb() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
-        let schema =
-          "CREATE TABLE spans (id TEXT PRIMARY KEY NOT NULL, start INTEGER, stop INTEGER, CHECK (start < stop))"
+        let schema = """
+          CREATE TABLE spans (id TEXT PRIMARY KEY NOT NULL, start INTEGER, stop INTEGER, CHECK (start < stop));
+          CREATE TABLE marks (id TEXT PRIMARY KEY NOT NULL, span TEXT NOT NULL REFERENCES spans (id) ON DELETE CASCADE);
+          """
         for node in [tower, laptop] {
           try await node.sqlite(schema)
-          try await node.done("track", "spans")
+          try await node.done("track", "spans", "marks")
         }
-        try await tower.sqlite("INSERT INTO spans VALUES ('e', 5, 10)")
+        try await tower.sqlite("INSERT INTO spans VALUES ('e', 5, 10); INSERT INTO marks VALUES ('m', 'e')")
         try await tower.settled(with: "laptop")
         #expect(try await daemons.laptop.terminate().status == 0)
         try await tower.sqlite("UPDATE spans SET start = 8")
@@ -68,6 +70,8 @@ extension Daemons {
         try await tower.settled(with: "laptop")
         #expect(try await tower.sqlite("SELECT start, stop FROM spans") == "8|10\n")
         #expect(try await laptop.sqlite("SELECT start, stop FROM spans") == "5|7\n")
+        for node in [tower, laptop] { #expect(try await node.sqlite("SELECT id FROM marks") == "m\n") }
+        #expect(try await tower.done("verify").stdout.contains("1 row is older here than what is merged"))
         let verified = try await tower.report(VerifyReport.self, "verify")
         #expect(verified.equal && verified.olderCount == 1 && verified.older.map(\.key) == [.text("e")])
         let listed = try await tower.done("held").stdout
@@ -76,6 +80,16 @@ extension Daemons {
         let refused = try await tower.run("held", "resolve", "spans", "e", "--column", "stop", "--value", "1")
         #expect(refused.status == ExitStatus.refused.rawValue && refused.stderr.contains("CHECK constraint failed"))
         #expect(try await tower.run("held", "resolve", "spans", "e").status == ExitStatus.usage.rawValue)
+        let wrong = [
+          (["nothing", "e", "--column", "stop"], "nothing"), (["spans", "f", "--column", "stop"], "no record"),
+          (["spans", "e", "--column", "end"], "no column end"), (["spans", "e", "--column", "id"], "no column id"),
+          (["marks", "m", "--column", "span"], "refuses nothing"),
+        ]
+        for (arguments, words) in wrong {
+          let finished = try await tower.run(["held", "resolve"] + arguments + ["--value", "12"])
+          #expect(finished.status == ExitStatus.refused.rawValue && finished.stderr.contains(words), "\(finished)")
+        }
+        #expect(try await tower.sqlite("SELECT start, stop FROM spans") == "8|10\n")
         let report = try await tower.report(
           ResolveReport.self, "held", "resolve", "spans", "e", "--column", "stop", "--value", "12")
         #expect(report.values == ["stop": .integer(12)])
@@ -84,6 +98,42 @@ extension Daemons {
           #expect(try await node.sqlite("SELECT start, stop FROM spans") == "8|12\n")
           #expect(try await node.report(HeldReport.self, "held").counts.isEmpty)
         }
+      }
+    }
+
+    @Test(
+      "two who settle a record at once get one result, and a node that is killed meanwhile keeps all of it or nothing")
+    func resolvingTwiceAndKilled() async throws {
+      try await MeshProcess.pair { tower, laptop, daemons in
+        for node in [tower, laptop] {
+          try await node.sqlite(
+            "CREATE TABLE spans (id TEXT PRIMARY KEY NOT NULL, start INTEGER, stop INTEGER, CHECK (start < stop))")
+          try await node.done("track", "spans")
+        }
+        try await tower.sqlite("INSERT INTO spans VALUES ('e', 5, 10), ('f', 5, 10)")
+        try await tower.settled(with: "laptop")
+        await daemons.laptop.kill()
+        try await tower.sqlite("UPDATE spans SET start = 8")
+        try await laptop.sqlite("UPDATE spans SET stop = 7")
+        _ = try await laptop.serve()
+        try await tower.settled(with: "laptop")
+        async let first = tower.run("held", "resolve", "spans", "e", "--column", "stop", "--value", "12")
+        async let second = tower.run("held", "resolve", "spans", "e", "--column", "stop", "--value", "13")
+        async let third = laptop.run("held", "resolve", "spans", "e", "--column", "stop", "--value", "14")
+        let statuses = try await [first, second, third].map(\.status)
+        #expect(statuses.allSatisfy { [ExitStatus.done, .refused].map(\.rawValue).contains($0) }, "\(statuses)")
+        async let killed = tower.run("held", "resolve", "spans", "f", "--keep", "shown")
+        await daemons.tower.kill()
+        _ = try await killed
+        _ = try await tower.serve()
+        try await tower.settled(with: "laptop")
+        // Whether it was settled before the kill or not: afterwards it is.
+        _ = try await tower.run("held", "resolve", "spans", "f", "--keep", "shown")
+        try await tower.settled(with: "laptop")
+        let rows = try await tower.sqlite("SELECT * FROM spans ORDER BY id")
+        #expect(rows.hasPrefix("e|8|1") && rows.hasSuffix("f|8|10\n"), "\(rows)")
+        #expect(try await laptop.sqlite("SELECT * FROM spans ORDER BY id") == rows)
+        for node in [tower, laptop] { #expect(try await node.report(HeldReport.self, "held").counts.isEmpty) }
       }
     }
 

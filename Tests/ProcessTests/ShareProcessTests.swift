@@ -84,6 +84,12 @@ extension Daemons {
         try await alice.done("share", "remove", "Shared", other)
         try await eventually("carol is told") { try await share(carol).role == .ended }
         try await arrives(carol, "her copy goes", "SELECT count(*) FROM notes", "0")
+        let id = try await share(carol).id
+        #expect(try await carol.run("status").stdout.contains("(mesh share show \(id))"))
+        let doctor = try ControlJSON.decode(
+          DoctorReport.self, from: Array(try await carol.run("doctor", "--json").stdout.utf8))
+        let over = doctor.checks.filter { $0.name == "share" && $0.what.contains("A share is over: the owner removed") }
+        #expect(over.map(\.state) == [.warning] && over[0].wayOut?.contains("mesh share show \(id)") == true)
         let list = try await carol.run("share", "list").stdout
         #expect(!list.contains("Shared") && list.contains("1 share that has ended is not shown: --all"))
         #expect(try await carol.run("share", "list", "--all").stdout.contains("ended"))

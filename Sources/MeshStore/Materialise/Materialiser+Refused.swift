@@ -95,9 +95,11 @@ extension Materialiser {
     record.heldSince = try old?.heldSince ?? records.time.get()
   }
 
-  /// What a trigger's `RAISE (FAIL)` leaves of a statement is taken back with it.
-  func wholly(_ table: TableForm, _ body: () throws -> Void) throws {
-    guard !table.schema.triggers.isEmpty else { return try body() }
+  /// Does all that writes a row, or nothing: a trigger's `RAISE (FAIL)` leaves what a statement did before it.
+  ///
+  /// - Parameter isReplaced: The row is deleted first.
+  func wholly(_ table: TableForm, isReplaced: Bool = false, _ body: () throws -> Void) throws {
+    guard isReplaced || !table.schema.triggers.isEmpty else { return try body() }
     try sql.run("SAVEPOINT mesh_row")
     do {
       try body()

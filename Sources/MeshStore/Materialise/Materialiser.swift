@@ -137,7 +137,8 @@ final class Materialiser {
     let written = values.filter { !assets.untouched.contains($0.key) && assets.missing[$0.key] == nil }
       .merging(chosen) { $1 }
     do {
-      try wholly(table) {
+      // A row that is written anew must be there still if the table refuses the new one.
+      try wholly(table, isReplaced: changed == nil && stays) {
         if let changed, stays, let old {
           try update(table, ref.key, written, changed.union(old.extra.keys).union(chosen.keys))
           for (column, asset) in assets.patched { try patch(ref.key, column, asset, table) }

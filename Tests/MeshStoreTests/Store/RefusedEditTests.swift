@@ -128,6 +128,22 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
+  @Test("a row stays if what is left after a cut is refused")
+  func aCutLeavesARefusedVersion() throws {
+    let peers = try peers(3)
+    try peers[0].run("UPDATE t SET start = 8")
+    try peers[1].run("UPDATE t SET stop = 7")
+    // It makes both fit.
+    try peers[2].run("UPDATE t SET start = 6")
+    try synchronize(peers)
+    let a = peers[0]
+    #expect(try rows(a) == ["\"walk\"|6|7"])
+    a.cuts = [peers[2].author: 0]
+    try a.store.cut(a.cuts, zone: Peer.zone, a.reader, now: a.now)
+    #expect(try a.rows("SELECT id FROM t") == ["\"e\""] && a.rows("SELECT id FROM note") == ["\"n\""])
+    #expect(try a.store.heldRecords(limit: 9).map(\.reason) == [.editRefused])
+  }
+
   // MARK: Settling by a verb
 
   private func resolve(

@@ -36,7 +36,9 @@ import Testing
     return member
   }
 
-  @Test("a delete that meets a move is listed where it was made, and can be carried out after all", arguments: [false, true])
+  @Test(
+    "a delete that meets a move is listed where it was made, and can be carried out after all",
+    arguments: [false, true])
   func aDeleteThatMeetsAMove(isDeletedFirst: Bool) throws {
     let (alice, laptop) = (try SharedList.alice(), try SharedList.laptop())
     try converge([alice, laptop])

@@ -51,7 +51,10 @@ extension Daemons {
     func membersAndSchemas() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await tower.settled(with: "laptop")
-        #expect(try await faults(tower)["members"] == nil && faults(laptop)["schema"] == nil)
+        for node in [tower, laptop] {
+          let faults = try await faults(node)
+          #expect(faults["members"] == nil && faults["schema"] == nil)
+        }
         try await tower.sqlite("CREATE TABLE extra (id TEXT PRIMARY KEY NOT NULL, v)")
         try await tower.done("track", "extra")
         try await tower.sqlite("INSERT INTO extra VALUES ('e', 1)")

@@ -68,7 +68,8 @@ extension Daemons {
         try await tower.insertNotes(0..<3, prefix: "n")
         try await eventually("the changes wait") { try await faults(tower)["members"] != nil }
         let waiting = try #require(try await faults(tower)["members"])
-        #expect(waiting.what.hasPrefix("laptop is not connected, and ") && waiting.figures["changeSets", default: 0] > 0)
+        #expect(
+          waiting.what.hasPrefix("laptop is not connected, and ") && waiting.figures["changeSets", default: 0] > 0)
         _ = try await laptop.serve()
         try await tower.settled(with: "laptop")
         #expect(try await faults(tower)["members"] == nil)

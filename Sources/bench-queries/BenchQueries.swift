@@ -135,20 +135,24 @@ enum BenchQueries {
   static func building() -> String {
     let count = 10_000
     var length = 0
-    let time = ContinuousClock().measure {
-      for number in 0..<count {
-        length +=
-          Wide
-          .join(WideList.all) { $0.listID.eq($1.id) }
-          .join(WideOwner.all) { $1.id.eq($2.listID) }
-          .where { wides, lists, owners in wides.rank.gt(number) && lists.title.neq("") && owners.id.gt(0) }
-          .order { wides, lists, owners in (lists.title, wides.position.desc()) }
-          .select { wides, lists, owners in (wides.title, lists.title, owners.id) }
-          .query.sql.utf8.count
+    var best = Double.infinity
+    for _ in 0..<rounds {
+      length = 0
+      let time = ContinuousClock().measure {
+        for number in 0..<count {
+          length +=
+            Wide
+            .join(WideList.all) { $0.listID.eq($1.id) }
+            .join(WideOwner.all) { $1.id.eq($2.listID) }
+            .where { wides, lists, owners in wides.rank.gt(number) && lists.title.neq("") && owners.id.gt(0) }
+            .order { wides, lists, owners in (lists.title, wides.position.desc()) }
+            .select { wides, lists, owners in (wides.title, lists.title, owners.id) }
+            .query.sql.utf8.count
+        }
       }
+      best = min(best, time / .microseconds(1) / Double(count))
     }
-    let each = time / .microseconds(1) / Double(count)
-    return "| building and rendering a query with joins (\(length / count) bytes) | \(rounded(each)) µs | ≤ 20 µs |"
+    return "| building and rendering a query with joins (\(length / count) bytes) | \(rounded(best)) µs | ≤ 20 µs |"
   }
 
   static let addition = "INSERT INTO lists (title) VALUES ('x')"

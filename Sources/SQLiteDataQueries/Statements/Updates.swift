@@ -45,6 +45,16 @@ public struct Updates<Base: Table> {
     set { set(Base.columns[keyPath: keyPath].name, newValue.queryFragment) }
   }
 
+  /// A column that may be NULL, which can be assigned a Swift value without `#bind`: `$0.dueDate = nil`.
+  @_disfavoredOverload
+  public subscript<Wrapped: QueryBindable>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Wrapped?>>
+  ) -> Wrapped.QueryOutput? {
+    @available(*, unavailable, message: "an assignment can't be read; use the column")
+    get { fatalError("an assignment can't be read") }
+    set { set(Base.columns[keyPath: keyPath].name, Wrapped?(queryOutput: newValue).queryFragment) }
+  }
+
   /// A Boolean column, which can be toggled.
   @_disfavoredOverload
   public subscript(

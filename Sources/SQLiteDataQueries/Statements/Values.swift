@@ -8,6 +8,7 @@ public struct Values<QueryValue>: PartialSelectStatement, Sendable {
   let columns: [QueryFragment]
 
   /// Creates a row from expressions.
+  @_disfavoredOverload
   public init<each Value: QueryExpression>(_ value: repeat each Value)
   where QueryValue == (repeat (each Value).QueryValue) {
     columns = _fragments(repeat each value)

@@ -339,6 +339,9 @@ private enum BossAlias: AliasName {}
       .returning(\.name).fetchAll(db)
       #expect(names == ["CINDY", "DAVE"])
       #expect(try Employee.find([1, 2]).delete().returning { ($0.id, $0.name) }.fetchAll(db).map(\.0) == [1, 2])
+      try Employee.find(3).update { $0.bossID = nil }.execute(db)
+      try Employee.find(4).update { $0.bossID = 3 }.execute(db)
+      #expect(try Employee.order(by: \.id).select(\.bossID).fetchAll(db) == [nil, 3])
       try Employee.insert {
         ($0.name, $0.height)
       } select: {
@@ -350,6 +353,7 @@ private enum BossAlias: AliasName {}
         for number in 0..<3 { Player.Draft(name: "\(number)") }
       }
       #expect(try Player.find(db, key: Player.ID(9)) == Player(id: 9, name: "1"))
+      #expect(try Values($shout("a")).fetchOne(db) == "A!")
       #expect(try Values(1, "Hello", true).fetchOne(db)?.1 == "Hello")
     }
   }

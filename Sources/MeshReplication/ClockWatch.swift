@@ -46,7 +46,8 @@ enum ClockFault: Sendable, Equatable {
   var text: String {
     switch self {
     case .ahead(let by, let count, let all):
-      "this machine's clock is \(by / 1_000) seconds ahead of \(count) of \(all) of the account's devices that told theirs: set it right (or theirs)"
+      "this machine's clock is \(by / 1_000) seconds ahead of \(count) of \(all) other devices of the account: "
+        + "set the wrong clock right"
     case .jumped(let by):
       "this machine's clock jumped ahead by \(by / 1_000) seconds: they wait for a device that agrees with it, "
         + "or for \(Choices.clockBound / 60_000) minutes"

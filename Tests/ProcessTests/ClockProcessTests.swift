@@ -25,7 +25,7 @@ extension Daemons {
         try await eventually("the tower's time is here") { try await clock(laptop)?.state == .alarm }
         try await laptop.sqlite("INSERT INTO notes VALUES ('late', 'written under a wrong clock', 1)")
         try await eventually("it is captured") { try await laptop.status().pending == 1 }
-        #expect(try await clock(laptop)?.what.contains("seconds ahead of 1 of 1 devices") == true)
+        #expect(try await clock(laptop)?.what.contains("seconds ahead of 1 of 1 other devices of the account") == true)
         #expect(try await laptop.status().alarms.contains { $0.contains("Local writes stay pending") })
         #expect(try await clock(tower)?.state == .ok)
         try await tower.sqlite("INSERT INTO notes VALUES ('early', 'waits behind it', 1)")

@@ -118,6 +118,7 @@ extension Daemons {
         let finished = try await laptop.run("verify")
         #expect(finished.status == 5 && finished.stderr.contains("still has the one before open"), "\(finished)")
         await reader.kill()
+        try await eventually("it opens the new file") { try await laptop.run("status").status == 0 }
         try await expectAll(tower, laptop, "mon tue")
       }
     }

@@ -5,7 +5,7 @@ import SQLiteData
 import Testing
 
 @SQLiteData.Table("notes")
-private struct Note: Equatable {
+private struct Memo: Equatable {
   let id: Int
   @Column(as: [String].JSONBRepresentation.self) var tags: [String] = []
 }
@@ -33,7 +33,7 @@ struct JSONBTests {
       // ["a", "b\"", "cccccccccccc"], with a raw text, and with a size that a byte after the header holds.
       try db.execute(
         sql: "INSERT INTO notes VALUES (1, x'CB1317612A6222C70C636363636363636363636363')")
-      #expect(try Note.fetchAll(db) == [Note(id: 1, tags: ["a", "b\"", "cccccccccccc"])])
+      #expect(try Memo.fetchAll(db) == [Memo(id: 1, tags: ["a", "b\"", "cccccccccccc"])])
       // {"k": 1.5}, and NULL.
       try db.execute(sql: "INSERT INTO counts VALUES (1, x'6C176B35312E35'), (2, NULL)")
       #expect(try Count.fetchAll(db) == [Count(id: 1, values: ["k": 1.5]), Count(id: 2, values: nil)])
@@ -45,20 +45,20 @@ struct JSONBTests {
     try database().write { db in
       for bytes in ["", "FF", "4B1761", "CC", "0B00", "1F00"] {
         try db.execute(sql: "INSERT OR REPLACE INTO notes VALUES (1, x'\(bytes)')")
-        #expect(throws: ColumnDecodingError.self) { try Note.fetchAll(db) }
+        #expect(throws: ColumnDecodingError.self) { try Memo.fetchAll(db) }
       }
     }
   }
 
   @Test("a SQLite without JSONB refuses to write it and says what to do")
   func writing() throws {
-    let note = Note(id: 1, tags: ["a", "b"])
+    let note = Memo(id: 1, tags: ["a", "b"])
     try database().write { db in
       if sqlite3_libversion_number() >= 3_045_000 {
-        try Note.insert { note }.execute(db)
-        #expect(try Note.fetchAll(db) == [note])
+        try Memo.insert { note }.execute(db)
+        #expect(try Memo.fetchAll(db) == [note])
       } else {
-        for insert in [{ try Note.insert { note }.execute(db) }, { try db.seed { note } }] {
+        for insert in [{ try Memo.insert { note }.execute(db) }, { try db.seed { note } }] {
           let error = try #require(throws: DatabaseError.self, performing: insert)
           #expect(error.message?.contains("JSONB needs SQLite 3.45") == true)
         }

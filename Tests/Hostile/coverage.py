@@ -13,7 +13,7 @@ from peer import codec, fields  # noqa: E402
 DOCUMENT = f"{ROOT}/Tests/Hostile/Coverage.md"
 ARTICLES = f"{ROOT}/Sources/MeshCore/MeshCore.docc"
 # What the documents describe in a table of its own, so a row names it only.
-NAMED = (codec.VECTOR, codec.CUTS, codec.AUTHOR, codec.VALUE, codec.DEVICE_CUT, codec.CLAIM, codec.CERTIFICATE, codec.REQUEST,
+NAMED = (codec.VECTOR, codec.CUTS, codec.AUTHOR, codec.VALUE, codec.DEVICE_CUT, codec.AUTHORITY, codec.CLAIM, codec.CERTIFICATE, codec.REQUEST,
          codec.SIGNED_HEADER, codec.STATE, codec.GENESIS, codec.RECORD, codec.HELLO, codec.DESCRIPTION)
 
 

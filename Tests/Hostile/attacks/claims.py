@@ -28,8 +28,7 @@ def flood(session, count, name, **fields):
     return count
 
 
-@attack("message heads: heads[].number", "message heads: heads[].author.instance", "message heads: heads (count)",
-        expected_failure="a device gives up an instance for each unsigned tip of its own log")
+@attack("message heads: heads[].number", "message heads: heads[].author.instance", "message heads: heads (count)")
 def tips_that_honest_devices_never_signed(scene):
     """Claims again and again that an honest device's log is longer than it knows; it must still write in the share."""
     member, zone, session = scene.enter()
@@ -115,8 +114,7 @@ def acknowledgements_of_what_was_never_sent(scene):
     scene.answered(session, 60)
 
 
-@attack("message clock: now", alone=True,
-        expected_failure="the clocks of any participant's devices count as votes")
+@attack("message clock: now", alone=True)
 def clocks_that_speak_against_everybody(scene):
     """Connects with many devices of its account that all tell a clock of ten years ago, and then leaves; honest devices
     must go on signing, in the private zone too."""

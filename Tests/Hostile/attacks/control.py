@@ -173,8 +173,7 @@ def records_without_their_parents(scene):
     scene.answered(session, 60)
 
 
-@attack("message zones: tags (count)", "message control heads: heads (count)", alone=True,
-        expected_failure="a session that never sends zones is still told of records and accounts")
+@attack("message zones: tags (count)", "message control heads: heads (count)", alone=True)
 def a_removed_member_that_never_names_its_zones(scene):
     """Is removed, connects without ever sending `zones`, and listens; it may learn of no record and no account that
     came after its removal."""
@@ -269,8 +268,7 @@ def a_flood_of_control_records(scene):
     join_in_time(scene)
 
 
-@attack("control record: parents (count)", "message control records: records (count)", alone=True,
-        expected_failure="the bound on control records holds for those that an author delivers itself")
+@attack("control record: parents (count)", "message control records: records (count)", alone=True)
 def a_flood_through_other_devices(scene):
     """Appends thousands of records as several devices and brings them through another device of the account; the quota
     is the account's whoever brings them, and a new account can join."""

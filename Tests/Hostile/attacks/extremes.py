@@ -168,6 +168,9 @@ def sample_acts(scene, member, zone):
         reader = codec.Reader(raw)
         header = codec.HEADER.read(reader)
         proofs.append({"header": header, "body": crypto.blake(raw[reader.at : -64]), "signature": raw[-64:]})
+    successor = {"version": 1, "account": account.id, "generation": 1, "key": bytes(32), "issued": 0, "signature": bytes(64)}
+    promotion = {"version": 1, "account": account.id, "generation": 1, "device": device.id, "serial": bytes(16), "issued": 0,
+                 "signature": bytes(64)}
     return {
         "genesis": {"account": account.id, "nonce": bytes(32)},
         "epoch": {"commitment": bytes(32)},
@@ -184,6 +187,7 @@ def sample_acts(scene, member, zone):
         "leave": {"cuts": cuts},
         "stop": {},
         "excess": {"beginnings": proofs[:1]},
+        "authorized cut": {"authority": {"parts": 3, "successor": successor, "promotion": promotion}, "cut": cut},
     }
 
 
@@ -221,9 +225,9 @@ def every_number_of_every_act(scene):
             scene.sent_fields.add(f"act {name}")
             variants = [(name, sample)]
         for _, variant in variants:
-            if name == "cut":
+            if "cut" in variant:
                 cut = dict(variant["cut"]) if not isinstance(variant["cut"], codec.Forged) else variant["cut"]
-                variant = {"cut": signed(codec.DEVICE_CUT, cut, account.seed, "mesh/1/cut", before=zone.id)}
+                variant = {**variant, "cut": signed(codec.DEVICE_CUT, cut, account.seed, "mesh/1/cut", before=zone.id)}
             content = type.encode(variant)
             send((codec.ACTS[name][0], content))
     record = {"version": 1, "zone": zone.id, "parents": zone.heads(), "author": member.device.id, "number": 1,

@@ -456,6 +456,11 @@ REVOCATION = Struct(
 STATE = Struct(genesis=GENESIS, certificates=List(CERTIFICATE, 512), revocations=List(REVOCATION, 512))
 
 CUTS = List(Struct(author=AUTHOR, number=VARINT, id=ID), 8_192)
+SUCCESSOR = Struct(version=U8, account=ID, generation=VARINT, key=ID, issued=SIGNED, signature=SIGNATURE)
+PROMOTION = Struct(
+    version=U8, account=ID, generation=VARINT, device=ID, serial=Bytes(16), issued=SIGNED, signature=SIGNATURE)
+AUTHORITY = Struct(
+    parts=U8, successor=If(lambda v: v["parts"] & 1, SUCCESSOR), promotion=If(lambda v: v["parts"] & 2, PROMOTION))
 DEVICE_CUT = Struct(
     device=ID, number=VARINT, record=If(lambda v: v["number"], ID),
     ends=List(Struct(instance=U64, number=VARINT, id=ID), 8_192), signature=SIGNATURE)
@@ -478,6 +483,7 @@ ACTS = {
     "leave": (12, Struct(cuts=CUTS)),
     "stop": (13, Struct()),
     "excess": (14, Struct(beginnings=List(SIGNED_HEADER, 40))),
+    "authorized cut": (15, Struct(authority=AUTHORITY, cut=DEVICE_CUT)),
 }
 RECORD = Struct(
     version=U8, zone=ID, parents=List(ID, 64), author=ID, number=VARINT, previous=ID, act=Variant(ACTS, sized=16_384),

@@ -282,6 +282,8 @@ extension Replica {
         }
       }
     case .idle(let waiting):
+      // What was shown last may have withdrawn rows that go after their parents.
+      try noticePending()
       isApplyDue = false
       zones[id]?.waiting = waiting
       let hasPutBack = try putBack(id)

@@ -1,18 +1,55 @@
 import MeshCore
 
-/// What of a zone's control log somebody may know who is out: the records that say so, and what leads to them. So a removed account
-/// can read its removal, and learns nothing that came later.
+/// The part of a zone's control log that an account may know once it is out: the records that say so, and what leads to them. So
+/// a removed account can read its removal, and learns nothing that came later.
 extension Replica.Zone {
   /// Nil if the account may know all: the one here, and members.
   func visibleRecords(to peer: AccountID, here: AccountID) -> Set<ControlID>? {
     guard peer != here, state.permission(peer) == nil else { return nil }
     var visible: Set<ControlID> = []
-    var stack = records.values.filter { concerns($0, peer) }.map(\.id)
+    let subject = Subject(peer, records.values, owner: state.owner) { state.account(of: $0) }
+    var stack = records.values.filter { concerns($0, subject) }.map(\.id)
     while let id = stack.popLast() {
       guard let record = records[id], visible.insert(id).inserted else { continue }
       stack.append(contentsOf: record.parents + (record.previous.map { [$0] } ?? []))
     }
     return visible
+  }
+
+  /// Whose words decide whether an account is out. Without the cut of a device that let it in, or the removal of a participant that
+  /// did, the account would go on as a member.
+  private struct Subject {
+    let account: AccountID
+    /// The account, and the participants on whose admissions its own depends.
+    private(set) var accounts: Set<AccountID>
+    /// The invites by which they came.
+    private(set) var invites: Set<ControlID> = []
+    /// The devices that spoke about them.
+    private(set) var devices: Set<DeviceID> = []
+
+    init(
+      _ account: AccountID, _ records: some Sequence<ControlRecord>, owner: AccountID?,
+      _ accountOf: (DeviceID) -> AccountID?
+    ) {
+      self.account = account
+      accounts = [account]
+      let words = records.compactMap { record -> (author: DeviceID, about: AccountID, invite: ControlID?)? in
+        switch record.act {
+        case .participant(let account, _, let invite, _): (record.author, account, invite)
+        case .admission(let claim): (record.author, claim.account, claim.invite)
+        default: nil
+        }
+      }
+      var left = [account]
+      while let next = left.popLast() {
+        for word in words where word.about == next {
+          devices.insert(word.author)
+          if let invite = word.invite { invites.insert(invite) }
+          guard let author = accountOf(word.author), author != owner, accounts.insert(author).inserted else { continue }
+          left.append(author)
+        }
+      }
+    }
   }
 
   /// The accounts that those records name.
@@ -23,14 +60,17 @@ extension Replica.Zone {
     }
   }
 
-  private func concerns(_ record: ControlRecord, _ peer: AccountID) -> Bool {
-    if state.account(of: record.author) == peer { return true }
+  private func concerns(_ record: ControlRecord, _ subject: Subject) -> Bool {
+    let author = state.account(of: record.author)
+    if author == subject.account { return true }
     return switch record.act {
-    case .participant(let account, _, _, _): account == peer
-    case .admission(let claim): claim.account == peer
-    case .cut(let cut): state.account(of: cut.device) == peer
+    case .participant(let account, _, _, _): subject.accounts.contains(account)
+    case .admission(let claim): subject.accounts.contains(claim.account)
+    case .leave: author.map(subject.accounts.contains) ?? false
+    case .cut(let cut): subject.devices.contains(cut.device) || state.account(of: cut.device) == subject.account
+    case .revokeInvite(let invite, _): subject.invites.contains(invite)
     // Who was out before has no part in that.
-    case .stop: if case .member = state.participants[peer]?.status { true } else { false }
+    case .stop: if case .member = state.participants[subject.account]?.status { true } else { false }
     default: false
     }
   }

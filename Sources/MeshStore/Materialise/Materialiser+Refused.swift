@@ -48,13 +48,14 @@ extension Materialiser {
   /// Leaves the row as it is, and keeps the merged values beside it.
   ///
   /// - Parameter written: The columns in which the row has long BLOBs that are merged.
-  /// - Returns: False if there is no row that the table accepted.
+  /// - Returns: False if there is no row that the table accepted, or if a cut took back a value of it that nothing replaces.
   func goOnShowing(
     _ old: StoredRecord?, _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value],
     _ message: String, written: Set<Int64> = []
   ) throws -> Bool {
     guard let old, old.generation == record.generation, old.isShown || !written.isEmpty,
-      let row = try records.row(table, ref.key)
+      let row = try records.row(table, ref.key),
+      try records.columns(old.stamps).allSatisfy({ values[$0.column] != nil })
     else { return false }
     var kept = record
     for (column, value) in values {

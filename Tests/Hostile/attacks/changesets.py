@@ -307,7 +307,8 @@ def rows_of_tables_that_are_not_shared(scene):
             raise Failed(f"a private row of {node.name} was overwritten through the share")
 
 
-@attack("value: text (length)", "value: blob (length)", "value: integer", "value: double")
+@attack("value: text (length)", "value: blob (length)", "value: integer", "value: double",
+        expected_failure="after many rows that wait for parents, a row of the share takes more than 30 s to arrive")
 def values_of_every_size(scene):
     """Writes keys and values at the edges: the longest texts, NaN, broken UTF-8, empty keys; honest rows pass."""
     member, zone, session = scene.enter()

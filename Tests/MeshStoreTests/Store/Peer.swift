@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import MeshCore
 import MeshCrypto
+import Testing
 
 @testable import MeshStore
 
@@ -197,4 +198,16 @@ extension Optional {
 func synchronize(_ peers: [Peer]) throws {
   for peer in peers { try peer.flush() }
   for _ in 0..<2 { for a in peers { for b in peers where a !== b { try a.pull(from: b) } } }
+}
+
+/// Expects the rows of a query and one digest on all peers.
+func expectEqual(
+  _ peers: [Peer], _ sql: String, _ rows: [String], _ location: SourceLocation = #_sourceLocation
+) throws {
+  for peer in peers { #expect(try peer.rows(sql) == rows, sourceLocation: location) }
+  #expect(try Set(peers.map { try $0.digest() }).count == 1, sourceLocation: location)
+}
+
+func expectNoConflicts(_ peers: [Peer], _ location: SourceLocation = #_sourceLocation) throws {
+  for peer in peers { #expect(try peer.store.conflicts(limit: 9) == [], sourceLocation: location) }
 }

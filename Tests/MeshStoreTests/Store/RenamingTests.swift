@@ -16,18 +16,6 @@ import Testing
     return (a, b)
   }
 
-  private func expectEqual(_ peers: [Peer], _ sql: String, _ rows: [String]) throws {
-    for peer in peers { #expect(try peer.rows(sql) == rows) }
-    #expect(try Set(peers.map { try $0.digest() }).count == 1)
-  }
-
-  private func expectNoConflicts(_ peers: [Peer]) throws {
-    for peer in peers {
-      let conflicts = try peer.store.conflicts(limit: 9)
-      #expect(conflicts == [])
-    }
-  }
-
   private static let renamed = "SELECT id, b FROM t ORDER BY id"
 
   enum Moment: CaseIterable {

@@ -186,15 +186,15 @@ extension [SchemaDescription] {
   public func shared(from roots: some Sequence<String>) -> [SchemaDescription] {
     let open = filter { !$0.isPrivate }
     let children = Dictionary(
-      grouping: open.filter { $0.foreignKeys.count == 1 }, by: { $0.foreignKeys[0].parent.asciiLowercased })
-    var names = Set(roots.map(\.asciiLowercased))
+      grouping: open.filter { $0.foreignKeys.count == 1 }, by: { $0.foreignKeys[0].parent.folded })
+    var names = Set(roots.map(\.folded))
     var next = names.sorted()
     while let parent = next.popLast() {
-      for table in children[parent] ?? [] where names.insert(table.name.asciiLowercased).inserted {
-        next.append(table.name.asciiLowercased)
+      for table in children[parent] ?? [] where names.insert(table.name.folded).inserted {
+        next.append(table.name.folded)
       }
     }
-    return open.filter { names.contains($0.name.asciiLowercased) }
+    return open.filter { names.contains($0.name.folded) }
   }
 }
 
@@ -207,10 +207,10 @@ extension SchemaDescription {
     guard columns.indices.contains(key) else { throw .invalid("the key is a column") }
     guard columns.count <= Limits.columns else { throw .limit("columns") }
     guard foreignKeys.count <= Self.foreignKeyLimit else { throw .limit("foreign keys") }
-    var seen: Set<String> = []
+    var seen: Set<FoldedName> = []
     for column in columns {
       try Self.check(name: column.name, "column name")
-      guard seen.insert(column.name.asciiLowercased).inserted else { throw .invalid("column names differ") }
+      guard seen.insert(column.name.folded).inserted else { throw .invalid("column names differ") }
       guard Self.isDeclaredType(column.declaredType) else { throw .invalid("declared type") }
       if let value = column.defaultValue { try Self.check(default: value) }
     }
@@ -260,8 +260,8 @@ extension SchemaDescription {
 
   /// True of names that belong to SQLite or to us, whatever their case.
   public static func isReserved(_ name: String) -> Bool {
-    let folded = name.asciiLowercased
-    return folded.hasPrefix("sqlite_") || folded.hasPrefix("mesh_")
+    let folded = name.folded
+    return folded.begins(with: "sqlite_") || folded.begins(with: "mesh_")
   }
 
   /// True of the empty text, and of words (letters, digits, `_`) separated by one space, then at most one `(n)` or
@@ -298,8 +298,26 @@ extension SchemaDescription {
 }
 
 extension String {
-  /// Case folded as SQLite folds names and `NOCASE` text: A to Z only.
-  package var asciiLowercased: String {
-    String(decoding: utf8.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+  /// Case folded as SQLite folds `NOCASE` text: A to Z only.
+  package var asciiLowercased: String { String(decoding: folded.bytes, as: UTF8.self) }
+
+  /// What SQLite compares of a name.
+  package var folded: FoldedName { FoldedName(self) }
+}
+
+/// A name of a table or column as SQLite compares names: byte by byte, with A to Z folded. Swift's `String` calls two texts equal that
+/// differ in how they compose a letter, and a file can have a column under each.
+package struct FoldedName: Hashable, Comparable, Sendable {
+  package let bytes: [UInt8]
+
+  package init(_ name: String) {
+    bytes = name.utf8.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }
   }
+
+  /// - Parameter prefix: In lower case.
+  func begins(with prefix: StaticString) -> Bool {
+    prefix.withUTF8Buffer { bytes.starts(with: $0) }
+  }
+
+  package static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
 }

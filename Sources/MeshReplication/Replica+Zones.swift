@@ -65,9 +65,9 @@ extension Replica {
     let theirs = concerning(other, tables)
     guard other != account.id else { return theirs }
     let own = try store.schemaDescriptions()
-    let shared = Set(concerning(other, own).map(\.name.asciiLowercased))
-    let here = Set(own.map(\.name.asciiLowercased))
-    return theirs.filter { !here.contains($0.name.asciiLowercased) || shared.contains($0.name.asciiLowercased) }
+    let shared = Set(concerning(other, own).map(\.name.folded))
+    let here = Set(own.map(\.name.folded))
+    return theirs.filter { !here.contains($0.name.folded) || shared.contains($0.name.folded) }
   }
 
   /// A zone, or a member, that was met while sessions were open.

@@ -212,7 +212,7 @@ extension Share {
 
     private func warnOfTables(of report: ShareJoinReport, _ access: NodeAccess) async throws {
       guard let root = report.table else { return }
-      func isRoot(_ table: String) -> Bool { table.asciiLowercased == root.asciiLowercased }
+      func isRoot(_ table: String) -> Bool { table.folded == root.folded }
       let missing = try await access.withNode(.home) { node -> [String]? in
         guard try await !node.status().tables.contains(where: isRoot) else { return nil }
         let deadline = ContinuousClock.now + Self.schemaPatience

@@ -327,7 +327,7 @@ extension Node {
       guard other != zone, let state = replica.shareState(other), let theirs = state.root, !state.isStopped,
         state.permission(replica.account.id) != nil
       else { return false }
-      return theirs.table.asciiLowercased == root.table.asciiLowercased && theirs.key == root.key
+      return theirs.table.folded == root.table.folded && theirs.key == root.key
     }
   }
 

@@ -22,9 +22,13 @@ enum ChangeRules {
     guard !table.table.isEmpty, !SchemaDescription.isReserved(table.table) else {
       throw malformed("a table's name is reserved or empty")
     }
-    var seen: Set<String> = []
+    // No SQL can say it, and SQLite's comparison of names ends there: it would take two of them for one.
+    guard !([table.table] + table.columns).contains(where: { $0.utf8.contains(0) }) else {
+      throw malformed("the name of a table or column has the character U+0000")
+    }
+    var seen: Set<FoldedName> = []
     for column in table.columns {
-      guard !column.isEmpty, seen.insert(column.asciiLowercased).inserted else {
+      guard !column.isEmpty, seen.insert(column.folded).inserted else {
         throw malformed("a column is named twice, or not at all")
       }
     }

@@ -22,7 +22,7 @@ final class TriggerWatch {
   }
 
   private let connection: Connection
-  private let tables: [String: TableForm]
+  private let tables: [FoldedName: TableForm]
   private var writes: [Write] = []
   private var isUndoing = false
   private(set) var intruders: Set<Intruder> = []
@@ -32,7 +32,7 @@ final class TriggerWatch {
     guard tables.contains(where: { !$0.schema.triggers.isEmpty }) else { return nil }
     self.connection = connection
     self.tables = Dictionary(
-      tables.map { ($0.schema.name.asciiLowercased, $0) }, uniquingKeysWith: { first, _ in first })
+      tables.map { ($0.schema.name.folded, $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   func begin() {
@@ -48,7 +48,7 @@ final class TriggerWatch {
   func end() { _ = sqlite3_preupdate_hook(connection.handle, nil, nil) }
 
   private func note(_ db: OpaquePointer, _ operation: Int32, _ name: String) {
-    guard !isUndoing, let table = tables[name.asciiLowercased] else { return }
+    guard !isUndoing, let table = tables[name.folded] else { return }
     let read = { (get: (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Int32) in
       Self.places(table.schema).map { place in
         var value: OpaquePointer?

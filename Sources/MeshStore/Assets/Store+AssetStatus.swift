@@ -91,7 +91,7 @@ extension Store {
       guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
       let canonical = session.catalog.table(table)?.form.canonical(key) ?? key
       let found = try session.assetPlaces("u.tbl = ? AND u.key = ?", [.integer(table), canonical], limit: .max)
-      return found.filter { place in column.map { $0.asciiLowercased == place.column.asciiLowercased } ?? true }
+      return found.filter { place in column.map { $0.folded == place.column.folded } ?? true }
     }
   }
 

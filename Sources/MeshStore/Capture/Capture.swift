@@ -18,11 +18,11 @@ enum Capture {
   ) throws -> [TrackedTable] {
     try MeshTables.create(db)
     try TrackingRules.validate(db, tables: tables, private: privateTables, integerKeys: integerKeys)
-    let privateNames = Set(privateTables.map(\.asciiLowercased))
+    let privateNames = Set(privateTables.map(\.folded))
     var installed: [TrackedTable] = []
     for name in tables + privateTables {
       guard let schema = try TableSchema.read(db, name) else { continue }
-      try register(db, schema.name, isPrivate: privateNames.contains(name.asciiLowercased), integerKeys: integerKeys)
+      try register(db, schema.name, isPrivate: privateNames.contains(name.folded), integerKeys: integerKeys)
       guard let entry = try TrackedTable.read(db, name: schema.name), !installed.contains(where: { $0.id == entry.id })
       else { continue }
       _ = try bringUpToDate(db, entry)
@@ -220,7 +220,7 @@ extension Capture {
     return rows.compactMap { row in
       let (name, place): (String, String) = (row["name"], row["tbl_name"])
       let owner = proper[name]
-      return owner?.name.asciiLowercased == place.asciiLowercased ? nil : Stray(name: name, place: place, owner: owner)
+      return owner?.name.folded == place.folded ? nil : Stray(name: name, place: place, owner: owner)
     }
   }
 

@@ -86,21 +86,21 @@ struct PermissionTriggers {
 
 extension TableForm {
   /// Columns that no description of the table has; none where there is no description.
-  func columns(besides others: [String: Set<String>]) -> Set<Int64> {
-    guard let known = others[schema.name.asciiLowercased] else { return [] }
-    return Set(columns.filter { !known.contains($0.name.asciiLowercased) }.map(\.id))
+  func columns(besides others: [FoldedName: Set<FoldedName>]) -> Set<Int64> {
+    guard let known = others[schema.name.folded] else { return [] }
+    return Set(columns.filter { !known.contains($0.name.folded) }.map(\.id))
   }
 }
 
 extension Session {
-  /// The columns of other devices' tables, by table; names in lower case.
-  func foreignColumns() throws -> [String: Set<String>] {
+  /// The columns of other devices' tables, by table.
+  func foreignColumns() throws -> [FoldedName: Set<FoldedName>] {
     let descriptions = try sql.all("SELECT bytes FROM mesh_foreign_schema") { row in
       var reader = ByteReader(row.bytes(0))
       return try SchemaDescription(from: &reader)
     }
     return descriptions.reduce(into: [:]) { known, description in
-      known[description.name.asciiLowercased, default: []].formUnion(description.columns.map(\.name.asciiLowercased))
+      known[description.name.folded, default: []].formUnion(description.columns.map(\.name.folded))
     }
   }
 

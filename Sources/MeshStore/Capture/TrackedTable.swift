@@ -27,10 +27,10 @@ struct TrackedTable: Hashable, Sendable {
   /// was only renamed is the same key.
   var hasAnotherKey: Bool {
     guard let schema, let key = schema.keyColumn else { return false }
-    if let keyCollation, keyCollation.asciiLowercased != key.collation.asciiLowercased { return true }
+    if let keyCollation, keyCollation.folded != key.collation.folded { return true }
     if let keyClass, keyClass != key.affinity.keyClass { return true }
     guard let keyName else { return false }
-    return keyName.asciiLowercased != key.name.asciiLowercased && schema.column(keyName) != nil
+    return keyName.folded != key.name.folded && schema.column(keyName) != nil
   }
 
   /// Every table that is captured, in the order of its number.

@@ -184,7 +184,7 @@ extension FlushPlanner {
       )
     }.sorted { $0.name.lexicographicallyPrecedes($1.name) }
     var bytes = RecordBytes(
-      table: Array(table.schema.name.asciiLowercased.utf8), key: ref.key, generation: generation)
+      table: table.schema.name.folded.bytes, key: ref.key, generation: generation)
     for cell in named { bytes.add(cell.name, cell.stamp, cell.value) }
     return StoredRecord(
       generation: generation, hash: RecordHash(bytes, session.cryptography), stamps: packed, extra: extra,

@@ -13,7 +13,7 @@ struct Router {
   private var sql: Connection { session.sql }
 
   /// As `Session.foreignColumns`, where a zone can't be written.
-  private let foreignColumns: [String: Set<String>]
+  private let foreignColumns: [FoldedName: Set<FoldedName>]
 
   init(_ session: Session) throws {
     self.session = session

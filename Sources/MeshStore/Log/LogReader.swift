@@ -19,18 +19,20 @@ struct LogReader {
     return try ChangeSetBody(plain, author: changeSet.header.author)
   }
 
-  /// With the record, the change, the columns' numbers, and the row's index in the change set.
+  /// With the record, the change, the columns' numbers, and the row's index in the change set. Rows of which a name has no number
+  /// in this file are passed over: whoever merges a row gives its table and its columns numbers first.
   func forEachRow(
     _ author: Int64, _ number: UInt64, _ visit: (RecordRef, RowChange, [Int64], Int) throws -> Void
   ) throws {
     guard case .changes(let tables)? = try body(author, number)?.content else { return }
     var index = 0
     for table in tables {
-      let id = try session.catalog.tableNumber(table.table)
-      let columns = try table.columns.map { try session.catalog.columnNumber($0, of: id) }
-      for row in table.rows {
-        try visit(RecordRef(table: id, key: row.key), row, columns, index)
-        index += 1
+      defer { index += table.rows.count }
+      guard let id = session.catalog.knownTable(table.table) else { continue }
+      let columns = try table.columns.compactMap { try session.catalog.knownColumn($0, of: id) }
+      guard columns.count == table.columns.count else { continue }
+      for (offset, row) in table.rows.enumerated() {
+        try visit(RecordRef(table: id, key: row.key), row, columns, index + offset)
       }
     }
   }

@@ -46,7 +46,7 @@ struct ShareScope {
   }
 
   private func isRoots(_ table: TableForm) -> Bool {
-    table.schema.name.asciiLowercased == root.table.asciiLowercased
+    table.schema.name.folded == root.table.folded
   }
 }
 

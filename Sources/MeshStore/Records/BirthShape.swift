@@ -11,7 +11,7 @@ struct BirthShape {
 
   /// - Parameter columns: Each a `mesh_column.id`.
   init(_ table: TableForm, _ columns: [Int64], _ catalog: Catalog) throws {
-    self.table = Array(table.schema.name.asciiLowercased.utf8)
+    self.table = table.schema.name.folded.bytes
     layout = try catalog.layoutNumber(columns.sorted(), of: table.id)
     order = try columns.enumerated().map { (name: try catalog.column($1).folded, place: $0) }
       .sorted { $0.name.lexicographicallyPrecedes($1.name) }

@@ -7,7 +7,7 @@ final class Catalog {
   private let sql: Connection
   private var tables: [Int64: TableForm] = [:]
   private var goneTables: [Int64: TableForm] = [:]
-  private var tableNumbers: [String: Int64] = [:]
+  private var tableNumbers: [FoldedName: Int64] = [:]
   private var columns: [Int64: ColumnName] = [:]
   private var columnNumbers: [ColumnKey: Int64] = [:]
   private var layouts: [Int64: [Int64]] = [:]
@@ -26,7 +26,7 @@ final class Catalog {
 
   private struct ColumnKey: Hashable {
     var table: Int64
-    var folded: String
+    var name: FoldedName
   }
 
   private struct NamingAuthor: Hashable {
@@ -104,7 +104,7 @@ final class Catalog {
         (id: $0.integer(0), name: $0.text(1), wasHere: $0.integer(2) == 1)
       })
     {
-      tableNumbers[row.name.asciiLowercased] = row.id
+      tableNumbers[row.name.folded] = row.id
       if !row.wasHere { goneTables[row.id] = TableForm(unknown: row.id, name: row.name) }
     }
     let tracked = try TrackedTable.all(db)
@@ -119,9 +119,11 @@ final class Catalog {
 
   private func form(_ table: TrackedTable) throws -> TableForm? {
     guard let schema = table.schema, let form = table.form, let key = schema.keyColumn else { return nil }
-    let visible = try schema.columns.filter { $0.generated == .no && (!$0.isKey || form.keyIsColumn) }
-      .map { TableForm.Column(id: try existingColumn($0.name, of: table.id), schema: $0) }
-    guard visible.allSatisfy({ $0.id != 0 }) else { return nil }
+    var visible: [TableForm.Column] = []
+    for column in schema.columns where column.generated == .no && (!column.isKey || form.keyIsColumn) {
+      guard let id = try knownColumn(column.name, of: table.id) else { return nil }
+      visible.append(TableForm.Column(id: id, schema: column))
+    }
     let origins = try sql.all(
       "SELECT id, origin FROM mesh_column WHERE tbl = ? AND origin IS NOT NULL", [.integer(table.id)]
     ) { ($0.integer(0), $0.integer(1)) }
@@ -134,7 +136,7 @@ final class Catalog {
     for (id, table) in tables {
       for reference in table.schema.foreignKeys where reference.columns.count == 1 {
         guard let column = table.index(named: reference.columns[0]),
-          let parentID = tableNumbers[reference.parent.asciiLowercased], let parent = tables[parentID]
+          let parentID = tableNumbers[reference.parent.folded], let parent = tables[parentID]
         else { continue }
         let found = Reference(child: id, column: column, parent: parentID, action: reference.onDelete)
         table.references.append(found)
@@ -166,11 +168,11 @@ final class Catalog {
   }
 
   /// The number of a table's name; nil where it has none.
-  func knownTable(_ name: String) -> Int64? { tableNumbers[name.asciiLowercased] }
+  func knownTable(_ name: String) -> Int64? { tableNumbers[name.folded] }
 
   /// The number of a table's name; a new one if it has none (in a write transaction).
   func tableNumber(_ name: String) throws -> Int64 {
-    let folded = name.asciiLowercased
+    let folded = name.folded
     if let known = tableNumbers[folded] { return known }
     try requireLock()
     try sql.run(
@@ -183,21 +185,22 @@ final class Catalog {
 
   // MARK: Columns
 
-  private func existingColumn(_ name: String, of table: Int64) throws -> Int64 {
-    try sql.integer("SELECT id FROM mesh_column WHERE tbl = ? AND name = ?", [.integer(table), .text(name)]) ?? 0
+  /// The number of a column's name; nil where it has none yet.
+  func knownColumn(_ name: String, of table: Int64) throws -> Int64? {
+    let key = ColumnKey(table: table, name: name.folded)
+    if let known = columnNumbers[key] { return known }
+    let number = try sql.integer(
+      "SELECT id FROM mesh_column WHERE tbl = ? AND name = ?", [.integer(table), .text(name)])
+    columnNumbers[key] = number
+    return number
   }
 
   func columnNumber(_ name: String, of table: Int64) throws -> Int64 {
-    let key = ColumnKey(table: table, folded: name.asciiLowercased)
-    if let known = columnNumbers[key] { return known }
-    var id = try existingColumn(name, of: table)
-    if id == 0 {
-      try requireLock()
-      try sql.run("INSERT INTO mesh_column (tbl, name) VALUES (?, ?)", [.integer(table), .text(name)])
-      id = sql.lastInsertedID
-    }
-    columnNumbers[key] = id
-    return id
+    if let known = try knownColumn(name, of: table) { return known }
+    try requireLock()
+    try sql.run("INSERT INTO mesh_column (tbl, name) VALUES (?, ?)", [.integer(table), .text(name)])
+    columnNumbers[ColumnKey(table: table, name: name.folded)] = sql.lastInsertedID
+    return sql.lastInsertedID
   }
 
   func column(_ id: Int64) throws -> ColumnName {
@@ -281,7 +284,7 @@ struct ColumnName {
 
   init(_ name: String) {
     self.name = name
-    self.folded = Array(name.asciiLowercased.utf8)
+    self.folded = name.folded.bytes
   }
 
   static func precedes(_ left: ColumnName, _ right: ColumnName) -> Bool {

@@ -60,10 +60,10 @@ final class TableForm {
     let place = "FROM \(table) WHERE \(key.name.quotedName) = ?"
     let names =
       columns.isEmpty ? "1" : columns.map { Self.value($0, isStrict: schema.isStrict) }.joined(separator: ", ")
-    let taken = Set(schema.columns.map(\.name.asciiLowercased))
+    let taken = Set(schema.columns.map(\.name.folded))
     let hasVirtual = schema.columns.contains { $0.generated == .virtual }
     self.rowidName =
-      schema.isWithoutRowid || hasVirtual ? nil : ["rowid", "oid", "_rowid_"].first { !taken.contains($0) }
+      schema.isWithoutRowid || hasVirtual ? nil : ["rowid", "oid", "_rowid_"].first { !taken.contains($0.folded) }
     self.select = "SELECT \(names) \(place)"
     self.selectKey = "SELECT \(key.name.quotedName) \(place)"
     self.delete = "DELETE \(place)"
@@ -134,7 +134,7 @@ final class TableForm {
     var ties = schema.isWithoutRowid ? ["the table is WITHOUT ROWID"] : []
     if !generated.isEmpty { ties.append("the table has generated columns (\(generated.joined(separator: ", ")))") }
     if ties.isEmpty, rowidName == nil { ties.append("columns have all names of the rowid (rowid, oid, _rowid_)") }
-    return ties + schema.ties.all + (schema.ties.columns[columns[index].name.asciiLowercased] ?? [])
+    return ties + schema.ties.all + (schema.ties.columns[columns[index].name.folded] ?? [])
   }
 
   /// For a person: what stands in the way of a BLOB that is too long for the column, and what to do.
@@ -162,8 +162,8 @@ final class TableForm {
   }
 
   func index(named name: String) -> Int? {
-    let folded = name.asciiLowercased
-    return columns.firstIndex { $0.name.asciiLowercased == folded }
+    let folded = name.folded
+    return columns.firstIndex { $0.name.folded == folded }
   }
 
   /// Key first, then these columns; what the row has already is overwritten.

@@ -23,15 +23,22 @@ struct ZoneBook {
     var isLeft: Bool { isRootGone && role == .readWrite }
   }
 
+  private struct Root: Hashable {
+    let table: FoldedName
+    let key: Value
+
+    init(_ record: RecordName) { (table, key) = (record.table.folded, record.key) }
+  }
+
   let entries: [Int64: Entry]
   /// Others may have made a share of a record with the same name.
-  private let roots: [RecordName: [Int64]]
+  private let roots: [Root: [Int64]]
   let privateZone: Int64?
 
   init(_ entries: [Entry]) {
     self.entries = Dictionary(entries.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     let open = entries.filter(\.isOpen).sorted { $0.zone < $1.zone }
-    roots = Dictionary(open.compactMap { entry in entry.root.map { ($0.folded, [entry.id]) } }, uniquingKeysWith: +)
+    roots = Dictionary(open.compactMap { entry in entry.root.map { (Root($0), [entry.id]) } }, uniquingKeysWith: +)
     privateZone = entries.first { $0.role == .privateZone }?.id
   }
 
@@ -65,7 +72,7 @@ struct ZoneBook {
   ///
   /// - Parameter zone: That shows the record; nil where none does.
   func share(rootedAt record: RecordName, shownBy zone: Int64?) -> Int64? {
-    guard let shares = roots[record.folded] else { return nil }
+    guard let shares = roots[Root(record)] else { return nil }
     return shares.first { $0 == zone } ?? shares.first { entries[$0]?.role == .owned }
   }
 
@@ -80,9 +87,4 @@ struct ZoneBook {
     }
     return first.zone < second.zone
   }
-}
-
-extension RecordName {
-  /// Names of tables are the same in any case.
-  fileprivate var folded: RecordName { RecordName(table: table.asciiLowercased, key: key) }
 }

@@ -155,7 +155,7 @@ final class ZoneRecords {
     let named = try cells.map { (name: try catalog.column($0.column).folded, stamp: $0.stamp, value: $0.value) }
       .sorted { $0.name.lexicographicallyPrecedes($1.name) }
     var bytes = RecordBytes(
-      table: Array(try catalog.tableName(ref.table).asciiLowercased.utf8), key: ref.key, generation: generation)
+      table: try catalog.tableName(ref.table).folded.bytes, key: ref.key, generation: generation)
     for cell in named { bytes.add(cell.name, cell.stamp, cell.value) }
     return RecordHash(bytes, session.cryptography)
   }

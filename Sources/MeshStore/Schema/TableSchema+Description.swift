@@ -13,7 +13,7 @@ extension TableSchema {
       foreignKeys: foreignKeys.compactMap { reference in
         guard reference.columns.count == 1,
           let column = columns.firstIndex(where: {
-            $0.name.asciiLowercased == reference.columns[0].asciiLowercased
+            $0.name.folded == reference.columns[0].folded
           })
         else { return nil }
         return .init(

@@ -68,17 +68,17 @@ extension TableSchema {
     for index in indexes {
       let name = index.origin == "c" ? "the index \(index.name)" : "a UNIQUE constraint"
       if index.columns.contains(nil) { ties.all.append("\(name) has an expression") }
-      for column in Set(index.columns.compactMap { $0?.asciiLowercased }) {
+      for column in Set(index.columns.compactMap { $0?.folded }) {
         ties.columns[column, default: []].append("\(name) has the column")
       }
       guard index.isPartial else { continue }
       let condition = try String.fetchOne(
         db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?", arguments: [index.name])
-      for column in columns.map(\.name.asciiLowercased)
-      where condition?.asciiLowercased.contains(column) == true
-        && ties.columns[column]?.contains("\(name) has the column") != true
+      for column in columns.map(\.name)
+      where condition?.asciiLowercased.contains(column.asciiLowercased) == true
+        && ties.columns[column.folded]?.contains("\(name) has the column") != true
       {
-        ties.columns[column, default: []].append("\(name) may depend on the column")
+        ties.columns[column.folded, default: []].append("\(name) may depend on the column")
       }
     }
     return ties
@@ -180,8 +180,8 @@ extension Collation {
 
   /// Nil for a collation that an app defined.
   init?(sql: String) {
-    let folded = sql.asciiLowercased
-    guard let known = Self.allCases.first(where: { $0.sql.asciiLowercased == folded }) else { return nil }
+    let folded = sql.folded
+    guard let known = Self.allCases.first(where: { $0.sql.folded == folded }) else { return nil }
     self = known
   }
 }

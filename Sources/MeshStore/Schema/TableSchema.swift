@@ -52,8 +52,7 @@ struct TableSchema: Hashable, Sendable {
   struct Ties: Hashable, Sendable {
     /// SQLite opens no BLOB of the table for writing where an index has an expression.
     var all: [String] = []
-    /// By the column's name, in lower case.
-    var columns: [String: [String]] = [:]
+    var columns: [FoldedName: [String]] = [:]
   }
 
   var name: String
@@ -81,8 +80,8 @@ struct TableSchema: Hashable, Sendable {
   var valueColumns: [Column] { columns.filter { !$0.isKey && $0.generated == .no } }
 
   func column(_ name: String) -> Column? {
-    let folded = name.asciiLowercased
-    return columns.first { $0.name.asciiLowercased == folded }
+    let folded = name.folded
+    return columns.first { $0.name.folded == folded }
   }
 }
 

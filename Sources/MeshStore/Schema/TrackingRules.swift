@@ -31,7 +31,7 @@ enum TrackingRules {
   ) throws -> [Violation] {
     let names = tables + privateTables
     let known = try db.tableExists("mesh_table") ? try TrackedTable.all(db).map(\.name) : []
-    let set = Set((names + known).map(\.asciiLowercased))
+    let set = Set((names + known).map(\.folded))
     return try names.flatMap { name in
       try texts(db, name, set: set, integerKeys: integerKeys).map { Violation(table: name, text: $0) }
     }
@@ -41,7 +41,7 @@ enum TrackingRules {
   /// rows that it refuses are held.
   static func laterViolations(_ db: Database) throws -> [Violation] {
     let tables = try TrackedTable.all(db)
-    let set = Set(tables.map(\.name.asciiLowercased))
+    let set = Set(tables.map(\.name.folded))
     return try tables.flatMap { table in
       guard let schema = table.schema else { return [Violation]() }
       return try (uniques(schema) + references(db, schema, set: set) + programs(db, schema)).map {
@@ -50,7 +50,7 @@ enum TrackingRules {
     }
   }
 
-  private static func texts(_ db: Database, _ name: String, set: Set<String>, integerKeys: Bool) throws -> [String] {
+  private static func texts(_ db: Database, _ name: String, set: Set<FoldedName>, integerKeys: Bool) throws -> [String] {
     guard !SchemaDescription.isReserved(name) else {
       return ["names that begin with mesh_ or sqlite_ are reserved; rename the table"]
     }
@@ -123,12 +123,12 @@ extension TrackingRules {
   private static func isImpliedByKey(_ index: TableSchema.UniqueIndex, _ schema: TableSchema) -> Bool {
     guard let key = schema.keyColumn else { return false }
     return zip(index.columns, index.collations).contains { column, collation in
-      column?.asciiLowercased == key.name.asciiLowercased
-        && collation.asciiLowercased == key.collation.asciiLowercased
+      column?.folded == key.name.folded
+        && collation.folded == key.collation.folded
     }
   }
 
-  private static func references(_ db: Database, _ schema: TableSchema, set: Set<String>) throws -> [String] {
+  private static func references(_ db: Database, _ schema: TableSchema, set: Set<FoldedName>) throws -> [String] {
     try schema.foreignKeys.flatMap { reference -> [String] in
       let from = reference.columns.joined(separator: ", ")
       var texts: [String] = []
@@ -137,7 +137,7 @@ extension TrackingRules {
       } else if let wrong = try wrongTarget(db, reference) {
         texts.append("\(from) refers to \(wrong); refer to the primary key")
       }
-      if !set.contains(reference.parent.asciiLowercased) {
+      if !set.contains(reference.parent.folded) {
         texts.append("\(from) refers to \(reference.parent), which is not synchronized; name that table as well")
       }
       if reference.onDelete == .restrict {
@@ -152,7 +152,7 @@ extension TrackingRules {
   /// The parent's column that is not its key.
   private static func wrongTarget(_ db: Database, _ reference: TableSchema.ForeignKey) throws -> String? {
     guard let column = reference.parentColumns?.first, let parent = try TableSchema.read(db, reference.parent),
-      parent.keyColumn?.name.asciiLowercased != column.asciiLowercased
+      parent.keyColumn?.name.folded != column.folded
     else { return nil }
     return "\(reference.parent).\(column)"
   }

@@ -173,7 +173,12 @@ final class Statement {
   /// A BLOB of zeros, to be written in place.
   func bindZeros(_ count: Int, at index: Int) { sqlite3_bind_zeroblob64(handle, Int32(index), UInt64(count)) }
 
-  func text(_ column: Int) -> String { sqlite3_column_text(handle, Int32(column)).map { String(cString: $0) } ?? "" }
+  /// All of it: a text can have U+0000 inside.
+  func text(_ column: Int) -> String {
+    let start = sqlite3_column_text(handle, Int32(column))
+    let count = Int(sqlite3_column_bytes(handle, Int32(column)))
+    return String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
+  }
 
   func bytes(_ column: Int) -> [UInt8] {
     let start = sqlite3_column_blob(handle, Int32(column))

@@ -86,8 +86,8 @@ extension Session {
   fileprivate func requireDiscardable(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason) throws {
     let zones = try catalog.zones()
     guard zones.mayWrite(zone.id) else { throw DiscardError.notPermitted }
-    let name = try catalog.tableName(ref.table).asciiLowercased
-    if let root = zones.entries[zone.id]?.root, root.key == ref.key, root.table.asciiLowercased == name {
+    let name = try catalog.tableName(ref.table).folded
+    if let root = zones.entries[zone.id]?.root, root.key == ref.key, root.table.folded == name {
       throw DiscardError.root
     }
     guard reason != .slotTaken, let table = catalog.table(ref.table) else { return }

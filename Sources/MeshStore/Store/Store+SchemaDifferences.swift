@@ -19,13 +19,13 @@ extension Store {
   public func schemaDifferences() throws -> [SchemaDifference] {
     try read { session in
       let tables = try TrackedTable.all(session.db).compactMap { $0.schema?.travelling }
-      let own = Dictionary(tables.map { ($0.name.asciiLowercased, $0) }, uniquingKeysWith: { first, _ in first })
+      let own = Dictionary(tables.map { ($0.name.folded, $0) }, uniquingKeysWith: { first, _ in first })
       let others = try session.sql.all("SELECT device, bytes FROM mesh_foreign_schema ORDER BY name, device") { row in
         var reader = ByteReader(row.bytes(1))
         return (device: DeviceID(row.bytes(0)), table: try SchemaDescription(from: &reader))
       }
       return others.flatMap { other in
-        guard let device = other.device, let here = own[other.table.name.asciiLowercased] else {
+        guard let device = other.device, let here = own[other.table.name.folded] else {
           return [SchemaDifference]()
         }
         return here.differences(from: other.table).map { (index, there) in

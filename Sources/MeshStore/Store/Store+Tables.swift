@@ -43,10 +43,10 @@ extension Store {
   }
 
   private func requireNoReferences(to tables: [String]) throws {
-    let going = Set(tables.map(\.asciiLowercased))
+    let going = Set(tables.map(\.folded))
     let reasons = try read { session in
-      try TrackedTable.all(session.db).filter { !going.contains($0.name.asciiLowercased) }.flatMap { table in
-        (table.schema?.foreignKeys ?? []).filter { going.contains($0.parent.asciiLowercased) }.map {
+      try TrackedTable.all(session.db).filter { !going.contains($0.name.folded) }.flatMap { table in
+        (table.schema?.foreignKeys ?? []).filter { going.contains($0.parent.folded) }.map {
           "\($0.parent): \(table.name) refers to it and stays synchronized; untrack \(table.name) as well"
         }
       }
@@ -136,9 +136,9 @@ extension Store {
           "INSERT OR REPLACE INTO mesh_foreign_schema (device, name, bytes) VALUES (?, ?, ?)",
           [.blob(device.bytes), .text(description.name), .blob(writer.bytes)])
       }
-      let isPrivate = Set(isOwn ? descriptions.filter(\.isPrivate).map(\.name.asciiLowercased) : [])
+      let isPrivate = Set(isOwn ? descriptions.filter(\.isPrivate).map(\.name.folded) : [])
       let tables = try TrackedTable.all(session.db).filter {
-        !$0.isPrivate && isPrivate.contains($0.name.asciiLowercased)
+        !$0.isPrivate && isPrivate.contains($0.name.folded)
       }
       for table in tables {
         try session.sql.run("UPDATE mesh_table SET private = 1 WHERE id = ?", [.integer(table.id)])
@@ -169,13 +169,13 @@ extension Store {
       }
       let all = try said.filter { try $0.device.map(trusts) ?? false || !isOthers($0.table.name) }.map(\.table)
       var merged: [SchemaDescription] = []
-      var names: Set<String> = []
+      var names: Set<FoldedName> = []
       for next in all {
-        if let last = merged.indices.last, merged[last].name.asciiLowercased == next.name.asciiLowercased {
+        if let last = merged.indices.last, merged[last].name.folded == next.name.folded {
           merged[last].addColumns(of: next, besides: &names)
         } else {
           merged.append(next)
-          names = Set(next.columns.map(\.name.asciiLowercased))
+          names = Set(next.columns.map(\.name.folded))
         }
       }
       return merged
@@ -217,11 +217,11 @@ extension SchemaDescription {
   /// References to columns that were there stay as they were. No more columns come in than a table can have.
   ///
   /// - Parameter names: Of the columns that are here, folded.
-  fileprivate mutating func addColumns(of other: SchemaDescription, besides names: inout Set<String>) {
+  fileprivate mutating func addColumns(of other: SchemaDescription, besides names: inout Set<FoldedName>) {
     isPrivate = isPrivate || other.isPrivate
     let references = Dictionary(grouping: other.foreignKeys, by: \.column)
     for (index, column) in other.columns.enumerated()
-    where columns.count < Limits.columns && names.insert(column.name.asciiLowercased).inserted {
+    where columns.count < Limits.columns && names.insert(column.name.folded).inserted {
       columns.append(column)
       for reference in references[index] ?? [] where foreignKeys.count < Self.foreignKeyLimit {
         foreignKeys.append(

@@ -202,7 +202,7 @@ extension Session {
   /// What was deleted while a table was gone took nothing along.
   private func compareReferrers(of finding: CaptureFinding) throws {
     for table in try TrackedTable.all(db) where table.id != finding.table {
-      let refers = table.schema?.foreignKeys.contains { $0.parent.asciiLowercased == finding.name.asciiLowercased }
+      let refers = table.schema?.foreignKeys.contains { $0.parent.folded == finding.name.folded }
       if refers == true { try request(.compare, table.id) }
     }
   }

@@ -214,7 +214,7 @@ extension RecordState where Column == String {
     name.key.write(to: &writer)
     writer.varint(generation)
     var before: Stamp?
-    for (column, cell) in cells.map({ (Array($0.key.asciiLowercased.utf8), $0.value) })
+    for (column, cell) in cells.map({ ($0.key.folded.bytes, $0.value) })
       .sorted(by: { $0.0.lexicographicallyPrecedes($1.0) })
     {
       writer.sized(column)

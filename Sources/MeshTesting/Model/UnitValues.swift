@@ -42,9 +42,12 @@ enum Rules {
   static func broken(by body: ChangeSetBody, _ header: ChangeSetHeader) -> String? {
     guard case .changes(let tables) = body.content else { return nil }
     for table in tables {
-      let name = table.table.asciiLowercased
-      if name.isEmpty || name.hasPrefix("mesh_") || name.hasPrefix("sqlite_") { return "names a reserved table" }
-      if Set(table.columns.map(\.asciiLowercased)).count < table.columns.count { return "names a column twice" }
+      let name = table.table.asciiLowercased.unicodeScalars
+      if name.isEmpty || name.starts(with: "mesh_".unicodeScalars) || name.starts(with: "sqlite_".unicodeScalars) {
+        return "names a reserved table"
+      }
+      if ([table.table] + table.columns).contains(where: { $0.utf8.contains(0) }) { return "has U+0000 in a name" }
+      if Set(table.columns.map(\.folded)).count < table.columns.count { return "names a column twice" }
       for row in table.rows {
         if row.generation / 2 > header.time.value || row.generation == header.time.value &* 2 &+ 1 {
           return "has a generation that its time does not allow"

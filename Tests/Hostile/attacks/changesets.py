@@ -307,8 +307,26 @@ def rows_of_tables_that_are_not_shared(scene):
             raise Failed(f"a private row of {node.name} was overwritten through the share")
 
 
-@attack("value: text (length)", "value: blob (length)", "value: integer", "value: double",
-        expected_failure="after many rows that wait for parents, a row of the share takes more than 30 s to arrive")
+@attack("table: table (length)", "table: columns[] (length)")
+def names_that_readers_read_differently(scene):
+    """Writes under names that differ after U+0000, in how they compose a letter, in case or in spaces at their end, and
+    forks a log, so that all of it is read again; honest devices must agree on what is one name."""
+    member, zone, session = scene.enter()
+    names = ["n\0a", "n\0b", "caf\u00e9", "cafe\u0301", "CAF\u00c9", "K", "\u212a", "x ", "x", "x\t", "mesh_\u0301", "\ufeff"]
+    for table, columns in [(name, ["a"]) for name in names] + [("tags", ["note", name]) for name in names]:
+        session = scene.again(member, session)
+        log = Log(member.device, zone)
+        session.try_send("change sets", zone=zone.id, changeSets=[
+            log.insert(table, [(scene.name(), {column: "root" for column in columns})])])
+        scene.answered(session)
+    log, rows = Log(member.device, zone), [(scene.name(), {"note": "root", "name": "x"})]
+    session = scene.again(member, session)
+    session.try_send("change sets", zone=zone.id, changeSets=[
+        log.insert("tags", rows, advance=False, context=[]), log.insert("tags", rows, context=[])])
+    scene.answered(session)
+
+
+@attack("value: text (length)", "value: blob (length)", "value: integer", "value: double")
 def values_of_every_size(scene):
     """Writes keys and values at the edges: the longest texts, NaN, broken UTF-8, empty keys; honest rows pass."""
     member, zone, session = scene.enter()

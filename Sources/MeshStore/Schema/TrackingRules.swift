@@ -50,7 +50,8 @@ enum TrackingRules {
     }
   }
 
-  private static func texts(_ db: Database, _ name: String, set: Set<FoldedName>, integerKeys: Bool) throws -> [String] {
+  private static func texts(_ db: Database, _ name: String, set: Set<FoldedName>, integerKeys: Bool) throws -> [String]
+  {
     guard !SchemaDescription.isReserved(name) else {
       return ["names that begin with mesh_ or sqlite_ are reserved; rename the table"]
     }

@@ -54,7 +54,8 @@ import Testing
     // Its table was known, and is forgotten with the last record that used it.
     let empty = TableChanges(table: "unknown", columns: ["a"], rows: [])
     let row = RowChange(
-      key: .integer(1), generation: 1, isLife: true, stamp: stamp, fields: [.init(column: 0, value: .value(.integer(1)))])
+      key: .integer(1), generation: 1, isLife: true, stamp: stamp,
+      fields: [.init(column: 0, value: .value(.integer(1)))])
     let changeSets = [
       try quiet.make(.changes([empty, TableChanges(table: "t", columns: ["v"], rows: [row])]), time: time),
       try cut.make(cut.births(2...3, .value(.integer(2)), time: time), time: time),

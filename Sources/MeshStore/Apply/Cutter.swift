@@ -26,7 +26,7 @@ struct Cutter {
   }
 
   private static func unitEnd(_ session: Session, _ zone: Int64, _ author: Int64, _ limit: UInt64) throws -> UInt64 {
-    guard try AuthorHead.read(session.sql, zone: zone, author: author).stored > limit else { return limit }
+    guard try session.catalog.heads.of(author, zone).stored > limit else { return limit }
     let end = try session.sql.integer(
       "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number <= ? AND final = 1",
       [.integer(zone), .integer(author), .bits(limit)])
@@ -36,7 +36,7 @@ struct Cutter {
   /// Where cuts end authors that are not done yet.
   static func begun(_ session: Session, _ zone: ZoneRow) throws -> [Author: UInt64] {
     var limits: [Author: UInt64] = [:]
-    for head in try AuthorHead.all(session.sql, zone: zone.id) {
+    for head in try session.catalog.heads.all(zone.id) {
       if let cut = head.cut { limits[try session.catalog.author(head.author)] = cut }
     }
     return limits
@@ -45,10 +45,10 @@ struct Cutter {
   /// Begins: whoever comes after a crash goes on with it. Returns the records that change sets above the limits touched.
   func mark() throws -> [RecordRef] {
     for (author, limit) in limits {
-      var head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
+      var head = try session.catalog.heads.of(author, zone.id)
       guard head.stored > limit || head.applied > limit else { continue }
       head.cut = limit
-      try head.save(session.sql, zone: zone.id)
+      try session.catalog.heads.save(head, zone.id)
     }
     return try touched()
   }
@@ -65,7 +65,7 @@ struct Cutter {
   /// The change sets above the limits. A unit that is merged in part is beyond `merged`, and has touched records all the same.
   private func forEachRefused(_ visit: (_ author: Int64, _ number: UInt64) throws -> Void) throws {
     for (author, limit) in limits.sorted(by: { $0.key < $1.key }) {
-      let head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
+      let head = try session.catalog.heads.of(author, zone.id)
       let last = head.applied + (head.appliedRows > 0 ? 1 : 0)
       guard last > limit else { continue }
       for number in limit + 1...last { try visit(author, number) }
@@ -91,7 +91,7 @@ struct Cutter {
 
   private func rest(_ wanted: Set<RecordRef>) throws -> [RecordRef: State] {
     var states: [RecordRef: State] = [:]
-    for head in try AuthorHead.all(session.sql, zone: zone.id) {
+    for head in try session.catalog.heads.all(zone.id) {
       let last = min(head.applied + (head.appliedRows > 0 ? 1 : 0), limits[head.author] ?? .max)
       guard last > 0 else { continue }
       for number in 1...last {
@@ -181,7 +181,7 @@ struct Cutter {
   /// in vain, they have it no more.
   func finish(_ aftermath: [Author: Aftermath]) throws {
     for (author, limit) in limits {
-      var head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
+      var head = try session.catalog.heads.of(author, zone.id)
       if try aftermath[session.catalog.author(author)] == .receipt {
         try LogRow.keepTakenBack(session.sql, zone: zone.id, author: author, above: limit)
       }
@@ -198,19 +198,20 @@ struct Cutter {
         [.integer(zone.id), .integer(author), .bits(limit)])
       let atLimit = HybridTime(UInt64(bitPattern: time ?? 0))
       head.malformed = nil
+      var context: CausalContext?
       (head.stored, head.storedID, head.storedTime, head.storedPart) = (limit, id, atLimit, 0)
       if head.applied >= limit {
         (head.merged, head.mergedID, head.mergedTime) = (limit, id, atLimit)
         (head.applied, head.appliedRows) = (limit, 0)
         head.waiting = 0
-        head.context = try context(author, through: limit)
+        context = try self.context(author, through: limit)
       } else {
         head.waiting =
           try session.sql.integer(
             "SELECT sum(size) FROM mesh_log WHERE zone = ? AND author = ? AND number > ?",
             [.integer(zone.id), .integer(author), .bits(head.merged)]) ?? 0
       }
-      try head.save(session.sql, zone: zone.id)
+      try session.catalog.heads.save(head, context: context, zone.id)
       try session.forgetNames(of: author, zone: zone.id)
     }
     session.catalog.forgetNamed()
@@ -221,7 +222,7 @@ struct Cutter {
   /// What is gone binds nobody: a device that takes back what it signed ahead of time gives the time as it is again.
   private func setBackClock() throws {
     var zone = zone
-    let times = try AuthorHead.all(session.sql, zone: zone.id).map {
+    let times = try session.catalog.heads.all(zone.id).map {
       $0.isInsideUnit && $0.storedTime <= zone.clock.last ? $0.storedTime : $0.mergedTime
     }
     zone.clock = HybridClock(last: min(zone.clock.last, times.max() ?? .zero))

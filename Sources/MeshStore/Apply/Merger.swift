@@ -10,6 +10,7 @@ final class Merger {
   /// The author's head before this unit.
   let previous: AuthorHead
   let now: Int64
+  private var seen: CausalContext?
   private var session: Session { records.session }
 
   init(_ records: ZoneRecords, _ materialiser: Materialiser, previous: AuthorHead, now: Int64) {
@@ -17,6 +18,14 @@ final class Merger {
     self.materialiser = materialiser
     self.previous = previous
     self.now = now
+  }
+
+  /// What the author had merged before.
+  private func seenBefore() throws -> CausalContext {
+    if let seen { return seen }
+    let read = try session.catalog.heads.context(of: previous.author, records.zone.id)
+    seen = read
+    return read
   }
 
   /// Merges the part's rows in `part.rows`.
@@ -146,7 +155,7 @@ final class Merger {
     /// Whether the author had, before this unit, merged what the stamp is of.
     private func hadSeen(_ stamp: Stamp, _ author: Author) throws -> Bool {
       if author == part.header.author {
-        return stamp.author == author || merger.previous.context.hasSeen(stamp)
+        return try stamp.author == author || merger.seenBefore().hasSeen(stamp)
       }
       return try merger.records.hasSeen(stamp, author)
     }
@@ -157,7 +166,7 @@ extension ZoneRecords {
   /// Whether an author has merged what the stamp is of, as far as its change sets tell that are merged here.
   func hasSeen(_ stamp: Stamp, _ author: Author) throws -> Bool {
     guard stamp.author != author, let number = try session.catalog.knownAuthor(author) else { return true }
-    return try AuthorHead.read(session.sql, zone: zone.id, author: number).context.hasSeen(stamp)
+    return try session.catalog.heads.context(of: number, zone.id).hasSeen(stamp)
   }
 
   /// `mesh_conflict.col` of a delete.

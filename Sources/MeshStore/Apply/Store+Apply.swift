@@ -12,8 +12,7 @@ extension Store {
         guard try session.isInStep() && (!writers.isEmpty || !session.hasPending()) else { return nil }
         guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
         var units = try UnitReader(session, zone: row, reader, now: now)
-        let choice = try units.choose(&partInHand, after: lastMerged[zone])
-        if case .slice(let slice) = choice { lastMerged[zone] = slice.head.author }
+        let choice = try units.choose(&turns[zone, default: MergeTurns()])
         if case .slice(let slice) = choice, try session.hasPending() {
           matches = try PendingMatches(session, slice.refs(session.catalog))
         }
@@ -22,7 +21,7 @@ extension Store {
       switch choice {
       case nil: return .flushFirst
       case .idle(let waiting)?:
-        partInHand = nil
+        turns[zone]?.inHand = nil
         return .idle(waiting: waiting)
       case .malformed(let head, let reason)?:
         try refuse(head, reason, zone)
@@ -44,7 +43,7 @@ extension Store {
       let row = try ZoneRow.obtain(zone, session.sql)
       var stuck = head
       stuck.malformed = reason
-      try stuck.save(session.sql, zone: row.id)
+      try session.catalog.heads.save(stuck, row.id)
     }
   }
 
@@ -127,6 +126,7 @@ extension Store {
     materialiser.believed = believed
     let merger = Merger(records, materialiser, previous: slice.head, now: now)
     var head = slice.head
+    var context: CausalContext?
     for part in slice.parts {
       let long = LongValues(
         session: session, zone: records.zone.id, author: head.author, reader: reader,
@@ -136,14 +136,14 @@ extension Store {
       if part.rows.upperBound == part.rowCount {
         head.applied = part.header.number
         head.appliedRows = 0
-        head.context = part.context
+        context = part.context
       } else {
         head.appliedRows = Int64(part.rows.upperBound)
       }
     }
     try materialiser.settle()
     if slice.isUnitEnd, let last = slice.parts.last { try end(&head, last, records) }
-    try head.save(session.sql, zone: records.zone.id)
+    try session.catalog.heads.save(head, context: context, records.zone.id)
     try records.zone.save(session.sql)
     return .merged(records: slice.parts.reduce(0) { $0 + $1.rows.count }, unitEnded: slice.isUnitEnd)
   }

@@ -4,7 +4,7 @@ extension Store {
   public func takesBack(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool {
     try read { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return false }
-      return try AuthorHead.all(session.sql, zone: row.id).contains { head in
+      return try session.catalog.heads.all(row.id).contains { head in
         try head.cut != nil || limits[session.catalog.author(head.author)].map { head.stored > $0 } ?? false
       }
     }
@@ -50,7 +50,7 @@ extension Store {
       let row = try ZoneRow.obtain(zone, session.sql)
       for var head in halves {
         (head.applied, head.appliedRows) = (head.merged, 0)
-        try head.save(session.sql, zone: row.id)
+        try session.catalog.heads.save(head, row.id)
       }
     }
     return .merged(records: touched.count, unitEnded: false)

@@ -1,5 +1,35 @@
 import MeshCore
 
+/// What is remembered of a zone between one slice and the next. None of it is needed: it saves work.
+struct MergeTurns {
+  /// The part of a unit that is being merged slice by slice, decoded.
+  var inHand: (id: ChangeSetID, body: ChangeSetBody)?
+  /// Whose change sets were merged last: the number of an author.
+  var last: Int64?
+  /// What keeps authors waiting, by number.
+  var waits: [Int64: Wait] = [:]
+
+  /// What an author's next change set waits for, so that it is decrypted and decoded once, however many others come meanwhile.
+  struct Wait {
+    enum Until {
+      case merged(Author, UInt64)
+      case time(HybridTime)
+      case key(EpochID)
+      /// More of the author's change sets.
+      case stored
+    }
+
+    let applied: UInt64
+    let appliedRows: Int64
+    /// Names all that is stored of the author, since each change set names the one before.
+    var storedID: ChangeSetID?
+    /// The change set that waits; nil where it is a unit whose end is missing.
+    let next: ChangeSetID?
+    let reason: WaitingReason
+    let until: Until
+  }
+}
+
 /// Finds the next stored unit whose causal past is merged, and decodes as much of it as one transaction takes.
 struct UnitReader {
   /// What one transaction merges: whole parts, but for the rows that are left of the last.
@@ -55,23 +85,23 @@ struct UnitReader {
     self.zone = zone
     self.reader = reader
     self.now = now
-    heads = try AuthorHead.all(session.sql, zone: zone.id)
+    heads = try session.catalog.heads.all(zone.id)
     byAuthor = Dictionary(
       try heads.map { (try session.catalog.author($0.author), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// - Parameters:
-  ///   - inHand: The part that was read last, decoded: a big one is merged in several slices.
-  ///   - last: Whose change sets were merged last, in `mesh_author`.
-  mutating func choose(_ inHand: inout (id: ChangeSetID, body: ChangeSetBody)?, after last: Int64?) throws -> Choice {
+  mutating func choose(_ turns: inout MergeTurns) throws -> Choice {
     // A unit that is begun ends first; then authors have their turns, so that one which floods the zone keeps no other waiting.
     let begun = heads.filter(\.isInsideUnit)
     let others = heads.filter { !$0.isInsideUnit }
-    let next = others.filter { $0.author > last ?? 0 } + others.filter { $0.author <= last ?? 0 }
+    let last = turns.last ?? 0
+    let next = others.filter { $0.author > last } + others.filter { $0.author <= last }
     for head in begun + next where head.stored > head.applied {
       let author = try session.catalog.author(head.author)
       do {
-        if let slice = try slice(head, author, &inHand) { return .slice(slice) }
+        guard let slice = try slice(head, author, &turns) else { continue }
+        turns.last = head.author
+        return .slice(slice)
       } catch let fault as Malformed {
         return .malformed(head, fault.reason)
       }
@@ -84,8 +114,41 @@ struct UnitReader {
     let reason: String
   }
 
-  private mutating func wait(_ reason: WaitingReason, _ head: AuthorHead) {
+  private mutating func count(_ reason: WaitingReason, _ head: AuthorHead) {
     waiting[reason, default: 0] += Int(clamping: head.stored - head.applied)
+  }
+
+  /// - Parameters:
+  ///   - next: The change set with the number `number`; nil where its unit has no end yet.
+  private mutating func wait(
+    _ reason: WaitingReason, until: MergeTurns.Wait.Until, _ head: AuthorHead, _ number: UInt64, _ next: ChangeSetID?,
+    _ turns: inout MergeTurns
+  ) {
+    count(reason, head)
+    // Within a slice, what comes before it is merged first.
+    guard number == head.applied + 1 else { return }
+    turns.waits[head.author] = MergeTurns.Wait(
+      applied: head.applied, appliedRows: head.appliedRows, storedID: head.storedID, next: next, reason: reason,
+      until: until)
+  }
+
+  /// The author waits for what it waited for before.
+  private func stillWaits(_ head: AuthorHead, _ turns: inout MergeTurns) throws -> Bool {
+    guard var wait = turns.waits[head.author] else { return false }
+    var waits = wait.applied == head.applied && wait.appliedRows == head.appliedRows
+    if waits, wait.storedID != head.storedID {
+      let next = try LogRow.id(session.sql, zone: zone.id, author: head.author, number: head.applied + 1)
+      waits = wait.next != nil && wait.next == next
+      wait.storedID = head.storedID
+    }
+    switch wait.until {
+    case .merged(let other, let number): waits = waits && !isMerged(other, number)
+    case .time(let time): waits = waits && time.milliseconds > now + Choices.clockBound
+    case .key(let epoch): waits = waits && reader.keys[epoch] == nil
+    case .stored: break
+    }
+    turns.waits[head.author] = waits ? wait : nil
+    return waits
   }
 
   private func limit(_ author: Author, _ head: AuthorHead?) -> UInt64 {
@@ -95,24 +158,29 @@ struct UnitReader {
   // MARK: One author
 
   private mutating func slice(
-    _ head: AuthorHead, _ author: Author, _ inHand: inout (id: ChangeSetID, body: ChangeSetBody)?
+    _ head: AuthorHead, _ author: Author, _ turns: inout MergeTurns
   ) throws -> Slice? {
     if head.malformed != nil {
-      wait(.malformed, head)
+      count(.malformed, head)
       return nil
     }
-    guard let end = try LogRow.unitEnd(session.sql, zone: zone.id, author: head.author, from: head.applied + 1) else {
-      wait(.unfinishedUnit, head)
+    if let wait = turns.waits[head.author], try stillWaits(head, &turns) {
+      count(wait.reason, head)
+      return nil
+    }
+    let first = head.applied + 1
+    guard let end = try LogRow.unitEnd(session.sql, zone: zone.id, author: head.author, from: first) else {
+      wait(.unfinishedUnit, until: .stored, head, first, nil, &turns)
       return nil
     }
     // What is above a cut is neither merged nor waited for.
     guard end <= limit(author, head) else { return nil }
     var slice = Slice(head: head, author: author)
-    var context = head.context
+    var context = try session.catalog.heads.context(of: head.author, zone.id)
     var budget = Choices.slice
-    var number = head.applied + 1
+    var number = first
     while number <= end, budget > 0 {
-      guard let part = try part(number, head, &context, budget, &inHand) else {
+      guard let part = try part(number, head, &context, budget, &turns) else {
         return slice.parts.isEmpty ? nil : slice
       }
       slice.parts.append(part)
@@ -127,26 +195,26 @@ struct UnitReader {
   /// Nil where it has to wait; then its reason is counted.
   private mutating func part(
     _ number: UInt64, _ head: AuthorHead, _ context: inout CausalContext, _ budget: Int,
-    _ inHand: inout (id: ChangeSetID, body: ChangeSetBody)?
+    _ turns: inout MergeTurns
   ) throws -> Part? {
     guard let bytes = try LogRow.bytes(session.sql, zone: zone.id, author: head.author, number: number) else {
       throw StoreError(.corrupt, "mesh_log lacks a change set that mesh_head counts; restore the file from a copy")
     }
     let changeSet = try ChangeSet(bytes, with: reader.cryptography)
     guard changeSet.header.time.milliseconds <= now + Choices.clockBound else {
-      wait(.futureTime, head)
+      wait(.futureTime, until: .time(changeSet.header.time), head, number, changeSet.id, &turns)
       return nil
     }
     guard let key = reader.keys[changeSet.header.epoch] else {
-      wait(.epochKey, head)
+      wait(.epochKey, until: .key(changeSet.header.epoch), head, number, changeSet.id, &turns)
       return nil
     }
-    let body = try inHand?.id == changeSet.id ? inHand?.body : decode(changeSet, key)
+    let body = try turns.inHand?.id == changeSet.id ? turns.inHand?.body : decode(changeSet, key)
     guard let body else { throw Malformed(reason: "its body cannot be decrypted with its epoch's key") }
-    inHand = (changeSet.id, body)
+    turns.inHand = (changeSet.id, body)
     try advance(&context, body, changeSet.header)
-    guard isCovered(context) else {
-      wait(.causalPast, head)
+    if let (other, seen) = context.entries.first(where: { !isMerged($0.key, $0.value.number) }) {
+      wait(.causalPast, until: .merged(other, seen.number), head, number, changeSet.id, &turns)
       return nil
     }
     let first = number == head.applied + 1 ? Int(head.appliedRows) : 0
@@ -178,11 +246,10 @@ struct UnitReader {
     }
   }
 
-  private func isCovered(_ context: CausalContext) -> Bool {
-    context.entries.allSatisfy { other, seen in
-      let head = byAuthor[other]
-      return min(seen.number, limit(other, head)) <= head?.merged ?? 0
-    }
+  /// As far as anybody has it: what is above a cut is not waited for.
+  private func isMerged(_ author: Author, _ number: UInt64) -> Bool {
+    let head = byAuthor[author]
+    return min(number, limit(author, head)) <= head?.merged ?? 0
   }
 }
 

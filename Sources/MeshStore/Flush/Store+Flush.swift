@@ -414,6 +414,8 @@ struct NextPart {
   let now: Int64
   /// What this node has merged, without the author itself.
   let context: CausalContext
+  /// What the author had merged at its last change set.
+  private var before: CausalContext
 
   init(_ session: Session, _ writer: ChangeSetWriter, _ now: Int64) throws {
     if let known = try ZoneRow.read(writer.zone, session.sql) {
@@ -431,17 +433,18 @@ struct NextPart {
       zone.flushClock = zone.clock.last
     }
     let author = try session.catalog.authorNumber(writer.author)
-    head = try AuthorHead.read(session.sql, zone: zone.id, author: author)
+    head = try session.catalog.heads.of(author, zone.id)
     clock = zone.clock
     self.now = now
     var context = CausalContext()
-    for other in try AuthorHead.all(session.sql, zone: zone.id) where other.author != author && other.merged > 0 {
+    for other in try session.catalog.heads.all(zone.id) where other.author != author && other.merged > 0 {
       context[try session.catalog.author(other.author)] = .init(number: other.merged, time: other.mergedTime)
     }
     self.context = context
+    before = try session.catalog.heads.context(of: author, zone.id)
   }
 
-  private var difference: CausalContext { context.difference(from: head.context) }
+  private var difference: CausalContext { context.difference(from: before) }
 
   /// Bytes for the changes, which the names of their tables and columns are counted with.
   var room: Int {
@@ -483,7 +486,6 @@ struct NextPart {
     head.advance(to: changeSet)
     try LogRow.place(session.sql, &zone, author: head.author, numbers: head.stored...head.stored)
     head.applied = head.stored
-    head.context = context
     if changeSet.header.part.isFinal {
       head.merged = head.stored
       head.mergedID = head.storedID
@@ -495,6 +497,7 @@ struct NextPart {
       zone.flushPart += 1
       if isSynced { zone.flushSynced = zone.flushPart }
     }
-    try head.save(session.sql, zone: zone.id)
+    before = context
+    try session.catalog.heads.save(head, context: context, zone.id)
   }
 }

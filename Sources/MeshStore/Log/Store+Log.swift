@@ -83,12 +83,12 @@ extension Store {
       var quota = try WaitingQuota(session, owners)
       let outcomes = try changeSets.map { changeSet in
         let author = try session.catalog.authorNumber(changeSet.header.author)
-        var head = try heads[author] ?? AuthorHead.read(session.sql, zone: row.id, author: author)
+        var head = try heads[author] ?? session.catalog.heads.of(author, row.id)
         let outcome = try head.take(changeSet, session.sql, zone: row.id, &quota)
         heads[author] = head
         return outcome
       }
-      for head in heads.values where head.stored > 0 { try head.save(session.sql, zone: row.id) }
+      for head in heads.values where head.stored > 0 { try session.catalog.heads.save(head, row.id) }
       return outcomes
     }
   }
@@ -136,7 +136,7 @@ extension Session {
 
   func heads(_ zone: ZoneID) throws -> [AuthorHead] {
     guard let row = try ZoneRow.read(zone, sql) else { return [] }
-    return try AuthorHead.all(sql, zone: row.id)
+    return try catalog.heads.all(row.id)
   }
 }
 

@@ -15,7 +15,7 @@ extension Store {
       var quota = try WaitingQuota(session, owners)
       var bytes = 0
       for author in try LogRow.authorsTakenBack(session.sql, zone: row.id) {
-        var head = try AuthorHead.read(session.sql, zone: row.id, author: author)
+        var head = try session.catalog.heads.of(author, row.id)
         try LogRow.forget(takenBackThrough: head.stored, session.sql, zone: row.id, author: author)
         while bytes < Choices.lineBytes,
           let next = try LogRow.bytes(session.sql, zone: -row.id, author: author, number: head.stored + 1)
@@ -25,7 +25,7 @@ extension Store {
           try LogRow.forget(takenBackThrough: head.stored, session.sql, zone: row.id, author: author)
           bytes += next.count
         }
-        if head.stored > 0 { try head.save(session.sql, zone: row.id) }
+        if head.stored > 0 { try session.catalog.heads.save(head, row.id) }
       }
       return bytes > 0
     }

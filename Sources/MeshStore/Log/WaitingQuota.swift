@@ -12,13 +12,7 @@ struct WaitingQuota {
 
   init(_ session: Session, _ accounts: Accounts) throws {
     self.accounts = accounts
-    let waiting = try session.sql.all(
-      """
-      SELECT device, sum(waiting) FROM mesh_head JOIN mesh_author ON mesh_author.id = mesh_head.author
-      WHERE waiting > 0 GROUP BY device
-      """
-    ) { (DeviceID($0.bytes(0)), $0.integer(1)) }
-    for case (let device?, let bytes) in waiting {
+    for (device, bytes) in try session.catalog.heads.waiting() {
       owners[owner(device), default: 0] += bytes
       all += bytes
     }

@@ -5,6 +5,7 @@ import MeshCore
 /// Tables, columns and layouts by number, as they are in the file; read again when the schema has changed.
 final class Catalog {
   private let sql: Connection
+  let heads: AuthorHeads
   private var tables: [Int64: TableForm] = [:]
   private var goneTables: [Int64: TableForm] = [:]
   private var tableNumbers: [FoldedName: Int64] = [:]
@@ -22,7 +23,10 @@ final class Catalog {
   /// `PRAGMA schema_version` for which all this was read; nil before.
   private(set) var schemaVersion: Int64?
 
-  init(_ sql: Connection) { self.sql = sql }
+  init(_ sql: Connection) {
+    self.sql = sql
+    heads = AuthorHeads(sql)
+  }
 
   private struct ColumnKey: Hashable {
     var table: Int64
@@ -53,6 +57,7 @@ final class Catalog {
     authorNumbers = [:]
     book = nil
     forgetNamed()
+    heads.forget()
     schemaVersion = nil
   }
 

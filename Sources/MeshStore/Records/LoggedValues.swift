@@ -78,7 +78,7 @@ final class LoggedValues {
       return nil
     }
     if let value = try find() { return value }
-    let last = try AuthorHead.read(session.sql, zone: zone.id, author: stamp.author).applied
+    let last = try session.catalog.heads.of(stamp.author, zone.id).applied
     guard last > 0 else { return nil }
     if !stamp.time.isImport {
       let first = try number(of: stamp, zone.id, last)

@@ -57,7 +57,7 @@ struct Recall {
 
   /// Returns how many rows of the table the change set has.
   private func recall(_ table: Int64, _ author: Int64, _ number: UInt64) throws -> Int {
-    let head = try AuthorHead.read(session.sql, zone: records.zone.id, author: author)
+    let head = try session.catalog.heads.of(author, records.zone.id)
     guard number <= head.applied + (head.appliedRows > 0 ? 1 : 0) else { return 0 }
     let long = try log.longValues(author, number)
     var rows = 0

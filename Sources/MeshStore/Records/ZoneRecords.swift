@@ -126,8 +126,7 @@ final class ZoneRecords {
   /// Change sets of the author are in the zone.
   func hasWritten(_ author: Author) throws -> Bool {
     guard let number = try catalog.knownAuthor(author) else { return false }
-    return try sql.exists(
-      "SELECT 1 FROM mesh_head WHERE zone = ? AND author = ?", [.integer(zone.id), .integer(number)])
+    return try session.catalog.heads.find(number, zone.id) != nil
   }
 
   // MARK: Packing

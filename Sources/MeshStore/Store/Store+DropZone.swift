@@ -84,11 +84,12 @@ extension Session {
       "DELETE FROM mesh_log WHERE id IN (SELECT id FROM mesh_log WHERE zone = ? LIMIT \(Choices.slice))", zone)
     if try sql.exists("SELECT 1 FROM mesh_log WHERE zone = ?", zone) { return true }
     for table in [
-      "mesh_order", "mesh_head", "mesh_conflict", "mesh_wait", "mesh_held", "mesh_show", "mesh_recall", "mesh_rewrite",
+      "mesh_order", "mesh_conflict", "mesh_wait", "mesh_held", "mesh_show", "mesh_recall", "mesh_rewrite",
       "mesh_ack", "mesh_named",
     ] {
       try sql.run("DELETE FROM \(table) WHERE zone = ?", zone)
     }
+    try catalog.heads.remove(row.id)
     // Whoever is let in again begins from nothing, and writes as a new instance.
     (row.instance, row.clock, row.nextPosition) = (nil, HybridClock(), 1)
     (row.flushPart, row.flushSynced, row.flushValues, row.runLast, row.runRows, row.ahead) = (0, 0, 0, 0, 0, 0)

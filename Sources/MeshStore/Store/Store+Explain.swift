@@ -162,7 +162,7 @@ private struct Explainer {
     var given: Set<Stamp> = []
     var writes: [Int64: [(stamp: Stamp, value: Value)]] = [:]
     var seen: [Stamp: CausalContext] = [:]
-    for head in try AuthorHead.all(session.sql, zone: records.zone.id) where head.merged > 0 {
+    for head in try session.catalog.heads.all(records.zone.id) where head.merged > 0 {
       var context = CausalContext()
       let signer = try session.catalog.author(head.author)
       func sign(_ column: Int64, _ stamp: Stamp) {

@@ -24,13 +24,7 @@ extension Store {
       for case (let zone?, let author, let count) in named {
         quotas.names[zone, default: [:]][try session.catalog.author(author)] = count
       }
-      let waiting = try session.sql.all(
-        """
-        SELECT device, sum(waiting) FROM mesh_head JOIN mesh_author ON mesh_author.id = mesh_head.author
-        WHERE waiting > 0 GROUP BY device
-        """
-      ) { (DeviceID($0.bytes(0)), $0.integer(1)) }
-      for case (let device?, let bytes) in waiting { quotas.waiting[device] = bytes }
+      quotas.waiting = try session.catalog.heads.waiting()
       return quotas
     }
   }

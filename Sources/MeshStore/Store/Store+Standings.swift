@@ -45,11 +45,10 @@ extension Store {
   public func citations(_ zone: ZoneID) throws -> [Author: ControlID] {
     try read { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return [:] }
-      let cited = try session.sql.all(
-        "SELECT author, citation FROM mesh_head WHERE zone = ? AND citation IS NOT NULL", [.integer(row.id)]
-      ) { ($0.integer(0), ControlID($0.bytes(1))) }
       var citations: [Author: ControlID] = [:]
-      for (author, citation) in cited { citations[try session.catalog.author(author)] = citation }
+      for head in try session.catalog.heads.all(row.id) {
+        if let citation = head.citation { citations[try session.catalog.author(head.author)] = citation }
+      }
       return citations
     }
   }

@@ -21,12 +21,11 @@ extension Store {
     try read { session in
       let sql = session.sql
       let zones = try sql.all("SELECT zone, live FROM mesh_zone") { (ZoneID($0.bytes(0)), Int($0.integer(1))) }
-      let stuck = try sql.all("SELECT author, malformed FROM mesh_head WHERE malformed IS NOT NULL") {
-        ($0.integer(0), $0.text(1))
-      }
       let counts = try session.heldCounts()
       var malformed: [Author: String] = [:]
-      for (author, reason) in stuck { malformed[try session.catalog.author(author)] = reason }
+      for (author, reason) in try session.catalog.heads.malformed() {
+        malformed[try session.catalog.author(author)] = reason
+      }
       return Status(
         pending: Int(try sql.integer("SELECT count(*) FROM mesh_pending") ?? 0), held: counts,
         records: Dictionary(

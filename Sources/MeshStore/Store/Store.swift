@@ -24,12 +24,10 @@ public final class Store: ReplicaStore {
   var refusedAssets: Set<AssetID> = []
   /// Assets were put in place by commits that a power cut may take back.
   var hasUnsettledAssets = false
-  /// The part of a unit that is being merged slice by slice, decoded.
-  var partInHand: (id: ChangeSetID, body: ChangeSetBody)?
   /// Whose devices are.
   private(set) var owners = Accounts()
-  /// Of each zone, whose change sets were merged last: the number of an author.
-  var lastMerged: [ZoneID: Int64] = [:]
+  /// Where the merging of each zone stands.
+  var turns: [ZoneID: MergeTurns] = [:]
   /// What was found and put right since the store was opened.
   public internal(set) var repairs = Repairs()
   /// Records whose hash fits no values, and of which a comparison found nothing to send: what is merged is merged all the same.

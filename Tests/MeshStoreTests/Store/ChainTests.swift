@@ -72,6 +72,7 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     #expect(try take(chain, peer) == [.stored, .stored, .stored])
     try peer.apply()
     try peer.run("UPDATE mesh_head SET cut = 2")
+    try peer.reopen()
     try peer.store.cut([:], zone: Peer.zone, peer.reader, now: peer.now)
     #expect(try peer.rows("SELECT id FROM t") == ["1", "2"])
     #expect(try peer.store.storedVector(Peer.zone)[forger.author] == 2)

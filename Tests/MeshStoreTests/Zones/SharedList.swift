@@ -38,7 +38,7 @@ enum SharedList {
       var texts: Set<String> = []
       guard let zone = try ZoneRow.read(share, session.sql) else { return texts }
       let log = LogReader(session: session, zone: zone.id, reader: member.reader(share))
-      for head in try AuthorHead.all(session.sql, zone: zone.id) where head.stored > 0 {
+      for head in try session.catalog.heads.all(zone.id) where head.stored > 0 {
         for number in 1...head.stored {
           try log.forEachRow(head.author, number) { _, change, _, _ in
             for case .value(.text(let bytes)) in change.fields.map(\.value) {

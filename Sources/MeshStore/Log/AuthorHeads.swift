@@ -1,0 +1,141 @@
+import MeshCore
+
+/// The rows of `mesh_head`: how far each author's change sets are here, and merged. They are in memory as they are in the file, since
+/// every message asks for all of them. What an author had merged is as long as there are authors, and is read when it is needed.
+final class AuthorHeads {
+  private let sql: Connection
+  /// By `mesh_zone.id`; sorted by author.
+  private var zones: [Int64: [AuthorHead]] = [:]
+
+  init(_ sql: Connection) { self.sql = sql }
+
+  /// To be called when a transaction is taken back, and when rows go by other ways than these.
+  func forget() { zones = [:] }
+
+  private static let columns = """
+    author, stored, stored_id, stored_time, stored_part, waiting, merged, merged_id, merged_time, applied, applied_rows, \
+    cut, malformed, citation
+    """
+
+  // MARK: Reading
+
+  func all(_ zone: Int64) throws -> [AuthorHead] {
+    if let known = zones[zone] { return known }
+    let heads = try sql.all(
+      "SELECT \(Self.columns) FROM mesh_head WHERE zone = ? ORDER BY author", [.integer(zone)], AuthorHead.init)
+    zones[zone] = heads
+    return heads
+  }
+
+  /// Nil where the author has none.
+  func find(_ author: Int64, _ zone: Int64) throws -> AuthorHead? {
+    let heads = try all(zone)
+    let index = Self.place(of: author, in: heads)
+    return index < heads.count && heads[index].author == author ? heads[index] : nil
+  }
+
+  /// A head at zero where the author has none.
+  func of(_ author: Int64, _ zone: Int64) throws -> AuthorHead { try find(author, zone) ?? AuthorHead(author: author) }
+
+  private static func place(of author: Int64, in heads: [AuthorHead]) -> Int {
+    var (low, high) = (0, heads.count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if heads[middle].author < author { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// What the author had merged at `applied`.
+  func context(of author: Int64, _ zone: Int64) throws -> CausalContext {
+    let bytes = try sql.first(
+      "SELECT context FROM mesh_head WHERE zone = ? AND author = ?", [.integer(zone), .integer(author)]
+    ) { $0.optionalBytes(0) }
+    guard let bytes = bytes.flatMap({ $0 }) else { return CausalContext() }
+    var reader = ByteReader(bytes)
+    return try CausalContext(from: &reader)
+  }
+
+  /// Bytes that are stored and not merged, over all zones.
+  func waiting() throws -> [DeviceID: Int64] {
+    let waiting = try sql.all(
+      """
+      SELECT device, sum(waiting) FROM mesh_head JOIN mesh_author ON mesh_author.id = mesh_head.author
+      WHERE waiting > 0 GROUP BY device
+      """
+    ) { (DeviceID($0.bytes(0)), $0.integer(1)) }
+    return Dictionary(
+      waiting.compactMap { device, bytes in device.map { ($0, bytes) } }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Why authors' change sets can never be merged, in any zone.
+  func malformed() throws -> [Int64: String] {
+    let stuck = try sql.all("SELECT author, malformed FROM mesh_head WHERE malformed IS NOT NULL") {
+      ($0.integer(0), $0.text(1))
+    }
+    return Dictionary(stuck, uniquingKeysWith: { first, _ in first })
+  }
+
+  // MARK: Writing
+
+  /// - Parameter context: What the author has merged; nil where that stays as it is.
+  func save(_ head: AuthorHead, context: CausalContext? = nil, _ zone: Int64) throws {
+    var heads = try all(zone)
+    try sql.run(
+      """
+      INSERT INTO mesh_head (zone, \(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (zone, author) DO UPDATE SET stored = excluded.stored, stored_id = excluded.stored_id,
+        stored_time = excluded.stored_time, stored_part = excluded.stored_part, waiting = excluded.waiting,
+        merged = excluded.merged, merged_id = excluded.merged_id, merged_time = excluded.merged_time,
+        applied = excluded.applied, applied_rows = excluded.applied_rows, cut = excluded.cut,
+        malformed = excluded.malformed, citation = excluded.citation
+      """,
+      [
+        .integer(zone), .integer(head.author), .bits(head.stored), .optional(head.storedID?.bytes),
+        .bits(head.storedTime.value), .bits(head.storedPart), .integer(head.waiting), .bits(head.merged),
+        .optional(head.mergedID?.bytes), .bits(head.mergedTime.value), .bits(head.applied),
+        .integer(head.appliedRows), .optional(head.cut.map { Int64(bitPattern: $0) }),
+        head.malformed.map { Value.text($0) } ?? .null, .optional(head.citation?.bytes),
+      ])
+    if let context {
+      var writer = ByteWriter()
+      context.write(to: &writer)
+      try sql.run(
+        "UPDATE mesh_head SET context = ?3 WHERE zone = ?1 AND author = ?2",
+        [.integer(zone), .integer(head.author), .blob(writer.bytes)])
+    }
+    // Otherwise the array is copied.
+    zones[zone] = nil
+    let index = Self.place(of: head.author, in: heads)
+    if index < heads.count, heads[index].author == head.author {
+      heads[index] = head
+    } else {
+      heads.insert(head, at: index)
+    }
+    zones[zone] = heads
+  }
+
+  func remove(_ zone: Int64) throws {
+    try sql.run("DELETE FROM mesh_head WHERE zone = ?", [.integer(zone)])
+    zones[zone] = nil
+  }
+}
+
+extension AuthorHead {
+  fileprivate init(_ row: Statement) {
+    author = row.integer(0)
+    stored = row.bits(1)
+    storedID = row.optionalBytes(2).flatMap(ChangeSetID.init)
+    storedTime = HybridTime(row.bits(3))
+    storedPart = row.bits(4)
+    waiting = row.integer(5)
+    merged = row.bits(6)
+    mergedID = row.optionalBytes(7).flatMap(ChangeSetID.init)
+    mergedTime = HybridTime(row.bits(8))
+    applied = row.bits(9)
+    appliedRows = row.integer(10)
+    cut = row.optional(11).map { UInt64(bitPattern: $0) }
+    malformed = row.isNull(12) ? nil : row.text(12)
+    citation = row.optionalBytes(13).flatMap(ControlID.init)
+  }
+}

@@ -61,11 +61,14 @@ extension Replica {
   /// Takes back what a cut refuses, once local writes are flushed: they were made on the state with it, and go with it. Until then
   /// nothing beyond the cut is merged. A device that was revoked itself keeps its tables as they are.
   func carryOutCuts(_ id: ZoneID, now: Moment) throws {
-    guard let zone = zones[id], zone.limits != zone.carriedOut, certificate != nil, !needsUpkeep else { return }
+    guard zones[id]?.cutPause.isOver(now: now.steady) == true, let zone = zones[id], zone.limits != zone.carriedOut,
+      certificate != nil, !needsUpkeep
+    else { return }
     do {
       if try store.takesBack(zone.limits, zone: id) {
         guard try store.pendingCount() == 0 else { return }
         needsAssets = true
+        zones[id]?.cutPause.begin(now: now.steady)
         try store.cut(zone.limits, aftermath: try aftermath(id), zone: id, try reader(id), now: now.wall)
       }
     } catch is MissingKey {

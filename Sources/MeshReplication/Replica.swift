@@ -132,6 +132,7 @@ public final class Replica {
     var limits: [Author: UInt64] = [:]
     /// Nil before it was asked to.
     var carriedOut: [Author: UInt64]?
+    var cutPause = CutPause()
     /// Change sets are not here that were refused or cut, and may be good now or later.
     var hasRefused = false
     /// Authors of whom a peer has another branch than is here: what follows it there is not asked for.

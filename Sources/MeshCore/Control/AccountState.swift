@@ -246,28 +246,31 @@ public struct AccountState: Hashable, Sendable {
 
   @discardableResult
   private mutating func keep(_ promotion: Promotion) -> Bool {
-    if let known = promotions[promotion.serial],
-      !promotion.signature.lexicographicallyPrecedes(known.signature)
-    {
-      return true
-    }
-    promotions[promotion.serial] = promotion
-    if promotions.count > Limits.promotions, let last = promotions.keys.max(by: { $0.lexicographicallyPrecedes($1) }) {
-      promotions[last] = nil
-    }
+    Self.keep(promotion, promotion.serial, \.signature, &promotions)
     return true
   }
 
   @discardableResult
   private mutating func keep(_ demotion: Demotion) -> Bool {
-    if let known = demotions[demotion.serial], !demotion.signature.lexicographicallyPrecedes(known.signature) {
-      return true
-    }
-    demotions[demotion.serial] = demotion
-    if demotions.count > Limits.promotions, let last = demotions.keys.max(by: { $0.lexicographicallyPrecedes($1) }) {
-      demotions[last] = nil
-    }
+    Self.keep(demotion, demotion.serial, \.signature, &demotions)
     return true
+  }
+
+  /// Of two about one promotion the one with the smaller signature, and of too many those with the smallest serials: which stay follows
+  /// from what was signed, and not from its arrival.
+  private static func keep<Statement>(
+    _ statement: Statement, _ serial: [UInt8], _ signature: KeyPath<Statement, [UInt8]>,
+    _ statements: inout [[UInt8]: Statement]
+  ) {
+    if let known = statements[serial],
+      !statement[keyPath: signature].lexicographicallyPrecedes(known[keyPath: signature])
+    {
+      return
+    }
+    statements[serial] = statement
+    if statements.count > Limits.promotions, let last = statements.keys.max(by: { $0.lexicographicallyPrecedes($1) }) {
+      statements[last] = nil
+    }
   }
 
   /// What counts, of what is kept.

@@ -265,7 +265,10 @@ extension QueryExpression where QueryValue: QueryDecodable {
       fragment.append(value.queryFragment)
       fragment.append(raw: ")")
     }
-    if isFirst { return SQLQueryExpression("(\(queryFragment)) IN (SELECT NULL WHERE 0)") }
+    if isFirst {
+      let nothing = QueryFragment().orNoRows(of: QueryValue._columnWidth)
+      return SQLQueryExpression("(\(queryFragment)) IN (\(nothing))")
+    }
     fragment.append(raw: ")")
     return SQLQueryExpression(fragment)
   }

@@ -75,7 +75,7 @@ enum DatabasePlace {
 }
 
 extension DependencyValues {
-  /// The database that ``FetchAll``, ``FetchOne`` and ``Fetch`` read, and that the app writes to.
+  /// The database that `FetchAll`, `FetchOne` and `Fetch` read, and that the app writes to.
   ///
   /// Set it when the program starts:
   ///

@@ -210,7 +210,7 @@ private enum BossAlias: AliasName {}
 
   @Test("named queries of a table are parts of its other queries")
   func namedQueries() throws {
-    try database.read { db in
+    try database.read { (db) throws in
       #expect(try Employee.where { $0.id.neq(4) }.tall.fetchAll(db).map(\.name) == ["Cindy"])
       #expect(try Employee.order(by: \.name).tall.byHeight.select(\.name).fetchAll(db) == ["Cindy", "Dave"])
       let names = try Employee.order(by: \.id).withBosses
@@ -225,7 +225,7 @@ private enum BossAlias: AliasName {}
 
   @Test("whole rows of common table expressions and of compound queries are fetched")
   func wholeRows() throws {
-    try database.read { db in
+    try database.read { (db) throws in
       let tall = With {
         Employee.tall.select { EmployeeReport.Columns(id: $0.id, height: $0.height, name: $0.name) }
       } query: {

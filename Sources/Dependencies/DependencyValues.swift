@@ -23,7 +23,11 @@ public struct DependencyValues: Sendable {
   /// A setter in a `prepareDependencies` closure sets the value for the whole process. In a `withDependencies` closure it
   /// sets the value for the operation.
   public subscript<Key: TestDependencyKey>(key: Key.Type) -> Key.Value {
-    get { stored(key) ?? defaults.value(of: key, in: context) }
+    get {
+      if let value = stored(key) { return value }
+      // `$0.date.now = …` reads the date that it is about to replace, and that is no use of it.
+      return Self.$isChanging.withValue(Self.isChanging || isPreparing) { defaults.value(of: key, in: context) }
+    }
     set {
       if isPreparing {
         defaults.prepare(key, newValue, in: context)

@@ -11,7 +11,7 @@ public import GRDB
 public struct Fetch<Value: Sendable>: Sendable {
   let box: FetchBox<Value>
 
-  /// Creates a property that fetches nothing until you call ``load(_:database:)``.
+  /// Creates a property that fetches nothing until you call ``load(_:database:scheduler:)``.
   public init(wrappedValue: sending Value) {
     box = FetchBox(wrappedValue)
   }

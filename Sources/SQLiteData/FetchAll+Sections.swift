@@ -59,19 +59,17 @@ extension FetchAll {
   }
 
   /// Creates a property that holds selected values, divided into sections by an expression of the query's tables.
-  public init<
-    QueryValue: QueryRepresentable, From: SQLiteDataQueries.Table, J1: SQLiteDataQueries.Table,
-    each J2: SQLiteDataQueries.Table
-  >(
-    wrappedValue: [Element] = [], _ statement: some SelectStatement<QueryValue, From, (J1, repeat each J2)>,
+  @_disfavoredOverload
+  public init<QueryValue: QueryRepresentable, From: SQLiteDataQueries.Table, each J: SQLiteDataQueries.Table>(
+    wrappedValue: [Element] = [], _ statement: some SelectStatement<QueryValue, From, (repeat each J)>,
     @SectionBuilder sectionBy section:
-      ((From.TableColumns, J1.TableColumns, repeat (each J2).TableColumns)) -> SectionExpression<String?>?,
+      ((From.TableColumns, repeat (each J).TableColumns)) -> SectionExpression<String?>?,
     database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) where Element == QueryValue.QueryOutput {
     self.init(
       wrappedValue,
       .sectioned(
-        statement.asSelect(), section((From.columns, J1.columns, repeat (each J2).columns)), QueryValue.self),
+        statement.asSelect(), section((From.columns, repeat (each J).columns)), QueryValue.self),
       database, scheduler)
   }
 
@@ -109,18 +107,16 @@ extension FetchAll {
 
   /// Fetches and observes another selection, divided into sections by an expression of the query's tables.
   @discardableResult
-  public func load<
-    QueryValue: QueryRepresentable, From: SQLiteDataQueries.Table, J1: SQLiteDataQueries.Table,
-    each J2: SQLiteDataQueries.Table
-  >(
-    _ statement: some SelectStatement<QueryValue, From, (J1, repeat each J2)>,
+  @_disfavoredOverload
+  public func load<QueryValue: QueryRepresentable, From: SQLiteDataQueries.Table, each J: SQLiteDataQueries.Table>(
+    _ statement: some SelectStatement<QueryValue, From, (repeat each J)>,
     @SectionBuilder sectionBy section:
-      ((From.TableColumns, J1.TableColumns, repeat (each J2).TableColumns)) -> SectionExpression<String?>?,
+      ((From.TableColumns, repeat (each J).TableColumns)) -> SectionExpression<String?>?,
     database: (any DatabaseReader)? = nil, scheduler: some ValueObservationScheduler = ImmediateScheduler()
   ) async throws -> FetchSubscription where Element == QueryValue.QueryOutput {
     try await load(
       .sectioned(
-        statement.asSelect(), section((From.columns, J1.columns, repeat (each J2).columns)), QueryValue.self),
+        statement.asSelect(), section((From.columns, repeat (each J).columns)), QueryValue.self),
       database, scheduler)
   }
 }

@@ -117,6 +117,13 @@ struct DependenciesTests {
     #expect(Model().greeting == "number 5")
   }
 
+  @Test("a closure that prepares dependencies can set a part of one", .dependencies)
+  func preparingParts() {
+    prepareDependencies { $0.date.now = Date(timeIntervalSince1970: 5) }
+    @Dependency(\.date.now) var now
+    #expect(now == Date(timeIntervalSince1970: 5))
+  }
+
   @Test("two tests without a trait prepare dependencies separately", arguments: [1])
   func preparedSeparately1(_: Int) {
     prepareDependencies { $0.number = 1 }

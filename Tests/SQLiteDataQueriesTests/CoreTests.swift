@@ -113,8 +113,46 @@ struct StatementTests {
     #expect(Reminder.insert { [Reminder]() }.query.isEmpty)
     #expect(Reminder.update { _ in }.query.isEmpty)
     #expect(Reminder.none.query.isEmpty)
+    #expect(Reminder.where(\.isCompleted).and(Reminder.none).query.isEmpty)
+    #expect(Reminder.none.and(Reminder.where(\.isCompleted)).query.isEmpty)
     #expect(Reminder.none.delete().query.isEmpty)
     #expect(Reminder.none.update { $0.title = "x" }.query.isEmpty)
+  }
+
+  @Test("an empty query inside of another one returns no rows")
+  func emptyParts() {
+    let titles = Reminder.select(\.title)
+    let none = Reminder.none.select(\.title)
+    #expect(Reminder.where { _ in Reminder.none.exists() }.query.sql.hasSuffix("EXISTS (\n  SELECT NULL WHERE 0\n)"))
+    #expect(Reminder.where { $0.title.in(none) }.query.sql.hasSuffix("IN (\n  SELECT NULL WHERE 0\n)"))
+    #expect(none.union(all: true, titles).query.sql.hasPrefix("SELECT * FROM (\n  SELECT \"reminders\".\"title\""))
+    #expect(titles.union(none).query.sql.hasPrefix("SELECT DISTINCT * FROM ("))
+    #expect(titles.except(none).query.sql.hasPrefix("SELECT DISTINCT * FROM ("))
+    for empty in [none.union(none), none.except(titles), titles.intersect(none)] {
+      #expect(empty.query.isEmpty && empty.order(byColumn: 1).limit(1).query.isEmpty)
+    }
+    let copy = Tag.insert {
+      $0.title
+    } select: {
+      none
+    }
+    #expect(copy.query.isEmpty)
+    let tags = With {
+      Tag.none
+    } query: {
+      Tag.select(\.title)
+    }
+    #expect(tags.query.sql.contains("SELECT NULL AS \"id\", NULL AS \"title\" WHERE 0"))
+  }
+
+  @Test("compound selects are combined as they are nested")
+  func nestedCompounds() {
+    let titles = Reminder.select(\.title)
+    let lists = RemindersList.select(\.title)
+    #expect(titles.union(lists.intersect(titles)).query.sql.contains("UNION\nSELECT * FROM (\n"))
+    #expect(titles.except(lists.except(titles)).query.sql.contains("EXCEPT\nSELECT * FROM (\n"))
+    #expect(!titles.union(lists.union(titles)).query.sql.contains("("))
+    #expect(!titles.union(lists).intersect(titles).query.sql.contains("("))
   }
 
   @Test("queries of a table start from its default scope")

@@ -320,6 +320,10 @@ private func temporaryTriggerExamples() -> [Example] {
   examples.append(
     example(#"Reminder.createTemporaryTrigger("touch", after: .update(touch: { $0.notes = #sql("datetime('now')") }))"#)
     { Reminder.createTemporaryTrigger("touch", after: .update(touch: { $0.notes = #sql("datetime('now')") })) })
+  examples.append(
+    example(#"Reminder.createTemporaryTrigger("touch", afterUpdateTouch: \.dueDate)"#) {
+      Reminder.createTemporaryTrigger("touch", afterUpdateTouch: \.dueDate)
+    })
   return examples
 }
 
@@ -807,6 +811,23 @@ private func withExamples() -> [Example] {
   return examples
 }
 
+private func namedQueryExamples() -> [Example] {
+  var examples: [Example] = []
+  examples.append(example(#"Reminder.where(\.isCompleted).flagged"#) { Reminder.where(\.isCompleted).flagged })
+  examples.append(example(#"Reminder.select(\.title).flagged"#) { Reminder.select(\.title).flagged })
+  examples.append(example(#"Reminder.select(\.title).byTitle"#) { Reminder.select(\.title).byTitle })
+  return examples
+}
+
+private func compoundRowExamples() -> [Example] {
+  var examples: [Example] = []
+  examples.append(
+    example(#"Tag.where { $0.id.lt(2) }.union(Tag.where { $0.title.eq("car") })"#) {
+      Tag.where { $0.id.lt(2) }.union(Tag.where { $0.title.eq("car") })
+    })
+  return examples
+}
+
 private func columnGroupExamples() -> [Example] {
   var examples: [Example] = []
   examples.append(example(#"Reminder.select(\.timestamps)"#) { Reminder.select(\.timestamps) })
@@ -872,6 +893,8 @@ let documentedExamples: [Example] = [
   valuesExamples(),
   whereExamples(),
   withExamples(),
+  namedQueryExamples(),
+  compoundRowExamples(),
   columnGroupExamples(),
   tableExamples(),
   tableAliasExamples(),

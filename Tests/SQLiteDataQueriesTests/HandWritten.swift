@@ -217,6 +217,11 @@ extension Reminder: Table, PrimaryKeyedTable {
   }
 }
 
+extension Reminder {
+  static let flagged = Self.where(\.isFlagged)
+  static let byTitle = Self.order(by: \.title)
+}
+
 struct OpenReminder: Equatable, Sendable {
   let title: String
 }

@@ -63,6 +63,45 @@ struct OldReminder: Identifiable {
 @DatabaseFunction
 func exclaim(_ text: String) -> String { text + "!" }
 
+extension Reminder {
+  static let open = Self.where { !$0.isCompleted }
+}
+
+@Selection
+struct Counter {
+  let value: Int
+}
+
+@Table
+struct ReminderTag {
+  let id: ID
+  var position = 0
+
+  @Selection
+  struct ID: Hashable {
+    let reminderID: Reminder.ID
+    let tag: String
+  }
+}
+
+@Table
+struct Attachment {
+  let id: Int
+  var kind: Kind
+
+  @Selection
+  enum Kind {
+    case link(URL)
+    case note(String)
+  }
+}
+
+@Table
+struct ReminderText: FTS5 {
+  let rowid: Int
+  let title: String
+}
+
 // MARK: Properties
 
 struct FetchedProperties {
@@ -115,7 +154,10 @@ func appDatabase() throws -> any DatabaseWriter {
     try #sql(
       """
       CREATE TABLE "remindersLists" (
-        "id" TEXT NOT NULL PRIMARY KEY,
+        "id" TEXT PRIMARY KEY NOT NULL ON CONFLICT REPLACE DEFAULT (
+          lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2)
+            || '-8' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))
+        ),
         "title" TEXT NOT NULL DEFAULT ''
       ) STRICT
       """
@@ -215,6 +257,130 @@ struct SampleTests {
     try await properties.loadNothing()
     #expect(properties.reminders.isEmpty)
     #expect(RemindersModel().reminders.count == 2)
+  }
+}
+
+@Suite("Samples of the article about queries")
+struct QuerySampleTests {
+  private let database: any DatabaseWriter
+  private let id = UUID(10)
+
+  init() throws {
+    database = try documentedDatabase()
+    try database.write { db in
+      for table in [
+        "reminderTags (reminderID TEXT, tag TEXT, position INTEGER NOT NULL, PRIMARY KEY (reminderID, tag))",
+        "attachments (id INTEGER PRIMARY KEY, link TEXT, note TEXT)",
+      ] {
+        try #sql("CREATE TABLE \(raw: table)").execute(db)
+      }
+      try #sql("CREATE VIRTUAL TABLE reminderTexts USING fts5(title)").execute(db)
+      try Reminder.createTemporaryTrigger(
+        after: .insert { new in
+          ReminderText.insert {
+            ($0.rowid, $0.title)
+          } values: {
+            (new.rowid, new.title)
+          }
+        } when: { new in
+          new.title.neq("")
+        }
+      )
+      .execute(db)
+      try db.seed {
+        RemindersList(id: UUID(1), title: "Family")
+        RemindersList(id: UUID(2), title: "Empty")
+        Reminder(id: UUID(10), title: "Get milk", remindersListID: UUID(1))
+        Reminder(id: UUID(11), title: "Call mom", isCompleted: true, remindersListID: UUID(1))
+        Reminder(id: UUID(12), remindersListID: UUID(1))
+      }
+    }
+  }
+
+  @Test("queries choose, join, group and number rows")
+  func reading() throws {
+    let text = "m"
+    let limit = 7
+    let open =
+      Reminder
+      .where { !$0.isCompleted && $0.title.contains(text) }
+      .order { ($0.remindersListID, $0.title.desc()) }
+      .limit(20)
+    let openByTitle = Reminder.order(by: \.title).open
+    let counts =
+      RemindersList
+      .group(by: \.id)
+      .leftJoin(Reminder.all) { $0.id.eq($1.remindersListID) && !$1.isCompleted }
+      .having { $1.count().gt(1) }
+      .select { ($0.title, $1.count()) }
+    let numbered = Reminder.select {
+      ($0.title, rowNumber().over(Window().partition(by: $0.remindersListID).order(by: $0.title)))
+    }
+    let withReminders = RemindersList.where { $0.id.in(Reminder.select(\.remindersListID)) }
+    let titles = Reminder.select(\.title).union(RemindersList.select(\.title))
+    let numbers = With {
+      Counter(value: 1).union(all: true, Counter.select { Counter.Columns(value: $0.value + 1) })
+    } query: {
+      Counter.limit(4).select(\.value)
+    }
+    let overdue = Reminder.where { #sql("length(\($0.title)) > \(limit)") }
+    try database.read { db in
+      #expect(try open.fetchAll(db).map(\.title) == ["Get milk"])
+      #expect(try openByTitle.fetchAll(db).map(\.title) == ["", "Get milk"])
+      let rows = try counts.fetchAll(db)
+      #expect(rows.map(\.0) == ["Family"] && rows.map(\.1) == [2])
+      let places = try numbered.fetchAll(db)
+      #expect(places.map(\.0) == ["", "Call mom", "Get milk"] && places.map(\.1) == [1, 2, 3])
+      #expect(try withReminders.fetchAll(db).map(\.title) == ["Family"])
+      #expect(try Set(titles.fetchAll(db)) == ["Get milk", "Call mom", "", "Family", "Empty"])
+      #expect(try numbers.fetchAll(db) == [1, 2, 3, 4])
+      #expect(try overdue.fetchCount(db) == 2)
+    }
+  }
+
+  @Test("rows are inserted, updated and deleted")
+  func writing() throws {
+    try database.write { db in
+      try RemindersList.insert { RemindersList.Draft(title: "Personal") }.execute(db)
+      let id = try RemindersList.insert { RemindersList.Draft(title: "Work") }.returning(\.id).fetchOne(db)
+      try RemindersList.upsert { RemindersList(id: UUID(7), title: "Family") }.execute(db)
+      try updateAndDelete(db)
+      #expect(try Reminder.order(by: \.id).select(\.title).fetchAll(db) == ["Get oat milk", ""])
+      #expect(try RemindersList.find(db, key: #require(id)).title == "Work")
+      #expect(try RemindersList.fetchCount(db) == 5)
+    }
+  }
+
+  private func updateAndDelete(_ db: Database) throws {
+    try Reminder.find(id).update { $0.title = "Get oat milk" }.execute(db)
+    try Reminder.where(\.isCompleted).update { $0.title += " (done)" }.execute(db)
+    try Reminder.where { $0.title.hasPrefix("Call") }.delete().execute(db)
+  }
+
+  @Test("keys of several columns, enumerations and full-text search")
+  func shapes() throws {
+    let text = "milk"
+    let notes = Attachment.where { $0.kind.note.isNot(nil) }
+    let found =
+      ReminderText
+      .where { $0.match(text) }
+      .order(by: \.rank)
+      .select { $0.title.highlight("[", "]") }
+    try database.write { db in
+      try ReminderTag.insert { ReminderTag(id: ReminderTag.ID(reminderID: id, tag: "car")) }.execute(db)
+      #expect(try ReminderTag.find([ReminderTag.ID]()).fetchAll(db).isEmpty)
+      try ReminderTag.find(ReminderTag.ID(reminderID: id, tag: "car")).delete().execute(db)
+      #expect(try ReminderTag.fetchCount(db) == 0)
+      try Attachment.insert {
+        Attachment.Draft(kind: .note("Hello"))
+        Attachment.Draft(kind: .link(URL(filePath: "/")))
+      }
+      .execute(db)
+      #expect(try notes.fetchAll(db).map(\.id) == [1])
+      #expect(try found.fetchAll(db) == ["Get [milk]"])
+      // The trigger leaves out the reminder without a title.
+      #expect(try ReminderText.fetchCount(db) == 2)
+    }
   }
 }
 

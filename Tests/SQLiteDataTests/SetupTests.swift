@@ -54,6 +54,30 @@ struct SetupTests {
     }
   }
 
+  @Test("a key's default may be uuid(), as on Apple's platforms, on every connection and in place of NULL")
+  func uuids() throws {
+    let database = try defaultDatabase()
+    let keys = try database.write { db in
+      try db.execute(
+        sql: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL ON CONFLICT REPLACE DEFAULT (uuid()), n INTEGER) STRICT")
+      try db.execute(sql: "INSERT INTO t (n) VALUES (1), (2); INSERT INTO t VALUES (NULL, 3), ('own', 4)")
+      return try String.fetchAll(db, sql: "SELECT id FROM t ORDER BY n")
+    }
+    #expect(Set(keys).count == 4 && keys.last == "own")
+    for key in keys.dropLast() { #expect(UUID(uuidString: key)?.uuidString.lowercased() == key) }
+    #expect(try database.read { try UUID(uuidString: String.fetchOne($0, sql: "SELECT uuid()") ?? "") } != nil)
+  }
+
+  @Test("an app's own uuid() is kept")
+  func ownUUIDs() throws {
+    var configuration = Configuration()
+    configuration.prepareDatabase { db in
+      db.add(function: GRDB.DatabaseFunction("uuid", argumentCount: 0) { _ in "own" })
+    }
+    let database = try defaultDatabase(configuration: configuration)
+    #expect(try database.read { try String.fetchOne($0, sql: "SELECT uuid()") } == "own")
+  }
+
   @Test("a default database that isn't set is an issue, and properties stay as they are", .dependencies)
   func unset() {
     withKnownIssue {

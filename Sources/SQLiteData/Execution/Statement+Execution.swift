@@ -169,7 +169,7 @@ extension PrimaryKeyedTable {
   /// let reminder = try Reminder.find(db, key: id)
   /// ```
   ///
-  /// - Throws: ``NotFound`` if there is no such row.
+  /// - Throws: `NotFound` if there is no such row.
   @inlinable
   public static func find(_ db: Database, key: some QueryExpression<PrimaryKey>) throws -> Self {
     guard let query = _findQuery(key.queryFragment) else { return try all.find(db, key: key) }
@@ -181,7 +181,7 @@ extension PrimaryKeyedTable {
 extension SelectStatement where QueryValue == (), Joins == (), From: PrimaryKeyedTable {
   /// Returns the selected row with a primary key.
   ///
-  /// - Throws: ``NotFound`` if there is no such row among the selected ones.
+  /// - Throws: `NotFound` if there is no such row among the selected ones.
   @inlinable
   public func find(_ db: Database, key: some QueryExpression<From.PrimaryKey>) throws -> From {
     let query = _query(ofKey: key._allColumns.map(\.queryFragment))

@@ -76,6 +76,8 @@ final class SharedObservation<Value: Sendable>: Sendable {
   /// The result is fetched after this call. If the task is cancelled, the method throws, and the query is interrupted if
   /// nobody else asked for it.
   func refresh() async throws -> Outcome {
+    // A quick fetch would be done before the cancellation below.
+    try Task.checkCancellation()
     let id = state.withLock { $0.nextID() }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in

@@ -9,6 +9,8 @@ import IssueReporting
 ///   `$XDG_DATA_HOME`, which is `~/.local/share` if that variable isn't set. The directory is created.
 /// - In a preview or test, a pool at a new temporary file. The path is ignored, so that tests don't share data.
 ///
+/// Its connections have the SQL function `uuid()`, which makes a key for a row without one.
+///
 /// A writer waits up to 5 seconds for the writers of other processes, unless the configuration says something other than
 /// `.immediateError`.
 ///
@@ -32,7 +34,17 @@ public func defaultDatabase(
     case .live: try path ?? DatabasePlace.ofApp()
     case .preview, .test: try DatabasePlace.temporary()
     }
+  configuration.prepareDatabase { db in try db.addUUIDFunction() }
   return try DatabasePool(path: place, configuration: configuration)
+}
+
+extension Database {
+  /// Makes `uuid()` callable, unless SQLite or the app has it already. Schemas use it in the default of a key.
+  fileprivate func addUUIDFunction() throws {
+    let isKnown = try Bool.fetchOne(self, sql: "SELECT 1 FROM pragma_function_list WHERE name = 'uuid' AND narg <= 0")
+    guard isKnown != true else { return }
+    add(function: GRDB.DatabaseFunction("uuid", argumentCount: 0) { _ in UUID().uuidString.lowercased() })
+  }
 }
 
 enum DatabasePlace {
@@ -63,7 +75,7 @@ enum DatabasePlace {
 }
 
 extension DependencyValues {
-  /// The database that ``FetchAll``, ``FetchOne`` and ``Fetch`` read, and that the app writes to.
+  /// The database that `FetchAll`, `FetchOne` and `Fetch` read, and that the app writes to.
   ///
   /// Set it when the program starts:
   ///

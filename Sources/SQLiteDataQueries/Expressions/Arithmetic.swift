@@ -156,8 +156,7 @@ extension _OperatorExpression where QueryValue: QueryDecodable {
 }
 
 extension QueryExpression where QueryValue: QueryDecodable {
-  /// The first of two expressions that isn't NULL. Use ``ifnull(_:)-(some QueryExpression<QueryValue>)`` if both
-  /// may be NULL.
+  /// The first of two expressions that isn't NULL. Use `ifnull` if both may be NULL.
   ///
   /// ```swift
   /// Reminder.select { $0.priority ?? Priority.low }

@@ -170,22 +170,22 @@ extension QueryExpression where QueryValue: QueryDecodable {
     _binary(queryFragment, ") <= (", other.queryFragment)
   }
 
-  /// The operator form of ``gt(_:)-(some QueryExpression<QueryValue>)``.
+  /// The operator form of `gt`.
   public static func > (lhs: Self, rhs: some QueryExpression<QueryValue>) -> SQLQueryExpression<Bool> {
     lhs.gt(rhs)
   }
 
-  /// The operator form of ``lt(_:)-(some QueryExpression<QueryValue>)``.
+  /// The operator form of `lt`.
   public static func < (lhs: Self, rhs: some QueryExpression<QueryValue>) -> SQLQueryExpression<Bool> {
     lhs.lt(rhs)
   }
 
-  /// The operator form of ``gte(_:)-(some QueryExpression<QueryValue>)``.
+  /// The operator form of `gte`.
   public static func >= (lhs: Self, rhs: some QueryExpression<QueryValue>) -> SQLQueryExpression<Bool> {
     lhs.gte(rhs)
   }
 
-  /// The operator form of ``lte(_:)-(some QueryExpression<QueryValue>)``.
+  /// The operator form of `lte`.
   public static func <= (lhs: Self, rhs: some QueryExpression<QueryValue>) -> SQLQueryExpression<Bool> {
     lhs.lte(rhs)
   }
@@ -265,7 +265,10 @@ extension QueryExpression where QueryValue: QueryDecodable {
       fragment.append(value.queryFragment)
       fragment.append(raw: ")")
     }
-    if isFirst { return SQLQueryExpression("(\(queryFragment)) IN (SELECT NULL WHERE 0)") }
+    if isFirst {
+      let nothing = QueryFragment().orNoRows(of: QueryValue._columnWidth)
+      return SQLQueryExpression("(\(queryFragment)) IN (\(nothing))")
+    }
     fragment.append(raw: ")")
     return SQLQueryExpression(fragment)
   }
@@ -286,7 +289,7 @@ extension QueryExpression where QueryValue: QueryDecodable {
 }
 
 extension TableColumn {
-  /// Compares a column with a value, as ``QueryExpression/eq(_:)-(some QueryExpression<QueryValue>)`` does.
+  /// Compares a column with a value, as `eq` does.
   public static func == (lhs: Self, rhs: Value.QueryOutput) -> SQLQueryExpression<Bool> {
     _binary(lhs.queryFragment, equal, Value(queryOutput: rhs).queryFragment)
   }

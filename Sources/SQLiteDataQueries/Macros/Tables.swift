@@ -12,7 +12,7 @@
 /// // SELECT "reminders"."title" FROM "reminders" WHERE ("reminders"."dueAt" IS NULL)
 /// ```
 ///
-/// Each stored property is a column. The property `id` is the primary key, unless ``Column(_:as:primaryKey:)`` marks
+/// Each stored property is a column. The property `id` is the primary key, unless `@Column(primaryKey: true)` marks
 /// another one. A type with a primary key gets a nested type `Draft`, whose key is optional.
 ///
 /// Each case of an enum is a column that is NULL in rows of the other cases.

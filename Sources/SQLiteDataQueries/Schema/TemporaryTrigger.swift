@@ -1,5 +1,7 @@
 // swift-format-ignore-file: AmbiguousTrailingClosureOverload
 
+public import Foundation
+
 /// A `CREATE TEMPORARY TRIGGER` statement.
 ///
 /// A temporary trigger lives as long as its connection and may call Swift functions.
@@ -170,6 +172,24 @@ extension TemporaryTrigger.Operation where On: PrimaryKeyedTable {
     update(forEachRow: { _, _ in touch(updates) }, when: condition)
   }
 
+  /// Sets a column of each inserted row to the time.
+  public static func insert<D: QueryBindable>(
+    touch column: KeyPath<On.TableColumns, TableColumn<On, D>>, date: SQLQueryExpression<D> = _now(),
+    @QueryFragmentBuilder<Bool> when condition: (TemporaryTrigger.NewColumns) -> [QueryFragment] = { _ in [] }
+  ) -> Self where D._Optionalized == Date? {
+    insert(touch: { $0.set(On.columns[keyPath: column].name, date.queryFragment) }, when: condition)
+  }
+
+  /// Sets a column of each updated row to the time.
+  public static func update<D: QueryBindable>(
+    touch column: KeyPath<On.TableColumns, TableColumn<On, D>>, date: SQLQueryExpression<D> = _now(),
+    @QueryFragmentBuilder<Bool> when condition: (
+      TemporaryTrigger.OldColumns, TemporaryTrigger.NewColumns
+    ) -> [QueryFragment] = { _, _ in [] }
+  ) -> Self where D._Optionalized == Date? {
+    update(touch: { $0.set(On.columns[keyPath: column].name, date.queryFragment) }, when: condition)
+  }
+
   private static func touch(_ updates: (inout Updates<On>) -> Void) -> UpdateOf<On> {
     var assignments = Updates<On>()
     updates(&assignments)
@@ -248,6 +268,48 @@ extension PrimaryKeyedTable {
     createTemporaryTrigger(
       name, ifNotExists: ifNotExists, after: .update(touch: updates), fileID: fileID, line: line, column: column)
   }
+}
+
+extension PrimaryKeyedTable {
+  /// A trigger that sets a column of each inserted row to the time.
+  public static func createTemporaryTrigger<D: QueryBindable>(
+    _ name: String? = nil, ifNotExists: Bool = false,
+    afterInsertTouch column: KeyPath<TableColumns, TableColumn<Self, D>>, date: SQLQueryExpression<D> = _now(),
+    fileID: StaticString = #fileID, line: UInt = #line, column place: UInt = #column
+  ) -> TemporaryTrigger<Self> where D._Optionalized == Date? {
+    createTemporaryTrigger(
+      name, ifNotExists: ifNotExists, after: .insert(touch: column, date: date), fileID: fileID, line: line,
+      column: place)
+  }
+
+  /// A trigger that sets a column of each updated row to the time.
+  ///
+  /// ```swift
+  /// Reminder.createTemporaryTrigger("touch", afterUpdateTouch: \.dueDate)
+  /// // CREATE TEMPORARY TRIGGER
+  /// //   "touch"
+  /// // AFTER UPDATE ON "reminders"
+  /// // FOR EACH ROW BEGIN
+  /// //   UPDATE "reminders"
+  /// //   SET "dueDate" = strftime('%Y-%m-%d %H:%M:%f', 'now')
+  /// //   WHERE ("reminders"."id") = ("new"."id");
+  /// // END
+  /// ```
+  public static func createTemporaryTrigger<D: QueryBindable>(
+    _ name: String? = nil, ifNotExists: Bool = false,
+    afterUpdateTouch column: KeyPath<TableColumns, TableColumn<Self, D>>, date: SQLQueryExpression<D> = _now(),
+    fileID: StaticString = #fileID, line: UInt = #line, column place: UInt = #column
+  ) -> TemporaryTrigger<Self> where D._Optionalized == Date? {
+    createTemporaryTrigger(
+      name, ifNotExists: ifNotExists, after: .update(touch: column, date: date), fileID: fileID, line: line,
+      column: place)
+  }
+}
+
+/// Makes an expression for the time, in the form that dates have in the database.
+public func _now<D>() -> SQLQueryExpression<D> {
+  // SQLite before 3.42 has no `subsec`.
+  SQLQueryExpression("strftime('%Y-%m-%d %H:%M:%f', 'now')", as: D.self)
 }
 
 extension QueryFragment {

@@ -36,6 +36,6 @@ extension Table {
   public static func createTemporaryView<Query: PartialSelectStatement>(
     ifNotExists: Bool = false, as select: Query
   ) -> TemporaryView<Self> where Query.QueryValue == Self {
-    TemporaryView(ifNotExists: ifNotExists, select: select.query)
+    TemporaryView(ifNotExists: ifNotExists, select: select.query.orNoRows(of: Self.self))
   }
 }

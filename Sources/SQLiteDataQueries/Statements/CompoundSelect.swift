@@ -1,15 +1,48 @@
 /// Two queries whose rows are combined.
-public struct CompoundSelect<QueryValue>: PartialSelectStatement, Sendable {
+public struct CompoundSelect<QueryValue>: PartialSelectStatement, Combined, Sendable {
   public let query: QueryFragment
+  fileprivate let combination: Combination
 
-  init(_ lhs: QueryFragment, _ operator: String, _ rhs: QueryFragment) {
+  fileprivate init(_ lhs: QueryFragment, _ combination: Combination, _ other: some PartialSelectStatement) {
+    self.combination = combination
+    var rhs = other.query
+    guard !lhs.isEmpty, !rhs.isEmpty else {
+      // One query has no rows, and no SQL that could be combined.
+      query =
+        switch combination {
+        case .unionAll: Self.subquery(lhs.isEmpty ? rhs : lhs)
+        case .union: Self.subquery(lhs.isEmpty ? rhs : lhs, distinct: true)
+        case .except: Self.subquery(lhs, distinct: true)
+        case .intersect: QueryFragment()
+        }
+      return
+    }
+    // SQLite combines from left to right.
+    if let other = other as? any Combined, other.combination != combination || combination == .except {
+      rhs = Self.subquery(rhs)
+    }
     var query = lhs
-    query.append(raw: "\n  ")
-    query.append(raw: `operator`)
-    query.append(raw: "\n")
+    query.append(raw: "\n  \(combination.rawValue)\n")
     query.append(rhs)
     self.query = query
   }
+
+  private static func subquery(_ query: QueryFragment, distinct isDistinct: Bool = false) -> QueryFragment {
+    guard !query.isEmpty else { return query }
+    return "SELECT \(raw: isDistinct ? "DISTINCT " : "")* FROM (\n\(query.indented())\n)"
+  }
+}
+
+private enum Combination: String, Sendable {
+  case union = "UNION"
+  case unionAll = "UNION ALL"
+  case intersect = "INTERSECT"
+  case except = "EXCEPT"
+}
+
+/// A compound select without the type of its rows.
+private protocol Combined {
+  var combination: Combination { get }
 }
 
 extension PartialSelectStatement {
@@ -30,7 +63,7 @@ extension PartialSelectStatement {
   public func union<Other: PartialSelectStatement>(
     all: Bool = false, _ other: Other
   ) -> CompoundSelect<QueryValue> where Other.QueryValue == QueryValue {
-    CompoundSelect(query, all ? "UNION ALL" : "UNION", other.query)
+    CompoundSelect(query, all ? .unionAll : .union, other)
   }
 
   /// The rows that both queries return.
@@ -46,7 +79,7 @@ extension PartialSelectStatement {
   public func intersect<Other: PartialSelectStatement>(
     _ other: Other
   ) -> CompoundSelect<QueryValue> where Other.QueryValue == QueryValue {
-    CompoundSelect(query, "INTERSECT", other.query)
+    CompoundSelect(query, .intersect, other)
   }
 
   /// The rows of this query that the other one doesn't return.
@@ -62,11 +95,71 @@ extension PartialSelectStatement {
   public func except<Other: PartialSelectStatement>(
     _ other: Other
   ) -> CompoundSelect<QueryValue> where Other.QueryValue == QueryValue {
-    CompoundSelect(query, "EXCEPT", other.query)
+    CompoundSelect(query, .except, other)
+  }
+}
+
+// The same for whole rows, whose type a query without a selection doesn't name.
+extension SelectStatement where QueryValue == () {
+  /// The rows of both queries.
+  ///
+  /// ```swift
+  /// Tag.where { $0.id.lt(2) }.union(Tag.where { $0.title.eq("car") })
+  /// // SELECT "tags"."id", "tags"."title"
+  /// // FROM "tags"
+  /// // WHERE ("tags"."id") < (2)
+  /// //   UNION
+  /// // SELECT "tags"."id", "tags"."title"
+  /// // FROM "tags"
+  /// // WHERE ("tags"."title") = ('car')
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - all: Whether equal rows are kept.
+  ///   - other: The other query.
+  public func union<each J: Table>(
+    all: Bool = false, _ other: some SelectStatement<(), From, Joins>
+  ) -> CompoundSelect<(From, repeat each J)> where Joins == (repeat each J) {
+    CompoundSelect(query, all ? .unionAll : .union, other)
+  }
+
+  /// The rows that both queries return.
+  public func intersect<each J: Table>(
+    _ other: some SelectStatement<(), From, Joins>
+  ) -> CompoundSelect<(From, repeat each J)> where Joins == (repeat each J) {
+    CompoundSelect(query, .intersect, other)
+  }
+
+  /// The rows of this query that the other one doesn't return.
+  public func except<each J: Table>(
+    _ other: some SelectStatement<(), From, Joins>
+  ) -> CompoundSelect<(From, repeat each J)> where Joins == (repeat each J) {
+    CompoundSelect(query, .except, other)
   }
 }
 
 extension CompoundSelect {
+  /// The rows of both queries.
+  public func union<From: Table, each J: Table>(
+    all: Bool = false, _ other: some SelectStatement<(), From, (repeat each J)>
+  ) -> Self where QueryValue == (From, repeat each J) {
+    CompoundSelect(query, all ? .unionAll : .union, other)
+  }
+
+  /// The rows that both queries return.
+  public func intersect<From: Table, each J: Table>(
+    _ other: some SelectStatement<(), From, (repeat each J)>
+  ) -> Self where QueryValue == (From, repeat each J) {
+    CompoundSelect(query, .intersect, other)
+  }
+
+  /// The rows of this query that the other one doesn't return.
+  public func except<From: Table, each J: Table>(
+    _ other: some SelectStatement<(), From, (repeat each J)>
+  ) -> Self where QueryValue == (From, repeat each J) {
+    CompoundSelect(query, .except, other)
+  }
+
   /// Orders the combined rows by the number of a column, from 1.
   ///
   /// ```swift
@@ -75,14 +168,15 @@ extension CompoundSelect {
   /// // ORDER BY 1
   /// // LIMIT 5
   /// ```
-  public func order(byColumn column: Int) -> Self { Self(query, suffix: "\nORDER BY \(column)") }
+  public func order(byColumn column: Int) -> Self { Self(self, suffix: "\nORDER BY \(column)") }
 
   /// Returns at most a number of the combined rows.
-  public func limit(_ maxLength: Int) -> Self { Self(query, suffix: "\nLIMIT \(maxLength)") }
+  public func limit(_ maxLength: Int) -> Self { Self(self, suffix: "\nLIMIT \(maxLength)") }
 
-  private init(_ query: QueryFragment, suffix: String) {
-    var query = query
-    query.append(raw: suffix)
+  private init(_ base: Self, suffix: String) {
+    var query = base.query
+    if !query.isEmpty { query.append(raw: suffix) }
     self.query = query
+    combination = base.combination
   }
 }

@@ -29,7 +29,11 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
   var returning = ReturningClause()
 
   public var query: QueryFragment {
-    if case .values(let values) = source, values.isEmpty { return QueryFragment() }
+    switch source {
+    case .values(let rows) where rows.isEmpty: return QueryFragment()
+    case .select(let query) where query.isEmpty: return QueryFragment()
+    default: break
+    }
     var fragment: QueryFragment = "INSERT "
     if let conflictResolution { fragment.append(raw: "OR \(conflictResolution.sql) ") }
     fragment.append(raw: "INTO ")

@@ -1,4 +1,5 @@
 /// A SELECT statement.
+@dynamicMemberLookup
 public struct Select<Columns, From: Table, Joins>: SelectStatement, Sendable {
   public typealias QueryValue = Columns
 

@@ -7,10 +7,27 @@ public protocol Statement<QueryValue>: QueryExpression {
 extension Statement {
   /// The statement in parentheses, as it stands inside of another one.
   public var queryFragment: QueryFragment {
+    let width = (QueryValue.self as? any QueryDecodable.Type)?._columnWidth ?? 1
     var fragment: QueryFragment = "(\n"
-    fragment.append(query.indented())
+    fragment.append(query.orNoRows(of: width).indented())
     fragment.append(raw: "\n)")
     return fragment
+  }
+}
+
+extension QueryFragment {
+  /// Returns the query, or one without rows if it is empty: SQL has no empty query inside of another one.
+  func orNoRows(of columnCount: Int) -> QueryFragment {
+    guard isEmpty else { return self }
+    let columns = Array(repeating: "NULL", count: columnCount).joined(separator: ", ")
+    return "SELECT \(raw: columns) WHERE 0"
+  }
+
+  /// Returns the query, or one without rows of a table if it is empty.
+  func orNoRows<T: Table>(of table: T.Type) -> QueryFragment {
+    guard isEmpty else { return self }
+    let columns = T.TableColumns.allColumns.map { "NULL AS \(quote: $0.name)" as QueryFragment }
+    return "SELECT \(columns.joined(separator: ", ")) WHERE 0"
   }
 }
 

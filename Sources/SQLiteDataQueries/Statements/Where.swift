@@ -3,6 +3,7 @@
 /// The rows of a table that fulfil conditions.
 ///
 /// It is the start of a select, an update or a delete.
+@dynamicMemberLookup
 public struct Where<From: Table>: SelectStatement, Sendable {
   public typealias QueryValue = ()
   public typealias Joins = ()

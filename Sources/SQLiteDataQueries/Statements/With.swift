@@ -17,23 +17,29 @@
 /// // FROM "openReminders"
 /// // ORDER BY "openReminders"."title"
 /// ```
-public struct With<Base: Statement>: Statement {
-  public typealias QueryValue = Base.QueryValue
-
-  let expressions: [CommonTableExpressionClause]
-  let base: Base
+public struct With<QueryValue>: PartialSelectStatement, Sendable {
+  public let query: QueryFragment
 
   /// Creates a statement from common table expressions and the statement that uses them.
+  @_disfavoredOverload
   public init(
     @CommonTableExpressionBuilder _ expressions: () -> [CommonTableExpressionClause],
-    query statement: () -> Base
+    query statement: () -> some Statement<QueryValue>
   ) {
-    self.expressions = expressions()
-    base = statement()
+    query = Self.query(expressions(), statement().query)
   }
 
-  public var query: QueryFragment {
-    let statement = base.query
+  /// Creates a query of whole rows from common table expressions and the query that uses them.
+  public init<From: Table, each J: Table>(
+    @CommonTableExpressionBuilder _ expressions: () -> [CommonTableExpressionClause],
+    query statement: () -> some SelectStatement<(), From, (repeat each J)>
+  ) where QueryValue == (From, repeat each J) {
+    query = Self.query(expressions(), statement().query)
+  }
+
+  private static func query(
+    _ expressions: [CommonTableExpressionClause], _ statement: QueryFragment
+  ) -> QueryFragment {
     guard !statement.isEmpty, !expressions.isEmpty else { return statement }
     // SQLite allows a query to use itself without the keyword RECURSIVE.
     var fragment: QueryFragment = "WITH "
@@ -50,14 +56,15 @@ public struct With<Base: Statement>: Statement {
   }
 }
 
-extension With: PartialSelectStatement where Base: PartialSelectStatement {}
-
-extension With: Sendable where Base: Sendable {}
-
 /// One common table expression.
 public struct CommonTableExpressionClause: Sendable {
   let tableName: String
   let select: QueryFragment
+
+  init<T: Table>(_ table: T.Type, _ query: QueryFragment) {
+    tableName = T.tableName
+    select = query.orNoRows(of: T.self)
+  }
 }
 
 /// Collects common table expressions.
@@ -66,7 +73,7 @@ public enum CommonTableExpressionBuilder {
   public static func buildExpression<T: Table>(
     _ expression: some PartialSelectStatement<T>
   ) -> CommonTableExpressionClause {
-    CommonTableExpressionClause(tableName: T.tableName, select: expression.query)
+    CommonTableExpressionClause(T.self, expression.query)
   }
 
   /// A query that selects all columns of a table.
@@ -74,7 +81,7 @@ public enum CommonTableExpressionBuilder {
   public static func buildExpression<T: Table>(
     _ expression: some SelectStatement<(), T, ()>
   ) -> CommonTableExpressionClause {
-    CommonTableExpressionClause(tableName: T.tableName, select: expression.query)
+    CommonTableExpressionClause(T.self, expression.query)
   }
 
   public static func buildBlock(_ components: CommonTableExpressionClause...) -> [CommonTableExpressionClause] {

@@ -113,7 +113,7 @@ extension Table {
 
 /// Collects the values of one row for an INSERT.
 ///
-/// The `@Table` macro calls ``encode(_:_:)`` once for each column.
+/// The `@Table` macro calls `encode` once for each column.
 public struct RowEncoder {
   /// What becomes of the values.
   enum Form {

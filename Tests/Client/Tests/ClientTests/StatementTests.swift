@@ -81,6 +81,19 @@ import Testing
   var name = ""
 }
 
+extension Employee {
+  fileprivate static let tall = Self.where { $0.height.gte(300) }
+  fileprivate static let byHeight = Self.order { $0.height.desc() }
+  fileprivate static let withBosses = Self.leftJoin(Employee.as(BossAlias.self).all) { $0.bossID.is($1.id) }
+}
+
+@Table private struct Edit: Identifiable {
+  let id: Int
+  var text = ""
+  var createdAt: Date?
+  var updatedAt: Date?
+}
+
 private enum BossAlias: AliasName {}
 
 @DatabaseFunction private func shout(_ text: String) -> String { text.uppercased() + "!" }
@@ -195,6 +208,59 @@ private enum BossAlias: AliasName {}
     }
   }
 
+  @Test("named queries of a table are parts of its other queries")
+  func namedQueries() throws {
+    try database.read { (db) throws in
+      #expect(try Employee.where { $0.id.neq(4) }.tall.fetchAll(db).map(\.name) == ["Cindy"])
+      #expect(try Employee.order(by: \.name).tall.byHeight.select(\.name).fetchAll(db) == ["Cindy", "Dave"])
+      let names = try Employee.order(by: \.id).withBosses
+        .where { employee, _ in employee.height.gt(100) }
+        .select { ($0.name, $1.name) }
+        .fetchAll(db)
+      #expect(names.map(\.0) == ["Bob", "Cindy", "Dave"] && names.map(\.1) == ["Alice", "Alice", "Bob"])
+      let bosses = try Employee.tall.withBosses.select { $1.name }.fetchAll(db)
+      #expect(bosses == ["Alice", "Bob"])
+    }
+  }
+
+  @Test("whole rows of common table expressions and of compound queries are fetched")
+  func wholeRows() throws {
+    try database.read { (db) throws in
+      let tall = With {
+        Employee.tall.select { EmployeeReport.Columns(id: $0.id, height: $0.height, name: $0.name) }
+      } query: {
+        EmployeeReport.order { $0.id.desc() }
+      }
+      #expect(try tall.fetchAll(db).map(\.name) == ["Dave", "Cindy"])
+      let some = Employee.where { $0.id.eq(1) }.union(Employee.tall).except(Employee.where { $0.id.eq(4) })
+      #expect(try Set(some.fetchAll(db).map(\.id)) == [1, 3])
+      // A compound query is one operand of another.
+      let ids = Employee.select(\.id)
+      let nested = ids.except(Employee.tall.select(\.id).except(Employee.where { $0.id.eq(3) }.select(\.id)))
+      #expect(try Set(nested.fetchAll(db)) == [1, 2, 3])
+      #expect(try Employee.none.select(\.id).union(ids).fetchAll(db).count == 4)
+      #expect(try Employee.where { _ in !Employee.none.exists() }.fetchCount(db) == 4)
+    }
+  }
+
+  @Test("triggers set the times of a row")
+  func touches() throws {
+    try database.write { db in
+      try #sql("CREATE TABLE edits (id INTEGER PRIMARY KEY, text TEXT NOT NULL, createdAt TEXT, updatedAt TEXT)")
+        .execute(db)
+      try Edit.createTemporaryTrigger(afterInsertTouch: \.createdAt).execute(db)
+      try Edit.createTemporaryTrigger(after: .update(touch: \.updatedAt) { old, new in old.text.neq(new.text) })
+        .execute(db)
+      try Edit.insert { Edit.Draft(text: "a") }.execute(db)
+      try Edit.find(1).update { $0.text = "a" }.execute(db)
+      let edit = try Edit.find(db, key: 1)
+      #expect(abs(try #require(edit.createdAt).timeIntervalSinceNow) < 60)
+      #expect(edit.updatedAt == nil)
+      try Edit.find(1).update { $0.text = "b" }.execute(db)
+      #expect(try Edit.find(db, key: 1).updatedAt != nil)
+    }
+  }
+
   @Test("groups of columns, generated columns and JSON")
   func groups() throws {
     let date = Date(timeIntervalSince1970: 1)
@@ -236,6 +302,10 @@ private enum BossAlias: AliasName {}
       try Enrollment.insert { Enrollment(id: .init(studentID: 2, courseID: 2), grade: 4) }.execute(db)
       #expect(try Enrollment.find(db, key: key).grade == 3)
       #expect(try Enrollment.find(key).fetchAll(db).count == 1)
+      #expect(try Enrollment.find([Enrollment.ID]()).fetchAll(db).isEmpty)
+      try Enrollment.update(Enrollment(id: key, grade: 5)).execute(db)
+      #expect(try Enrollment.find(db, key: key).grade == 5)
+      try Enrollment.upsert { Enrollment(id: key, grade: 3) }.execute(db)
       #expect(try Enrollment.where { $0.id.courseID.eq(2) }.select { $0.grade.sum() }.fetchOne(db) == 7)
     }
   }

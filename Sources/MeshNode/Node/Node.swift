@@ -52,6 +52,7 @@ actor Node {
   private struct OpenLink {
     let link: Link
     let dialled: HostPort?
+    var isMet = false
     var reason: String?
   }
 
@@ -209,6 +210,10 @@ actor Node {
       }
     }
     for (id, open) in links {
+      if !open.isMet, replica.hasMet(id) {
+        open.link.met()
+        links[id]?.isMet = true
+      }
       guard let address = open.dialled, let device = replica.device(at: id) else { continue }
       dials[address, default: DialState()].device = device
       dials[address]?.lastError = nil

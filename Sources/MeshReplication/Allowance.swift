@@ -12,14 +12,16 @@ struct Allowance: Sendable {
   ///   - rate: What flows back in a millisecond.
   ///   - now: On the steady clock.
   mutating func take(_ amount: Int, bound: Int, rate: Int, now: Int64) -> Bool {
-    let passed = max(0, now.saturatingSubtracting(since))
-    used = max(0, used.saturatingSubtracting(passed.saturatingMultiplied(by: Int64(rate))))
+    used = left(rate: rate, now: now)
     since = now
     guard used < Int64(bound) else { return false }
     used = used.saturatingAdding(Int64(amount))
     return true
   }
 
-  /// Whether all has flowed back.
-  var isFull: Bool { used == 0 }
+  /// What has not flowed back yet.
+  func left(rate: Int, now: Int64) -> Int64 {
+    let passed = max(0, now.saturatingSubtracting(since))
+    return max(0, used.saturatingSubtracting(passed.saturatingMultiplied(by: Int64(rate))))
+  }
 }

@@ -54,8 +54,10 @@ extension Replica {
     guard let session = sessions[link], session.conversation.isOpen else { return }
     for id in session.conversation.commonZones {
       guard let zone = zones[id] else { continue }
-      let lacking = zone.state.epochs.keys.filter { zone.keys[$0] == nil && !session.askedKeys.contains($0) }.sorted()
-      sessions[link]?.askedKeys.formUnion(lacking)
+      var lacking = zone.state.epochs.keys.filter { zone.keys[$0] == nil }.sorted()
+      // A few are asked for whenever something has changed: until they come, nothing is flushed or merged.
+      if lacking.count > Limits.controlBatch { lacking.removeAll { session.askedKeys[$0] != nil } }
+      for epoch in lacking { sessions[link]?.askedKeys[epoch] = keyRound }
       // All of them: or epochs whose keys nobody gives would keep those of others from being asked for.
       for start in stride(from: 0, to: lacking.count, by: Limits.controlBatch) {
         send(link, .keyRequest(id, Array(lacking[start..<min(start + Limits.controlBatch, lacking.count)])))

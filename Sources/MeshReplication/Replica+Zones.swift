@@ -44,7 +44,7 @@ extension Replica {
     send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
     zones[zone]?.toldBacklog = nil
     // What it was asked for before the zone was in common, it did not give.
-    sessions[link]?.askedKeys = []
+    sessions[link]?.askedKeys = [:]
     requestKeys(link)
   }
 

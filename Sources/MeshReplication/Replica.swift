@@ -109,6 +109,11 @@ public final class Replica {
 
   /// How often keys that are lacking are asked for again, in milliseconds.
   private static let keyRequestInterval: Int64 = 5_000
+  /// Keys that one peer is asked for again in one round. What was asked for longest ago comes first: whoever opens epochs by the
+  /// thousand and gives no key makes nobody ask for all of them every few seconds.
+  private static let keysAskedAgain = 256
+  /// Counts those rounds.
+  private(set) var keyRound = 0
   /// How often peers are told this machine's time, in milliseconds.
   private static let clockInterval: Int64 = 60_000
 
@@ -210,8 +215,8 @@ public final class Replica {
     /// Assets that are not complete here, of which the peer is told when there is more.
     var toldAssets: Set<ToldAsset> = []
     var unaskedChunks = 0
-    /// Epochs whose keys it was asked for in this round.
-    var askedKeys: Set<EpochID> = []
+    /// Epochs whose keys it was asked for, and in which round.
+    var askedKeys: [EpochID: Int] = [:]
     /// Heads of control logs that it was told last, and when.
     var toldHeads: [ZoneID: (heads: [ControlID], at: Int64)] = [:]
     /// Zones whose heads it is told again later.
@@ -333,15 +338,17 @@ public final class Replica {
     }
     if now.steady &- lastKeyRequest > Self.keyRequestInterval || lastKeyRequest == .min {
       lastKeyRequest = now.steady
+      keyRound += 1
       // Whatever else changed: a zone that ended, what was written again.
       _ = try refreshAssets(now: now)
       for link in sessions.keys.sorted() {
         sessions[link]?.givenKeys = [:]
-        sessions[link]?.askedKeys = []
+        let asked = sessions[link]?.askedKeys.sorted { ($0.value, $0.key) < ($1.value, $1.key) } ?? []
+        for (epoch, _) in asked.prefix(Self.keysAskedAgain) { sessions[link]?.askedKeys[epoch] = nil }
         requestKeys(link)
       }
-      reading = reading.filter { !$0.value.isFull }
-      sending = sending.filter { !$0.value.isFull }
+      reading = reading.filter { $0.value.left(rate: Choices.controlReadingPerMillisecond, now: now.steady) > 0 }
+      sending = sending.filter { $0.value.left(rate: Choices.controlSendingPerMillisecond, now: now.steady) > 0 }
       try cutRevokedDevices(now: now)
       for zone in zones.keys.sorted() { try replaceMissingEpoch(zone, now: now) }
       // Nothing arrives when the clock has caught up with what was signed ahead of it.

@@ -153,6 +153,29 @@ import Testing
     #expect(told() == before + 2)
   }
 
+  @Test func `keys that nobody gives are asked for again a few at a time`() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    try mesh.meet(1, 0)
+    try give(try chain(mesh, zone, 600, epoch), to: mesh, zone)
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    try mesh.give(.controlHeads(zone, []), to: 0, link)
+    func asked() -> [EpochID] {
+      (mesh.nodes[0].sent[link] ?? []).flatMap { message -> [EpochID] in
+        if case .keyRequest(_, let epochs) = message { epochs } else { [] }
+      }
+    }
+    #expect(Set(asked()).count >= 600)
+    let before = asked().count
+    try mesh.wait(6_000)
+    let again = asked().count - before
+    #expect(again > 0 && again <= 300)
+    // In the end it asks for all of them.
+    for _ in 0..<2 { try mesh.wait(6_000) }
+    #expect(Set(asked().dropFirst(before)).count >= 600)
+  }
+
   private func epoch(_ index: Int) -> ControlAct {
     .epoch(commitment: (0..<32).map { UInt8(truncatingIfNeeded: index >> ($0 % 8 * 8)) })
   }

@@ -103,6 +103,8 @@ actor Node {
     for await message in link.messages {
       while await isKeptWaiting(id), !Task.isCancelled { try? await Task.sleep(for: Self.lockLook) }
       let account = await account(of: id)
+      // While a flood is dealt with, a hello may wait longer than it may take to come.
+      if account == nil { await noteWaiting(id) }
       let turn = await turns.take(account)
       let clock = ContinuousClock()
       let spent = await clock.measure { await received(id, message) }
@@ -146,6 +148,8 @@ actor Node {
     if let open = links[id] { replica.noteQueued(open.link.queuedBytes, on: id) }
     attempt(id) { try replica.received(id, message, now: time.now) }
   }
+
+  private func noteWaiting(_ id: LinkID) { replica.keepWaiting(id, now: time.now) }
 
   private func account(of id: LinkID) -> AccountID? { replica.account(at: id) }
 

@@ -39,6 +39,9 @@ public enum Limits {
   /// Places at which one instance can be proven to fork, and numbers at which its device can end it. One with more of either is a
   /// liar, and ends at zero: so nobody is kept busy by ever lower places.
   public static let forks = 8
+  /// Times that an account leaves a share. What it says of leaving after that has no effect: each has to be weighed against each
+  /// word that let somebody in.
+  public static let leaves = 64
   /// Change sets, without their bodies, in one message that shows an author's line.
   public static let line = 64
   /// Bytes of a change set's header, the hash of its body, and its signature: 322 at most in this version.
@@ -72,8 +75,11 @@ public enum Limits {
   public static let cutAuthors = 160
   /// Accounts whose admissions a revoked invite leaves as they are, of 32 bytes each beside 64 parents of as many.
   public static let standingAccounts = 400
-  /// Control records in one message.
-  public static let controlBatch = 1_024
+  /// Heads of a control log that one message tells. Of more the first are told: the peer then sends records that are here.
+  public static let toldHeads = 1_024
+  /// Control records, keys, or epochs whose keys are asked for, in one message. Each takes a signature's or a seal's time, and
+  /// whatever else the receiver does waits for one message. As many records of the greatest size fit.
+  public static let controlBatch = 64
   /// Change sets in one message: no more fit, since each has over 200 bytes, but a count is checked before its elements.
   public static let changeSetBatch = 65_536
   /// Bytes of a key sealed to a device: 80 in this version.
@@ -104,6 +110,14 @@ public enum Choices {
   /// How many times as much is taken from other accounts, who took it within their own bounds: or an honest record would
   /// lack a parent.
   public static let relayedControl = 4
+  /// Records that may be read at once because of one account's news, and each millisecond from then on. All of a log is read
+  /// whenever its state is computed: so the more there are, the more seldom.
+  public static let controlReading = 4_096
+  public static let controlReadingPerMillisecond = 1
+  /// Bytes of control logs that an account's devices may be sent at once, or twice the log if that is more; and each millisecond
+  /// from then on. What they ask for beyond that, they get later.
+  public static let controlSending = 4 << 20
+  public static let controlSendingPerMillisecond = 256
   /// Control records that a joiner lets itself be shown: those of some accounts that fill their bounds.
   public static let joinedControlRecords = 65_536
   /// Bytes that wait to leave on a session before what can be sent later is kept back: half of what ends the session.

@@ -61,6 +61,8 @@ public struct Conversation: Sendable {
   /// Bytes dealt with and not yet given back.
   private var owed = 0
   private let opened: Int64
+  /// A message of the peer's is here and waits for its turn.
+  private var isHeld = false
   private var lastHeard: Int64
   private var lastPing: Int64
 
@@ -100,12 +102,14 @@ public struct Conversation: Sendable {
     switch input {
     case .message(let message):
       lastHeard = now
+      isHeld = false
       return receive(message, now: now)
     case .tick:
       return tick(now: now)
     case .waiting:
       // The peer hears from us as well, though its own pings wait.
       lastHeard = now
+      isHeld = true
       guard phase == .open, now - lastPing > Self.pingAfter else { return [] }
       lastPing = now
       return [.send(.ping(UInt64(bitPattern: now)))]
@@ -199,7 +203,7 @@ public struct Conversation: Sendable {
 
   private mutating func tick(now: Int64) -> [Output] {
     guard phase == .open else {
-      return now - opened > Self.helloLimit ? [.end(.stalled, "no hello in time")] : []
+      return !isHeld && now - opened > Self.helloLimit ? [.end(.stalled, "no hello in time")] : []
     }
     if now - lastHeard > Self.silenceLimit { return [.end(.stalled, "nothing was heard for too long")] }
     if now - opened > Self.sessionLimit { return [.end(.replaced, "sessions are renewed every day")] }

@@ -17,6 +17,8 @@ struct Outflow {
 
   /// Bytes that wait to leave, as the driver last said, and those that were given to it since.
   var queued = 0
+  /// Heads of control logs beyond which records were asked for: the answer waits until the account may be sent more.
+  var asked: [ZoneID: [ControlID]] = [:]
   var records: [ZoneID: Records] = [:]
   var chunks: [Chunk] = []
 
@@ -41,9 +43,9 @@ extension Replica {
   }
 
   private func pour(_ records: Outflow.Records, of zone: ZoneID, _ link: LinkID) {
-    let batch = records.left.prefix(Self.controlBatch).compactMap { zones[zone]?.records[$0]?.encoded }
+    let batch = records.left.prefix(Limits.controlBatch).compactMap { zones[zone]?.records[$0]?.encoded }
     if !batch.isEmpty { send(link, .controlRecords(zone, batch)) }
-    let left = records.left.dropFirst(Self.controlBatch)
+    let left = records.left.dropFirst(Limits.controlBatch)
     guard left.isEmpty else {
       sessions[link]?.outflow.records[zone]?.left = left
       return

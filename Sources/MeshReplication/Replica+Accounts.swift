@@ -44,7 +44,7 @@ extension Replica {
 
   /// Whether a zone here names the account: no other's state is kept.
   func isNamed(_ id: AccountID) -> Bool {
-    id == account.id || zones.values.contains { $0.people.all.contains(id) }
+    id == account.id || zones.values.contains { $0.people.has(id) }
   }
 
   /// The accounts that the logs name which an account may have: of a zone in which it is out, as far as it may know the log.
@@ -60,7 +60,7 @@ extension Replica {
   private func hears(_ peer: AccountID, of other: AccountID) -> Bool {
     if peer == account.id, other == peer { return true }
     return zones.values.contains { zone in
-      zone.people.all.contains(other) && (peer == account.id || zone.state.permission(peer) != nil)
+      zone.people.has(other) && (peer == account.id || zone.state.permission(peer) != nil)
     }
   }
 
@@ -105,8 +105,10 @@ extension Replica {
 
   /// After certificates or revocations came: who is in a session and may not be is put out.
   func accountChanged(_ id: AccountID, besides link: LinkID?, now: Moment) throws {
-    for zone in zones.keys.sorted() where zones[zone]?.people.all.contains(id) == true {
-      try controlChanged(zone, now: now)
+    for zone in zones.keys.sorted() where zones[zone]?.people.has(id) == true {
+      zones[zone]?.hasUnread = true
+      zones[zone]?.unreadAccounts.insert(id)
+      if id == account.id { try controlChanged(zone, now: now) } else { try readNews(zone, now: now) }
     }
     gossip(id, besides: link)
     for (other, session) in sessions.sorted(by: { $0.key < $1.key }) {

@@ -311,7 +311,7 @@ extension Replica {
       controlHeads: zones[id]?.state.heads ?? [], secrets: secrets)
   }
 
-  func learn(_ link: LinkID, _ acknowledgement: Acknowledgement) throws {
+  func learn(_ link: LinkID, _ acknowledgement: Acknowledgement, now: Moment) throws {
     guard let peer = sessions[link]?.peer, isCommon(acknowledgement.zone, link),
       let state = zones[acknowledgement.zone]?.state
     else { return }
@@ -326,8 +326,8 @@ extension Replica {
     }
     try store.saveAcknowledgement(
       acknowledgement.encoded, device: acknowledgement.device, time: acknowledgement.time, zone: acknowledgement.zone)
-    if let heads = zones[acknowledgement.zone]?.state.heads, acknowledgement.controlHeads != heads {
-      send(link, .controlHeads(acknowledgement.zone, heads))
+    if acknowledgement.controlHeads != Array(state.heads.prefix(Limits.controlHeads)) {
+      tellControlHeads(link, acknowledgement.zone, now: now)
     }
   }
 

@@ -35,20 +35,48 @@ extension Replica {
   }
 
   func recompute(_ id: ZoneID) {
-    guard let records = zones[id]?.records.values else { return }
-    zones[id]?.state = ZoneState(id, records: records, accounts: accounts, cryptography)
+    guard let zone = zones[id], zone.computed != (zone.records.count, accountChanges) else { return }
+    zones[id]?.state = ZoneState(id, records: zone.records.values, accounts: accounts, cryptography)
+    zones[id]?.computed = (zone.records.count, accountChanges)
   }
 
   // MARK: Control records
 
+  /// Sends a peer what does not lead to the heads, once its account may be sent more. Of several requests the last counts.
+  func giveControlRecords(_ link: LinkID, _ zone: ZoneID, beyond heads: [ControlID], now: Moment) throws {
+    sessions[link]?.outflow.asked[zone] = heads
+    try sendAskedRecords(link, now: now)
+  }
+
+  func sendAskedRecords(_ link: LinkID, now: Moment) throws {
+    guard let asked = sessions[link]?.outflow.asked, let peer = sessions[link]?.peer else { return }
+    for (id, heads) in asked.sorted(by: { $0.key < $1.key }) {
+      guard let zone = zones[id] else { continue }
+      let bound = max(Choices.controlSending, 2 * zone.recordBytes)
+      // To look what is lacking takes a visit of each record.
+      guard
+        sending[peer.account, default: Allowance()].take(
+          Self.visit * zone.records.count, bound: bound, rate: Choices.controlSendingPerMillisecond, now: now.steady)
+      else { return }
+      sessions[link]?.outflow.asked[id] = nil
+      let bytes = try sendControlRecords(link, id, beyond: heads)
+      _ = sending[peer.account]?.take(
+        bytes, bound: .max, rate: Choices.controlSendingPerMillisecond, now: now.steady)
+    }
+  }
+
+  /// As many bytes as are sent in the time that it takes to look at a record.
+  private static let visit = 8
+
   /// Sends what does not lead to the heads, as far as the peer may know it: in pieces, as fast as the link takes them. What was left
-  /// of an earlier answer is not sent.
+  /// of an earlier answer is not sent. Returns how many bytes that is.
   ///
   /// - Parameter closing: Sent behind the last piece.
+  @discardableResult
   func sendControlRecords(
     _ link: LinkID, _ zone: ZoneID, beyond heads: [ControlID], closing: Message? = nil
-  ) throws {
-    guard let records = zones[zone]?.records else { return }
+  ) throws -> Int {
+    guard let records = zones[zone]?.records else { return 0 }
     var known: Set<ControlID> = []
     var stack = heads
     while let id = stack.popLast() {
@@ -56,13 +84,26 @@ extension Replica {
       stack.append(contentsOf: record.parents + (record.previous.map { [$0] } ?? []))
     }
     let visible = sessions[link]?.peer.flatMap { zones[zone]?.visibleRecords(to: $0.account, here: account.id) }
-    let lacking = ordered(records).map(\.id).filter { !known.contains($0) && visible?.contains($0) != false }
-    sessions[link]?.outflow.records[zone] = Outflow.Records(left: lacking[...], closing: closing)
+    let lacking = ordered(records.filter { !known.contains($0.key) && visible?.contains($0.key) != false })
+    sessions[link]?.outflow.records[zone] = Outflow.Records(left: lacking.map(\.id)[...], closing: closing)
     try pour(link)
+    return lacking.reduce(0) { $0 + $1.size }
   }
 
-  /// Records in one message: at `Limits.controlRecord` bytes each they fit.
-  static let controlBatch = 64
+  /// Tells a peer which records are here, for it to send others: at once if they are new, else after a while.
+  func tellControlHeads(_ link: LinkID, _ zone: ZoneID, now: Moment) {
+    let heads = zones[zone]?.state.heads ?? []
+    if let told = sessions[link]?.toldHeads[zone], told.heads == heads, now.steady &- told.at < Self.tellingInterval {
+      sessions[link]?.owedHeads.insert(zone)
+      return
+    }
+    sessions[link]?.owedHeads.remove(zone)
+    sessions[link]?.toldHeads[zone] = (heads, now.steady)
+    send(link, .controlHeads(zone, heads))
+  }
+
+  /// Between two tellings of the same heads to a peer, in milliseconds.
+  private static let tellingInterval: Int64 = 1_000
 
   /// Parents before children.
   private func ordered(_ records: [ControlID: ControlRecord]) -> [ControlRecord] {
@@ -91,25 +132,45 @@ extension Replica {
   func learnControl(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard let peer = sessions[link]?.peer, maySend(peer.account, id) else { return }
     let wasNew = zones[id] == nil
-    let new = try take(try encoded.map { try ControlRecord($0, cryptography) }, id, link)
+    let new = try take(encoded, id, link, now: now)
     guard !new.isEmpty else { return }
     for case .fork(let proof) in new.map(\.act) where !wasNew { notify(fork: proof) }
     passOn(new, id, besides: link)
-    try controlChanged(id, now: now)
+    zones[id]?.hasUnread = true
+    let people = zones[id]?.people
+    zones[id]?.unreadAccounts.formUnion(new.compactMap { people?.account(of: $0.author, accounts) })
+    try readNews(id, now: now)
     try share(id, link, now: now)
   }
 
+  /// Computes the state of a log that has grown, as soon as one of those who wrote the news may have it read. Honest news are
+  /// read at once; those of an account that sends on and on wait for one another.
+  func readNews(_ id: ZoneID, now: Moment) throws {
+    guard let zone = zones[id], zone.hasUnread else { return }
+    let isDue = zone.unreadAccounts.sorted().reduce(zone.unreadAccounts.isEmpty) { isDue, account in
+      // Each of them pays.
+      reading[account, default: Allowance()].take(
+        zone.records.count, bound: Choices.controlReading, rate: Choices.controlReadingPerMillisecond, now: now.steady)
+        || isDue
+    }
+    if isDue { try controlChanged(id, now: now) }
+  }
+
   /// Those that are new and stand, kept in one durable write. If that fails, none of them is known.
-  private func take(_ records: [ControlRecord], _ id: ZoneID, _ link: LinkID) throws -> [ControlRecord] {
+  private func take(_ encoded: [[UInt8]], _ id: ZoneID, _ link: LinkID, now: Moment) throws -> [ControlRecord] {
     let wasNew = zones[id] == nil
     var new: [ControlRecord] = []
+    var known = accounts(known: link)
     do {
-      for record in records where zones[id]?.records[record.id] == nil {
+      for bytes in encoded {
+        let record = try ControlRecord(bytes, cryptography)
+        guard zones[id]?.records[record.id] == nil else { continue }
         // What came before a record that does not stand, stands.
-        guard record.zone == id, hasRoom(for: record, link), try isAcceptable(record, link) else { break }
+        guard record.zone == id, hasRoom(for: record, known, link), try isAcceptable(record, known, link, now: now)
+        else { break }
         zones[id, default: Zone(id, cryptography)].insert(record, cryptography)
         new.append(record)
-        try meetPeople(of: record, link)
+        if let named = try meetPeople(of: record, link), let state = accounts[named] { known.set(state) }
       }
       if !new.isEmpty { try store.insertControlRecords(new.map { ($0.id, $0.encoded) }, zone: id) }
     } catch {
@@ -127,8 +188,8 @@ extension Replica {
       || state.owner == nil || state.permission(self.account.id) == nil
   }
 
-  /// The states of accounts came before the records that name them.
-  private func meetPeople(of record: ControlRecord, _ link: LinkID) throws {
+  /// The states of accounts came before the records that name them. Returns the account that a record names.
+  private func meetPeople(of record: ControlRecord, _ link: LinkID) throws -> AccountID? {
     let named: AccountID
     switch record.act {
     case .genesis(let account, _), .shareGenesis(let account, _, _), .participant(let account, _, _, _): named = account
@@ -137,15 +198,15 @@ extension Replica {
       if accounts[named] == nil, let state = claim.state(cryptography), try adopt(state) {
         gossip(named, besides: link)
       }
-    default: return
+    default: return nil
     }
     if let offered = sessions[link]?.offered[named], try adopt(offered) { gossip(named, besides: link) }
+    return named
   }
 
   /// An account that fills the log is refused, by whichever of its devices. Other accounts may pass on what they took within the
   /// bound, so that nobody lacks a parent of an honest record.
-  private func hasRoom(for record: ControlRecord, _ link: LinkID) -> Bool {
-    let known = accounts(known: link)
+  private func hasRoom(for record: ControlRecord, _ known: Accounts, _ link: LinkID) -> Bool {
     let zone = zones[record.zone]
     let author = zone?.people.account(of: record.author, known)
     let factor = author == nil || author == sessions[link]?.peer?.account ? 1 : Choices.relayedControl
@@ -160,14 +221,16 @@ extension Replica {
   }
 
   /// Signed by a device of the account, after records that are here; a zone begins with a genesis that its id opens to.
-  private func isAcceptable(_ record: ControlRecord, _ link: LinkID) throws -> Bool {
+  private func isAcceptable(
+    _ record: ControlRecord, _ accounts: Accounts, _ link: LinkID, now: Moment
+  ) throws -> Bool {
     let zone = zones[record.zone] ?? Zone(record.zone, cryptography)
     let known = zone.records
     guard (record.parents + (record.previous.map { [$0] } ?? [])).allSatisfy({ known[$0] != nil }) else {
-      send(link, .controlHeads(record.zone, zone.state.heads))
+      tellControlHeads(link, record.zone, now: now)
       return false
     }
-    guard zone.isSound(record, accounts(known: link), cryptography) else {
+    guard zone.isSound(record, accounts, cryptography) else {
       end(
         link, .protocolViolation,
         "a control record is not signed by a device of the zone's people, lacks the proof of what it says, or is not theirs to say"
@@ -193,6 +256,8 @@ extension Replica {
   /// After records or accounts changed: the state anew, what this device is in the zone, cuts to be carried out, who is in and who
   /// is out, keys asked for, a key minted where none is current.
   func controlChanged(_ id: ZoneID, now: Moment) throws {
+    zones[id]?.hasUnread = false
+    zones[id]?.unreadAccounts = []
     recompute(id)
     guard let zone = zones[id], zone.state.owner != nil else { return }
     try endDropping(id, now: now)
@@ -248,8 +313,8 @@ extension Replica {
 
   /// Sends what is new here to whoever hears of the zone.
   func passOn(_ records: [ControlRecord], _ id: ZoneID, besides source: LinkID?) {
-    for start in stride(from: 0, to: records.count, by: Self.controlBatch) {
-      let slice = records[start..<min(start + Self.controlBatch, records.count)].map(\.encoded)
+    for start in stride(from: 0, to: records.count, by: Limits.controlBatch) {
+      let slice = records[start..<min(start + Limits.controlBatch, records.count)].map(\.encoded)
       for link in links(hearing: id) where link != source { send(link, .controlRecords(id, slice)) }
     }
   }

@@ -54,7 +54,10 @@ extension Replica {
     guard let session = sessions[link], session.conversation.isOpen else { return }
     for id in session.conversation.commonZones {
       guard let zone = zones[id] else { continue }
-      let lacking = zone.state.epochs.keys.filter { zone.keys[$0] == nil }.sorted()
+      var lacking = zone.state.epochs.keys.filter { zone.keys[$0] == nil }.sorted()
+      // A few are asked for whenever something has changed: until they come, nothing is flushed or merged.
+      if lacking.count > Limits.controlBatch { lacking.removeAll { session.askedKeys[$0] != nil } }
+      for epoch in lacking { sessions[link]?.askedKeys[epoch] = keyRound }
       // All of them: or epochs whose keys nobody gives would keep those of others from being asked for.
       for start in stride(from: 0, to: lacking.count, by: Limits.controlBatch) {
         send(link, .keyRequest(id, Array(lacking[start..<min(start + Limits.controlBatch, lacking.count)])))
@@ -77,7 +80,12 @@ extension Replica {
       zone.state.cuts[peer.device] == nil
     else { return }
     var sealed: [EpochID: [UInt8]] = [:]
+    // More than one message holds may have come here.
     for epoch in epochs {
+      if sealed.count == Limits.controlBatch {
+        send(link, .keys(id, sealed))
+        sealed = [:]
+      }
       // A peer asks again after some seconds, as long as it lacks a key. What it was sent since is on its way.
       guard let key = zone.keys[epoch], zone.state.epochs[epoch] != nil,
         sessions[link]?.givenKeys[epoch, default: 0] ?? 0 < Self.timesGiven

@@ -24,7 +24,7 @@ extension Replica {
     case .want: break
     case .upToDate(let zone, let vector), .have(let zone, let vector):
       if isCommon(zone, link) { sessions[link]?.merged[zone] = vector }
-    case .acknowledgement(let acknowledgement): try learn(link, acknowledgement)
+    case .acknowledgement(let acknowledgement): try learn(link, acknowledgement, now: now)
     case .digestRequest(let zone): try sendDigest(link, zone)
     case .digest(let zone, let vector, let digest, let unsent):
       if isCommon(zone, link) { sessions[link]?.digests[zone] = (vector, digest, unsent) }

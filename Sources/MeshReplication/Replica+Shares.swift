@@ -144,6 +144,8 @@ extension Replica {
   }
 
   private func owned(_ zone: ZoneID) throws -> ZoneState {
+    // What its user sees and decides on is all that is here.
+    recompute(zone)
     guard let state = zones[zone]?.state, state.root != nil else { throw ShareError.unknownShare(zone) }
     guard state.owner == account.id else { throw ShareError.notOwner }
     guard certificate != nil, state.cuts[device] == nil else {

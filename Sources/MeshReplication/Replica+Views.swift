@@ -142,6 +142,12 @@ extension Replica {
   /// Whose device is at the other end of a link, once that is believed.
   public func account(at link: LinkID) -> AccountID? { sessions[link]?.peer?.account }
 
+  /// Whether the peer of a link has proven who it is, or that it has an invite.
+  public func hasMet(_ link: LinkID) -> Bool {
+    guard let session = sessions[link] else { return false }
+    return session.peer != nil || session.claimant != nil || session.joiningBy != nil
+  }
+
   /// Who is at the other end of a link: a peer with an open session, or one whose session ends because it has another. Its
   /// address need not be dialled again.
   public func device(at link: LinkID) -> DeviceID? {

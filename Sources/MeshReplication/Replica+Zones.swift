@@ -23,7 +23,7 @@ extension Replica {
       if isKnown, isCommon(zone, with: peer.account) {
         send(link, .controlHeads(zone, zones[zone]?.state.heads ?? []))
       } else if isKnown || peer.account == account.id {
-        try sendControlRecords(link, zone, beyond: [])
+        try giveControlRecords(link, zone, beyond: [], now: now)
       }
       try share(zone, link, now: now)
     }
@@ -43,6 +43,8 @@ extension Replica {
     try sendHeads(link, zone)
     send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
     zones[zone]?.toldBacklog = nil
+    // What it was asked for before the zone was in common, it did not give.
+    sessions[link]?.askedKeys = [:]
     requestKeys(link)
   }
 
@@ -72,14 +74,14 @@ extension Replica {
 
   /// A zone, or a member, that was met while sessions were open.
   func offer(_ id: ZoneID, now: Moment) throws {
-    try tellThoseOut(id)
+    try tellThoseOut(id, now: now)
     for link in sessions.keys.sorted() {
       guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
         isCommon(id, with: peer.account), !session.conversation.commonZones.contains(id)
       else { continue }
       for other in zones[id]?.people.all ?? [] where other != peer.account { sendAccount(other, link) }
       if peer.account == account.id {
-        try sendControlRecords(link, id, beyond: [])
+        try giveControlRecords(link, id, beyond: [], now: now)
       } else {
         send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
       }
@@ -88,22 +90,22 @@ extension Replica {
   }
 
   /// Who was let in and put out by records that came together here has heard of the first alone.
-  private func tellThoseOut(_ id: ZoneID) throws {
+  private func tellThoseOut(_ id: ZoneID, now: Moment) throws {
     for (link, session) in sessions.sorted(by: { $0.key < $1.key }) {
       guard session.conversation.isOpen, let peer = session.peer, peer.account != account.id,
         mayHaveLog(peer.account, id), !isCommon(id, with: peer.account),
         zones[id]?.state.permission(peer.account) == nil, sessions[link]?.told.insert(id).inserted == true
       else { continue }
-      try sendControlRecords(link, id, beyond: [])
+      try giveControlRecords(link, id, beyond: [], now: now)
     }
   }
 
   func meetControlHeads(_ link: LinkID, _ id: ZoneID, _ heads: [ControlID], now: Moment) throws {
     guard let peer = sessions[link]?.peer, mayHaveLog(peer.account, id) else { return }
-    try sendControlRecords(link, id, beyond: heads)
+    try giveControlRecords(link, id, beyond: heads, now: now)
     // Who believes that it is out has told nothing of what it has: it may be in again.
     if !isCommon(id, with: peer.account), heads.contains(where: { zones[id]?.records[$0] == nil }) {
-      send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
+      tellControlHeads(link, id, now: now)
     }
     try share(id, link, now: now)
   }
@@ -122,7 +124,7 @@ extension Replica {
   /// Whoever is no member any more, of anything, is told the reason.
   private func endUnlessMember(_ link: LinkID) {
     guard let session = sessions[link], let peer = session.peer, peer.account != account.id,
-      session.conversation.commonZones.isEmpty, session.outflow.records.isEmpty
+      session.conversation.commonZones.isEmpty, session.outflow.records.isEmpty, session.outflow.asked.isEmpty
     else { return }
     let reasons = zones.values.sorted { $0.state.zone < $1.state.zone }.compactMap { zone in
       zone.state.permission(peer.account) == nil ? zone.state.reasonOutside(peer.account) : nil

@@ -30,10 +30,13 @@ public final class Replica {
     didSet {
       store.setAccounts(accounts)
       accountHeads = [:]
+      accountChanges += 1
     }
   }
   /// Of those states, as far as they were asked for: a short message asks for all.
   private var accountHeads: [AccountID: [UInt8]] = [:]
+  /// How often those states have changed since the start.
+  private(set) var accountChanges = 0
   var zones: [ZoneID: Zone] = [:]
   var sessions: [LinkID: Session] = [:]
   /// Links that end because their device has another session, until they are closed.
@@ -97,11 +100,20 @@ public final class Replica {
   /// Rows that were compared with what is merged since the start, and how many had been changed unnoticed.
   public internal(set) var compared = (rows: 0, differences: 0)
   private var lastKeyRequest: Int64 = .min
+  /// What the news of each account may make this node read of control logs.
+  var reading: [AccountID: Allowance] = [:]
+  /// What each account may be sent of control logs.
+  var sending: [AccountID: Allowance] = [:]
   /// How often keys that came were kept since the last tick.
   var keysKept = 0
 
   /// How often keys that are lacking are asked for again, in milliseconds.
   private static let keyRequestInterval: Int64 = 5_000
+  /// Keys that one peer is asked for again in one round. What was asked for longest ago comes first: whoever opens epochs by the
+  /// thousand and gives no key makes nobody ask for all of them every few seconds.
+  private static let keysAskedAgain = 256
+  /// Counts those rounds.
+  private(set) var keyRound = 0
   /// How often peers are told this machine's time, in milliseconds.
   private static let clockInterval: Int64 = 60_000
 
@@ -110,9 +122,16 @@ public final class Replica {
     private(set) var records: [ControlID: ControlRecord] = [:]
     /// Of each device.
     private(set) var recordCounts: [DeviceID: ControlUse] = [:]
+    private(set) var recordBytes = 0
     /// Whom the records name.
     var people: ZonePeople
     var state: ZoneState
+    /// What the state was computed from: how many records, and after how many changes of accounts.
+    var computed = (records: 0, accountChanges: -1)
+    /// Records came of which the state says nothing yet.
+    var hasUnread = false
+    /// Whose they are.
+    var unreadAccounts: Set<AccountID> = []
     var keys: [EpochID: EpochKey] = [:]
     /// Verified, and not kept durably yet: nothing is read or written with them.
     var arrivedKeys: [EpochID: EpochKey] = [:]
@@ -152,13 +171,14 @@ public final class Replica {
     mutating func insert(_ record: ControlRecord, _ cryptography: any Cryptography) {
       guard records.updateValue(record, forKey: record.id) == nil else { return }
       recordCounts[record.author, default: ControlUse()].add(record)
+      recordBytes += record.size
       people.meet(record.act, id: record.id, cryptography)
     }
 
     /// As if these had never come.
     mutating func forget(_ gone: [ControlRecord], _ cryptography: any Cryptography) {
       let left = records.values.filter { record in !gone.contains { $0.id == record.id } }
-      (records, recordCounts, people) = ([:], [:], ZonePeople(state.zone))
+      (records, recordCounts, recordBytes, people) = ([:], [:], 0, ZonePeople(state.zone))
       for record in left { insert(record, cryptography) }
     }
 
@@ -196,6 +216,12 @@ public final class Replica {
     /// Assets that are not complete here, of which the peer is told when there is more.
     var toldAssets: Set<ToldAsset> = []
     var unaskedChunks = 0
+    /// Epochs whose keys it was asked for, and in which round.
+    var askedKeys: [EpochID: Int] = [:]
+    /// Heads of control logs that it was told last, and when.
+    var toldHeads: [ZoneID: (heads: [ControlID], at: Int64)] = [:]
+    /// Zones whose heads it is told again later.
+    var owedHeads: Set<ZoneID> = []
     /// Epochs whose keys it was sent since keys were last asked for.
     var givenKeys: [EpochID: Int] = [:]
     var outflow = Outflow()
@@ -298,7 +324,11 @@ public final class Replica {
     keysKept = 0
     try keepKeys()
     for link in sessions.keys.sorted() { try handle(link, .tick, now: now) }
-    for link in sessions.keys.sorted() { try pour(link) }
+    for link in sessions.keys.sorted() {
+      for zone in sessions[link]?.owedHeads.sorted() ?? [] { tellControlHeads(link, zone, now: now) }
+      try sendAskedRecords(link, now: now)
+      try pour(link)
+    }
     endOutsiders(now: now)
     try tickAssets(now: now)
     if now.steady &- lastClockTold > Self.clockInterval || lastClockTold == .min {
@@ -309,12 +339,17 @@ public final class Replica {
     }
     if now.steady &- lastKeyRequest > Self.keyRequestInterval || lastKeyRequest == .min {
       lastKeyRequest = now.steady
+      keyRound += 1
       // Whatever else changed: a zone that ended, what was written again.
       _ = try refreshAssets(now: now)
       for link in sessions.keys.sorted() {
         sessions[link]?.givenKeys = [:]
+        let asked = sessions[link]?.askedKeys.sorted { ($0.value, $0.key) < ($1.value, $1.key) } ?? []
+        for (epoch, _) in asked.prefix(Self.keysAskedAgain) { sessions[link]?.askedKeys[epoch] = nil }
         requestKeys(link)
       }
+      reading = reading.filter { $0.value.left(rate: Choices.controlReadingPerMillisecond, now: now.steady) > 0 }
+      sending = sending.filter { $0.value.left(rate: Choices.controlSendingPerMillisecond, now: now.steady) > 0 }
       try cutRevokedDevices(now: now)
       for zone in zones.keys.sorted() { try replaceMissingEpoch(zone, now: now) }
       // Nothing arrives when the clock has caught up with what was signed ahead of it.
@@ -345,6 +380,7 @@ public final class Replica {
   public func work(now: Moment) throws -> Bool {
     watchClock(now)
     try resumeDropping(now: now)
+    for zone in zones.keys.sorted() where zones[zone]?.hasUnread == true { try readNews(zone, now: now) }
     if needsUpkeep {
       switch try upkeep(now: now) {
       case .made: return true

@@ -66,6 +66,10 @@ public struct ShareJoining: Sendable {
 
   public mutating func receive(_ message: Message) -> [Output] {
     switch message {
+    case .hello, .goodbye: break
+    default: if responder == nil { return [.refused("the node at \(info.address) did not say who it is")] }
+    }
+    switch message {
     case .hello(let hello):
       let binding = SessionBinding(
         signer: info.role.other, handshakeHash: info.handshakeHash, peerStatic: secrets.sessionKey)

@@ -34,7 +34,7 @@ public struct Transport: Sendable {
   public func listen(host: String, port: Int) async throws(TransportError) -> Listener {
     let door = Door(limits: limits, logger: logger)
     let bootstrap = ServerBootstrap(group: group)
-      .serverChannelOption(.backlog, value: Int32(limits.halfOpen))
+      .serverChannelOption(.backlog, value: Int32(limits.strangers))
       // A restarted node takes its address at once; two listeners on one address are refused all the same.
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.autoRead, value: false)
@@ -42,8 +42,9 @@ public struct Transport: Sendable {
       .childChannelOption(.recvAllocator, value: ReadSizes.handshake)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try door.admit(channel, now: clock.milliseconds())
-          try channel.pipeline.syncOperations.addHandler(handler(.listener) { door.finished(channel, $0) })
+          let place = try door.admit(channel, now: clock.milliseconds())
+          try channel.pipeline.syncOperations.addHandler(
+            handler(.listener, met: { door.met(place) }, established: { door.finished(place, channel, $0) }))
         }
       }
     do {
@@ -94,8 +95,9 @@ public struct Transport: Sendable {
   }
 
   private func handler(
-    _ role: NoiseHandshake.Role, established: @escaping (Result<Link, TransportError>) -> Void
+    _ role: NoiseHandshake.Role, met: @escaping @Sendable () -> Void = {},
+    established: @escaping (Result<Link, TransportError>) -> Void
   ) -> LinkHandler {
-    LinkHandler(role: role, keys: keys, randomness: randomness, limits: limits, established: established)
+    LinkHandler(role: role, keys: keys, randomness: randomness, limits: limits, met: met, established: established)
   }
 }

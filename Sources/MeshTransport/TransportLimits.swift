@@ -1,15 +1,16 @@
 /// What this side allows itself and its peers. The rules of the wire are in `Framing` and are not a matter of choice.
 public struct TransportLimits: Sendable {
   /// From connection to session. A round trip takes well under a second anywhere; a peer that stalls holds a place of
-  /// `halfOpen` for no longer.
+  /// `strangers` for no longer.
   public var handshakeTime: Duration = .seconds(10)
   /// For name resolution and connecting, before the handshake.
   public var dialTime: Duration = .seconds(10)
-  /// Accepted connections without a session, all addresses together. Each costs a socket and a few kilobytes.
-  public var halfOpen = 64
-  /// The same for one address (an IPv6 network of 64 bits), so that a single one cannot take all the places.
-  public var halfOpenPerAddress = 16
-  /// Accepted links at one time. An account has at most 32 devices; the rest is room for shares.
+  /// Accepted connections whose peers have not proven who they are, all addresses together. Each costs a socket and a few
+  /// kilobytes.
+  public var strangers = 128
+  /// The same for one address (an IPv6 network of 64 bits). Beyond either, the oldest connection gives way.
+  public var strangersPerAddress = 16
+  /// Links of known peers at one time. An account has at most 32 devices; the rest is room for shares.
   public var acceptedLinks = 512
   /// Connections one address may open at once before `connectionsPerSecond` counts.
   public var connectionBurst = 64

@@ -95,11 +95,13 @@ class Node:
         connection.executescript(text)
         connection.close()
 
-    def serve(self, wait=True):
+    def serve(self, wait=True, peers=()):
+        """Starts the daemon; `peers` are addresses to dial beside those that it knows."""
         self.starts += 1
         self.log = open(f"{self.directory}/log-{self.starts}", "w")
         listen = self.address or "127.0.0.1:0"
-        self.daemon = subprocess.Popen([BINARY, "serve", "--listen", listen], env=self.environment, stdout=self.log,
+        more = [word for peer in peers for word in ("--peer", peer)]
+        self.daemon = subprocess.Popen([BINARY, "serve", "--listen", listen, *more], env=self.environment, stdout=self.log,
                                        stderr=self.log, stdin=subprocess.DEVNULL)
         self.tell("+")
         if wait:

@@ -10,7 +10,7 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from daemons import Failed, Mesh  # noqa: E402
-from scene import WRITE_LOCK, Scene, Watch  # noqa: E402
+from scene import WRITE_LOCK, Scene, Watch, idle  # noqa: E402
 import attacks  # noqa: E402
 
 
@@ -27,6 +27,8 @@ class Arena:
             self.mesh = Mesh().__enter__()
             self.mesh.start()
             self.scene = Scene(self.mesh, self.seed, self.size)
+            self.idle = idle(self.scene)
+            print(f"        a fresh mesh: p99 of idle rows {self.idle:.2f} s", flush=True)
             self.used = 0
         return self.scene
 
@@ -85,7 +87,11 @@ def one(arena, attack, verbose=True):
         return error
     if verbose:
         print(f"ok      {attack.name}: {took:.1f} s; honest rows after it in {synced:.2f} s; during it p99 "
-              f"{watch.p99:.2f} s, longest write {watch.longest_write:.2f} s, processor {watch.processor:.1f} s", flush=True)
+              f"{watch.p99:.2f} s ({watch.p99 / max(arena.idle, 0.001):.1f} × idle), longest write {watch.longest_write:.2f} s, "
+              f"processor {watch.processor:.1f} s", flush=True)
+        for text in arena.scene.told:
+            print(f"        {text}", flush=True)
+        arena.scene.told = []
     return None
 
 

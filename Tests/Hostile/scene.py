@@ -18,6 +18,8 @@ PATIENCE = 30
 WRITE_LOCK = 10.0
 # Bytes by which a daemon may grow over what it had before the attack. A debug build keeps most of what it ever used.
 GROWTH = 300 << 20
+# Seconds of an idle mesh that are measured before attacks.
+IDLE = 5
 
 
 class Watch(threading.Thread):
@@ -71,6 +73,15 @@ class Watch(threading.Thread):
         return max(self.written, default=0.0)
 
 
+def idle(scene):
+    """Watches a mesh that nobody attacks. Its p99 is printed beside those of attacks and never asserted: a busy machine makes
+    either of them many times as long."""
+    watch = Watch(scene.tower, scene.laptop)
+    watch.start()
+    time.sleep(IDLE)
+    return watch.finish().p99
+
+
 class Scene:
     """One mesh of daemons, and the hostile accounts that join its share.
 
@@ -85,6 +96,7 @@ class Scene:
         self.sent_fields = set()
         self.memory = {node.name: node.memory() for node in self.honest}
         self._names = 0
+        self.told = []
 
     @property
     def tower(self):
@@ -160,19 +172,16 @@ class Scene:
             sent += 1
         return sent
 
-    def send_records(self, session, zone, raws):
-        """Sends control records in messages of at most a megabyte."""
+    def send_records(self, session, zone, raws, at_once=64):
+        """Sends control records in messages of as many as there may be."""
         from peer import codec
-        batch, size = [], 0
-        for raw in list(raws) + [None]:
-            if raw is None or size + len(raw) > 900_000 or len(batch) == 1024:
-                if batch and not session.try_send("control records", zone=zone.id, records=batch):
-                    return False
-                batch, size = [], 0
-            if raw is not None:
-                batch.append(codec.Forged(codec.varint(len(raw)) + raw))
-                size += len(raw)
-        return True
+        raws = [codec.Forged(codec.varint(len(raw)) + raw) for raw in raws]
+        return all(session.try_send("control records", zone=zone.id, records=raws[start : start + at_once])
+                   for start in range(0, len(raws), at_once))
+
+    def tell(self, text):
+        """A figure to print beside the attack's."""
+        self.told.append(text)
 
     def settle(self, seconds=0.5):
         """Gives the daemons time to do what the attack made them do."""

@@ -9,13 +9,11 @@ import attacks
 from daemons import Failed, Mesh
 from peer.link import Ended
 from peer.member import Refused
-from scene import WRITE_LOCK, Scene, Watch
+from scene import WRITE_LOCK, Scene, Watch, idle
 
 # Rounds after which the daemons restart, and after which they are made anew: what one share may keep of hostile accounts
 # is bounded by quotas, and a mesh whose quotas are full shows less.
 RESTART, RENEW = 4, 12
-# Seconds of an idle mesh that are measured first.
-IDLE = 5
 
 
 class Round:
@@ -62,13 +60,6 @@ class Round:
         if arguments.known:
             text += " --known"
         return text + "".join(f" --only {name}" for name in arguments.only or [])
-
-
-def idle(scene):
-    watch = Watch(scene.tower, scene.laptop)
-    watch.start()
-    time.sleep(IDLE)
-    return watch.finish().p99
 
 
 def siege(arguments):

@@ -39,9 +39,10 @@ import Testing
         last = record.id
         records.append(record.encoded)
       }
-      for start in stride(from: 0, to: records.count, by: 512) {
+      for start in stride(from: 0, to: records.count, by: Limits.controlBatch) {
         try mesh.give(
-          .controlRecords(zone, Array(records[start..<min(start + 512, records.count)])), to: node, link)
+          .controlRecords(zone, Array(records[start..<min(start + Limits.controlBatch, records.count)])), to: node, link
+        )
       }
     }
 
@@ -225,6 +226,7 @@ import Testing
     mesh.nodes[0].vault.onChange = { writes += 1 }
     var last: ControlRecord?
     let recipient = try #require(mesh.nodes[0].replica.certificate?.request.sealingKey)
+    var epochs: [(EpochID, EpochKey)] = []
     for number in 1...200 {
       let key = try #require(EpochKey((0..<32).map { UInt8(truncatingIfNeeded: number + $0) }))
       let record = try ControlRecord(
@@ -233,7 +235,11 @@ import Testing
       )
       last = record
       try mesh.give(.controlRecords(world.zone, [record.encoded]), to: 0, link)
-      let epoch = try #require(EpochID(record.id.bytes))
+      epochs.append((try #require(EpochID(record.id.bytes)), key))
+    }
+    try mesh.wait(1_000)
+    writes = 0
+    for (epoch, key) in epochs {
       let sealed = mesh.cryptography.seal(
         key.bytes, to: recipient, epoch: epoch.bytes,
         context: world.zone.bytes + epoch.bytes + mesh.nodes[0].device.bytes)

@@ -33,6 +33,14 @@ import Testing
     outputs.compactMap { if case .send(let message) = $0 { message } else { nil } }
   }
 
+  @Test func `a hello that has come and waits for its turn is in time`() {
+    var conversation = Conversation(now: 0)
+    _ = conversation.handle(.waiting, now: 1_000)
+    #expect(conversation.handle(.tick, now: 3 * Conversation.helloLimit).isEmpty)
+    var silent = Conversation(now: 0)
+    #expect(!silent.handle(.tick, now: 3 * Conversation.helloLimit).isEmpty)
+  }
+
   @Test func `no more is sent than the peer gave credit for, and a batch`() throws {
     var conversation = try open(merged: 1_000)
     let batch = [UInt8](repeating: 0, count: 1 << 20)

@@ -73,8 +73,8 @@ import Testing
       (previous, heads) = (record.id, [record.id])
       records.append(record.encoded)
     }
-    for start in stride(from: 0, to: 600, by: 100) {
-      try mesh.give(.controlRecords(zone, Array(records[start..<start + 100])), to: 0, link)
+    for start in stride(from: 0, to: 600, by: 60) {
+      try mesh.give(.controlRecords(zone, Array(records[start..<start + 60])), to: 0, link)
     }
     try mesh.nodes[0].replica.remove(member.state.id, from: zone, now: mesh.now)
     try mesh.pump()

@@ -592,4 +592,17 @@ import Testing
     #expect(mesh.title(3, "x") == .text("before"))
     try mesh.expectEqual([0, 3], zone)
   }
+
+  @Test func `a joiner gives up a node that says something before its hello`() throws {
+    let mesh = try TestMesh([1, 1])
+    let link = try mesh.invite(try mesh.share())
+    let node = mesh.nodes[1]
+    var joining = ShareJoining(
+      link: link, account: node.replica.account, device: node.device,
+      info: mesh.info(.dialler, peer: mesh.nodes[0].keys.sessionKey, hash: [UInt8](repeating: 1, count: 64)),
+      claims: true, secrets: node.keys, cryptography: mesh.cryptography)
+    _ = joining.start()
+    let outputs = joining.receive(.ping(1))
+    #expect(outputs.contains { if case .refused = $0 { true } else { false } })
+  }
 }

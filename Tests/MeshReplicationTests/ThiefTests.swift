@@ -127,8 +127,9 @@ import Testing
       records.append(next.encoded)
       last = next
     }
-    for start in stride(from: 0, to: records.count, by: 1_000) {
-      try mesh.give(.controlRecords(zone, Array(records[start..<min(start + 1_000, records.count)])), to: 0, link)
+    for start in stride(from: 0, to: records.count, by: Limits.controlBatch) {
+      try mesh.give(
+        .controlRecords(zone, Array(records[start..<min(start + Limits.controlBatch, records.count)])), to: 0, link)
     }
     let kept = mesh.nodes[0].store.controlRecords(zone).count
     #expect(kept >= Choices.controlRecords && kept < Choices.controlRecords + 20)

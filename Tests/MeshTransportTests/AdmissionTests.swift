@@ -29,47 +29,61 @@ struct AdmissionTests {
     #expect(admission.admits(here, now: 1_000))
   }
 
-  @Test mutating func `The places of one address are bounded, and come back`() {
-    limits.halfOpenPerAddress = 2
+  @Test mutating func `Of too many strangers at one address the oldest gives way`() throws {
+    limits.strangersPerAddress = 2
     let admission = Desk(limits: limits)
-    #expect(admission.admits(here, now: 0) && admission.admits(here, now: 0))
-    #expect(!admission.admits(here, now: 0))
-    #expect(admission.admits(there, now: 0))
-    admission.finished(here, isLink: false)
+    let first = try #require(admission.place(here, now: 0))
+    let second = try #require(admission.place(here, now: 0))
+    let other = try #require(admission.place(there, now: 0))
+    #expect(admission.evicted == [])
     #expect(admission.admits(here, now: 0))
+    #expect(admission.evicted == [first])
+    admission.left(second)
+    #expect(admission.admits(here, now: 0))
+    #expect(admission.evicted == [first])
+    #expect(admission.met(other))
   }
 
-  @Test mutating func `The places of all addresses together are bounded, and come back`() {
-    limits.halfOpen = 2
+  @Test mutating func `When all places are taken the oldest of the address with the most gives way`() throws {
+    limits.strangers = 3
     let admission = Desk(limits: limits)
-    #expect(admission.admits(here, now: 0) && admission.admits(there, now: 0))
-    #expect(!admission.admits([1], now: 0))
-    admission.finished(there, isLink: true)
+    let first = try #require(admission.place(there, now: 0))
+    let many = [admission.place(here, now: 0), admission.place(here, now: 0)]
     #expect(admission.admits([1], now: 0))
+    #expect(admission.evicted == [many[0]])
+    #expect(admission.admits([2], now: 0))
+    #expect(admission.evicted == [many[0], first])
   }
 
-  @Test("a few addresses that fill their places leave some to others") func leavesPlacesToOthers() {
+  @Test("strangers that fill all places keep nobody out") func keepsNobodyOut() throws {
     let admission = Desk(limits: limits)
-    for address in 1...8 { for _ in 0..<limits.halfOpenPerAddress { _ = admission.admits([UInt8(address)], now: 0) } }
-    for address in 0..<8 { #expect(admission.admits([200, UInt8(address)], now: 0)) }
+    for address in 0..<1_000 { _ = admission.admits([UInt8(address >> 8), UInt8(address & 0xff)], now: 0) }
+    for address in 0..<8 {
+      for _ in 0..<2 * limits.strangersPerAddress { _ = admission.admits([9, UInt8(address)], now: 0) }
+    }
+    let honest = try #require(admission.place(here, now: 0))
+    // While the others go on, it has as much time as they need for as many connections as there are places.
+    for address in 0..<8 { for _ in 0..<8 { _ = admission.admits([9, UInt8(address)], now: 10_000) } }
+    #expect(admission.met(honest))
   }
 
-  @Test mutating func `Links are bounded, and come back`() {
-    limits.acceptedLinks = 1
+  @Test mutating func `A peer that has proven who it is gives way to nobody, and those are bounded`() throws {
+    (limits.acceptedLinks, limits.strangers) = (1, 1)
     let admission = Desk(limits: limits)
-    #expect(admission.admits(here, now: 0))
-    admission.finished(here, isLink: true)
+    let known = try #require(admission.place(here, now: 0))
+    #expect(admission.met(known))
     #expect(!admission.admits(there, now: 0))
-    admission.ended()
-    #expect(admission.admits(there, now: 0))
+    admission.left(known)
+    let evicted = try #require(admission.place(there, now: 0))
+    #expect(admission.admits(here, now: 0))
+    #expect(!admission.met(evicted))
   }
 
-  @Test mutating func `Any number of addresses is served`() {
+  @Test mutating func `Any number of addresses is served`() throws {
     let admission = Desk(limits: limits)
     for address in 0..<20_000 {
       let origin = [UInt8(address >> 8), UInt8(address & 0xff)]
-      #expect(admission.admits(origin, now: 0))
-      admission.finished(origin, isLink: false)
+      admission.left(try #require(admission.place(origin, now: 0)))
     }
   }
 
@@ -85,18 +99,17 @@ struct AdmissionTests {
 /// An admission that expectations can call.
 private final class Desk {
   private var admission: Admission
+  private(set) var evicted: [Admission.Place] = []
 
   init(limits: TransportLimits) { admission = Admission(limits: limits) }
 
-  func admits(_ origin: Admission.Origin, now: Int64) -> Bool {
-    do throws(TransportError) {
-      try admission.admit(origin, now: now)
-      return true
-    } catch {
-      return false
-    }
+  func place(_ origin: Admission.Origin, now: Int64) -> Admission.Place? {
+    guard let (place, evicted) = try? admission.admit(origin, now: now) else { return nil }
+    if let evicted { self.evicted.append(evicted) }
+    return place
   }
 
-  func finished(_ origin: Admission.Origin, isLink: Bool) { admission.finished(origin, isLink: isLink) }
-  func ended() { admission.ended() }
+  func admits(_ origin: Admission.Origin, now: Int64) -> Bool { place(origin, now: now) != nil }
+  func met(_ place: Admission.Place) -> Bool { admission.met(place) }
+  func left(_ place: Admission.Place) { admission.left(place) }
 }

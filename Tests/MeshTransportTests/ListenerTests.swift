@@ -61,7 +61,7 @@ struct ListenerTests {
 
   @Test func `A peer that gives up in the middle leaves its place to the next`() async throws {
     var limits = TransportLimits()
-    limits.halfOpen = 1
+    limits.strangers = 1
     try await withListener(limits: limits) { listener, links in
       try await RawConnection.open(port: listener.port) { try await $0.write([0, 32, 1, 2, 3]) }
       let link = try await dialUntilAccepted(listener)
@@ -70,9 +70,9 @@ struct ListenerTests {
     }
   }
 
-  @Test func `A flood of half-open connections is bounded, and the next are closed unheard`() async throws {
+  @Test func `Half-open connections keep nobody out: the oldest is closed`() async throws {
     var limits = TransportLimits()
-    limits.halfOpen = 2
+    limits.strangers = 2
     // They stay half-open for as long as the test takes, however busy the machine is.
     limits.handshakeTime = .seconds(600)
     try await withListener(limits: limits) { listener, _ in
@@ -80,13 +80,26 @@ struct ListenerTests {
         try await first.write([0])
         try await RawConnection.open(port: listener.port) { second in
           try await second.write([0])
-          let answer = try await RawConnection.open(port: listener.port) { await $0.readUntilClosed() }
-          #expect(answer == [])
-          await #expect(
-            code { _ = try await transport(1).dial(host: listener.host, port: listener.port) } == .peerClosed)
+          let link = try await transport(1).dial(host: listener.host, port: listener.port)
+          #expect(await first.readUntilClosed() == [])
+          link.close()
         }
       }
-      try await dialUntilAccepted(listener).close()
+    }
+  }
+
+  @Test func `Links whose peers prove nothing keep nobody out, and one that was met stays`() async throws {
+    var limits = TransportLimits()
+    limits.strangers = 2
+    try await withListener(limits: limits) { listener, links in
+      let known = try await transport(1).dial(host: listener.host, port: listener.port)
+      await links.next()?.met()
+      let silent = try await transport(3).dial(host: listener.host, port: listener.port)
+      var others: [Link] = []
+      for _ in 0..<2 { others.append(try await transport(3).dial(host: listener.host, port: listener.port)) }
+      #expect(await silent.firstMessage() == nil)
+      #expect(known.closeReason == nil && others.last?.closeReason == nil)
+      for link in others + [known] { link.close() }
     }
   }
 

@@ -29,7 +29,7 @@ extension Daemons {
 
     @Test(
       "honest devices sync, survive a restart and are not blamed after attacks",
-      arguments: ["accounts", "assets", "changesets", "claims", "control", "extremes", "transport"])
+      arguments: ["accounts", "assets", "changesets", "claims", "control", "extremes", "listener", "transport"])
     func honestDevicesGoOn(attacks: String) async throws { try await python("run.py", attacks) }
   }
 }

@@ -17,6 +17,13 @@ struct Ancestry {
     places[earlier].map(marks(before: later).contains) ?? false
   }
 
+  /// The indexes of some marked records.
+  func marks(of ids: some Sequence<ControlID>) -> MarkSet {
+    ids.reduce(into: MarkSet()) { marks, id in
+      if let place = places[id] { marks.insert(place) }
+    }
+  }
+
   /// Depth first with a stack of its own: a hostile log can be as deep as it is long.
   private mutating func visit(_ start: ControlID, _ records: [ControlID: ControlRecord]) {
     var stack = [start]
@@ -56,6 +63,12 @@ struct MarkSet: Equatable {
   }
 
   var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
+
+  func isSuperset(of other: MarkSet) -> Bool {
+    other.words.indices.allSatisfy { other.words[$0] & ~($0 < words.count ? words[$0] : 0) == 0 }
+  }
+
+  func intersects(_ other: MarkSet) -> Bool { zip(words, other.words).contains { $0 & $1 != 0 } }
 
   mutating func formUnion(_ other: MarkSet) {
     if words.count < other.words.count { words.append(contentsOf: other.words[words.count...].map { _ in 0 }) }

@@ -10,8 +10,9 @@ struct ControlGraph {
   let cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]]
   /// The cuts that count, which `cuts` sums up.
   let countingCuts: [DeviceID: Set<DeviceCut>]
-  /// The records that bring the cuts that count, those of one cut together.
-  let cutCopies: [[ControlID]]
+  /// The records that bring the cuts that count: those that alone bring one, and the others by what they bring.
+  private let onlyCopies: MarkSet
+  private let copies: [MarkSet]
   /// Records of cut devices that still count.
   private let standing: [DeviceID: Set<ControlID>]
 
@@ -27,19 +28,29 @@ struct ControlGraph {
     }
     var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
     var standing: [DeviceID: Set<ControlID>] = [:]
+    let byAuthor = Dictionary(grouping: certified, by: \.author)
     countingCuts = Self.counting(copies.keys, people, accounts)
+    var bringing: [[ControlID]] = []
     for (device, counting) in countingCuts {
-      for cut in counting {
-        cuts[device] = cuts[device].map { Self.least($0, cut.heads) } ?? cut.heads
-        let line = Self.line(of: device, to: cut.last, certified, records)
-        standing[device] = standing[device]?.intersection(line) ?? line
-      }
+      for cut in counting { cuts[device] = cuts[device].map { Self.least($0, cut.heads) } ?? cut.heads }
+      let points = Set(counting.map(\.last))
+      // Each point takes a reading of what the device said.
+      let lines = points.count > Limits.forks ? [] : points.map { Self.line(of: device, to: $0, byAuthor, records) }
+      standing[device] = lines.dropFirst().reduce(lines.first ?? []) { $0.intersection($1) }
+      // Whoever repeats a cut that the account signed says nothing new.
+      let brought = counting.compactMap { copies[$0] }
+      bringing += points.count > Limits.forks ? [Array(brought.joined())] : brought
     }
     self.cuts = cuts
     self.standing = standing
-    // Whoever repeats a cut that the account signed says nothing new.
-    let counting = Set(countingCuts.values.joined())
-    cutCopies = copies.filter { counting.contains($0.key) }.values.sorted { $0[0] < $1[0] }
+    onlyCopies = ancestry.marks(of: bringing.filter { $0.count == 1 }.joined())
+    self.copies = bringing.filter { $0.count > 1 }.map(ancestry.marks(of:))
+  }
+
+  /// Whether a record has seen all cuts that count.
+  func hasSeenCuts(_ id: ControlID) -> Bool {
+    let seen = ancestry.marks(before: id)
+    return seen.isSuperset(of: onlyCopies) && copies.allSatisfy(seen.intersects)
   }
 
   func isBefore(_ earlier: ControlID, _ later: ControlID) -> Bool { ancestry.isMarked(earlier, before: later) }
@@ -72,12 +83,12 @@ struct ControlGraph {
 
   /// What a device said up to a point. Where the record at the point is not here, the number alone tells.
   private static func line(
-    of device: DeviceID, to point: DeviceCut.ControlPoint?, _ certified: [ControlRecord],
+    of device: DeviceID, to point: DeviceCut.ControlPoint?, _ byAuthor: [DeviceID: [ControlRecord]],
     _ records: [ControlID: ControlRecord]
   ) -> Set<ControlID> {
     guard let point else { return [] }
     guard records[point.id] != nil else {
-      return Set(certified.filter { $0.author == device && $0.number <= point.number }.map(\.id))
+      return Set((byAuthor[device] ?? []).filter { $0.number <= point.number }.map(\.id))
     }
     var line: Set<ControlID> = []
     var next: ControlID? = point.id

@@ -63,6 +63,8 @@ public struct ZonePeople: Sendable, Equatable {
   /// The owner, then the others by their ids.
   public var all: [AccountID] { (owner.map { [$0] } ?? []) + others.subtracting(owner.map { [$0] } ?? []).sorted() }
 
+  public func has(_ account: AccountID) -> Bool { account == owner || others.contains(account) }
+
   /// To be called before the soundness of a record is asked for that may open the zone, and for each that stands.
   ///
   /// - Parameter id: Of the record.

@@ -15,14 +15,14 @@ public struct ControlRecord: Hashable, Sendable {
   public let id: ControlID
 
   /// Makes and signs a record. Of more than `Limits.controlHeads` parents the first are named: the others stay heads, for the
-  /// next record to name. Throws where the act is too long for a record.
+  /// next record to name. `ZoneState.heads` has them in the order in which they matter. Throws where the act is too long for a record.
   public init(
     zone: ZoneID, parents: [ControlID], number: UInt64, previous: ControlID?, act: ControlAct,
     secrets: any DeviceSecrets, _ cryptography: any Cryptography
   ) throws(DecodingError) {
     guard let author = DeviceID(secrets.signingKey) else { throw .invalid("a device key of 32 bytes") }
     self.zone = zone
-    self.parents = Array(Set(parents).sorted().prefix(Limits.controlHeads))
+    self.parents = Set(parents.prefix(Limits.controlHeads)).sorted()
     self.author = author
     self.number = number
     self.previous = previous

@@ -64,13 +64,21 @@ struct Standings {
     return byAccount.values.flatMap { $0 }.filter { graph.counts($0.record) }.map(\.word).sorted { $0.id < $1.id }
   }
 
+  /// Of each account those that had seen the least, which stay the same when there are more.
   private static func leaves(_ graph: ControlGraph) -> [Word] {
-    graph.certified.compactMap { record in
+    let leaves = graph.certified.compactMap { record -> Word? in
       guard case .leave(let cuts) = record.act, graph.counts(record), let account = graph.account(of: record),
         account != graph.people.owner
       else { return nil }
       return Word(id: record.id, account: account, permission: nil, invite: nil, cuts: cuts, rank: .max)
     }
+    let counting = Dictionary(grouping: leaves, by: \.account).values.flatMap { leaves in
+      let ordered = leaves.map { ($0, graph.ancestry.marks(before: $0.id).count) }.sorted {
+        ($0.1, $0.0.id) < ($1.1, $1.0.id)
+      }
+      return ordered.prefix(Limits.leaves).map(\.0)
+    }
+    return counting.sorted { $0.id < $1.id }
   }
 
   /// Those that stand: by a member, by an open invite that it knew, and did not know to be revoked, of somebody who was no member,
@@ -83,19 +91,28 @@ struct Standings {
     var granted = Dictionary(grouping: words.filter { $0.permission != nil }, by: \.account)
     let departures = Dictionary(grouping: words.filter { $0.permission == nil } + leaves, by: \.account)
     let decided = Dictionary(grouping: words, by: \.account)
+    var marks = granted.mapValues { graph.ancestry.marks(of: $0.map(\.id)) }
     var admissions: [Word] = []
+    /// Whether a record has seen that an account was let in, and not that it left since.
+    func isGranted(_ account: AccountID, before record: ControlID) -> Bool {
+      // Mostly it has seen none: then no grant is looked at.
+      guard let granting = marks[account], graph.ancestry.marks(before: record).intersects(granting) else {
+        return false
+      }
+      return (granted[account] ?? []).contains { earlier in
+        graph.isBefore(earlier.id, record)
+          && !(departures[account] ?? []).contains {
+            $0.rank == .max && graph.isBefore($0.id, record) && beats($0, earlier)
+          }
+      }
+    }
     for (record, _) in ordered {
       guard case .admission(let claim) = record.act, let member = graph.account(of: record),
         let invite = invites[claim.invite], claim.account != graph.people.owner,
         graph.isBefore(claim.invite, record.id), invite.lets(in: claim),
         !invite.revocations.contains(where: { graph.isBefore($0, record.id) }),
         !(decided[claim.account] ?? []).contains(where: { graph.isBefore($0.id, record.id) }),
-        !(granted[claim.account] ?? []).contains(where: { earlier in
-          graph.isBefore(earlier.id, record.id)
-            && !leaves.contains {
-              $0.account == claim.account && graph.isBefore($0.id, record.id) && beats($0, earlier)
-            }
-        })
+        !isGranted(claim.account, before: record.id)
       else { continue }
       let isMember =
         member == graph.people.owner
@@ -109,6 +126,7 @@ struct Standings {
         admittedBy: member, cuts: [:], rank: 0)
       admissions.append(word)
       granted[claim.account, default: []].append(word)
+      marks[claim.account, default: MarkSet()].formUnion(graph.ancestry.marks(of: [record.id]))
     }
     return admissions
   }

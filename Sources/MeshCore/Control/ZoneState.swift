@@ -21,7 +21,8 @@ public struct ZoneState: Sendable, Equatable {
   public private(set) var title = ""
   /// When it was given.
   public private(set) var titled = HybridTime.zero
-  /// Records that no other names as a parent, ascending.
+  /// Records that lead to no other: first the owner's, then one of each account in turn. So the first of them are never those of
+  /// one account that forks the log on purpose.
   public private(set) var heads: [ControlID] = []
   private var overfull = Overfull()
   private var grants: [ControlID: WriteGrant] = [:]
@@ -45,13 +46,13 @@ public struct ZoneState: Sendable, Equatable {
     self.zone = zone
     let byID = Dictionary(
       records.filter { $0.zone == zone }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-    let named = Set(byID.values.flatMap(\.parents))
-    heads = byID.keys.filter { !named.contains($0) }.sorted()
+    heads = Self.heads(byID)
     var people = ZonePeople(zone)
     for record in byID.values { people.meet(record.act, cryptography) }
     guard let owner = people.owner, accounts[owner] != nil else { return }
     self.owner = owner
     let graph = ControlGraph(byID, people, accounts)
+    heads = Self.inTurn(heads, graph)
     cuts = graph.cuts
     countingCuts = graph.countingCuts
     ends = Self.ends(graph)
@@ -170,7 +171,29 @@ public struct ZoneState: Sendable, Equatable {
     return given.mapValues(least).merging(forks.mapValues(least)) { min($0, $1) }
   }
 
+  /// Ascending.
+  private static func heads(_ records: [ControlID: ControlRecord]) -> [ControlID] {
+    var heads = Set(records.keys)
+    for record in records.values {
+      heads.subtract(record.parents)
+      if let previous = record.previous { heads.remove(previous) }
+    }
+    return heads.sorted()
+  }
+
+  private static func inTurn(_ heads: [ControlID], _ graph: ControlGraph) -> [ControlID] {
+    var turns: [AccountID?: Int] = [:]
+    let ranked = heads.map { id -> (turn: Int, id: ControlID) in
+      let account = graph.records[id].flatMap(graph.account)
+      guard account != graph.people.owner else { return (0, id) }
+      turns[account, default: 0] += 1
+      return (turns[account, default: 0], id)
+    }
+    return ranked.sorted { ($0.turn, $0.id) < ($1.turn, $1.id) }.map(\.id)
+  }
+
   private mutating func readEpochs(_ graph: ControlGraph, _ departures: [ControlID]) {
+    let departures = graph.ancestry.marks(of: departures)
     for record in graph.certified {
       guard case .epoch(let commitment) = record.act, let id = EpochID(record.id.bytes),
         let account = graph.account(of: record)
@@ -178,8 +201,7 @@ public struct ZoneState: Sendable, Equatable {
       let isCurrent =
         permission(account) == .readWrite && graph.counts(record)
         && graph.accounts[account]?.isRevoked(record.author) == false
-        && departures.allSatisfy { graph.isBefore($0, record.id) }
-        && graph.cutCopies.allSatisfy { $0.contains { graph.isBefore($0, record.id) } }
+        && graph.ancestry.marks(before: record.id).isSuperset(of: departures) && graph.hasSeenCuts(record.id)
       epochs[id] = Epoch(id: id, minter: record.author, commitment: commitment, isCurrent: isCurrent)
     }
   }

@@ -138,7 +138,8 @@ public enum Message: Hashable, Sendable {
     case .controlHeads(let zone, let heads):
       tag(.controlHeads)
       zone.write(to: &writer)
-      writer.list(heads) { $1.write(to: &$0) }
+      // A member that forks the log on purpose must not keep others from telling theirs.
+      writer.list(Array(heads.prefix(Limits.toldHeads))) { $1.write(to: &$0) }
     case .controlRecords(let zone, let records):
       tag(.controlRecords)
       zone.write(to: &writer)
@@ -276,11 +277,13 @@ public enum Message: Hashable, Sendable {
       return .zones(
         try reader.list(Limits.zones, "zones") { (reader: inout ByteReader) throws(DecodingError) in try reader.raw(16)
         })
-    case .controlHeads: return .controlHeads(try ZoneID(from: &reader), try identifiers(&reader))
+    case .controlHeads:
+      return .controlHeads(try ZoneID(from: &reader), try identifiers(Limits.toldHeads, &reader))
     case .controlRecords:
       return .controlRecords(
         try ZoneID(from: &reader), try blobs(&reader, Limits.controlBatch, Limits.controlRecord, "control record"))
-    case .keyRequest: return .keyRequest(try ZoneID(from: &reader), try identifiers(&reader))
+    case .keyRequest:
+      return .keyRequest(try ZoneID(from: &reader), try identifiers(Limits.controlBatch, &reader))
     case .keys:
       let zone = try ZoneID(from: &reader)
       var keys: [EpochID: [UInt8]] = [:]
@@ -358,8 +361,10 @@ public enum Message: Hashable, Sendable {
   /// Of the longest asset.
   private static let chunks = Asset.chunkCount(size: Limits.asset)
 
-  private static func identifiers<Kind>(_ reader: inout ByteReader) throws(DecodingError) -> [Identifier<Kind>] {
-    try reader.list(Limits.controlBatch, "ids") { (reader: inout ByteReader) throws(DecodingError) in
+  private static func identifiers<Kind>(
+    _ count: Int, _ reader: inout ByteReader
+  ) throws(DecodingError) -> [Identifier<Kind>] {
+    try reader.list(count, "ids") { (reader: inout ByteReader) throws(DecodingError) in
       try Identifier<Kind>(from: &reader)
     }
   }

@@ -52,6 +52,7 @@ actor Node {
   private struct OpenLink {
     let link: Link
     let dialled: HostPort?
+    var isMet = false
     var reason: String?
   }
 
@@ -102,6 +103,8 @@ actor Node {
     for await message in link.messages {
       while await isKeptWaiting(id), !Task.isCancelled { try? await Task.sleep(for: Self.lockLook) }
       let account = await account(of: id)
+      // While a flood is dealt with, a hello may wait longer than it may take to come.
+      if account == nil { await noteWaiting(id) }
       let turn = await turns.take(account)
       let clock = ContinuousClock()
       let spent = await clock.measure { await received(id, message) }
@@ -145,6 +148,8 @@ actor Node {
     if let open = links[id] { replica.noteQueued(open.link.queuedBytes, on: id) }
     attempt(id) { try replica.received(id, message, now: time.now) }
   }
+
+  private func noteWaiting(_ id: LinkID) { replica.keepWaiting(id, now: time.now) }
 
   private func account(of id: LinkID) -> AccountID? { replica.account(at: id) }
 
@@ -209,6 +214,10 @@ actor Node {
       }
     }
     for (id, open) in links {
+      if !open.isMet, replica.hasMet(id) {
+        open.link.met()
+        links[id]?.isMet = true
+      }
       guard let address = open.dialled, let device = replica.device(at: id) else { continue }
       dials[address, default: DialState()].device = device
       dials[address]?.lastError = nil

@@ -39,7 +39,11 @@ public final class Link: Sendable {
     var hasEnded = false
   }
 
-  init(role: NoiseHandshake.Role, wire: SessionWire, channel: any Channel, limits: TransportLimits) {
+  init(
+    role: NoiseHandshake.Role, wire: SessionWire, channel: any Channel, limits: TransportLimits,
+    met: @escaping @Sendable () -> Void
+  ) {
+    self.met = met
     self.role = role
     handshakeHash = wire.handshakeHash
     remoteStatic = wire.remoteStatic
@@ -74,6 +78,10 @@ public final class Link: Sendable {
 
   /// Why the link ended or is about to; nil while it lives.
   public var closeReason: TransportError? { state.withLockedValue(\.closing) }
+
+  /// To be called when the peer has proven who it is. Before that, an accepted link gives way to newer connections when there are too
+  /// many of strangers.
+  public let met: @Sendable () -> Void
 
   /// Ends the link after what is queued has been sent, within `TransportLimits.lingerTime`. The first reason stands.
   public func close(_ reason: TransportError = TransportError(.closed, "this side closed the link")) {

@@ -12,6 +12,7 @@ final class LinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
 
   private let role: NoiseHandshake.Role
   private let limits: TransportLimits
+  private let met: @Sendable () -> Void
   private let established: (Result<Link, TransportError>) -> Void
   private var handshake: HandshakeWire?
   private var session: SessionWire?
@@ -23,10 +24,11 @@ final class LinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
 
   init(
     role: NoiseHandshake.Role, keys: DeviceKeys, randomness: any Randomness, limits: TransportLimits,
-    established: @escaping (Result<Link, TransportError>) -> Void
+    met: @escaping @Sendable () -> Void = {}, established: @escaping (Result<Link, TransportError>) -> Void
   ) {
     self.role = role
     self.limits = limits
+    self.met = met
     self.established = established
     handshake = HandshakeWire(role: role, keys: keys, randomness: randomness)
   }
@@ -100,7 +102,7 @@ extension LinkHandler {
     timer?.cancel()
     handshake = nil
     session = wire
-    let link = Link(role: role, wire: wire, channel: context.channel, limits: limits)
+    let link = Link(role: role, wire: wire, channel: context.channel, limits: limits, met: met)
     self.link = link
     // Until here a read took a handshake's few bytes at most; from here on it may take several frames.
     _ = context.channel.setOption(.recvAllocator, value: ReadSizes.session)

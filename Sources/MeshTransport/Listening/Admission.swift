@@ -1,10 +1,18 @@
 import MeshCore
 
-/// Who may connect now, as a value: a token bucket for each address, and the places of half-open connections and of
-/// links.
+/// Who may connect now, as a value: a token bucket for each address, and the places of strangers and of known peers.
+///
+/// A connection is a stranger's until its peer has proven who it is. When the strangers' places are all taken, a newcomer takes
+/// the oldest place of the address that has the most. So connections that say nothing keep nobody out.
 struct Admission {
   /// The network part of a peer's address, as bytes.
   typealias Origin = [UInt8]
+
+  /// One connection; later ones have higher places.
+  struct Place: Hashable, Comparable, Sendable {
+    fileprivate let number: UInt64
+    static func < (left: Place, right: Place) -> Bool { left.number < right.number }
+  }
 
   private struct Bucket {
     var tokens: Double
@@ -12,48 +20,55 @@ struct Admission {
   }
 
   /// Addresses remembered at one time, about 400 kB. When there are more, those that have all their tokens are
-  /// forgotten, and if none has, all are: the limit on half-open connections holds without them.
+  /// forgotten, and if none has, all are: the limit on strangers holds without them.
   private static let addresses = 4_096
 
   private let limits: TransportLimits
   private var buckets: [Origin: Bucket] = [:]
-  private var halfOpen: [Origin: Int] = [:]
-  private var halfOpenTotal = 0
-  private var links = 0
+  private var strangers: [Place: Origin] = [:]
+  private var known: Set<Place> = []
+  private var next: UInt64 = 0
 
   init(limits: TransportLimits) { self.limits = limits }
 
-  /// Takes a place among the half-open for a connection, or says why not.
+  /// Takes a place among the strangers for a connection, or says why not.
   ///
   /// - Parameter now: milliseconds; may jump either way.
-  mutating func admit(_ origin: Origin, now: Int64) throws(TransportError) {
+  /// - Returns: the connection's place, and the one that loses its own, which is to be closed.
+  mutating func admit(_ origin: Origin, now: Int64) throws(TransportError) -> (place: Place, evicted: Place?) {
     guard takeToken(origin, now: now) else {
       throw TransportError(.tooMany, "the address opens over \(limits.connectionsPerSecond) connections per second")
     }
-    guard halfOpenTotal < limits.halfOpen, links < limits.acceptedLinks else {
-      throw TransportError(.tooMany, "all \(halfOpenTotal < limits.halfOpen ? "links" : "handshakes") are taken")
-    }
-    guard halfOpen[origin, default: 0] < limits.halfOpenPerAddress else {
-      throw TransportError(.tooMany, "the address has \(limits.halfOpenPerAddress) handshakes open")
-    }
-    // A few addresses that fill their places leave some to everybody else.
-    guard halfOpen[origin] == nil || halfOpenTotal < limits.halfOpen - limits.halfOpen / 4 else {
-      throw TransportError(.tooMany, "the last handshakes are for addresses that have none open")
-    }
-    halfOpen[origin, default: 0] += 1
-    halfOpenTotal += 1
+    guard known.count < limits.acceptedLinks else { throw TransportError(.tooMany, "all links are taken") }
+    let evicted = placeToLeave(for: origin)
+    if let evicted { strangers[evicted] = nil }
+    next += 1
+    let place = Place(number: next)
+    strangers[place] = origin
+    return (place, evicted)
   }
 
-  /// The handshake of an admitted connection is over.
-  mutating func finished(_ origin: Origin, isLink: Bool) {
-    halfOpenTotal -= 1
-    let left = halfOpen[origin, default: 1] - 1
-    halfOpen[origin] = left > 0 ? left : nil
-    if isLink { links += 1 }
+  /// The peer has proven who it is. False if it has lost its place.
+  mutating func met(_ place: Place) -> Bool {
+    guard strangers.removeValue(forKey: place) != nil else { return known.contains(place) }
+    known.insert(place)
+    return true
   }
 
-  /// A link that came from an admitted connection has ended.
-  mutating func ended() { links -= 1 }
+  /// The connection has ended.
+  mutating func left(_ place: Place) {
+    strangers[place] = nil
+    known.remove(place)
+  }
+
+  /// Whose place a newcomer takes; nil if one is free.
+  private func placeToLeave(for origin: Origin) -> Place? {
+    func oldest(_ origin: Origin) -> Place? { strangers.filter { $0.value == origin }.keys.min() }
+    let counts = strangers.values.reduce(into: [origin: 1]) { $0[$1, default: 0] += 1 }
+    if counts[origin, default: 0] > limits.strangersPerAddress { return oldest(origin) }
+    guard strangers.count >= limits.strangers, let most = counts.values.max() else { return nil }
+    return counts.filter { $0.value == most }.keys.compactMap(oldest).min()
+  }
 
   private mutating func takeToken(_ origin: Origin, now: Int64) -> Bool {
     var bucket = filled(buckets[origin] ?? Bucket(tokens: Double(limits.connectionBurst), filled: now), now: now)

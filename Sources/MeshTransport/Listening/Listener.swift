@@ -24,7 +24,6 @@ public struct Listener: Sendable {
           await serve(link)
           link.close()
           await link.waitUntilClosed()
-          door.ended()
         }
       }
       await close()
@@ -52,7 +51,8 @@ final class Door: Sendable {
 
   private struct State {
     var admission: Admission
-    var halfOpen: [ObjectIdentifier: any Channel] = [:]
+    var channels: [Admission.Place: any Channel] = [:]
+    var handshakes: Set<Admission.Place> = []
     var isClosed = false
   }
 
@@ -63,14 +63,18 @@ final class Door: Sendable {
   }
 
   /// Takes a place for an accepted connection; throws where it is to be closed unheard.
-  func admit(_ channel: any Channel, now: Int64) throws {
-    let origin = channel.remoteAddress?.origin ?? []
+  func admit(_ channel: any Channel, now: Int64) throws -> Admission.Place {
     do {
-      try state.withLockedValue { state in
+      let (place, evicted) = try state.withLockedValue { state in
         guard !state.isClosed else { throw TransportError(.closed, "the listener is closed") }
-        try state.admission.admit(origin, now: now)
-        state.halfOpen[ObjectIdentifier(channel)] = channel
+        let (place, evicted) = try state.admission.admit(channel.remoteAddress?.origin ?? [], now: now)
+        state.channels[place] = channel
+        state.handshakes.insert(place)
+        return (place, evicted.flatMap { state.channels[$0] })
       }
+      channel.closeFuture.whenComplete { [self] _ in left(place) }
+      evicted?.close(promise: nil)
+      return place
     } catch {
       logger.debug("refused a connection", metadata: Self.metadata(channel, error))
       throw error
@@ -78,28 +82,31 @@ final class Door: Sendable {
   }
 
   /// The handshake of an admitted connection ended.
-  func finished(_ channel: any Channel, _ result: Result<Link, TransportError>) {
-    let link = try? result.get()
-    state.withLockedValue { state in
-      state.halfOpen[ObjectIdentifier(channel)] = nil
-      state.admission.finished(channel.remoteAddress?.origin ?? [], isLink: link != nil)
+  func finished(_ place: Admission.Place, _ channel: any Channel, _ result: Result<Link, TransportError>) {
+    state.withLockedValue { _ = $0.handshakes.remove(place) }
+    switch result {
+    case .failure(let error): logger.debug("a handshake failed", metadata: Self.metadata(channel, error))
+    case .success(let link):
+      if case .enqueued = continuation.yield(link) { return }
+      link.close()
     }
-    if case .failure(let error) = result {
-      logger.debug("a handshake failed", metadata: Self.metadata(channel, error))
-    }
-    guard let link else { return }
-    if case .enqueued = continuation.yield(link) { return }
-    link.close()
-    ended()
   }
 
-  /// A link is no longer served.
-  func ended() { state.withLockedValue { $0.admission.ended() } }
+  /// The peer of an admitted connection has proven who it is.
+  func met(_ place: Admission.Place) { state.withLockedValue { _ = $0.admission.met(place) } }
+
+  private func left(_ place: Admission.Place) {
+    state.withLockedValue { state in
+      state.admission.left(place)
+      state.channels[place] = nil
+      state.handshakes.remove(place)
+    }
+  }
 
   func close() {
     let channels = state.withLockedValue { state in
       state.isClosed = true
-      return state.halfOpen.values
+      return state.handshakes.compactMap { state.channels[$0] }
     }
     continuation.finish()
     for channel in channels { channel.close(promise: nil) }

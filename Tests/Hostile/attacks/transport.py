@@ -14,50 +14,96 @@ from peer.member import Refused, Session
 from peer.zone import Log
 
 
+class Crowd:
+    """Connections that are held open from many addresses, each at some stage, and opened again as soon as they are closed."""
+
+    def __init__(self, address, count, stage, at_once=16):
+        self.address, self.stage, self.at_once = address, stage, at_once
+        self._over = threading.Event()
+        self._threads = [threading.Thread(target=self._hold, args=(range(start, count, 8),), daemon=True) for start in range(8)]
+        for thread in self._threads:
+            thread.start()
+
+    def _open(self, number):
+        try:
+            stream = connect(self.address, source=f"127.2.{number // self.at_once + 1}.1")
+            stream.settimeout(0)
+            self.stage(stream)
+            return stream
+        except (OSError, Ended, ValueError):
+            return None
+
+    def _hold(self, numbers):
+        held = {}
+        while not self._over.is_set():
+            for number in numbers:
+                stream = held.get(number)
+                try:
+                    if stream is not None and stream.recv(1_000):
+                        continue
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    pass
+                if stream is not None:
+                    stream.close()
+                held[number] = self._open(number)
+            self._over.wait(0.05)
+        for stream in held.values():
+            if stream is not None:
+                stream.close()
+
+    def __enter__(self):
+        time.sleep(2)
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def comes_back(scene, node):
+    """Restarts a node's daemon; returns the seconds from then to a row that comes by its session."""
+    node.stop()
+    node.serve()
+    start = time.monotonic()
+    scene.memory[node.name] = node.memory()
+    key = scene.name("back")
+    scene.tower.sql("INSERT INTO tags VALUES (?, 'root', 'x')", key)
+    eventually(f"a row on {node.name}", lambda: node.sql("SELECT 1 FROM tags WHERE id = ?", key), timeout=30)
+    scene.tell(f"{node.name} was back after {time.monotonic() - start:.1f} s")
+
+
 @attack(alone=True)
 def half_open_connections(scene):
-    """Opens hundreds of connections from many addresses and says nothing; honest devices must still connect."""
-    held = []
-    try:
-        for number in range(scene.many(256)):
-            try:
-                held.append(connect(scene.tower.address, source=f"127.2.{number // 16 + 1}.1"))
-            except OSError:
-                break
-        scene.laptop.stop()
-        scene.laptop.serve()
-        scene.memory[scene.laptop.name] = scene.laptop.memory()
+    """Holds hundreds of connections open from many addresses and says nothing; honest devices must still connect."""
+    with Crowd(scene.tower.address, scene.many(256), lambda stream: None):
+        comes_back(scene, scene.laptop)
         scene.check_sync()
-    finally:
-        for stream in held:
-            stream.close()
 
 
 @attack(alone=True)
 def handshakes_that_drip(scene):
-    """Sends the first frame one byte a second on many connections; honest devices must still connect."""
-    held = []
-    try:
-        for number in range(60):
-            try:
-                held.append(connect(scene.tower.address, source=f"127.3.{number // 8 + 1}.1"))
-            except OSError:
-                break
-        first = frame(os.urandom(32))
-        for at in range(4):
-            for stream in held:
-                try:
-                    stream.sendall(first[at : at + 1])
-                except OSError:
-                    pass
-            time.sleep(0.5)
-        scene.carol.stop()
-        scene.carol.serve()
-        scene.memory[scene.carol.name] = scene.carol.memory()
+    """Holds many connections open that have begun a handshake and do not go on; honest devices must still connect."""
+    with Crowd(scene.tower.address, scene.many(256), lambda stream: stream.sendall(frame(os.urandom(32))[:20])):
+        comes_back(scene, scene.carol)
         scene.check_sync()
-    finally:
-        for stream in held:
-            stream.close()
+
+
+@attack("message hello: versions (length)", alone=True)
+def links_that_never_say_hello(scene):
+    """Completes hundreds of handshakes and says nothing in the session; honest devices must still connect."""
+    from peer.link import handshake
+
+    def complete(stream):
+        stream.settimeout(5)
+        handshake(stream, os.urandom(32))
+        stream.settimeout(0)
+
+    with Crowd(scene.tower.address, scene.many(640), complete, at_once=8):
+        comes_back(scene, scene.laptop)
+        scene.check_sync()
 
 
 @attack()
@@ -131,7 +177,7 @@ class Deaf:
         self.send("hello", **member.device.hello(self.link))
         self.send("zones", tags=[zone_tag(id, 0, self.link.hash) for id in member.zones])
         for zone in member.zones.values():
-            self.send("control heads", zone=zone.id, heads=zone.heads())
+            self.send("control heads", zone=zone.id, heads=zone.heads()[:1_024])
 
     def send(self, name, **fields):
         try:

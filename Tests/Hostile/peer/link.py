@@ -74,7 +74,7 @@ class Link:
         self.noise, self.hash, self.peer = handshake(self.stream, secret, is_dialler)
         self.stream.settimeout(60)
         self._sending = threading.Lock()
-        self.sent = 0
+        self.sent = self.received = 0
 
     def send(self, message):
         with self._sending:
@@ -95,6 +95,7 @@ class Link:
         message = b""
         while True:
             piece = self.noise.decrypt(read_frame(self.stream))
+            self.received += len(piece)
             message += piece[1:]
             if piece[0] == 1:
                 return message

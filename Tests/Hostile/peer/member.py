@@ -163,8 +163,8 @@ class Member:
         keys = [{"epoch": epoch, "sealed": crypto.seal(
             os.urandom(32), certificate["request"]["sealing"], zone.keys[epoch], epoch, zone.id,
             certificate["request"]["device"])} for epoch in sorted(set(epochs)) if epoch in zone.keys]
-        if keys:
-            session.send("keys", zone=zone.id, keys=keys)
+        for start in range(0, len(keys), 64):
+            session.send("keys", zone=zone.id, keys=keys[start : start + 64])
 
     # --- What an honest device does by itself
 
@@ -211,15 +211,15 @@ class Member:
         session.send("zones", tags=[zone_tag(id, 0, session.link.hash) for id in self.zones])
         session.send("clock", now=int(time.time() * 1000))
         for zone in list(self.zones.values()):
-            session.send("control heads", zone=zone.id, heads=zone.heads())
+            session.send("control heads", zone=zone.id, heads=zone.heads()[:1_024])
 
     def catch_up(self, session, zone, timeout=30):
         """Fetches the control log, the keys and the change sets of a zone."""
         session.wait(lambda: zone.epochs(), timeout, "an epoch")
         before = session.heard("keys")
         lacking = sorted(set(zone.epochs()) - set(zone.keys))
-        for start in range(0, len(lacking), 1_024):
-            session.send("key request", zone=zone.id, epochs=lacking[start : start + 1_024])
+        for start in range(0, len(lacking), 64):
+            session.send("key request", zone=zone.id, epochs=lacking[start : start + 64])
         session.wait(lambda: session.heard("keys") > before or zone.current_epoch(), timeout, "the keys")
         before = session.heard("up to date")
         session.send("want", zone=zone.id, vector=zone.vector())

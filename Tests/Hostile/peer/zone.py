@@ -42,7 +42,7 @@ class Zone:
 
     def acts(self, name):
         """The acts with a tag: (id, author, fields), in the order in which they came."""
-        return [(id, record["author"], record["act"][1]) for id, (record, _) in self.records.items()
+        return [(id, record["author"], record["act"][1]) for id, (record, _) in list(self.records.items())
                 if record["act"][0] == name]
 
     def words(self, account):
@@ -222,9 +222,9 @@ class Author:
                 self.number, self.previous = record["number"], id
 
     def record(self, act, keep=True, **changes):
-        heads = self.zone.heads()[:64]
+        parents = changes["parents"] if "parents" in changes else self.zone.heads()[:64]
         fields = {
-            "version": 1, "zone": self.zone.id, "parents": heads, "author": self.device.id, "number": self.number + 1,
+            "version": 1, "zone": self.zone.id, "parents": parents, "author": self.device.id, "number": self.number + 1,
             "previous": self.previous, "act": act, **changes}
         raw = codec.RECORD.encode(signed(codec.RECORD, fields, self.device.seed, "mesh/1/control"))
         self.number += 1

@@ -80,6 +80,14 @@ struct ControlLog {
     return record
   }
 
+  /// A first record of a device, beside others that it made: a device that does so lies.
+  mutating func branch(_ index: Int, _ act: ControlAct, after parents: [ControlRecord]) throws {
+    records.append(
+      try ControlRecord(
+        zone: zone, parents: parents.map(\.id), number: 1, previous: nil, act: act, secrets: writers[index].secrets,
+        Self.cryptography))
+  }
+
   @discardableResult
   mutating func epoch(_ index: Int, after parents: [ControlRecord]? = nil) throws -> ControlRecord {
     try append(index, .epoch(commitment: fill(UInt8(truncatingIfNeeded: records.count))), after: parents)

@@ -198,7 +198,9 @@ import Testing
   @Test func aLogWithMoreHeadsThanARecordNamesIsGatheredInSeveralRecords() throws {
     var log = try ControlLog(devices: 2)
     let genesis = log.records
-    for _ in 0..<Limits.controlHeads + 30 { try log.append(1, .unknown(tag: 77, bytes: []), after: genesis) }
+    for branch in 0..<Limits.controlHeads + 30 {
+      try log.branch(1, .unknown(tag: 77, bytes: [UInt8(branch)]), after: genesis)
+    }
     let first = try log.epoch(0)
     #expect(first.parents.count == Limits.controlHeads)
     #expect(try ControlRecord(first.encoded, StubCryptography()) == first)

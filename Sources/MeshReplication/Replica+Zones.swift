@@ -49,7 +49,38 @@ extension Replica {
   /// All tables to this account's own devices; to others those that the shares in common can have.
   func sendSchema(_ link: LinkID) throws {
     guard let peer = sessions[link]?.peer else { return }
-    send(link, .schema(concerning(peer.account, try store.schemaDescriptions())))
+    let tables = concerning(peer.account, try store.schemaDescriptions())
+    if hasRules(of: account.id, for: peer.account) { send(link, .schemaRules(Self.fitting(tables))) }
+    send(link, .schema(tables))
+  }
+
+  /// Expressions are told between devices of one account, and by a share's owner to its participants.
+  private func hasRules(of author: AccountID, for peer: AccountID) -> Bool {
+    peer == account.id
+      || zones.values.contains { $0.state.owner == author && isCommon($0.state.zone, with: peer) }
+  }
+
+  /// The rules of the tables, as many as one message carries.
+  private static func fitting(_ tables: [SchemaDescription]) -> [NamedRules] {
+    var room = Limits.message / 2
+    return tables.compactMap { table in
+      guard let rules = table.rules else { return nil }
+      room -= Limits.name + rules.encoded.count
+      return room < 0 ? nil : NamedRules(table: table.name, rules: rules)
+    }
+  }
+
+  /// The tables of a message with the rules that came before it, where the peer may tell some and they fit.
+  func withRules(_ link: LinkID, _ tables: [SchemaDescription]) -> [SchemaDescription] {
+    guard let session = sessions[link], let peer = session.peer, hasRules(of: peer.account, for: peer.account) else {
+      return tables
+    }
+    sessions[link]?.rules = [:]
+    return tables.map { table in
+      var described = table
+      described.rules = session.rules[table.name.folded]
+      return (try? described.check()) == nil ? table : described
+    }
   }
 
   /// What is told, and believed, of tables between this account and another.

@@ -50,14 +50,19 @@ extension Replica {
   func sendSchema(_ link: LinkID) throws {
     guard let peer = sessions[link]?.peer else { return }
     let tables = concerning(peer.account, try store.schemaDescriptions())
-    if hasRules(of: account.id, for: peer.account) { send(link, .schemaRules(Self.fitting(tables))) }
+    let rules = Self.fitting(ruled(tables, by: account.id, with: peer.account))
+    if !rules.isEmpty { send(link, .schemaRules(rules)) }
     send(link, .schema(tables))
   }
 
-  /// Expressions are told between devices of one account, and by a share's owner to its participants.
-  private func hasRules(of author: AccountID, for peer: AccountID) -> Bool {
-    peer == account.id
-      || zones.values.contains { $0.state.owner == author && isCommon($0.state.zone, with: peer) }
+  /// Tables whose expressions are told between a peer and this account: all between devices of one account, and of a share by its
+  /// owner.
+  private func ruled(
+    _ tables: [SchemaDescription], by author: AccountID, with peer: AccountID
+  ) -> [SchemaDescription] {
+    guard peer != account.id else { return tables }
+    let owned = zones.values.filter { $0.state.owner == author && isCommon($0.state.zone, with: peer) }
+    return tables.shared(from: owned.compactMap(\.state.root?.table))
   }
 
   /// The rules of the tables, as many as one message carries.
@@ -72,11 +77,11 @@ extension Replica {
 
   /// The tables of a message with the rules that came before it, where the peer may tell some and they fit.
   func withRules(_ link: LinkID, _ tables: [SchemaDescription]) -> [SchemaDescription] {
-    guard let session = sessions[link], let peer = session.peer, hasRules(of: peer.account, for: peer.account) else {
-      return tables
-    }
+    guard let session = sessions[link], let peer = session.peer else { return tables }
     sessions[link]?.rules = [:]
+    let ruled = Set(ruled(tables, by: peer.account, with: peer.account).map(\.name.folded))
     return tables.map { table in
+      guard ruled.contains(table.name.folded) else { return table }
       var described = table
       described.rules = session.rules[table.name.folded]
       return (try? described.check()) == nil ? table : described

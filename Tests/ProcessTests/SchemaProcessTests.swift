@@ -49,6 +49,7 @@ extension Daemons {
 
     static let events = """
       CREATE TABLE events (id TEXT PRIMARY KEY NOT NULL, starts INTEGER, stops INTEGER, made TEXT DEFAULT CURRENT_TIMESTAMP,
+        kind TEXT DEFAULT 'a' CHECK (kind IN ("a", 'b')),
         CHECK (stops >= starts), CHECK (replace(id, 'x', '') <> ''));
       CREATE INDEX events_starts ON events (starts);
       """
@@ -73,6 +74,9 @@ extension Daemons {
         #expect(try await tower.number("SELECT count(*) FROM events WHERE made IS NOT NULL") == 1)
         await #expect(throws: (any Error).self) {
           try await laptop.sqlite("INSERT INTO events (id, starts, stops) VALUES ('e2', 2, 1)")
+        }
+        await #expect(throws: (any Error).self) {
+          try await laptop.sqlite("INSERT INTO events (id, starts, stops, kind) VALUES ('e2', 1, 2, 'c')")
         }
         #expect(try await laptop.number("SELECT count(*) FROM sqlite_schema WHERE name = 'events_starts'") == 1)
         let report = try await laptop.report(SchemaReport.self, "schema")

@@ -299,7 +299,8 @@ extension Daemons {
         let (alice, bob) = (nodes[0], nodes[1])
         try await alice.sqlite(
           """
-          CREATE TABLE lists (id TEXT PRIMARY KEY NOT NULL, size INTEGER, at TEXT DEFAULT CURRENT_TIMESTAMP, CHECK (size < 10));
+          CREATE TABLE lists (id TEXT PRIMARY KEY NOT NULL, size INTEGER, at TEXT DEFAULT CURRENT_TIMESTAMP,
+            CHECK (size < 10));
           INSERT INTO lists (id, size) VALUES ('l1', 1)
           """)
         try await alice.done("init", "--database", alice.database, "--account", "alice", "--device", "alice")

@@ -223,6 +223,8 @@ extension SchemaRules {
   /// Throws where the rules aren't those of a table with these columns.
   package func check(for table: SchemaDescription) throws(DecodingError) {
     guard encoded.count <= Self.byteLimit else { throw .limit("rules of a table") }
+    guard checks.count <= Self.checkLimit else { throw .limit("CHECKs") }
+    guard indexes.count <= Self.indexLimit else { throw .limit("indexes") }
     let columns = Set(table.columns.map(\.name.folded))
     func check(_ expression: SchemaExpression, _ place: SchemaExpression.Place) throws(DecodingError) {
       try expression.check(in: place)

@@ -148,11 +148,11 @@ extension Generator {
       for _ in 0..<below(50) { chunks.insert(below(chunks.count)) }
       return .assetHas(zone, identifier(), flag() ? chunks : nil)
     case 31:
-      let named: [NamedRules] = many(2) { NamedRules(table: "table", rules: (try? $0.rules()) ?? SchemaRules()) }
-      return .schemaRules(named)
-    default:
       let coming = AssetBacklog.Amount(assets: below(1 << 40), bytes: below(1 << 50))
       return .assetBacklog(zone, AssetBacklog(coming: coming, absent: .init(assets: below(9), bytes: below(9))))
+    default:
+      let named: [NamedRules] = many(2) { NamedRules(table: "table", rules: (try? $0.rules()) ?? SchemaRules()) }
+      return .schemaRules(named)
     }
   }
 }

@@ -33,8 +33,9 @@ import Testing
     ),
     (
       """
-      CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a INT CHECK (a > 0), b INT, CONSTRAINT ordered CHECK (b IS NULL OR b >= a),
-        CHECK (id NOT LIKE '%bad%' AND length(id) < 9), c TEXT CHECK (c IN ("x", 'y') OR c COLLATE NOCASE = 'Z'))
+      CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a INT CHECK (a > 0), b INT,
+        c TEXT CHECK (c IN ('x', 'y') OR c COLLATE NOCASE = 'Z'), CONSTRAINT ordered CHECK (b IS NULL OR b >= a),
+        CHECK (id NOT LIKE '%bad%' AND length(id) < 9))
       """,
       [
         "INSERT INTO t VALUES ('k', 1, 2, 'x')", "INSERT INTO t VALUES ('l', 0, 2, 'x')",

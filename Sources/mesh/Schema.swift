@@ -46,7 +46,7 @@ struct Schema: AsyncParsableCommand {
     Output.print("\nIn another form:\n" + table.text)
   }
 
-  /// What this file's tables lack of others', with the reasons.
+  /// Prints the parts of other devices' tables that this file's tables lack, with the reasons.
   static func showLeftOut(_ parts: [String]) {
     guard !parts.isEmpty else { return }
     Output.print("Not carried over:")

@@ -30,30 +30,32 @@ extension Node {
   /// Tables and columns that other devices have and this file lacks, or does not synchronize.
   func schemaChecks() throws -> [HealthCheck] {
     let missing = try store.missingSchema()
-    let leftOut = try store.leftOut(trusts: isTrusted).map { HealthCheck("schema", .ok, "Not carried over: \($0).") }
     guard !missing.isEmpty else {
       return [HealthCheck("schema", .ok, "This file has every table and column that other devices synchronize.")]
-        + leftOut
     }
-    return leftOut
-      + missing.map { one in
-        let isUntracked = one.exists && one.columns.isEmpty
-        let what: String
-        if isUntracked {
-          what = "Other devices synchronize the table \(one.table), and this one does not."
-        } else if one.exists {
-          what =
-            "Other devices have columns of \(one.table) that this file lacks: \(one.columns.joined(separator: ", "))."
-        } else {
-          what = "Other devices have the table \(one.table), and this file lacks it."
-        }
-        var way = isUntracked ? "mesh track \(one.table)" : "mesh schema --apply makes it, and mesh schema shows how."
-        if let refusal = one.refusal {
-          way = "It can't be taken over: \(printable(refusal)). Make it by hand, and mesh track \(one.table)."
-        }
-        return HealthCheck(
-          "schema", .warning, "\(what) What is written there is kept here, and not shown.", wayOut: way)
+    return missing.map { one in
+      let isUntracked = one.exists && one.columns.isEmpty
+      let what: String
+      if isUntracked {
+        what = "Other devices synchronize the table \(one.table), and this one does not."
+      } else if one.exists {
+        what =
+          "Other devices have columns of \(one.table) that this file lacks: \(one.columns.joined(separator: ", "))."
+      } else {
+        what = "Other devices have the table \(one.table), and this file lacks it."
       }
+      var way = isUntracked ? "mesh track \(one.table)" : "mesh schema --apply makes it, and mesh schema shows how."
+      if let refusal = one.refusal {
+        way = "It can't be taken over: \(printable(refusal)). Make it by hand, and mesh track \(one.table)."
+      }
+      return HealthCheck(
+        "schema", .warning, "\(what) What is written there is kept here, and not shown.", wayOut: way)
+    }
+  }
+
+  /// Parts of other devices' tables that mesh doesn't carry over.
+  func leftOutChecks() throws -> [HealthCheck] {
+    try store.leftOut(trusts: isTrusted).map { HealthCheck("schema", .ok, "Not carried over: \($0).") }
   }
 
   /// Shares that are over for this account, and why. It is a warning if one ended while this node ran.

@@ -303,7 +303,7 @@ extension Node: NodeControl {
 
   /// A device of this account, or of the owner of a share that it has a part in.
   func isTrusted(_ device: DeviceID) -> Bool {
-    guard let account = replica.certificate(of: device)?.account else { return false }
+    guard let account = replica.certificate(of: device)?.account, !replica.isRevoked(device) else { return false }
     return account == replica.account.id
       || replica.zoneIDs.contains {
         replica.owner(of: $0) == account && replica.shareState($0)?.permission(replica.account.id) != nil

@@ -172,6 +172,18 @@ import Testing
     #expect(try empty.store.schemaDifferences().isEmpty)
   }
 
+  @Test("a file of the format before keeps the descriptions, and learns the rules when they are told again")
+  func formerFormat() throws {
+    let (a, b) = (try Peer(1, schema: Self.tables[2].0, track: ["t"]), try Peer(2))
+    try tell(a, b)
+    try b.run("ALTER TABLE mesh_foreign_schema DROP COLUMN rules; UPDATE mesh_state SET format = 12")
+    try b.reopen()
+    #expect(try b.store.foreignSchemas().map(\.rules) == [nil])
+    #expect(try b.store.missingSchema().map(\.columns) == [["id", "a", "b", "c"]])
+    try tell(a, b)
+    #expect(try b.store.foreignSchemas().first?.rules?.checks.count == 4)
+  }
+
   @Test("a CHECK, an index or a default that only one of two devices has is a difference, and spelling is none")
   func differences() throws {
     let a = try Peer(

@@ -17,7 +17,7 @@ extension Node {
       + refusalChecks() + quotaChecks()
       + historyChecks()
     checks += try peerChecks() + memberChecks() + schemaChecks() + leftOutChecks()
-    checks += try endedShareChecks() + digestChecks()
+    checks += endedShareChecks() + digestChecks()
     if deep { checks.append(await Self.integrity(of: store.place)) }
     return DoctorReport(checks: checks)
   }

@@ -316,7 +316,8 @@ extension Daemons {
         try await bob.sqlite("UPDATE lists SET size = 7")
         try await arrives(alice, "bob's", "SELECT size FROM lists", "7")
         await #expect(throws: (any Error).self) { try await bob.sqlite("UPDATE lists SET size = 11") }
-        #expect(try await bob.sqlite("SELECT sql FROM sqlite_schema WHERE name = 'lists'").contains("CURRENT_TIMESTAMP"))
+        let table = try await bob.sqlite("SELECT sql FROM sqlite_schema WHERE name = 'lists'")
+        #expect(table.contains("CURRENT_TIMESTAMP"))
       }
     }
 

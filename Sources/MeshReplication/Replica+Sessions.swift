@@ -28,10 +28,13 @@ extension Replica {
     case .digestRequest(let zone): try sendDigest(link, zone)
     case .digest(let zone, let vector, let digest, let unsent):
       if isCommon(zone, link) { sessions[link]?.digests[zone] = (vector, digest, unsent) }
+    case .schemaRules(let tables):
+      sessions[link]?.rules = Dictionary(
+        tables.map { ($0.table.folded, $0.rules) }, uniquingKeysWith: { first, _ in first })
     case .schema(let tables):
       guard let peer = sessions[link]?.peer else { break }
       let isPrivate = try store.saveForeignSchema(
-        try believed(of: peer.account, tables), device: peer.device, isOwn: peer.account == account.id)
+        try believed(of: peer.account, withRules(link, tables)), device: peer.device, isOwn: peer.account == account.id)
       for table in isPrivate {
         actions.append(
           .log(

@@ -51,7 +51,43 @@ extension Replica {
   /// All tables to this account's own devices; to others those that the shares in common can have.
   func sendSchema(_ link: LinkID) throws {
     guard let peer = sessions[link]?.peer else { return }
-    send(link, .schema(concerning(peer.account, try store.schemaDescriptions())))
+    let tables = concerning(peer.account, try store.schemaDescriptions())
+    let rules = Self.fitting(ruled(tables, by: account.id, with: peer.account))
+    if !rules.isEmpty { send(link, .schemaRules(rules)) }
+    send(link, .schema(tables))
+  }
+
+  /// Tables whose expressions are told between a peer and this account: all between devices of one account, and of a share by its
+  /// owner.
+  private func ruled(
+    _ tables: [SchemaDescription], by author: AccountID, with peer: AccountID
+  ) -> [SchemaDescription] {
+    guard peer != account.id else { return tables }
+    let owned = zones.values.filter { $0.state.owner == author && isCommon($0.state.zone, with: peer) }
+    return tables.shared(from: owned.compactMap(\.state.root?.table))
+  }
+
+  /// The rules of the tables, as many as one message carries.
+  private static func fitting(_ tables: [SchemaDescription]) -> [NamedRules] {
+    var room = Limits.message / 2
+    return tables.compactMap { table in
+      guard let rules = table.rules else { return nil }
+      room -= Limits.name + rules.encoded.count
+      return room < 0 ? nil : NamedRules(table: table.name, rules: rules)
+    }
+  }
+
+  /// The tables of a message with the rules that came before it, where the peer may tell some and they fit.
+  func withRules(_ link: LinkID, _ tables: [SchemaDescription]) -> [SchemaDescription] {
+    guard let session = sessions[link], let peer = session.peer else { return tables }
+    sessions[link]?.rules = [:]
+    let ruled = Set(ruled(tables, by: peer.account, with: peer.account).map(\.name.folded))
+    return tables.map { table in
+      guard ruled.contains(table.name.folded) else { return table }
+      var described = table
+      described.rules = session.rules[table.name.folded]
+      return (try? described.check()) == nil ? table : described
+    }
   }
 
   /// What is told, and believed, of tables between this account and another.

@@ -96,11 +96,12 @@ struct Init: AsyncParsableCommand {
     if !report.adopted.isEmpty { facts.append(("tables", report.adopted.joined(separator: ", "))) }
     if !report.peers.isEmpty { facts.append(("peers", report.peers.joined(separator: ", "))) }
     Output.facts(facts)
+    Schema.showLeftOut(report.leftOut)
     if report.joined {
       Output.note(
         report.adopted.isEmpty
           ? "Joined. Next: mesh serve. “mesh schema” shows tables of the account that this file lacks."
-          : "\(Schema.leftOut)\nJoined. Next: mesh serve")
+          : "Joined. Next: mesh serve")
     } else {
       Output.note("Next: mesh track TABLE…, then mesh serve. Write down the recovery key: mesh account recovery")
     }

@@ -9,6 +9,9 @@ struct Schema: AsyncParsableCommand {
       If this file lacks a table, mesh keeps its records whole and shows them once the table exists. --apply creates and tracks \
       the missing tables and columns from their description. If one is refused, it creates none.
 
+      The tables get the defaults, CHECKs and indexes that your own devices and the owner of a share have, as far as mesh \
+      carries their expressions over. The parts that are left out are listed with the reason.
+
       A column in another form stays as it is. If its DEFAULT, its NOT NULL or its reference differs, two machines can show one \
       record differently. If a key differs, two records of one machine can be one record of the other.
 
@@ -31,21 +34,26 @@ struct Schema: AsyncParsableCommand {
     if json.isOn { return try Output.json(report) }
     if report.missing.isEmpty { Output.print("Nothing is missing: this file has every table and column of the mesh.") }
     for missing in report.missing { show(missing, applied: report.applied) }
-    if report.missing.contains(where: { !$0.exists && $0.refusal == nil }) { Output.note(Self.leftOut) }
+    Self.showLeftOut(report.leftOut)
     guard !report.different.isEmpty else { return }
     var table = TextTable("TABLE", "DEVICE", "HERE", "THERE")
     // Several devices often have the same.
     let forms = Dictionary(grouping: report.different) { [$0.table, $0.here, $0.there] }
     for (form, devices) in forms.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-      table.add(form[0], devices.map { $0.name ?? $0.device }.joined(separator: ", "), form[1], form[2])
+      let (here, there) = (form[1].isEmpty ? "–" : form[1], form[2].isEmpty ? "–" : form[2])
+      table.add(form[0], devices.map { $0.name ?? $0.device }.joined(separator: ", "), here, there)
     }
     Output.print("\nIn another form:\n" + table.text)
   }
 
-  /// The parts that a table lacks if it was created from a description.
-  static let leftOut =
-    "The tables have columns, types, NOT NULL, literal defaults, keys and references. Indexes, CHECKs, triggers, generated columns "
-    + "and computed defaults don't travel, so that no other machine's expressions run here. Add those that this machine needs."
+  /// Prints the parts of other devices' tables that this file's tables lack, with the reasons.
+  static func showLeftOut(_ parts: [String]) {
+    guard !parts.isEmpty else { return }
+    Output.print("Not carried over:")
+    for part in parts { Output.print("  \(part)") }
+    Output.note(
+      "Add the parts that this machine needs with CREATE INDEX or CREATE TRIGGER, or create the table yourself.")
+  }
 
   private func show(_ missing: SchemaReport.Missing, applied: Bool) {
     let columns = missing.columns.joined(separator: ", ")

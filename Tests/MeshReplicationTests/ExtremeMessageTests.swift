@@ -67,6 +67,12 @@ import Testing
       let request = try #require(CertificateRequest(name: "x", for: mesh.accounts[1].state.id, secrets: keys))
       let schema = SchemaDescription(
         name: "list", columns: [.init(name: "title", declaredType: "TEXT", defaultValue: .integer(7))], key: 0)
+      let title = SchemaExpression.column("title")
+      let rules = SchemaRules(
+        defaults: [.init(column: "title", expression: .apply(.currentDate, []))],
+        checks: [.init(name: "c", expression: .apply(.less, [.cast(title, .text), .literal(.integer(7))]))],
+        indexes: [.init(name: "i", terms: [.init(.collate(title, .nocase))], condition: .apply(.notNull, [title]))],
+        leftOut: [.init(.trigger, "t", .init(.program))])
       return [
         .hello(Hello(certificate: nil, accountHead: [UInt8](repeating: 0, count: 32))),
         .goodbye(.stopping, text: "x"), .account(mesh.accounts[1].state.encoded),
@@ -93,7 +99,7 @@ import Testing
             invite, zone: zone, genesis: mesh.accounts[1].state.genesis, certificate: certificate,
             seed: [UInt8](repeating: 1, count: 32), secrets: keys, mesh.cryptography)),
         .assetWant(zone, asset, 0..<1), .assetChunk(zone, asset, 0, [1]), .assetHas(zone, asset, ChunkSet(count: 1)),
-        .assetBacklog(zone, AssetBacklog()),
+        .assetBacklog(zone, AssetBacklog()), .schemaRules([.init(table: "list", rules: rules)]),
       ]
     }
 

@@ -47,6 +47,50 @@ extension Daemons {
       }
     }
 
+    static let events = """
+      CREATE TABLE events (id TEXT PRIMARY KEY NOT NULL, starts INTEGER, stops INTEGER, made TEXT DEFAULT CURRENT_TIMESTAMP,
+        kind TEXT DEFAULT 'a' CHECK (kind IN ("a", 'b')),
+        CHECK (stops >= starts), CHECK (replace(id, 'x', '') <> ''));
+      CREATE INDEX events_starts ON events (starts);
+      """
+
+    @Test("a joined device gets the defaults, CHECKs and indexes of the tables, and is told what it doesn't get")
+    func rulesOfTablesAreAdopted() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        let (tower, laptop) = (nodes[0], nodes[1])
+        try await tower.sqlite(Self.events)
+        try await tower.done("init", "--database", tower.database, "--account", "alice", "--device", "tower")
+        try await tower.done("track", "events")
+        _ = try await tower.serve()
+        let link = String(try #require(try await tower.done("device", "invite").stdout.split(separator: "\n").last))
+        let joined = try await laptop.done(
+          "init", "--database", laptop.database, "--device", "laptop", "--adopt-schema", "--link", "-", input: link)
+        let leftOut = "CHECK on events: it calls replace()"
+        #expect(joined.stdout.contains(leftOut))
+        _ = try await laptop.serve()
+        try await laptop.sqlite("INSERT INTO events (id, starts, stops) VALUES ('e1', 1, 2)")
+        let all = "SELECT * FROM events"
+        try await eventually("the row arrives") { try await tower.sqlite(all) == laptop.sqlite(all) }
+        #expect(try await tower.number("SELECT count(*) FROM events WHERE made IS NOT NULL") == 1)
+        await #expect(throws: (any Error).self) {
+          try await laptop.sqlite("INSERT INTO events (id, starts, stops) VALUES ('e2', 2, 1)")
+        }
+        await #expect(throws: (any Error).self) {
+          try await laptop.sqlite("INSERT INTO events (id, starts, stops, kind) VALUES ('e2', 1, 2, 'c')")
+        }
+        #expect(try await laptop.number("SELECT count(*) FROM sqlite_schema WHERE name = 'events_starts'") == 1)
+        let report = try await laptop.report(SchemaReport.self, "schema")
+        #expect(report.leftOut == [leftOut] && report.different.isEmpty && report.missing.isEmpty)
+        #expect(try await laptop.run("doctor").stdout.contains(leftOut))
+        #expect(try await tower.report(SchemaReport.self, "schema").different.isEmpty)
+        try await tower.sqlite("DROP INDEX events_starts")
+        try await eventually("the index is missed") {
+          try await laptop.report(SchemaReport.self, "schema").different.map(\.here)
+            == [#"CREATE INDEX "events_starts" ON "events" ("starts")"#]
+        }
+      }
+    }
+
     @Test func anAppThatMigratesItsTableUnderARunningDaemonGoesOn() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<200, prefix: "n")

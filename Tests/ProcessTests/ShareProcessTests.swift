@@ -293,6 +293,34 @@ extension Daemons {
       }
     }
 
+    @Test("a participant gets the owner's defaults and CHECKs, and can't write what they refuse")
+    func aParticipantGetsTheOwnersRules() async throws {
+      try await MeshProcess.scope(nodes: 2) { nodes in
+        let (alice, bob) = (nodes[0], nodes[1])
+        try await alice.sqlite(
+          """
+          CREATE TABLE lists (id TEXT PRIMARY KEY NOT NULL, size INTEGER, at TEXT DEFAULT CURRENT_TIMESTAMP,
+            CHECK (size < 10));
+          INSERT INTO lists (id, size) VALUES ('l1', 1)
+          """)
+        try await alice.done("init", "--database", alice.database, "--account", "alice", "--device", "alice")
+        try await alice.done("track", "lists")
+        _ = try await alice.serve()
+        try await alice.done("share", "create", "lists", "l1", "--title", "Shared")
+        try await bob.done("init", "--database", bob.database, "--account", "bob", "--device", "bob")
+        _ = try await bob.serve()
+        try await join(bob, alice, "read-write")
+        try await eventually("the record is here, and held") { try await bob.status().held["unknown-table"] == 1 }
+        try await bob.done("schema", "--apply")
+        try await arrives(bob, "the list", "SELECT size FROM lists", "1")
+        try await bob.sqlite("UPDATE lists SET size = 7")
+        try await arrives(alice, "bob's", "SELECT size FROM lists", "7")
+        await #expect(throws: (any Error).self) { try await bob.sqlite("UPDATE lists SET size = 11") }
+        let table = try await bob.sqlite("SELECT sql FROM sqlite_schema WHERE name = 'lists'")
+        #expect(table.contains("CURRENT_TIMESTAMP"))
+      }
+    }
+
     @Test("a row that is written before its parent is in the new tables goes after it into the share")
     func writtenBeforeItsParentIsShown() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in

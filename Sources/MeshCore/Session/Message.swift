@@ -37,6 +37,8 @@ public enum Message: Hashable, Sendable {
   /// Asks for a `digest` message.
   case digestRequest(ZoneID)
   case schema([SchemaDescription])
+  /// What tables compute, by name, of the tables of the next `schema` message. Programs before it skip the tag.
+  case schemaRules([NamedRules])
   case ping(UInt64)
   case pong(UInt64)
   /// The last change set here of each author named: where the receiver has another one with that number, a line has forked.
@@ -109,7 +111,7 @@ public enum Message: Hashable, Sendable {
     case goodbye, account, claim, admitted, zones, controlHeads, controlRecords, keyRequest, keys
     case want, changeSets, upToDate, have, announceOnly, credit, acknowledgement, digest, digestRequest, schema
     case ping, pong, heads, lineRequest, line, clock, accountHeads, shareClaim
-    case assetWant, assetChunk, assetHas, assetBacklog
+    case assetWant, assetChunk, assetHas, assetBacklog, schemaRules
   }
 
   public var encoded: [UInt8] {
@@ -193,6 +195,12 @@ public enum Message: Hashable, Sendable {
     case .schema(let tables):
       tag(.schema)
       writer.list(tables) { $1.write(to: &$0) }
+    case .schemaRules(let tables):
+      tag(.schemaRules)
+      writer.list(tables) {
+        $0.text($1.table)
+        $1.rules.write(to: &$0)
+      }
     case .ping(let number):
       tag(.ping)
       writer.uint64(number)
@@ -355,6 +363,11 @@ public enum Message: Hashable, Sendable {
       return .assetHas(zone, asset, chunks.count == 0 ? nil : chunks)
     case .assetBacklog:
       return .assetBacklog(try ZoneID(from: &reader), try AssetBacklog(from: &reader))
+    case .schemaRules:
+      let tables = try reader.list(Limits.tables, "tables") { (reader: inout ByteReader) throws(DecodingError) in
+        NamedRules(table: try reader.text(Limits.name, "table name"), rules: try SchemaRules(from: &reader))
+      }
+      return .schemaRules(tables)
     }
   }
 

@@ -195,15 +195,16 @@ public struct SchemaReport: Codable, Hashable, Sendable {
     }
   }
 
-  /// Columns that a connected device, or one that was, has in another form.
+  /// Columns, `CHECK`s and indexes that a connected device, or one that was, has in another form.
   public var different: [Difference]
 
   public struct Difference: Codable, Hashable, Sendable {
     public var table: String
+    /// Empty for a `CHECK` or an index.
     public var column: String
     public var device: String
     @OrNull public var name: String?
-    /// Its definition in this file, as SQL.
+    /// Its definition in this file, as SQL; empty for a `CHECK` or an index that this file lacks.
     public var here: String
     public var there: String
 
@@ -217,10 +218,14 @@ public struct SchemaReport: Codable, Hashable, Sendable {
     }
   }
 
-  public init(applied: Bool, missing: [Missing], different: [Difference] = []) {
+  /// Parts of other devices' tables that this file's tables lack and mesh doesn't carry over: a line for each, with the reason.
+  public var leftOut: [String]
+
+  public init(applied: Bool, missing: [Missing], different: [Difference] = [], leftOut: [String] = []) {
     self.applied = applied
     self.missing = missing
     self.different = different
+    self.leftOut = leftOut
   }
 }
 
@@ -369,12 +374,14 @@ public struct InitReport: Codable, Hashable, Sendable {
   public var joined: Bool
   /// Tables created and tracked because of `--adopt-schema`.
   public var adopted: [String]
+  /// Parts of their tables that mesh didn't carry over: a line for each, with the reason.
+  public var leftOut: [String]
   /// Addresses remembered.
   public var peers: [String]
 
   public init(
     home: String, account: String, accountName: String, device: String, deviceName: String, database: String,
-    created: Bool, joined: Bool, adopted: [String] = [], peers: [String] = []
+    created: Bool, joined: Bool, adopted: [String] = [], leftOut: [String] = [], peers: [String] = []
   ) {
     self.home = home
     self.account = account
@@ -385,6 +392,7 @@ public struct InitReport: Codable, Hashable, Sendable {
     self.created = created
     self.joined = joined
     self.adopted = adopted
+    self.leftOut = leftOut
     self.peers = peers
   }
 }

@@ -53,6 +53,11 @@ extension Node {
     }
   }
 
+  /// Parts of other devices' tables that mesh doesn't carry over.
+  func leftOutChecks() throws -> [HealthCheck] {
+    try store.leftOut(trusts: isTrusted).map { HealthCheck("schema", .ok, "Not carried over: \($0).") }
+  }
+
   /// Shares that are over for this account, and why. It is a warning if one ended while this node ran.
   func endedShareChecks() -> [HealthCheck] {
     endedShares.map { share in

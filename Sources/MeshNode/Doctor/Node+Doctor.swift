@@ -16,7 +16,8 @@ extension Node {
       try deviceChecks() + zoneChecks() + clockChecks() + heldChecks() + assetChecks() + receiptChecks()
       + refusalChecks() + quotaChecks()
       + historyChecks()
-    checks += try peerChecks() + memberChecks() + schemaChecks() + endedShareChecks() + digestChecks()
+    checks += try peerChecks() + memberChecks() + schemaChecks() + leftOutChecks()
+    checks += endedShareChecks() + digestChecks()
     if deep { checks.append(await Self.integrity(of: store.place)) }
     return DoctorReport(checks: checks)
   }

@@ -279,10 +279,11 @@ extension Node: NodeControl {
 
   func schema(apply: Bool) throws -> SchemaReport {
     let missing = try store.missingSchema(trusts: isTrusted)
+    var refusedParts = apply ? [] : missing.flatMap(\.leftOut)
     if apply, missing.contains(where: { $0.refusal == nil }) {
       try beginGuard()
       let refused = Set(missing.filter { $0.refusal != nil }.map(\.table))
-      try store.adopt(
+      refusedParts = try store.adopt(
         try store.foreignSchemas(trusts: isTrusted).filter { !refused.contains($0.name) }, now: time.milliseconds())
       try replica.schemaChanged()
       perform()
@@ -297,18 +298,23 @@ extension Node: NodeControl {
         SchemaReport.Difference(
           table: different.table, column: different.column, device: different.device.description,
           name: deviceName(different.device), here: different.here, there: different.there)
-      })
+      }, leftOut: try store.leftOut(trusts: isTrusted) + refusedParts)
   }
 
   /// A device of this account, or of the owner of a share that it has a part in.
-  private func isTrusted(_ device: DeviceID) -> Bool {
-    guard let account = replica.certificate(of: device)?.account else { return false }
-    return account == replica.account.id || replica.zoneIDs.contains { replica.owner(of: $0) == account }
+  func isTrusted(_ device: DeviceID) -> Bool {
+    guard let account = replica.certificate(of: device)?.account, !replica.isRevoked(device) else { return false }
+    return account == replica.account.id
+      || replica.zoneIDs.contains {
+        replica.owner(of: $0) == account && replica.shareState($0)?.permission(replica.account.id) != nil
+      }
   }
 
   /// Of devices that were revoked it does not matter.
   func foreignSchemas() throws -> [Store.SchemaDifference] {
-    try store.schemaDifferences().filter { deviceName($0.device) != nil && !replica.isRevoked($0.device) }
+    try store.schemaDifferences(trusts: isTrusted).filter {
+      deviceName($0.device) != nil && !replica.isRevoked($0.device)
+    }
   }
 
   // MARK: Account

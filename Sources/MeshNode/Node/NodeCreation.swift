@@ -106,14 +106,14 @@ struct NodeCreation {
     progress("certified; fetching the account's zone from \(address)")
     try await catchUp(node, transport, address)
     try home.write(configuration(peers: remembered))
-    let adopted = options.adoptSchema ? try await adopt(node) : []
+    let adopted = options.adoptSchema ? try await adopt(node) : nil
     return try await report(node, joined: true, adopted: adopted, peers: remembered)
   }
 
   /// The home is whole before it: a table here that does not fit can be changed, and the schema taken then.
-  private func adopt(_ node: Node) async throws -> [String] {
+  private func adopt(_ node: Node) async throws -> SchemaReport {
     do {
-      return try await node.schema(apply: true).missing.filter { $0.refusal == nil }.map(\.table)
+      return try await node.schema(apply: true)
     } catch let error as any Refusing {
       throw Refusal(
         code: error.refusal.code,
@@ -197,13 +197,14 @@ struct NodeCreation {
   private static let catchUpLimit = Duration.seconds(30)
 
   private func report(
-    _ node: Node, joined: Bool, adopted: [String] = [], peers: [HostPort] = []
+    _ node: Node, joined: Bool, adopted: SchemaReport? = nil, peers: [HostPort] = []
   ) async throws -> InitReport {
     let account = try await node.accountShow()
     await node.close()
     return InitReport(
       home: home.path, account: account.account, accountName: account.name, device: account.device,
-      deviceName: account.deviceName, database: options.database, created: created, joined: joined, adopted: adopted,
+      deviceName: account.deviceName, database: options.database, created: created, joined: joined,
+      adopted: adopted?.missing.filter { $0.refusal == nil }.map(\.table) ?? [], leftOut: adopted?.leftOut ?? [],
       peers: peers.map(\.description))
   }
 }

@@ -1,24 +1,88 @@
 import MeshCore
 
 extension SchemaDescription {
+  /// A statement of an adoption.
+  struct Step: Hashable {
+    var sql: String
+    /// Runs where SQLite refuses `sql`.
+    var fallback: String?
+    /// What is lacking then. Empty: nothing may be, and the adoption fails.
+    var optional: [SchemaRules.LeftOut] = []
+  }
+
+  /// How a table comes to be as described, and what of it can't.
+  struct Plan: Hashable {
+    var steps: [Step] = []
+    var leftOut: [SchemaRules.LeftOut] = []
+  }
+
+  /// Makes the table and its indexes.
+  func creation() throws(DecodingError) -> Plan {
+    Plan(steps: [Step(sql: try createTable())] + (rules?.indexes ?? []).compactMap(creation))
+  }
+
+  /// Adds columns to a table that lacks them, and what reads them: `CHECK`s and indexes.
+  ///
+  /// SQLite takes no computed default for a table with rows, and no `CHECK` that a row breaks.
+  func addition(of lacking: [Int], hasRows: Bool) throws(DecodingError) -> Plan {
+    var (plan, described) = (Plan(), self)
+    if hasRows {
+      let computed = Set(lacking.map { columns[$0].name.folded })
+      let lost = (rules?.defaults ?? []).filter { computed.contains($0.column.folded) }
+      plan.leftOut = lost.map { .init(.initial, $0.column, SchemaRefusal(.rows)) }
+      described.rules?.defaults.removeAll { lost.contains($0) }
+    }
+    for index in lacking {
+      let later = Set(lacking.drop { $0 <= index }.map { columns[$0].name.folded })
+      // A `CHECK` comes with the last of its columns.
+      let checks = (rules?.checks ?? []).filter {
+        $0.expression.columns.contains(columns[index].name.folded) && $0.expression.columns.isDisjoint(with: later)
+      }
+      let plain = try described.addColumn(index)
+      plan.steps.append(
+        checks.isEmpty
+          ? Step(sql: plain)
+          : Step(
+            sql: ([plain] + checks.map(\.sql)).joined(separator: " "), fallback: plain,
+            optional: checks.map { .init(.check, $0.name ?? "", SchemaRefusal(.refused)) }))
+    }
+    let names = Set(lacking.map { columns[$0].name.folded })
+    for index in rules?.indexes ?? [] where !index.columns.isDisjoint(with: names) {
+      if let step = creation(index) { plan.steps.append(step) }
+    }
+    return plan
+  }
+
+  private func creation(_ index: SchemaRules.Index) -> Step? {
+    index.name.map { name in
+      Step(
+        sql: index.sql(table: self.name, schema: "main."),
+        optional: [.init(.index, name, SchemaRefusal(.refused))])
+    }
+  }
+
   /// The `CREATE TABLE` that makes the table. Throws where the description breaks a rule, so that no text gets here
-  /// that is more than a name, a type or a literal.
+  /// that is more than a name, a type, a literal or an expression of the grammar.
   func createTable() throws(DecodingError) -> String {
     try check()
-    let lines = columns.indices.map { "  \(definition($0))" }
+    let constraints =
+      (rules?.checks.map(\.sql) ?? []) + (rules?.indexes ?? []).filter { $0.name == nil }.map { $0.sql(table: name) }
+    let lines = (columns.indices.map(definition) + constraints).map { "  \($0)" }
     let options = [isStrict ? "STRICT" : nil, isWithoutRowid ? "WITHOUT ROWID" : nil].compactMap { $0 }
     return "CREATE TABLE main.\(name.quotedName) (\n\(lines.joined(separator: ",\n"))\n)"
       + (options.isEmpty ? "" : " " + options.joined(separator: ", "))
   }
 
-  /// The `ALTER TABLE` that adds the column `index` to a table which lacks it.
+  /// The `ALTER TABLE` that adds the column `index` to a table which lacks it, without `CHECK`s.
   ///
   /// SQLite cannot add a `NOT NULL` column without a default to a table with rows: there the column may be NULL.
   func addColumn(_ index: Int) throws(DecodingError) -> String {
     try check()
     guard columns.indices.contains(index), index != key else { throw .invalid("a column to add is not the key") }
     var relaxed = self
-    if columns[index].defaultValue ?? .null == .null { relaxed.columns[index].notNull = false }
+    if columns[index].defaultValue ?? .null == .null, rules?.initial(of: columns[index].name) == nil {
+      relaxed.columns[index].notNull = false
+    }
     return "ALTER TABLE main.\(name.quotedName) ADD COLUMN \(relaxed.definition(index))"
   }
 
@@ -31,6 +95,7 @@ extension SchemaDescription {
     if column.notNull || index == key { parts.append("NOT NULL") }
     if column.collation != .binary { parts.append("COLLATE \(column.collation.sql)") }
     if let value = column.defaultValue { parts.append("DEFAULT \(value.literal)") }
+    if let computed = rules?.initial(of: column.name) { parts.append("DEFAULT (\(computed.sql))") }
     for reference in foreignKeys where reference.column == index {
       // Without a column the reference is to the parent's primary key.
       parts.append("REFERENCES \(reference.parent.quotedName)")
@@ -38,24 +103,5 @@ extension SchemaDescription {
       if reference.onUpdate != .noAction { parts.append("ON UPDATE \(reference.onUpdate.sql)") }
     }
     return parts.joined(separator: " ")
-  }
-}
-
-extension Value {
-  /// As a literal of SQL. Text is UTF-8 without NULs, which `SchemaDescription.check` has seen to.
-  fileprivate var literal: String {
-    switch self {
-    case .null: return "NULL"
-    case .integer(let integer): return "\(integer)"
-    case .real(let bits):
-      let real = Double(bitPattern: bits)
-      // No literal is infinite, but one that is too large becomes so.
-      return real.isInfinite ? (real < 0 ? "-9e999" : "9e999") : "\(real)"
-    case .text(let bytes): return String(decoding: bytes, as: UTF8.self).quotedText
-    case .blob(let bytes):
-      return "X'" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
-    // No default is one.
-    case .asset: return "NULL"
-    }
   }
 }

@@ -3,12 +3,12 @@ import MeshCore
 extension TableSchema {
   /// The table as data for other nodes; nil where it has no single-column key with a built-in collation.
   ///
-  /// What a description has no place for is left out: generated columns, `CHECK`s, indexes, triggers, defaults that are
-  /// not literals, custom collations. A declared type that others would not accept becomes one of equal affinity.
+  /// What the grammar of expressions doesn't have is left out and named in the rules: generated columns, triggers, custom
+  /// collations, and some defaults, `CHECK`s and indexes. A declared type that others would not accept becomes one of equal affinity.
   var travelling: SchemaDescription? {
     let columns = columns.filter { $0.generated == .no }
     guard let key = columns.firstIndex(where: \.isKey), KeyForm(self) != nil else { return nil }
-    let description = SchemaDescription(
+    var description = SchemaDescription(
       name: name, columns: columns.map { travelling($0) }, key: key,
       foreignKeys: foreignKeys.compactMap { reference in
         guard reference.columns.count == 1,
@@ -20,7 +20,11 @@ extension TableSchema {
           column: column, parent: reference.parent, onDelete: reference.onDelete, onUpdate: reference.onUpdate)
       },
       isStrict: isStrict, isWithoutRowid: isWithoutRowid, isAutoincrement: isAutoincrement)
-    return (try? description.check()) == nil ? nil : description
+    guard (try? description.check()) != nil else { return nil }
+    description.rules = rules(for: description)
+    // A name of a constraint or an index can be one that no other device takes.
+    if (try? description.check()) == nil { description.rules = nil }
+    return description
   }
 
   private func travelling(_ column: Column) -> SchemaDescription.Column {
@@ -41,19 +45,6 @@ extension Value {
     case .blob(let bytes): bytes.count <= SchemaDescription.defaultLimit
     case .null, .integer, .real: true
     case .asset: false
-    }
-  }
-}
-
-extension Affinity {
-  /// The shortest declared type that has it.
-  var typeName: String {
-    switch self {
-    case .integer: "INTEGER"
-    case .text: "TEXT"
-    case .blob: "BLOB"
-    case .real: "REAL"
-    case .numeric: "NUMERIC"
     }
   }
 }

@@ -19,7 +19,11 @@ extension TableSchema {
       isStrict: entry.isStrict,
       foreignKeys: try foreignKeys(db, entry.name),
       uniqueIndexes: indexes.filter { $0.isUnique && $0.origin != "pk" }.map(\.asUnique),
-      ties: try ties(db, columns, indexes),
+      sql: entry.sql,
+      indexes: indexes.compactMap { index in
+        index.isUnique ? nil : index.sql.map { IndexText(name: index.name, sql: $0) }
+      },
+      ties: ties(columns, indexes),
       triggers: try String.fetchAll(
         db,
         sql: """
@@ -38,14 +42,20 @@ extension TableSchema {
     var kind: TableKind
     var isWithoutRowid: Bool
     var isStrict: Bool
+    var sql: String?
   }
 
   private static func entry(_ db: Database, _ name: String) throws -> Entry? {
     // table_list with a name folds case by SQLite's rules, and lists one row per schema.
     let row = try Row.fetchOne(
-      db, sql: "SELECT name, type, wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [name])
+      db,
+      sql: """
+        SELECT l.name, l.type, wr, strict, s.sql FROM pragma_table_list(?) AS l
+        LEFT JOIN main.sqlite_schema AS s ON s.type = l.type AND s.name = l.name
+        WHERE l.schema = 'main'
+        """, arguments: [name])
     guard let row, let kind = TableKind(rawValue: row["type"]) else { return nil }
-    return Entry(name: row["name"], kind: kind, isWithoutRowid: row["wr"], isStrict: row["strict"])
+    return Entry(name: row["name"], kind: kind, isWithoutRowid: row["wr"], isStrict: row["strict"], sql: row["sql"])
   }
 
   private static func columns(_ db: Database, _ table: Entry) throws -> [Column] {
@@ -63,7 +73,7 @@ extension TableSchema {
     }
   }
 
-  private static func ties(_ db: Database, _ columns: [Column], _ indexes: [Index]) throws -> Ties {
+  private static func ties(_ columns: [Column], _ indexes: [Index]) -> Ties {
     var ties = Ties()
     for index in indexes {
       let name = index.origin == "c" ? "the index \(index.name)" : "a UNIQUE constraint"
@@ -72,10 +82,8 @@ extension TableSchema {
         ties.columns[column, default: []].append("\(name) has the column")
       }
       guard index.isPartial else { continue }
-      let condition = try String.fetchOne(
-        db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?", arguments: [index.name])
       for column in columns.map(\.name)
-      where condition?.asciiLowercased.contains(column.asciiLowercased) == true
+      where index.sql?.asciiLowercased.contains(column.asciiLowercased) == true
         && ties.columns[column.folded]?.contains("\(name) has the column") != true
       {
         ties.columns[column.folded, default: []].append("\(name) may depend on the column")
@@ -135,20 +143,25 @@ extension TableSchema {
     var isPartial: Bool
     var columns: [String?]
     var collations: [String]
+    /// Nil for an index that SQLite made for a constraint.
+    var sql: String?
 
     var asUnique: UniqueIndex {
-      UniqueIndex(name: name, columns: columns, collations: collations, isPartial: isPartial, isIndex: origin == "c")
+      UniqueIndex(name: name, columns: columns, collations: collations, isPartial: isPartial, sql: sql)
     }
 
     static func all(_ db: Database, _ table: String) throws -> [Index] {
-      let sql = "SELECT name, \"unique\", origin, partial FROM pragma_index_list(?, 'main') ORDER BY seq DESC"
+      let sql = """
+        SELECT l.name, "unique", origin, partial, s.sql FROM pragma_index_list(?, 'main') AS l
+        LEFT JOIN main.sqlite_schema AS s ON s.type = 'index' AND s.name = l.name ORDER BY seq DESC
+        """
       return try Row.fetchAll(db, sql: sql, arguments: [table]).map { row in
         let name: String = row["name"]
         let terms = try Row.fetchAll(
           db, sql: "SELECT name, coll FROM pragma_index_xinfo(?, 'main') WHERE key ORDER BY seqno", arguments: [name])
         return Index(
           name: name, isUnique: row["unique"], origin: row["origin"], isPartial: row["partial"],
-          columns: terms.map { $0["name"] }, collations: terms.map { $0["coll"] })
+          columns: terms.map { $0["name"] }, collations: terms.map { $0["coll"] }, sql: row["sql"])
       }
     }
   }
@@ -167,21 +180,4 @@ extension ForeignKeyAction {
   }
 
   init(sql: String) { self = Self.allCases.first { $0.sql == sql } ?? .noAction }
-}
-
-extension Collation {
-  var sql: String {
-    switch self {
-    case .binary: "BINARY"
-    case .nocase: "NOCASE"
-    case .rtrim: "RTRIM"
-    }
-  }
-
-  /// Nil for a collation that an app defined.
-  init?(sql: String) {
-    let folded = sql.folded
-    guard let known = Self.allCases.first(where: { $0.sql.folded == folded }) else { return nil }
-    self = known
-  }
 }

@@ -39,13 +39,21 @@ struct TableSchema: Hashable, Sendable {
     var columns: [String?]
     var collations: [String]
     var isPartial: Bool
+    /// Of `CREATE UNIQUE INDEX`; nil for a constraint inside `CREATE TABLE`.
+    var sql: String?
+
     /// True of `CREATE UNIQUE INDEX`, false of a constraint inside `CREATE TABLE`.
-    var isIndex: Bool
+    var isIndex: Bool { sql != nil }
 
     /// Which rows can't be together everybody can tell, with built-in SQL.
     var isPlain: Bool {
       !isPartial && !columns.contains(nil) && collations.allSatisfy { Collation(sql: $0) != nil }
     }
+  }
+
+  struct IndexText: Hashable, Sendable {
+    var name: String
+    var sql: String
   }
 
   /// What depends on columns, as far as that can be told without reading expressions; in words.
@@ -65,6 +73,10 @@ struct TableSchema: Hashable, Sendable {
   var isStrict: Bool
   var foreignKeys: [ForeignKey]
   var uniqueIndexes: [UniqueIndex]
+  /// The `CREATE TABLE` that made it; nil where none is known.
+  var sql: String?
+  /// Made by `CREATE INDEX`, not `UNIQUE`.
+  var indexes: [IndexText] = []
   /// What keeps columns from being written without SQLite's knowing of it, beside generated columns.
   var ties = Ties()
   /// Names of the triggers on it that are not ours.
@@ -82,27 +94,6 @@ struct TableSchema: Hashable, Sendable {
   func column(_ name: String) -> Column? {
     let folded = name.folded
     return columns.first { $0.name.folded == folded }
-  }
-}
-
-/// What SQLite does to a value that is stored in a column.
-enum Affinity: Hashable, Sendable {
-  case integer, text, blob, real, numeric
-
-  /// By SQLite's rules, in their order. In a STRICT table `ANY` converts nothing.
-  init(declaredType: String, isStrict: Bool) {
-    let type = declaredType.asciiLowercased
-    if type.contains("int") {
-      self = .integer
-    } else if ["char", "clob", "text"].contains(where: type.contains) {
-      self = .text
-    } else if type.contains("blob") || type.isEmpty || (isStrict && type == "any") {
-      self = .blob
-    } else if ["real", "floa", "doub"].contains(where: type.contains) {
-      self = .real
-    } else {
-      self = .numeric
-    }
   }
 }
 

@@ -121,7 +121,7 @@ extension TrackingRules {
   }
 
   /// Equal in all its columns means equal in the key: such an index refuses nothing that the key does not.
-  private static func isImpliedByKey(_ index: TableSchema.UniqueIndex, _ schema: TableSchema) -> Bool {
+  static func isImpliedByKey(_ index: TableSchema.UniqueIndex, _ schema: TableSchema) -> Bool {
     guard let key = schema.keyColumn else { return false }
     return zip(index.columns, index.collations).contains { column, collation in
       column?.folded == key.name.folded

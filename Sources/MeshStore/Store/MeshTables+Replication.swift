@@ -56,6 +56,8 @@ extension MeshTables {
       // The triggers are looked at.
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
+    // Filled when devices say it again, which they do in each session.
+    if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 
@@ -345,6 +347,7 @@ extension MeshTables {
       device BLOB NOT NULL,
       name TEXT NOT NULL COLLATE NOCASE,
       bytes BLOB NOT NULL,                        -- encoded description
+      rules BLOB,                                 -- encoded rules; NULL where none were told
       PRIMARY KEY (device, name)
     ) WITHOUT ROWID
     """

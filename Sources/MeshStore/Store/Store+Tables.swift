@@ -133,8 +133,11 @@ extension Store {
         var writer = ByteWriter()
         description.write(to: &writer)
         try session.sql.run(
-          "INSERT OR REPLACE INTO mesh_foreign_schema (device, name, bytes) VALUES (?, ?, ?)",
-          [.blob(device.bytes), .text(description.name), .blob(writer.bytes)])
+          "INSERT OR REPLACE INTO mesh_foreign_schema (device, name, bytes, rules) VALUES (?, ?, ?, ?)",
+          [
+            .blob(device.bytes), .text(description.name), .blob(writer.bytes),
+            description.rules.map { .blob($0.encoded) } ?? .null,
+          ])
       }
       let isPrivate = Set(isOwn ? descriptions.filter(\.isPrivate).map(\.name.folded) : [])
       let tables = try TrackedTable.all(session.db).filter {
@@ -150,16 +153,12 @@ extension Store {
     }
   }
 
-  /// What others said of their tables: one description per name, with the columns of all.
+  /// What others said of their tables: one description per name, with the columns of all. What it computes is one device's.
   ///
-  /// - Parameter trusts: Whether a device may speak of a table that is in this file and not synchronized. A program may keep
-  ///   something else in it.
+  /// - Parameter trusts: Whether a device may speak of a table that is in this file and not synchronized, since a program may
+  ///   keep something else in it, and whether its expressions are taken.
   public func foreignSchemas(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [SchemaDescription] {
     try read { session in
-      let said = try session.sql.all("SELECT device, bytes FROM mesh_foreign_schema ORDER BY name, device") { row in
-        var reader = ByteReader(row.bytes(1))
-        return (device: DeviceID(row.bytes(0)), table: try SchemaDescription(from: &reader))
-      }
       var others: [String: Bool] = [:]
       func isOthers(_ name: String) throws -> Bool {
         if let known = others[name] { return known }
@@ -167,16 +166,17 @@ extension Store {
         others[name] = found
         return found
       }
-      let all = try said.filter { try $0.device.map(trusts) ?? false || !isOthers($0.table.name) }.map(\.table)
+      let all = try session.foreignDescriptions(trusts: trusts).filter {
+        try trusts($0.device) || !isOthers($0.table.name)
+      }
       var merged: [SchemaDescription] = []
-      var names: Set<FoldedName> = []
-      for next in all {
-        if let last = merged.indices.last, merged[last].name.folded == next.name.folded {
-          merged[last].addColumns(of: next, besides: &names)
-        } else {
-          merged.append(next)
-          names = Set(next.columns.map(\.name.folded))
-        }
+      for (_, tables) in Dictionary(grouping: all.map(\.table), by: \.name.folded).sorted(by: { $0.key < $1.key }) {
+        // A table that says what it computes comes first: its rules are about its own columns.
+        let ranked = tables.filter { $0.rules != nil } + tables.filter { $0.rules == nil }
+        var table = ranked[0]
+        var names = Set(table.columns.map(\.name.folded))
+        for next in ranked.dropFirst() { table.addColumns(of: next, besides: &names) }
+        merged.append(table)
       }
       return merged
     }
@@ -192,6 +192,8 @@ extension Store {
     public var statements: [String]
     /// Why it cannot be adopted; nil where it can.
     public var refusal: String?
+    /// What the table will lack, or lacks since it was adopted; a line for each.
+    public var leftOut: [String] = []
   }
 
   public func missingSchema(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [MissingSchema] {
@@ -199,17 +201,35 @@ extension Store {
     return try read { session in try wanted.compactMap(session.missing) }
   }
 
+  /// What other devices' tables have and those of this file lack, since the grammar doesn't have it; a line for each.
+  public func leftOut(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [String] {
+    let others = try foreignSchemas(trusts: trusts)
+    return try read { session in
+      try others.flatMap { table in
+        let own = try TableSchema.read(session.db, table.name)?.travelling?.rules?.leftOut ?? []
+        return (table.rules?.leftOut ?? []).filter { !own.contains($0) }.map { $0.text(table: table.name) }
+      }
+    }
+  }
+
   /// Creates the tables that are missing, adds the columns that are missing, and synchronizes them all: in one transaction, so
   /// that nothing is done where one of them is refused.
-  public func adopt(_ descriptions: [SchemaDescription], integerKeys: Bool = false, now: Int64) throws {
+  ///
+  /// - Returns: Parts of tables that SQLite didn't take, a line for each.
+  @discardableResult
+  public func adopt(_ descriptions: [SchemaDescription], integerKeys: Bool = false, now: Int64) throws -> [String] {
     let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
-    try write { session in
-      for description in descriptions { try session.adopt(description) }
+    let leftOut = try write { session in
+      let leftOut = try descriptions.flatMap { description in
+        try session.adopt(description).map { $0.text(table: description.name) }
+      }
       _ = try session.install(
         descriptions.filter { !$0.isPrivate }.map(\.name), private: descriptions.filter(\.isPrivate).map(\.name),
         integerKeys: integerKeys || keyed)
+      return leftOut
     }
     try takeIn(now: now)
+    return leftOut
   }
 }
 
@@ -321,20 +341,66 @@ extension Session {
       table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
       statements: [])
     do {
-      missing.statements =
-        here == nil ? [try description.createTable()] : try lacking.map { try description.addColumn($0) }
-    } catch {
+      let plan = try plan(description, lacking, here)
+      missing.statements = plan.steps.map(\.sql)
+      missing.leftOut = plan.leftOut.map { $0.text(table: description.name) }
+    } catch let error as MeshCore.DecodingError {
       missing.refusal = "its description breaks a rule: \(error)"
     }
     return missing
   }
 
-  fileprivate func adopt(_ description: SchemaDescription) throws {
-    guard let here = try TableSchema.read(db, description.name) else {
-      return try db.execute(sql: try description.createTable())
+  private func plan(
+    _ description: SchemaDescription, _ lacking: [Int], _ here: TableSchema?
+  ) throws -> SchemaDescription.Plan {
+    guard let here else { return try description.creation() }
+    let hasRows = try sql.integer("SELECT EXISTS (SELECT 1 FROM main.\(here.name.quotedName))") == 1
+    return try description.addition(of: lacking, hasRows: hasRows)
+  }
+
+  fileprivate func adopt(_ description: SchemaDescription) throws -> [SchemaRules.LeftOut] {
+    let here = try TableSchema.read(db, description.name)
+    let lacking = description.columns.indices.filter { here?.column(description.columns[$0].name) == nil }
+    let plan = try plan(description, lacking, here)
+    return try plan.leftOut + plan.steps.flatMap(run)
+  }
+
+  private func run(_ step: SchemaDescription.Step) throws -> [SchemaRules.LeftOut] {
+    guard !step.optional.isEmpty else {
+      try db.execute(sql: step.sql)
+      return []
     }
-    for index in description.columns.indices where here.column(description.columns[index].name) == nil {
-      try db.execute(sql: try description.addColumn(index))
+    try db.execute(sql: "SAVEPOINT mesh_adopt")
+    do {
+      try db.execute(sql: step.sql)
+      try db.execute(sql: "RELEASE mesh_adopt")
+      return []
+    } catch let error as DatabaseError where [.SQLITE_ERROR, .SQLITE_CONSTRAINT].contains(error.resultCode) {
+      try db.execute(sql: "ROLLBACK TO mesh_adopt; RELEASE mesh_adopt")
+      if let fallback = step.fallback { try db.execute(sql: fallback) }
+      return step.optional.map { .init($0.part, $0.name, SchemaRefusal(.refused, error.reason)) }
+    }
+  }
+
+  /// What devices said of their tables, in the order of names and devices.
+  ///
+  /// - Parameter trusts: Devices whose expressions are taken.
+  func foreignDescriptions(
+    trusts: (DeviceID) -> Bool
+  ) throws -> [(device: DeviceID, table: SchemaDescription)] {
+    let said = try sql.all("SELECT device, bytes, rules FROM mesh_foreign_schema ORDER BY name, device") { row in
+      var reader = ByteReader(row.bytes(1))
+      return (device: DeviceID(row.bytes(0)), table: try SchemaDescription(from: &reader), rules: row.value(2))
+    }
+    return said.compactMap { device, table, rules in
+      guard let device else { return nil }
+      var described = table
+      if trusts(device), case .blob(let bytes) = rules {
+        var reader = ByteReader(bytes)
+        described.rules = try? SchemaRules(from: &reader)
+        if (try? described.check()) == nil { described.rules = nil }
+      }
+      return (device, described)
     }
   }
 }

@@ -6,6 +6,7 @@ import time
 from attacks import attack
 from daemons import Failed, eventually
 from peer import codec, crypto
+from peer.codec import Forged
 from peer.member import zone_tag
 from peer.zone import Log, now
 
@@ -321,6 +322,78 @@ def schemas_that_are_no_schemas(scene):
     names = [name for (name,) in scene.tower.sql("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     if "evil" in names or "t1" in names:
         raise Failed(f"schema --apply made tables that have no part in the share: {len(names)}")
+
+
+@attack("message schema rules: tables (count)", "message schema rules: tables[].rules.checks (count)",
+        "message schema rules: tables[].rules.defaults (count)", "message schema rules: tables[].rules.indexes (count)",
+        "message schema rules: tables[].rules.indexes[].flags", "message schema rules: tables[].rules.leftOut (count)",
+        "expression: (tag)", "expression: <column>.name (length)", "expression: <apply>.operation",
+        "expression: <apply>.operands (count)")
+def expressions_that_are_no_expressions(scene):
+    """Sends rules whose expressions are too deep, too large, slow or of no grammar, and honest ones that only an owner
+    may send; the node stays responsive and its tables compute nothing of it."""
+    member, zone, session = scene.enter()
+
+    def apply(operation, *operands):
+        return "apply", {"operation": operation, "operands": list(operands)}
+
+    def literal(value):
+        return "literal", {"value": value}
+
+    def nested(operation, depth):
+        expression = column
+        for _ in range(depth):
+            expression = apply(operation, expression)
+        return expression
+
+    none = {"defaults": [], "checks": [], "indexes": [], "leftOut": []}
+    column, size, like, instr, upper = ("column", {"name": b"name"}), 64, 54, 79, 67
+    is_null, add, concatenate, random, randomblob = 48, 30, 35, 90, 91
+    checks = [
+        nested(8, 33), Forged(b"\4\x08\1" * 100_000), nested(upper, 31), apply(255, column), apply(size), apply(is_null, column, column),
+        apply(add, *[column] * 257), apply(add, *[literal(1)] * 255), Forged(b"\xff"), literal(b"x" * 5_000),
+        ("column", {"name": b"no column"}), ("column", {"name": b"name\0"}), ("column", {"name": b"x\" OR 1); --"}),
+        apply(like, column, literal("%a" * 30)), apply(like, column, literal("a" * 60_000)), apply(like, column, column),
+        apply(instr, column, column), apply(concatenate, *[column] * 200), apply(random), apply(randomblob, literal(2**62)),
+        literal("a\0b"), literal(float("inf")), ("cast", {"type": 9, "operand": column}),
+        ("collate", {"collation": 3, "operand": column})]
+    variants = [{**none, "checks": [{"name": b"", "expression": check}]} for check in checks]
+    valid = {"name": b"mallory", "expression": apply(is_null, column)}
+    index = {"name": b"mallory", "flags": 0, "terms": [{"descending": False, "expression": column}]}
+    variants += [
+        {**none, "checks": [valid] * 257}, {**none, "checks": [{**valid, "name": b"mesh_x"}]},
+        {**none, "checks": [{**valid, "expression": nested(upper, 30)}] * 256},
+        {**none, "defaults": [{"column": b"name", "expression": column}]},
+        {**none, "defaults": [{"column": b"no column", "expression": apply(random)}]},
+        {**none, "indexes": [index] * 65}, {**none, "indexes": [{**index, "flags": 255}]},
+        {**none, "indexes": [{**index, "flags": 1}]}, {**none, "indexes": [{**index, "name": b"sqlite_x"}]},
+        {**none, "indexes": [{**index, "terms": []}]},
+        {**none, "leftOut": [{"part": 9, "name": b"x", "reason": 99, "detail": b""}]},
+        {**none, "leftOut": [{"part": 1, "name": b"\x1b[2J", "reason": 1, "detail": b"\x1b]0;"}] * 32},
+        {**none, "leftOut": [{"part": 1, "name": b"x", "reason": 1, "detail": b"x" * 65}]},
+        {"defaults": [{"column": b"name", "expression": apply(4)}], "checks": [valid], "indexes": [index], "leftOut": []}]
+    key = {"name": b"id", "type": b"TEXT", "flags": 1, "collation": 0}
+    text = {"name": b"name", "type": b"TEXT", "flags": 0, "collation": 0}
+    note = {"name": b"note", "type": b"TEXT", "flags": 0, "collation": 0}
+    tags = {"name": b"tags", "flags": 0, "columns": [key, note, text], "key": 0,
+            "foreignKeys": [{"column": 1, "parent": b"notes", "onDelete": 4, "onUpdate": 0}]}
+    for rules in variants:
+        session = scene.again(member, session)
+        session.try_send("schema rules", tables=[{"table": b"tags", "rules": rules}])
+        session.try_send("schema", tables=[tags])
+        scene.answered(session)
+    start = time.monotonic()
+    session = scene.again(member, session)
+    session.try_send("schema rules", tables=[{"table": f"t{n}".encode(), "rules": variants[-1]} for n in range(2_000)])
+    session.try_send("schema", tables=[tags])
+    scene.answered(session, 60)
+    scene.tower.report("status", timeout=60)
+    if time.monotonic() - start > 20:
+        raise Failed(f"two thousand rules took {time.monotonic() - start:.0f} s")
+    scene.tower.run("schema", "--apply")
+    made = [sql for (sql,) in scene.tower.sql("SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'mesh%'") if sql and "mallory" in sql]
+    if made or "mallory" in scene.tower.run("schema").stdout:
+        raise Failed(f"a participant's expressions were taken: {made}")
 
 
 @attack("message account heads: heads (count)")

@@ -31,6 +31,11 @@ def sample_messages(scene, member, zone, peer):
     column = {"name": b"id", "type": b"TEXT", "flags": 2, "collation": 0, "default": 5}
     table = {"name": b"notes", "flags": 0, "columns": [column], "key": 0, "foreignKeys": [
         {"column": 0, "parent": b"notes", "onDelete": 0, "onUpdate": 0}]}
+    tag = ("column", {"name": b"name"})
+    rules = {"defaults": [{"column": b"text", "expression": ("apply", {"operation": 4, "operands": []})}],
+             "checks": [{"name": b"c", "expression": tag}],
+             "indexes": [{"name": b"i", "flags": 2, "terms": [{"descending": True, "expression": tag}], "condition": tag}],
+             "leftOut": [{"part": 1, "name": b"x", "reason": 1, "detail": b"regexp"}]}
     link = type("Link", (), {"hash": bytes(64), "peer": bytes(32)})
     return {
         "hello": member.device.hello(link, proof=bytes(32)),
@@ -65,6 +70,7 @@ def sample_messages(scene, member, zone, peer):
         "asset want": {"zone": zone.id, "asset": bytes(32), "first": 0, "count": 1},
         "asset chunk": {"zone": zone.id, "asset": bytes(32), "index": 0, "bytes": b"x"},
         "asset has": {"zone": zone.id, "asset": bytes(32), "chunks": [True]},
+        "schema rules": {"tables": [{"table": b"tags", "rules": rules}]},
         "asset backlog": {"zone": zone.id, "coming": {"assets": 0, "bytes": 0}, "absent": {"assets": 0, "bytes": 0}},
     }
 
@@ -120,6 +126,19 @@ def every_number_of_every_message(scene):
         for _, variant in variants:
             fields = resigned(name, variant, member.device)
             sender.send(codec.U8.encode(codec.MESSAGES[name][0]) + type.encode(fields))
+
+
+@attack(*of("expression"))
+def every_number_of_an_expression(scene):
+    """Sends CHECKs with each number of an expression at its extremes; nothing but the session they come on may end."""
+    member, zone, session = scene.enter()
+    sender = Sender(scene, member)
+    column = ("column", {"name": b"name"})
+    for sample in (("literal", {"value": 5}), column, ("collate", {"collation": 1, "operand": column}),
+                   ("cast", {"type": 1, "operand": column}), ("apply", {"operation": 48, "operands": [column]})):
+        for _, variant in forge(scene, "expression", codec.EXPRESSION, sample):
+            rules = {"defaults": [], "checks": [{"name": b"", "expression": variant}], "indexes": [], "leftOut": []}
+            sender.send(codec.message("schema rules", tables=[{"table": b"tags", "rules": rules}]))
 
 
 @attack(*of("genesis", "certificate", "revocation", "account state", "certificate request"))

@@ -505,6 +505,21 @@ DESCRIPTION = Struct(
     foreignKeys=List(Struct(column=VARINT, parent=Sized(255), onDelete=U8, onUpdate=U8), 256))
 
 
+# Operands are expressions again.
+EXPRESSION = Variant({"literal": (0, Struct(value=VALUE)), "column": (1, Struct(name=Sized(255)))})
+for _name, _tag, _fields in (("collate", 2, Struct(collation=U8, operand=EXPRESSION)),
+                             ("cast", 3, Struct(type=U8, operand=EXPRESSION)),
+                             ("apply", 4, Struct(operation=U8, operands=List(EXPRESSION, 256)))):
+    EXPRESSION.cases[_name], EXPRESSION.names[_tag] = (_tag, _fields), _name
+RULES = Struct(
+    defaults=List(Struct(column=Sized(255), expression=EXPRESSION), 2_000),
+    checks=List(Struct(name=Sized(255), expression=EXPRESSION), 256),
+    indexes=List(Struct(
+        name=Sized(255), flags=U8, terms=List(Struct(descending=FLAG, expression=EXPRESSION), 64),
+        condition=If(lambda v: v["flags"] & 2, EXPRESSION)), 64),
+    leftOut=List(Struct(part=U8, name=Sized(255), reason=U8, detail=Sized(64)), 32))
+
+
 class Chunks(Type):
     """The chunks that are there: a count, then a bit for each. In Python a list of bools."""
 
@@ -560,6 +575,7 @@ MESSAGES = {
     "asset chunk": (30, Struct(zone=ID, asset=ID, index=VARINT, bytes=Sized(CHUNK))),
     "asset has": (31, Struct(zone=ID, asset=ID, chunks=Chunks())),
     "asset backlog": (32, Struct(zone=ID, coming=BACKLOG, absent=BACKLOG)),
+    "schema rules": (33, Struct(tables=List(Struct(table=Sized(255), rules=RULES), 2_000))),
 }
 MESSAGE = Variant(MESSAGES)
 

@@ -22,6 +22,7 @@ SECTIONS = {
     "body": codec.BODY,
     "table": codec.TABLE,
     "row": codec.TABLE.fields["rows"].element,
+    "expression": codec.EXPRESSION,
 }
 _SHARED = {id(SECTIONS[name]): name for name in SECTIONS if not name.startswith(("message", "act"))}
 _SHARED[id(codec.SIGNED_HEADER)] = None

@@ -55,7 +55,46 @@ extension Generator {
       addresses: many(3) { "host-\($0.below(99)):7404" })
   }
 
-  static let messageKinds = 32
+  /// Texts that the grammar of expressions has, put together at random.
+  mutating func expression(in place: SchemaExpression.Place, depth: Int = 4) -> String {
+    let leaves = ["1", "-2.5", "'it''s'", "X'00ff'", "NULL", "TRUE", "CURRENT_DATE"]
+    guard depth > 0, below(4) > 0 else {
+      return pick(leaves + (place == .row ? ["\"Column 0\"", "\"column 0\""] : ["random()", "hex(randomblob(8))"]))
+    }
+    let (a, b) = (expression(in: place, depth: depth - 1), expression(in: place, depth: depth - 1))
+    let joined = ["+", "||", "AND", "or", "<=", "<>", "IS", "IS NOT", "&", "<<"].map { "(\(a)) \($0) \(b)" }
+    return "("
+      + pick(
+        joined + [
+          "NOT \(a)", "- (\(a))", "~\(a)", "(\(a)) ISNULL", "\(a) BETWEEN (\(b)) AND 3", "(\(a)) NOT IN (\(b), 2)",
+          "CASE \(a) WHEN \(b) THEN 1 ELSE 2 END", "CAST(\(a) AS VARCHAR(9))", "(\(a)) COLLATE nocase", "length(\(a))",
+          "coalesce(\(a), \(b))", "(\(a)) LIKE 'a%' ESCAPE '!'", "strftime('%Y', \(a))",
+        ]) + ")"
+  }
+
+  mutating func rules() throws -> SchemaRules {
+    var rules = SchemaRules()
+    if flag() {
+      let computed = try SchemaExpression(sql: expression(in: .initial), in: .initial)
+      rules.defaults = [.init(column: "Column 0", expression: computed)]
+    }
+    for index in 0..<below(3) {
+      let expression = try SchemaExpression(sql: expression(in: .row), in: .row)
+      rules.checks.append(.init(name: flag() ? "check \(index)" : nil, expression: expression))
+      rules.indexes.append(
+        .init(
+          name: flag() ? "index \(index)" : nil, isUnique: flag(),
+          terms: [.init(expression, isDescending: flag())], condition: flag() ? expression : nil))
+    }
+    if flag() {
+      rules.leftOut = [
+        .init(pick(SchemaRules.LeftOut.Part.allCases), "name", SchemaRefusal(pick(SchemaRefusal.Reason.allCases), "x"))
+      ]
+    }
+    return rules
+  }
+
+  static let messageKinds = 33
 
   /// Every kind comes: `kind` is taken modulo their number.
   mutating func message(kind: Int) -> Message {
@@ -108,9 +147,12 @@ extension Generator {
       var chunks = ChunkSet(count: below(100) + 1)
       for _ in 0..<below(50) { chunks.insert(below(chunks.count)) }
       return .assetHas(zone, identifier(), flag() ? chunks : nil)
-    default:
+    case 31:
       let coming = AssetBacklog.Amount(assets: below(1 << 40), bytes: below(1 << 50))
       return .assetBacklog(zone, AssetBacklog(coming: coming, absent: .init(assets: below(9), bytes: below(9))))
+    default:
+      let named: [NamedRules] = many(2) { NamedRules(table: "table", rules: (try? $0.rules()) ?? SchemaRules()) }
+      return .schemaRules(named)
     }
   }
 }

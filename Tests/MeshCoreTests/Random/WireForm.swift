@@ -123,6 +123,8 @@ struct WireForm: Sendable, CustomStringConvertible {
       read: { try AccountState(from: &$0, StubCryptography()) }),
     WireForm("hello", make: { $0.hello() }, write: { $0.write(to: &$1) }, read: { try Hello(from: &$0) }),
     WireForm(
+      "schema rules", make: { try $0.rules() }, write: { $0.write(to: &$1) }, read: { try SchemaRules(from: &$0) }),
+    WireForm(
       "schema", make: { $0.schema() }, write: { $0.write(to: &$1) }, read: { try SchemaDescription(from: &$0) }),
     WireForm(
       "acknowledgement", make: { $0.acknowledgement() }, write: { $0.write(to: &$1) },

@@ -802,6 +802,27 @@ def schema_rows():
     ]
 
 
+def rules_rows():
+    return [
+        (varint(1), "tables"),
+        (text("items"), "name"),
+        (varint(1) + text("list"), "defaults: column"),
+        (b"\x04\x04" + varint(0), "operation: CURRENT_TIMESTAMP, operands"),
+        (varint(1) + text("ordered"), "CHECKs: name"),
+        (b"\x04\x10" + varint(2), "operation: OR, operands"),
+        (b"\x04\x30" + varint(1) + b"\x01" + text("list"), "operation: ISNULL, operands: column"),
+        (b"\x04\x18" + varint(2) + b"\x01" + text("done") + b"\x00\x01" + zigzag(-1), "operation: >, operands: column, literal"),
+        (varint(1) + text("by_list"), "indexes: name"),
+        (b"\x02", "flags: condition 2"),
+        (varint(1) + b"\x01", "terms: descending"),
+        (b"\x02\x01\x01" + text("list"), "collate: NOCASE, of a column"),
+        (b"\x04\x36" + varint(2), "condition: operation LIKE, operands"),
+        (b"\x03\x01\x01" + text("done"), "cast: to TEXT, of a column"),
+        (b"\x00\x03" + text("1%"), "literal: a value"),
+        (varint(1) + b"\x01" + text("") + b"\x01" + text("regexp"), "left out: a CHECK, name, reason: a function, its name"),
+    ]
+
+
 def link_bytes():
     content = b"\x01" + link_seed + account + zigzag(NOW + 900_000)
     content += varint(2) + text("192.0.2.7:7404") + text("[2001:db8::7]:7404")
@@ -895,6 +916,7 @@ def session():
                 (varint(1) + varint(20_000), "absent: assets, bytes"),
             ],
         ),
+        ("schema rules", 33, rules_rows()),
         ("asset has of none", 31, [at_zone, of_asset, (varint(0), "no record of the zone uses such an asset here")]),
     )
     for name, tag, pairs in messages:

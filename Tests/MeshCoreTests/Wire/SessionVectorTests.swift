@@ -52,6 +52,22 @@ import Testing
       isWithoutRowid: true)
   }
 
+  private var rules: NamedRules {
+    let ordered = SchemaExpression.apply(
+      .or, [.apply(.isNull, [.column("list")]), .apply(.greater, [.column("done"), .literal(.integer(-1))])])
+    return NamedRules(
+      table: "items",
+      rules: SchemaRules(
+        defaults: [.init(column: "list", expression: .apply(.currentTimestamp, []))],
+        checks: [.init(name: "ordered", expression: ordered)],
+        indexes: [
+          .init(
+            name: "by_list", terms: [.init(.collate(.column("list"), .nocase), isDescending: true)],
+            condition: .apply(.like, [.cast(.column("done"), .text), .literal(.text("1%"))]))
+        ],
+        leftOut: [.init(.check, "", SchemaRefusal(.function, "regexp"))]))
+  }
+
   private func messages() throws -> [String: Message] {
     let control = try VectorFile("control")
     let head = try #require(ControlID(control.bytes("epoch id")))
@@ -86,6 +102,7 @@ import Testing
       "digest": .digest(world.zone, world.vector, ZoneDigest(records: 1_000, hash: fill(0xd1, 16)), .unsendable),
       "digest request": .digestRequest(world.zone),
       "schema": .schema([schema]),
+      "schema rules": .schemaRules([rules]),
       "ping": .ping(15),
       "pong": .pong(15),
       "heads": .heads(
@@ -121,7 +138,7 @@ import Testing
   }
 
   @Test func aMessageWithAnUnknownTagIsSkipped() throws {
-    #expect(try Message.decode([33]) == nil)
+    #expect(try Message.decode([34]) == nil)
     #expect(try Message.decode([0, 1, 2]) == nil)
     #expect(try Message.decode([255]) == nil)
   }

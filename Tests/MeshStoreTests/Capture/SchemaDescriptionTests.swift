@@ -12,9 +12,12 @@ import Testing
   private func overTheWire(_ description: SchemaDescription) throws -> SchemaDescription {
     var writer = ByteWriter()
     description.write(to: &writer)
+    description.rules?.write(to: &writer)
     var reader = ByteReader(writer.bytes)
-    let read = try SchemaDescription(from: &reader)
+    var read = try SchemaDescription(from: &reader)
+    if description.rules != nil { read.rules = try SchemaRules(from: &reader) }
     try reader.end()
+    try read.check()
     return read
   }
 
@@ -27,6 +30,10 @@ import Testing
     CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, "sel""ect 'x' ü" TEXT DEFAULT NULL,
       p TEXT REFERENCES t ON DELETE CASCADE ON UPDATE SET NULL, q TEXT DEFAULT 'x' REFERENCES "o""ther" ON DELETE SET DEFAULT)
     """,
+    """
+    CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL DEFAULT (lower(hex(randomblob(16)))), "at" TEXT DEFAULT CURRENT_TIMESTAMP,
+      n INT CONSTRAINT positive CHECK (n > 0), CHECK (n < 9 OR "at" IS NULL), CONSTRAINT "odd ""name" CHECK (id <> ''), UNIQUE (n, id)) STRICT
+    """,
     "CREATE TABLE t (a DEFAULT TRUE, b DEFAULT word, id UUID PRIMARY KEY NOT NULL, c DEFAULT \"two words\", d DEFAULT -0x10)",
   ]
 
@@ -35,7 +42,7 @@ import Testing
     let original = try description(CaptureBench(sql))
     let received = try overTheWire(original)
     #expect(received == original)
-    let copy = try CaptureBench(received.createTable())
+    let copy = try CaptureBench(received.creation().steps.map(\.sql).joined(separator: ";"))
     #expect(try description(copy) == original)
   }
 
@@ -108,6 +115,34 @@ import Testing
       name: "t", columns: [Column(name: "id")], key: 0,
       foreignKeys: [.init(column: 0, parent: "t", onDelete: .restrict)]),
   ]
+
+  private static let a = SchemaExpression.column("a")
+  static let hostileRules: [SchemaRules] = [
+    .init(checks: [.init(expression: .column("b"))]),
+    .init(checks: [.init(expression: .column("a\0b"))]),
+    .init(checks: [.init(name: "mesh_x", expression: a)]),
+    .init(checks: [.init(name: "a\0b", expression: a)]),
+    .init(checks: Array(repeating: .init(expression: a), count: 257)),
+    .init(defaults: [.init(column: "b", expression: .literal(.null))]),
+    .init(defaults: [.init(column: "id", expression: a)]),
+    .init(defaults: [.init(column: "a", expression: .literal(.null))]),
+    .init(defaults: Array(repeating: .init(column: "id", expression: .literal(.null)), count: 2)),
+    .init(indexes: [.init(name: "i", terms: [])]),
+    .init(indexes: [.init(name: nil, terms: [.init(a)])]),
+    .init(indexes: [.init(name: "i", isUnique: true, terms: [.init(a)])]),
+    .init(indexes: [.init(name: "i", isUnique: true, terms: [.init(.collate(.column("id"), .nocase))])]),
+    .init(indexes: [.init(name: "sqlite_i", terms: [.init(a)])]),
+    .init(indexes: [.init(name: "i", terms: [.init(a)], condition: .column("b"))]),
+    .init(indexes: Array(repeating: .init(name: "i", terms: [.init(a)]), count: 65)),
+  ]
+
+  @Test("rules that are not those of the table are refused", arguments: hostileRules)
+  func hostileRulesAreRefused(rules: SchemaRules) {
+    let table = SchemaDescription(
+      name: "t", columns: [Column(name: "id"), Column(name: "a", defaultValue: .integer(1))], key: 0, rules: rules)
+    #expect(throws: DecodingError.self) { try overTheWire(table) }
+    #expect(throws: DecodingError.self) { try table.createTable() }
+  }
 
   @Test(arguments: hostile)
   func `a description that breaks a rule is refused when read and when made into SQL`(

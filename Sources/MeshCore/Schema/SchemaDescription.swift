@@ -1,7 +1,7 @@
 /// A table as data: what a member tells others about a table's form, so that they can make or widen their own.
 ///
 /// It is a message of the session. The receiver rebuilds SQL from it with names quoted by its own code, and never
-/// executes received text: there is no place here for a `CHECK`, a generated column or an expression.
+/// executes received text. What the table computes is in `rules`, which travel in a message of their own.
 public struct SchemaDescription: Hashable, Sendable {
   public var name: String
   /// In the table's order.
@@ -15,10 +15,12 @@ public struct SchemaDescription: Hashable, Sendable {
   public var isAutoincrement: Bool
   /// Its records are never part of a share: told to the account's own devices only.
   public var isPrivate: Bool
+  /// Nil where none were told, or the one who told them has no say.
+  public var rules: SchemaRules?
 
   public init(
     name: String, columns: [Column], key: Int, foreignKeys: [ForeignKey] = [], isStrict: Bool = false,
-    isWithoutRowid: Bool = false, isAutoincrement: Bool = false, isPrivate: Bool = false
+    isWithoutRowid: Bool = false, isAutoincrement: Bool = false, isPrivate: Bool = false, rules: SchemaRules? = nil
   ) {
     self.name = name
     self.columns = columns
@@ -28,6 +30,7 @@ public struct SchemaDescription: Hashable, Sendable {
     self.isWithoutRowid = isWithoutRowid
     self.isAutoincrement = isAutoincrement
     self.isPrivate = isPrivate
+    self.rules = rules
   }
 
   public struct Column: Hashable, Sendable {
@@ -109,7 +112,7 @@ extension SchemaDescription {
   }
 
   /// name · flags · columns (name, declared type, flags, collation, default where flagged) · key ·
-  /// foreign keys (column, parent, on delete, on update).
+  /// foreign keys (column, parent, on delete, on update). The rules are written apart.
   public func write(to writer: inout ByteWriter) {
     writer.text(name)
     writer.byte(
@@ -220,6 +223,7 @@ extension SchemaDescription {
       guard reference.onDelete != .restrict else { throw .invalid("no ON DELETE RESTRICT") }
     }
     try checkForm()
+    try rules?.check(for: self)
   }
 
   private func checkForm() throws(DecodingError) {
@@ -236,12 +240,12 @@ extension SchemaDescription {
     }
   }
 
-  private static func check(name: String, _ what: String) throws(DecodingError) {
+  static func check(name: String, _ what: String) throws(DecodingError) {
     guard (1...Limits.name).contains(name.utf8.count) else { throw .limit(what) }
     guard !name.utf8.contains(0), !isReserved(name) else { throw .invalid(what) }
   }
 
-  private static func check(default value: Value) throws(DecodingError) {
+  static func check(default value: Value) throws(DecodingError) {
     switch value {
     case .text(let bytes):
       guard bytes.count <= defaultLimit else { throw .limit("default") }

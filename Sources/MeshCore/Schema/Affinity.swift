@@ -1,0 +1,32 @@
+/// What SQLite does to a value that is stored in a column, or cast; the numbers are the wire's.
+public enum Affinity: UInt8, Hashable, Sendable {
+  case integer = 0
+  case text, blob, real, numeric
+
+  /// By SQLite's rules, in their order. In a STRICT table `ANY` converts nothing.
+  package init(declaredType: String, isStrict: Bool) {
+    let type = declaredType.asciiLowercased
+    if type.contains("int") {
+      self = .integer
+    } else if ["char", "clob", "text"].contains(where: type.contains) {
+      self = .text
+    } else if type.contains("blob") || type.isEmpty || (isStrict && type == "any") {
+      self = .blob
+    } else if ["real", "floa", "doub"].contains(where: type.contains) {
+      self = .real
+    } else {
+      self = .numeric
+    }
+  }
+
+  /// The shortest declared type that has it.
+  package var typeName: String {
+    switch self {
+    case .integer: "INTEGER"
+    case .text: "TEXT"
+    case .blob: "BLOB"
+    case .real: "REAL"
+    case .numeric: "NUMERIC"
+    }
+  }
+}

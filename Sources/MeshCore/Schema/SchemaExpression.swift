@@ -1,0 +1,290 @@
+/// An expression of SQL in a closed grammar: what a default, a `CHECK` or an index of another device's table may compute.
+///
+/// It reads one row and nothing else. It has no subqueries and no parameters, and its functions produce no more text than
+/// they read. Received text is never executed: what runs here is `sql`, printed from this form with all names quoted.
+public indirect enum SchemaExpression: Hashable, Sendable {
+  case literal(Value)
+  case column(String)
+  case collate(SchemaExpression, Collation)
+  case cast(SchemaExpression, Affinity)
+  case apply(Operation, [SchemaExpression])
+
+  /// Nested operands.
+  public static let depthLimit = 32
+  /// Operands in all.
+  public static let nodeLimit = 256
+  /// Bytes of the wire form.
+  public static let byteLimit = 4_096
+  /// Bytes of a pattern, a format, or a text that is searched for: their length is a factor of what a search costs.
+  public static let patternLimit = 64
+  /// `%` and `*` in a pattern.
+  public static let wildcardLimit = 4
+  /// `||` in an expression: each can add another copy of the longest value of the row.
+  public static let concatenationLimit = 16
+  /// Bytes that `randomblob` draws.
+  public static let randomLimit: Int64 = 64
+
+  /// What is computed from operands; the numbers are the wire's.
+  public enum Operation: UInt8, Hashable, Sendable, CaseIterable {
+    case yes = 0
+    case no, currentTime, currentDate, currentTimestamp
+    case not = 8
+    case negate, plus, complement
+    case or = 16
+    case and, equal, unequal, `is`, isNot, less, lessOrEqual, greater, greaterOrEqual, bitAnd, bitOr, shiftLeft,
+      shiftRight
+    case add, subtract, multiply, divide, remainder, concatenate
+    case isNull = 48
+    case notNull, between, notBetween, `in`, notIn, like, notLike, glob, notGlob
+    /// `CASE`, and `CASE` with a base. The operands are the base, pairs, and what follows `ELSE`.
+    case choose, chooseOf
+    case length = 64
+    case abs, lower, upper, trim, ltrim, rtrim, typeof, coalesce, ifnull, nullif, iif, min, max, round, instr, substr
+    case date, time, datetime, julianday, strftime, unixepoch
+    case jsonValid, jsonType
+    case hex, random, randomblob
+  }
+
+  /// Where an expression stands.
+  package enum Place: Sendable {
+    /// A `CHECK` or an index: reads the row.
+    case row
+    /// A default: reads no column, and may be random.
+    case initial
+  }
+
+  /// The names of the columns that it reads.
+  package var columns: Set<FoldedName> {
+    switch self {
+    case .literal: []
+    case .column(let name): [name.folded]
+    case .collate(let operand, _), .cast(let operand, _): operand.columns
+    case .apply(_, let operands): operands.reduce(into: []) { $0.formUnion($1.columns) }
+    }
+  }
+
+  /// With names of columns in lower case, so that equal expressions of two machines print alike.
+  package var normalized: SchemaExpression {
+    switch self {
+    case .literal: self
+    case .column(let name): .column(name.asciiLowercased)
+    case .collate(let operand, let collation): .collate(operand.normalized, collation)
+    case .cast(let operand, let type): .cast(operand.normalized, type)
+    case .apply(let operation, let operands): .apply(operation, operands.map(\.normalized))
+    }
+  }
+
+  var depth: Int {
+    switch self {
+    case .literal, .column: 1
+    case .collate(let operand, _), .cast(let operand, _): 1 + operand.depth
+    case .apply(_, let operands): 1 + (operands.map(\.depth).max() ?? 0)
+    }
+  }
+
+  func count(_ isCounted: (SchemaExpression) -> Int) -> Int {
+    switch self {
+    case .literal, .column: isCounted(self)
+    case .collate(let operand, _), .cast(let operand, _): isCounted(self) + operand.count(isCounted)
+    case .apply(_, let operands): operands.reduce(isCounted(self)) { $0 + $1.count(isCounted) }
+    }
+  }
+}
+
+extension SchemaExpression.Operation {
+  /// As SQL has it; for a function its name.
+  package var sql: String {
+    switch self {
+    case .yes: "TRUE"
+    case .no: "FALSE"
+    case .currentTime: "CURRENT_TIME"
+    case .currentDate: "CURRENT_DATE"
+    case .currentTimestamp: "CURRENT_TIMESTAMP"
+    case .not: "NOT"
+    case .negate, .subtract: "-"
+    case .plus, .add: "+"
+    case .complement: "~"
+    case .or: "OR"
+    case .and: "AND"
+    case .equal: "="
+    case .unequal: "<>"
+    case .is: "IS"
+    case .isNot: "IS NOT"
+    case .less: "<"
+    case .lessOrEqual: "<="
+    case .greater: ">"
+    case .greaterOrEqual: ">="
+    case .bitAnd: "&"
+    case .bitOr: "|"
+    case .shiftLeft: "<<"
+    case .shiftRight: ">>"
+    case .multiply: "*"
+    case .divide: "/"
+    case .remainder: "%"
+    case .concatenate: "||"
+    case .isNull: "ISNULL"
+    case .notNull: "NOTNULL"
+    case .between: "BETWEEN"
+    case .notBetween: "NOT BETWEEN"
+    case .in: "IN"
+    case .notIn: "NOT IN"
+    case .like: "LIKE"
+    case .notLike: "NOT LIKE"
+    case .glob: "GLOB"
+    case .notGlob: "NOT GLOB"
+    case .choose, .chooseOf: "CASE"
+    case .jsonValid: "json_valid"
+    case .jsonType: "json_type"
+    default: "\(self)"
+    }
+  }
+
+  /// How many operands the function takes; nil for what is no function.
+  var arguments: ClosedRange<Int>? {
+    switch self {
+    case .length, .abs, .lower, .upper, .typeof, .jsonValid, .hex, .randomblob: 1...1
+    case .trim, .ltrim, .rtrim, .round, .jsonType: 1...2
+    case .coalesce, .min, .max: 2...SchemaExpression.nodeLimit
+    case .ifnull, .nullif, .instr: 2...2
+    case .iif: 3...3
+    case .substr: 2...3
+    case .date, .time, .datetime, .julianday, .unixepoch: 0...8
+    case .strftime: 1...8
+    case .random: 0...0
+    default: nil
+    }
+  }
+
+  static let functions = Dictionary(
+    allCases.filter { $0.arguments != nil }.map { ($0.sql, $0) }, uniquingKeysWith: { first, _ in first })
+}
+
+// MARK: - SQL
+
+extension SchemaExpression {
+  /// The expression as SQL text that means the same wherever it stands.
+  public var sql: String {
+    switch self {
+    case .literal(let value): value.literal
+    case .column(let name): name.quotedName
+    case .collate(let operand, let collation): "(\(operand.sql) COLLATE \(collation.sql))"
+    case .cast(let operand, let type): "CAST(\(operand.sql) AS \(type.typeName))"
+    case .apply(let operation, let operands): Self.sql(operation, operands.map(\.sql))
+    }
+  }
+
+  /// Total, also of operands that no parser gives: `check` compares what is printed with what it came from.
+  private static func sql(_ operation: Operation, _ operands: [String]) -> String {
+    let name = operation.sql
+    switch operation {
+    case .yes, .no, .currentTime, .currentDate, .currentTimestamp: return name
+    case .not, .negate, .plus, .complement: return "(\(name) \(operands.joined(separator: ", ")))"
+    case .isNull, .notNull: return "(\(operands.joined(separator: ", ")) \(name))"
+    case .between, .notBetween:
+      return "(\(operands.first ?? "") \(name) \(operands.dropFirst().joined(separator: " AND ")))"
+    case .in, .notIn: return "(\(operands.first ?? "") \(name) (\(operands.dropFirst().joined(separator: ", "))))"
+    case .like, .notLike, .glob, .notGlob:
+      return "(\(operands.first ?? "") \(name) \(operands.dropFirst().joined(separator: " ESCAPE ")))"
+    case .choose, .chooseOf: return choice(operands, hasBase: operation == .chooseOf)
+    default:
+      return operation.arguments == nil
+        ? "(\(operands.joined(separator: " \(name) ")))" : "\(name)(\(operands.joined(separator: ", ")))"
+    }
+  }
+
+  private static func choice(_ operands: [String], hasBase: Bool) -> String {
+    var (text, rest) = ("CASE", operands[...])
+    if hasBase, let base = rest.popFirst() { text += " \(base)" }
+    while rest.count > 1 { text += " WHEN \(rest.removeFirst()) THEN \(rest.removeFirst())" }
+    if let last = rest.popFirst() { text += " ELSE \(last)" }
+    return text + " END"
+  }
+}
+
+// MARK: - Wire form
+
+extension SchemaExpression {
+  private enum Tag {
+    static let literal: UInt8 = 0
+    static let column: UInt8 = 1
+    static let collate: UInt8 = 2
+    static let cast: UInt8 = 3
+    static let apply: UInt8 = 4
+  }
+
+  /// tag, then: value · name · collation, operand · type, operand · operation, list of operands.
+  public func write(to writer: inout ByteWriter) {
+    switch self {
+    case .literal(let value):
+      writer.byte(Tag.literal)
+      value.write(to: &writer)
+    case .column(let name):
+      writer.byte(Tag.column)
+      writer.text(name)
+    case .collate(let operand, let collation):
+      writer.byte(Tag.collate)
+      writer.byte(collation.rawValue)
+      operand.write(to: &writer)
+    case .cast(let operand, let type):
+      writer.byte(Tag.cast)
+      writer.byte(type.rawValue)
+      operand.write(to: &writer)
+    case .apply(let operation, let operands):
+      writer.byte(Tag.apply)
+      writer.byte(operation.rawValue)
+      writer.list(operands) { $1.write(to: &$0) }
+    }
+  }
+
+  /// Reads and checks: what comes out is what the parser gives for its own SQL text.
+  package init(from reader: inout ByteReader, in place: Place) throws(DecodingError) {
+    var nodes = Self.nodeLimit
+    let start = reader.consumed
+    self = try Self.read(&reader, depth: Self.depthLimit, nodes: &nodes)
+    guard reader.consumed - start <= Self.byteLimit else { throw .limit("expression") }
+    try check(in: place)
+  }
+
+  private static func read(
+    _ reader: inout ByteReader, depth: Int, nodes: inout Int
+  ) throws(DecodingError) -> SchemaExpression {
+    nodes -= 1
+    guard depth > 0, nodes >= 0 else { throw .limit("expression") }
+    switch try reader.byte() {
+    case Tag.literal: return .literal(try Value(from: &reader))
+    case Tag.column: return .column(try reader.text(Limits.name, "column name"))
+    case Tag.collate:
+      guard let collation = Collation(rawValue: try reader.byte()) else { throw .unknown("collation") }
+      return .collate(try read(&reader, depth: depth - 1, nodes: &nodes), collation)
+    case Tag.cast:
+      guard let type = Affinity(rawValue: try reader.byte()) else { throw .unknown("type of a cast") }
+      return .cast(try read(&reader, depth: depth - 1, nodes: &nodes), type)
+    case Tag.apply:
+      guard let operation = Operation(rawValue: try reader.byte()) else { throw .unknown("operation") }
+      let count = try reader.count(nodeLimit, "operands")
+      var operands: [SchemaExpression] = []
+      for _ in 0..<count { operands.append(try read(&reader, depth: depth - 1, nodes: &nodes)) }
+      return .apply(operation, operands)
+    default: throw .unknown("expression")
+    }
+  }
+
+  /// Throws unless the parser gives this expression for its own SQL text: so the parser's rules are all that there are.
+  package func check(in place: Place) throws(DecodingError) {
+    guard literals.allSatisfy({ (try? SchemaDescription.check(default: $0)) != nil }) else {
+      throw .invalid("literals of an expression")
+    }
+    guard let parsed = try? SchemaExpression(sql: sql, in: place), parsed == self else {
+      throw .invalid("expressions of the grammar")
+    }
+  }
+
+  private var literals: [Value] {
+    switch self {
+    case .literal(let value): [value]
+    case .column: []
+    case .collate(let operand, _), .cast(let operand, _): operand.literals
+    case .apply(_, let operands): operands.flatMap(\.literals)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/// Why a part of a table isn't told to other devices, or isn't taken from them.
+public struct SchemaRefusal: Error, Hashable, Sendable {
+  /// The numbers are the wire's.
+  public enum Reason: UInt8, Hashable, Sendable, CaseIterable {
+    /// A form that the grammar doesn't have.
+    case syntax = 0
+    /// A function that the grammar doesn't have; the detail is its name.
+    case function
+    case subquery
+    /// A name that is no column of the description, such as that of a generated column.
+    case column
+    /// A pattern or format that is no short literal, or has too many wildcards.
+    case pattern
+    case size
+    /// A collation that an app defined.
+    case collation
+    /// Two machines could write equal values.
+    case unique
+    /// Triggers and generated columns.
+    case program
+    /// There are more of them than a description has place for.
+    case number
+    /// SQLite didn't take it here; the detail is its message.
+    case refused
+    /// SQLite adds it to a table without rows only.
+    case rows
+  }
+
+  public var reason: Reason
+  /// A name, or a message of SQLite.
+  public var detail: String
+
+  package init(_ reason: Reason, _ detail: String = "") {
+    self.reason = reason
+    self.detail = detail
+  }
+
+  /// Bytes of the detail of another device.
+  static let detailLimit = 64
+
+  package var text: String {
+    let name = printable(detail, limit: 120)
+    return switch reason {
+    case .syntax: "it has a form that mesh doesn't carry"
+    case .function: "it calls \(name)()"
+    case .subquery: "it has a subquery"
+    case .column: "it reads \(name), which is no ordinary column"
+    case .pattern: "its pattern or format is no short literal"
+    case .size: "it is too long"
+    case .collation: "its collation \(name) belongs to an app"
+    case .unique: "two machines could write equal values"
+    case .program: "it stays on the machine that has it"
+    case .number: "the table has too many of them"
+    case .refused: "SQLite refused it: \(name)"
+    case .rows: "SQLite doesn't add it to a table with rows"
+    }
+  }
+}

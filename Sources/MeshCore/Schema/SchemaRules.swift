@@ -1,0 +1,323 @@
+/// What a table computes: defaults that are no literals, `CHECK`s and indexes, and the parts of these that stay at home.
+///
+/// Taken from devices of the own account and of a share's owner alone.
+public struct SchemaRules: Hashable, Sendable {
+  public var defaults: [Default]
+  public var checks: [Check]
+  public var indexes: [Index]
+  public var leftOut: [LeftOut]
+
+  public init(
+    defaults: [Default] = [], checks: [Check] = [], indexes: [Index] = [], leftOut: [LeftOut] = []
+  ) {
+    self.defaults = defaults
+    self.checks = checks
+    self.indexes = indexes
+    self.leftOut = leftOut
+  }
+
+  public struct Default: Hashable, Sendable {
+    public var column: String
+    public var expression: SchemaExpression
+
+    public init(column: String, expression: SchemaExpression) {
+      self.column = column
+      self.expression = expression
+    }
+  }
+
+  /// Of a column or of the table: SQLite makes no difference.
+  public struct Check: Hashable, Sendable {
+    /// After `CONSTRAINT`; nil where there is none.
+    public var name: String?
+    public var expression: SchemaExpression
+
+    public init(name: String? = nil, expression: SchemaExpression) {
+      self.name = name
+      self.expression = expression
+    }
+  }
+
+  public struct Index: Hashable, Sendable {
+    /// Nil for a `UNIQUE` constraint inside the table.
+    public var name: String?
+    /// Only where it refuses nothing that the key allows.
+    public var isUnique: Bool
+    public var terms: [Term]
+    /// After `WHERE`.
+    public var condition: SchemaExpression?
+
+    public init(name: String?, isUnique: Bool = false, terms: [Term], condition: SchemaExpression? = nil) {
+      self.name = name
+      self.isUnique = isUnique
+      self.terms = terms
+      self.condition = condition
+    }
+  }
+
+  public struct Term: Hashable, Sendable {
+    public var expression: SchemaExpression
+    public var isDescending: Bool
+
+    public init(_ expression: SchemaExpression, isDescending: Bool = false) {
+      self.expression = expression
+      self.isDescending = isDescending
+    }
+  }
+
+  /// A part of the table that isn't told.
+  public struct LeftOut: Hashable, Sendable {
+    /// The numbers are the wire's.
+    public enum Part: UInt8, Hashable, Sendable, CaseIterable {
+      case initial = 0
+      case check, index, unique, generated, trigger, collation
+    }
+
+    public var part: Part
+    /// Of the column, constraint, index or trigger; may be empty.
+    public var name: String
+    public var refusal: SchemaRefusal
+
+    public init(_ part: Part, _ name: String, _ refusal: SchemaRefusal) {
+      self.part = part
+      self.name = name
+      self.refusal = refusal
+    }
+
+    /// As one line for a person: words of ours, and names as they may reach a terminal.
+    public func text(table: String) -> String {
+      let (own, table) = (printable(name, limit: 80), printable(table, limit: 80))
+      let named = own.isEmpty ? "" : " \(own)"
+      let what =
+        switch part {
+        case .initial: "DEFAULT of \(table).\(own)"
+        case .check: "CHECK\(named) on \(table)"
+        case .index: "index\(named) on \(table)"
+        case .unique: "UNIQUE\(named) on \(table)"
+        case .generated: "generated column \(table).\(own)"
+        case .trigger: "trigger\(named) on \(table)"
+        case .collation: "COLLATE of \(table).\(own)"
+        }
+      return "\(what): \(refusal.text)"
+    }
+  }
+
+  public static let checkLimit = 256
+  public static let indexLimit = 64
+  public static let termLimit = 64
+  public static let leftOutLimit = 32
+  /// Bytes of the rules of one table.
+  public static let byteLimit = 64 << 10
+}
+
+/// The rules of the table with that name.
+public struct NamedRules: Hashable, Sendable {
+  public var table: String
+  public var rules: SchemaRules
+
+  public init(table: String, rules: SchemaRules) {
+    self.table = table
+    self.rules = rules
+  }
+}
+
+// MARK: - Wire form
+
+extension SchemaRules {
+  private enum IndexFlag {
+    static let unique: UInt8 = 1
+    static let condition: UInt8 = 2
+    static let all = unique | condition
+  }
+
+  /// defaults (column, expression) · checks (name, expression) · indexes (name, flags, terms, condition where flagged) ·
+  /// left out (part, name, reason, detail).
+  public func write(to writer: inout ByteWriter) {
+    writer.list(defaults) {
+      $0.text($1.column)
+      $1.expression.write(to: &$0)
+    }
+    writer.list(checks) {
+      $0.text($1.name ?? "")
+      $1.expression.write(to: &$0)
+    }
+    writer.list(indexes) { writer, index in
+      writer.text(index.name ?? "")
+      writer.byte((index.isUnique ? IndexFlag.unique : 0) | (index.condition == nil ? 0 : IndexFlag.condition))
+      writer.list(index.terms) {
+        $0.byte($1.isDescending ? 1 : 0)
+        $1.expression.write(to: &$0)
+      }
+      index.condition?.write(to: &writer)
+    }
+    writer.list(leftOut) {
+      $0.byte($1.part.rawValue)
+      $0.text($1.name)
+      $0.byte($1.refusal.reason.rawValue)
+      $0.text($1.refusal.detail)
+    }
+  }
+
+  /// Reads and checks what can be checked without the table's columns.
+  public init(from reader: inout ByteReader) throws(DecodingError) {
+    let start = reader.consumed
+    defaults = try reader.list(Limits.columns, "defaults") { reader throws(DecodingError) in
+      Default(
+        column: try reader.text(Limits.name, "column name"),
+        expression: try SchemaExpression(from: &reader, in: .initial))
+    }
+    checks = try reader.list(Self.checkLimit, "CHECKs") { reader throws(DecodingError) in
+      Check(name: try Self.name(&reader), expression: try SchemaExpression(from: &reader, in: .row))
+    }
+    indexes = try reader.list(Self.indexLimit, "indexes") { reader throws(DecodingError) in
+      try Index(from: &reader)
+    }
+    leftOut = try reader.list(Self.leftOutLimit, "parts left out") { reader throws(DecodingError) in
+      guard let part = LeftOut.Part(rawValue: try reader.byte()) else { throw .unknown("part left out") }
+      let name = try reader.text(Limits.name, "name")
+      guard let reason = SchemaRefusal.Reason(rawValue: try reader.byte()) else { throw .unknown("reason") }
+      return LeftOut(part, name, SchemaRefusal(reason, try reader.text(SchemaRefusal.detailLimit, "detail")))
+    }
+    guard reader.consumed - start <= Self.byteLimit else { throw .limit("rules of a table") }
+  }
+
+  fileprivate static func name(_ reader: inout ByteReader) throws(DecodingError) -> String? {
+    let name = try reader.text(Limits.name, "name")
+    return name.isEmpty ? nil : name
+  }
+
+  /// Those of the list that fit, in its order.
+  package mutating func leaveOut(_ parts: [LeftOut]) {
+    for part in parts where leftOut.count < Self.leftOutLimit {
+      var short = part
+      short.refusal.detail = part.refusal.detail.cut(to: SchemaRefusal.detailLimit)
+      short.name = part.name.cut(to: Limits.name)
+      leftOut.append(short)
+    }
+  }
+
+  package var encoded: [UInt8] {
+    var writer = ByteWriter()
+    write(to: &writer)
+    return writer.bytes
+  }
+}
+
+extension SchemaRules.Index {
+  fileprivate init(from reader: inout ByteReader) throws(DecodingError) {
+    name = try SchemaRules.name(&reader)
+    let flags = try reader.byte()
+    guard flags & ~3 == 0 else { throw .unknown("index flags") }
+    isUnique = flags & 1 != 0
+    terms = try reader.list(SchemaRules.termLimit, "terms of an index") { reader throws(DecodingError) in
+      let isDescending = try reader.flag()
+      return SchemaRules.Term(try SchemaExpression(from: &reader, in: .row), isDescending: isDescending)
+    }
+    condition = flags & 2 != 0 ? try SchemaExpression(from: &reader, in: .row) : nil
+  }
+}
+
+// MARK: - Rules
+
+extension SchemaRules {
+  /// Throws where the rules aren't those of a table with these columns.
+  package func check(for table: SchemaDescription) throws(DecodingError) {
+    guard encoded.count <= Self.byteLimit else { throw .limit("rules of a table") }
+    guard checks.count <= Self.checkLimit else { throw .limit("CHECKs") }
+    guard indexes.count <= Self.indexLimit else { throw .limit("indexes") }
+    let columns = Set(table.columns.map(\.name.folded))
+    func check(_ expression: SchemaExpression, _ place: SchemaExpression.Place) throws(DecodingError) {
+      try expression.check(in: place)
+      guard expression.columns.isSubset(of: columns) else { throw .invalid("expressions of the table's columns") }
+    }
+    var seen: Set<FoldedName> = []
+    for initial in defaults {
+      let column = table.columns.first { $0.name.folded == initial.column.folded }
+      guard let column, column.defaultValue == nil, seen.insert(column.name.folded).inserted else {
+        throw .invalid("a column has one default")
+      }
+      try check(initial.expression, .initial)
+    }
+    for rule in checks {
+      if let name = rule.name { try SchemaDescription.check(name: name, "constraint name") }
+      try check(rule.expression, .row)
+    }
+    for index in indexes {
+      try index.check(for: table)
+      for term in index.terms { try check(term.expression, .row) }
+      if let condition = index.condition { try check(condition, .row) }
+    }
+  }
+
+  package func initial(of column: String) -> SchemaExpression? {
+    let folded = column.folded
+    return defaults.first { $0.column.folded == folded }?.expression
+  }
+}
+
+extension SchemaRules.Index {
+  fileprivate func check(for table: SchemaDescription) throws(DecodingError) {
+    guard !terms.isEmpty, terms.count <= SchemaRules.termLimit else { throw .invalid("an index has terms") }
+    if let name {
+      try SchemaDescription.check(name: name, "index name")
+    } else {
+      guard isUnique, condition == nil, terms.allSatisfy({ $0.column != nil }) else {
+        throw .invalid("an index has a name")
+      }
+    }
+    guard !isUnique || isImplied(by: table.columns[table.key]) else { throw .invalid("UNIQUE has the key") }
+  }
+
+  /// Equal in all its terms means equal in the key: such an index refuses nothing that the key does not.
+  private func isImplied(by key: SchemaDescription.Column) -> Bool {
+    terms.contains { term in
+      guard let column = term.column else { return false }
+      return column.name.folded == key.name.folded && (column.collation ?? key.collation) == key.collation
+    }
+  }
+}
+
+extension SchemaRules.Term {
+  /// Nil where it is an expression.
+  package var column: (name: String, collation: Collation?)? {
+    switch expression {
+    case .column(let name): (name, nil)
+    case .collate(.column(let name), let collation): (name, collation)
+    default: nil
+    }
+  }
+
+  package var sql: String {
+    // Parentheses would make an expression of a column with a collation, where the table's constraint takes none.
+    let term = column.map { $0.name.quotedName + ($0.collation.map { " COLLATE \($0.sql)" } ?? "") } ?? expression.sql
+    return term + (isDescending ? " DESC" : "")
+  }
+}
+
+extension SchemaRules.Check {
+  package var sql: String { "\(name.map { "CONSTRAINT \($0.quotedName) " } ?? "")CHECK (\(expression.sql))" }
+}
+
+extension SchemaRules.Index {
+  /// The statement that makes it, or the table's constraint.
+  package func sql(table: String, schema: String = "") -> String {
+    let terms = terms.map(\.sql).joined(separator: ", ")
+    guard let name else { return "UNIQUE (\(terms))" }
+    return "CREATE \(isUnique ? "UNIQUE " : "")INDEX \(schema)\(name.quotedName) ON \(table.quotedName) (\(terms))"
+      + (condition.map { " WHERE \($0.sql)" } ?? "")
+  }
+
+  /// The names of the columns that it reads.
+  package var columns: Set<FoldedName> {
+    terms.reduce(into: condition?.columns ?? []) { $0.formUnion($1.expression.columns) }
+  }
+}
+
+extension String {
+  /// The beginning that has at most so many bytes of UTF-8.
+  fileprivate func cut(to limit: Int) -> String {
+    var short = self
+    while short.utf8.count > limit { short.removeLast() }
+    return short
+  }
+}

@@ -1,0 +1,219 @@
+import GRDB
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// A table that is made from another device's description computes and refuses what the original does.
+@Suite struct AdoptedRulesTests {
+  private func tell(_ a: Peer, _ b: Peer) throws {
+    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
+  }
+
+  /// What came of a statement: the rows, or SQLite's refusal.
+  private func outcome(_ peer: Peer, _ sql: String) -> String {
+    do {
+      try peer.run(sql)
+      return "done"
+    } catch let error as DatabaseError {
+      return "\(error.extendedResultCode)"
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  static let tables: [(String, [String])] = [
+    (
+      "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, \"at\" TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, n INT DEFAULT (1 + 2))",
+      ["INSERT INTO t (id) VALUES ('k')", "INSERT INTO t (id, \"at\") VALUES ('l', NULL)"]
+    ),
+    (
+      "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL DEFAULT (lower(hex(randomblob(16)))), n)",
+      ["INSERT INTO t (n) VALUES (1)", "INSERT INTO t DEFAULT VALUES"]
+    ),
+    (
+      """
+      CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a INT CHECK (a > 0), b INT,
+        c TEXT CHECK (c IN ('x', 'y') OR c COLLATE NOCASE = 'Z'), CONSTRAINT ordered CHECK (b IS NULL OR b >= a),
+        CHECK (id NOT LIKE '%bad%' AND length(id) < 9))
+      """,
+      [
+        "INSERT INTO t VALUES ('k', 1, 2, 'x')", "INSERT INTO t VALUES ('l', 0, 2, 'x')",
+        "INSERT INTO t VALUES ('l', 3, 2, 'x')",
+        "INSERT INTO t VALUES ('verybad', 1, 2, 'x')", "INSERT INTO t VALUES ('123456789', 1, 2, 'x')",
+        "INSERT INTO t VALUES ('l', 1, 2, 'X')", "INSERT INTO t VALUES ('l', 1, 2, 'z')", "UPDATE t SET b = 0",
+        "INSERT INTO t VALUES ('n', NULL, NULL, NULL)",
+      ]
+    ),
+    (
+      """
+      CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, UNIQUE (a, id)) WITHOUT ROWID;
+      CREATE INDEX by_a ON t (lower(a), id DESC) WHERE a IS NOT NULL; CREATE UNIQUE INDEX "odd ""name" ON t (id, a COLLATE NOCASE)
+      """,
+      ["INSERT INTO t VALUES ('k', 'A') ON CONFLICT (a, id) DO NOTHING", "INSERT INTO t VALUES ('k', 'a')"]
+    ),
+  ]
+
+  @Test("an adopted table takes and refuses the same rows", arguments: tables)
+  func behavesAlike(schema: String, statements: [String]) throws {
+    let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2))
+    try tell(a, b)
+    #expect(try b.store.adopt(b.store.foreignSchemas(), now: b.now).isEmpty)
+    #expect(try b.store.leftOut().isEmpty)
+    var seen: Set<String> = []
+    for statement in statements {
+      let (there, here) = (outcome(a, statement), outcome(b, statement))
+      #expect(there == here, "\(statement)")
+      seen.insert(there)
+    }
+    #expect(seen.contains("done"))
+    let shape = "SELECT count(*), group_concat(length(id)) FROM t"
+    #expect(try a.rows(shape) == b.rows(shape))
+    // Neither looks different to the other, nor would its description make another table.
+    try tell(b, a)
+    #expect(try b.store.schemaDifferences().isEmpty && a.store.schemaDifferences().isEmpty)
+    #expect(try b.store.schemaDescriptions() == a.store.schemaDescriptions())
+  }
+
+  @Test("a computed default is the writer's, also on the device that adopted it")
+  func computedDefault() throws {
+    let (a, b) = (try Peer(1, schema: Self.tables[0].0, track: ["t"]), try Peer(2))
+    try tell(a, b)
+    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    try b.run("INSERT INTO t (id) VALUES ('k')")
+    try b.flush()
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT * FROM t") == b.rows("SELECT * FROM t"))
+    #expect(try b.rows("SELECT n, length(\"at\") FROM t") == ["3|19"])
+  }
+
+  @Test("what others compute is taken from trusted devices alone")
+  func trust() throws {
+    let (a, b) = (try Peer(1, schema: Self.tables[2].0, track: ["t"]), try Peer(2))
+    try tell(a, b)
+    let table = try #require(try b.store.foreignSchemas(trusts: { _ in false }).first)
+    #expect(table.rules == nil && table.columns.map(\.name) == ["id", "a", "b", "c"])
+    #expect(try b.store.missingSchema(trusts: { _ in false }).first?.statements.first?.contains("CHECK") == false)
+    #expect(try b.store.missingSchema().first?.statements.first?.contains("CHECK") == true)
+    try b.store.adopt([table], now: b.now)
+    #expect(outcome(b, "INSERT INTO t VALUES ('l', 3, 2, 'x')") == "done")
+    #expect(try b.store.schemaDifferences(trusts: { _ in false }).isEmpty)
+    #expect(try b.store.schemaDifferences().map(\.there).contains { $0.hasPrefix("CONSTRAINT \"ordered\" CHECK") })
+  }
+
+  @Test("parts that the grammar doesn't have are named, each time, until this file has them")
+  func leftOut() throws {
+    let a = try Peer(
+      1,
+      schema: """
+        CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n INT CHECK (replace(n, 1, 2) <> 3) DEFAULT (printf('%d', 1)), g AS (n),
+          CHECK (g > 0));
+        CREATE INDEX by_n ON t (n) WHERE n NOT LIKE '%a%b%c%d%e%';
+        CREATE TRIGGER touch AFTER INSERT ON t BEGIN SELECT 1; END
+        """, track: ["t"])
+    let b = try Peer(2)
+    try tell(a, b)
+    let lines = [
+      "DEFAULT of t.n: it calls printf()", "CHECK on t: it calls replace()",
+      "CHECK on t: it reads g, which is no ordinary column",
+      "index by_n on t: its pattern or format is no short literal",
+      "generated column t.g: it stays on the machine that has it",
+      "trigger touch on t: it stays on the machine that has it",
+    ]
+    #expect(try b.store.leftOut() == lines)
+    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    #expect(try b.store.leftOut() == lines && b.store.missingSchema().isEmpty)
+    try b.run("CREATE TRIGGER touch AFTER INSERT ON t BEGIN SELECT 1; END")
+    #expect(try b.store.leftOut() == Array(lines.dropLast()))
+  }
+
+  @Test("a UNIQUE that the rules of mesh refuse stays at home")
+  func unique() throws {
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n)", track: ["t"])
+    let b = try Peer(2)
+    try a.run("CREATE UNIQUE INDEX one_n ON t (n)")
+    try tell(a, b)
+    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    #expect(try b.store.leftOut() == ["UNIQUE one_n on t: two machines could write equal values"])
+    #expect(try b.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'one_n'") == ["0"])
+  }
+
+  @Test("columns that are added to a table with rows get what SQLite can add, and the rest is said")
+  func addedColumns() throws {
+    let a = try Peer(
+      1,
+      schema: """
+        CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, "at" TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, n INT DEFAULT 1 CHECK (n > 0),
+          m INT DEFAULT 0, CONSTRAINT ordered CHECK (m > n), CHECK (id <> '' OR m = 0));
+        CREATE INDEX by_n ON t (n, "at"); CREATE INDEX taken ON t (m)
+        """, track: ["t"])
+    let narrow =
+      "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL); CREATE TABLE other (x); CREATE INDEX taken ON other (x)"
+    let full = try Peer(2, schema: narrow, track: ["t"])
+    try full.run("INSERT INTO t VALUES ('k')")
+    try tell(a, full)
+    #expect(
+      try full.store.missingSchema().first?.leftOut == ["DEFAULT of t.at: SQLite doesn't add it to a table with rows"])
+    let lines = try full.store.adopt(full.store.foreignSchemas(), now: full.now)
+    #expect(lines.count == 4 && lines[0] == "DEFAULT of t.at: SQLite doesn't add it to a table with rows")
+    #expect(lines[1].hasPrefix("CHECK ordered on t: SQLite refused it"))
+    #expect(lines[2].hasPrefix("CHECK on t: SQLite refused it"))
+    #expect(lines[3] == "index taken on t: SQLite refused it: index taken already exists")
+    #expect(outcome(full, "UPDATE t SET n = 0") == "\(ResultCode.SQLITE_CONSTRAINT_CHECK)")
+    #expect(try full.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'by_n'") == ["1"])
+    // Whatever it lacks is a difference from then on.
+    let there = try full.store.schemaDifferences().map(\.there)
+    #expect(
+      there.contains { $0.contains("DEFAULT (CURRENT_TIMESTAMP)") } && there.contains { $0.contains("\"ordered\"") })
+
+    let empty = try Peer(3, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
+    try tell(a, empty)
+    #expect(try empty.store.adopt(empty.store.foreignSchemas(), now: empty.now).isEmpty)
+    #expect(try empty.store.schemaDifferences().isEmpty)
+  }
+
+  @Test("a file of the format before keeps the descriptions, and learns the rules when they are told again")
+  func formerFormat() throws {
+    let (a, b) = (try Peer(1, schema: Self.tables[2].0, track: ["t"]), try Peer(2))
+    try tell(a, b)
+    try b.run("ALTER TABLE mesh_foreign_schema DROP COLUMN rules; UPDATE mesh_state SET format = 12")
+    try b.reopen()
+    #expect(try b.store.foreignSchemas().map(\.rules) == [nil])
+    #expect(try b.store.missingSchema().map(\.columns) == [["id", "a", "b", "c"]])
+    try tell(a, b)
+    #expect(try b.store.foreignSchemas().first?.rules?.checks.count == 4)
+  }
+
+  @Test("a CHECK, an index or a default that only one of two devices has is a difference, and spelling is none")
+  func differences() throws {
+    let a = try Peer(
+      1,
+      schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n INT CHECK (N > 0 and n<9)); CREATE INDEX I ON t(n desc)",
+      track: ["t"])
+    let same = try Peer(
+      2,
+      schema: """
+        CREATE TABLE T ("ID" TEXT NOT NULL PRIMARY KEY, N INTEGER, CONSTRAINT c CHECK (("n" > 0) AND n < 9));
+        CREATE INDEX i ON T (N DESC)
+        """, track: ["t"])
+    let other = try Peer(
+      3, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, n INT CHECK (n > 0) DEFAULT (1 + 1))", track: ["t"])
+    for peer in [same, other] {
+      try tell(a, peer)
+      try tell(peer, a)
+    }
+    #expect(try same.store.schemaDifferences().isEmpty)
+    let found = try other.store.schemaDifferences().map { [$0.here, $0.there] }
+    #expect(
+      found == [
+        [#""n" INT DEFAULT ((1 + 1))"#, #""n" INT"#],
+        [#"CHECK (("n" > 0))"#, ""], ["", #"CHECK ((("N" > 0) AND ("n" < 9)))"#],
+        ["", #"CREATE INDEX "I" ON "t" ("n" DESC)"#],
+      ])
+    // A device that doesn't say what it computes is no other for it.
+    var silent = try a.store.schemaDescriptions()
+    silent[0].rules = nil
+    _ = try other.store.saveForeignSchema(silent, device: a.author.device, isOwn: true)
+    #expect(try other.store.schemaDifferences().isEmpty)
+  }
+}

@@ -42,7 +42,7 @@ public indirect enum SchemaExpression: Hashable, Sendable {
     case abs, lower, upper, trim, ltrim, rtrim, typeof, coalesce, ifnull, nullif, iif, min, max, round, instr, substr
     case date, time, datetime, julianday, strftime, unixepoch
     case jsonValid, jsonType
-    case hex, random, randomblob
+    case hex, random, randomblob, uuid
   }
 
   /// Where an expression stands.
@@ -150,7 +150,7 @@ extension SchemaExpression.Operation {
     case .substr: 2...3
     case .date, .time, .datetime, .julianday, .unixepoch: 0...8
     case .strftime: 1...8
-    case .random: 0...0
+    case .random, .uuid: 0...0
     default: nil
     }
   }

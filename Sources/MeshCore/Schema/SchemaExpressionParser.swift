@@ -319,7 +319,7 @@ private struct SchemaExpressionParser {
       guard operands.dropFirst().allSatisfy(Self.isShort) else { throw SchemaRefusal(.pattern) }
     case .strftime:
       guard Self.isShort(operands[0]) else { throw SchemaRefusal(.pattern) }
-    case .random:
+    case .random, .uuid:
       guard place == .initial else { throw SchemaRefusal(.function, name) }
     case .randomblob:
       guard place == .initial, case .literal(.integer(1...SchemaExpression.randomLimit)) = operands[0] else {

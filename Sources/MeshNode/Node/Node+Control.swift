@@ -277,16 +277,23 @@ extension Node: NodeControl {
       differences: replica.compared.differences - before.differences)
   }
 
-  func schema(apply: Bool) throws -> SchemaReport {
+  func schema(apply: Bool) async throws -> SchemaReport {
     let missing = try store.missingSchema(trusts: isTrusted)
     var refusedParts = apply ? [] : missing.flatMap(\.leftOut)
     if apply, missing.contains(where: { $0.refusal == nil }) {
       try beginGuard()
       let refused = Set(missing.filter { $0.refusal != nil }.map(\.table))
-      refusedParts = try store.adopt(
-        try store.foreignSchemas(trusts: isTrusted).filter { !refused.contains($0.name) }, now: time.milliseconds())
-      try replica.schemaChanged()
-      perform()
+      var hasMore = true
+      while hasMore {
+        let wanted = try store.foreignSchemas(trusts: isTrusted).filter { !refused.contains($0.name) }
+        let adoption = try store.adopt(wanted, now: time.milliseconds())
+        refusedParts += adoption.leftOut
+        hasMore = adoption.hasMore
+        try replica.schemaChanged()
+        perform()
+        // Peers, programs and other verbs have their turn.
+        if hasMore { try await Task.sleep(for: WorkLoop.turn) }
+      }
     }
     return SchemaReport(
       applied: apply,

@@ -24,15 +24,18 @@ extension SchemaDescription {
   /// Adds columns to a table that lacks them, and what reads them: `CHECK`s and indexes.
   ///
   /// SQLite takes no computed default for a table with rows, and no `CHECK` that a row breaks.
-  func addition(of lacking: [Int], hasRows: Bool) throws(DecodingError) -> Plan {
+  ///
+  /// - Parameter count: How many of the columns to add now. What reads others as well comes with the last of them.
+  func addition(of lacking: [Int], atMost count: Int = .max, hasRows: Bool) throws(DecodingError) -> Plan {
     var (plan, described) = (Plan(), self)
+    let added = lacking.prefix(count)
     if hasRows {
-      let computed = Set(lacking.map { columns[$0].name.folded })
+      let computed = Set(added.map { columns[$0].name.folded })
       let lost = (rules?.defaults ?? []).filter { computed.contains($0.column.folded) }
       plan.leftOut = lost.map { .init(.initial, $0.column, SchemaRefusal(.rows)) }
       described.rules?.defaults.removeAll { lost.contains($0) }
     }
-    for index in lacking {
+    for index in added {
       let later = Set(lacking.drop { $0 <= index }.map { columns[$0].name.folded })
       // A `CHECK` comes with the last of its columns.
       let checks = (rules?.checks ?? []).filter {
@@ -46,8 +49,10 @@ extension SchemaDescription {
             sql: ([plain] + checks.map(\.sql)).joined(separator: " "), fallback: plain,
             optional: checks.map { .init(.check, $0.name ?? "", SchemaRefusal(.refused)) }))
     }
-    let names = Set(lacking.map { columns[$0].name.folded })
-    for index in rules?.indexes ?? [] where !index.columns.isDisjoint(with: names) {
+    let names = Set(added.map { columns[$0].name.folded })
+    let later = Set(lacking.dropFirst(count).map { columns[$0].name.folded })
+    for index in rules?.indexes ?? []
+    where !index.columns.isDisjoint(with: names) && index.columns.isDisjoint(with: later) {
       if let step = creation(index) { plan.steps.append(step) }
     }
     return plan

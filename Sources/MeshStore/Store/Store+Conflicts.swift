@@ -116,9 +116,12 @@ extension Session {
     // The record that a delete would have taken is gone after all.
     if entry.column == ZoneRecords.wholeRecord { return isAlive ? conflict : nil }
     conflict.isWinnerDelete = !isAlive
-    // A row that is nothing but its key is there again.
-    let isRow = catalog.table(entry.ref.table)?.keyName == conflict.column && conflict.loserValue == conflict.key
-    if isRow, isAlive { return nil }
+    // A row that is nothing but its key is there again. Where the key's spelling is a value of the row, it is compared as any other.
+    if isAlive, conflict.loserValue == conflict.key, let table = catalog.table(entry.ref.table),
+      table.keyName == conflict.column, !table.form.keyIsColumn
+    {
+      return nil
+    }
     conflict.winnerValue = try value(entry.ref, entry.column, conflict.zone)
     // The value came back: its device wrote it again, or somebody wrote the same.
     return conflict.winnerValue == conflict.loserValue && isAlive ? nil : conflict

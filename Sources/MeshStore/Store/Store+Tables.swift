@@ -212,24 +212,33 @@ extension Store {
     }
   }
 
-  /// Creates the tables that are missing, adds the columns that are missing, and synchronizes them all: in one transaction, so
-  /// that nothing is done where one of them is refused.
-  ///
-  /// - Returns: Parts of tables that SQLite didn't take, a line for each.
+  /// What one transaction of an adoption did.
+  public struct Adoption: Hashable, Sendable {
+    /// Parts of tables that SQLite didn't take, a line for each.
+    public var leftOut: [String] = []
+    /// More columns are missing: to be called again.
+    public var hasMore = false
+  }
+
+  /// Creates the tables that are missing, adds columns that are missing, and synchronizes them all: in one transaction, so that
+  /// nothing is done where one of the tables is refused. SQLite reads a table's whole text for each column that is added, so many
+  /// columns take several calls, and programs can write in between.
   @discardableResult
-  public func adopt(_ descriptions: [SchemaDescription], integerKeys: Bool = false, now: Int64) throws -> [String] {
+  public func adopt(_ descriptions: [SchemaDescription], integerKeys: Bool = false, now: Int64) throws -> Adoption {
     let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
-    let leftOut = try write { session in
-      let leftOut = try descriptions.flatMap { description in
-        try session.adopt(description).map { $0.text(table: description.name) }
+    let adoption = try write { session in
+      var (adoption, room) = (Adoption(), StoreLimits.columnsTogether)
+      for description in descriptions {
+        adoption.leftOut += try session.adopt(description, &room).map { $0.text(table: description.name) }
       }
+      adoption.hasMore = room < 0
       _ = try session.install(
         descriptions.filter { !$0.isPrivate }.map(\.name), private: descriptions.filter(\.isPrivate).map(\.name),
         integerKeys: integerKeys || keyed)
-      return leftOut
+      return adoption
     }
     try takeIn(now: now)
-    return leftOut
+    return adoption
   }
 }
 
@@ -351,17 +360,19 @@ extension Session {
   }
 
   private func plan(
-    _ description: SchemaDescription, _ lacking: [Int], _ here: TableSchema?
+    _ description: SchemaDescription, _ lacking: [Int], _ here: TableSchema?, atMost count: Int = .max
   ) throws -> SchemaDescription.Plan {
     guard let here else { return try description.creation() }
     let hasRows = try sql.integer("SELECT EXISTS (SELECT 1 FROM main.\(here.name.quotedName))") == 1
-    return try description.addition(of: lacking, hasRows: hasRows)
+    return try description.addition(of: lacking, atMost: count, hasRows: hasRows)
   }
 
-  fileprivate func adopt(_ description: SchemaDescription) throws -> [SchemaRules.LeftOut] {
+  /// - Parameter room: How many columns may still be added; below 0 where there are more.
+  fileprivate func adopt(_ description: SchemaDescription, _ room: inout Int) throws -> [SchemaRules.LeftOut] {
     let here = try TableSchema.read(db, description.name)
     let lacking = description.columns.indices.filter { here?.column(description.columns[$0].name) == nil }
-    let plan = try plan(description, lacking, here)
+    let plan = try plan(description, lacking, here, atMost: max(0, room))
+    if here != nil { room -= lacking.count }
     return try plan.leftOut + plan.steps.flatMap(run)
   }
 

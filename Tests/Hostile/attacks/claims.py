@@ -287,8 +287,7 @@ def schemas_of_every_column(scene):
 
 @attack("message schema: tables[].key", "message schema: tables[].foreignKeys[].column", "message schema: tables[].flags",
         "message schema: tables[].columns[].flags", "message schema: tables[].columns[].collation",
-        "message schema: tables[].foreignKeys[].onDelete", "message schema: tables[].foreignKeys[].onUpdate",
-        expected_failure="after other attacks schema --apply holds the write lock for longer than 10 s")
+        "message schema: tables[].foreignKeys[].onDelete", "message schema: tables[].foreignKeys[].onUpdate")
 def schemas_that_are_no_schemas(scene):
     """Describes reserved, contradictory and enormous tables, and flags the share's tables as private; the share goes on
     and `schema --apply` adds nothing of it."""

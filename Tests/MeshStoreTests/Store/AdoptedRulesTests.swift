@@ -58,7 +58,7 @@ import Testing
   func behavesAlike(schema: String, statements: [String]) throws {
     let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2))
     try tell(a, b)
-    #expect(try b.store.adopt(b.store.foreignSchemas(), now: b.now).isEmpty)
+    #expect(try b.store.adopt(b.store.foreignSchemas(), now: b.now) == Store.Adoption())
     #expect(try b.store.leftOut().isEmpty)
     var seen: Set<String> = []
     for statement in statements {
@@ -73,6 +73,31 @@ import Testing
     try tell(b, a)
     #expect(try b.store.schemaDifferences().isEmpty && a.store.schemaDifferences().isEmpty)
     #expect(try b.store.schemaDescriptions() == a.store.schemaDescriptions())
+  }
+
+  @Test("many columns are added in several transactions, and what reads two of them comes with the later")
+  func manyColumns() throws {
+    let columns = (0..<150).map { ", c\($0)\($0 == 100 ? " CHECK (c100 <> c10)" : "")" }.joined()
+    let a = try Peer(1, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL\(columns))", track: ["t"])
+    try a.run("CREATE INDEX early ON t (c5, c6); CREATE INDEX across ON t (c20, c140)")
+    let b = try Peer(2, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
+    try tell(a, b)
+    var adoptions: [Store.Adoption] = []
+    repeat {
+      adoptions.append(try b.store.adopt(b.store.foreignSchemas(), now: b.now))
+    } while adoptions.last?.hasMore == true
+    #expect(adoptions.map(\.hasMore) == [true, true, false])
+    #expect(adoptions.flatMap(\.leftOut) == [])
+    #expect(try b.rows("SELECT count(*) FROM pragma_table_info('t')") == ["151"])
+    #expect(
+      try b.rows("SELECT name FROM pragma_index_list('t') WHERE origin = 'c' ORDER BY name") == [
+        #""across""#, #""early""#,
+      ])
+    #expect(outcome(b, "INSERT INTO t (id, c10, c100) VALUES ('k', 1, 1)") != "done")
+    try b.run("INSERT INTO t (id, c10, c100) VALUES ('k', 1, 2)")
+    try b.flush()
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT id, c10, c100 FROM t") == [#""k"|1|2"#])
   }
 
   @Test("a computed default is the writer's, also on the device that adopted it")
@@ -154,7 +179,7 @@ import Testing
     try tell(a, full)
     #expect(
       try full.store.missingSchema().first?.leftOut == ["DEFAULT of t.at: SQLite doesn't add it to a table with rows"])
-    let lines = try full.store.adopt(full.store.foreignSchemas(), now: full.now)
+    let lines = try full.store.adopt(full.store.foreignSchemas(), now: full.now).leftOut
     #expect(lines.count == 4 && lines[0] == "DEFAULT of t.at: SQLite doesn't add it to a table with rows")
     #expect(lines[1].hasPrefix("CHECK ordered on t: SQLite refused it"))
     #expect(lines[2].hasPrefix("CHECK on t: SQLite refused it"))
@@ -168,7 +193,7 @@ import Testing
 
     let empty = try Peer(3, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL)", track: ["t"])
     try tell(a, empty)
-    #expect(try empty.store.adopt(empty.store.foreignSchemas(), now: empty.now).isEmpty)
+    #expect(try empty.store.adopt(empty.store.foreignSchemas(), now: empty.now) == Store.Adoption())
     #expect(try empty.store.schemaDifferences().isEmpty)
   }
 

@@ -26,5 +26,10 @@ import Testing
     try peers[0].pull(from: peers[1])
     #expect(try peers[0].rows(all) == [#""made by the app"|"one"|"edited""#])
     #expect(try peers[0].store.status().held == [:] && peers[1].store.status().held == [:])
+    let adopting = try Peer(3)
+    _ = try adopting.store.saveForeignSchema(
+      peers[0].store.schemaDescriptions(), device: peers[0].author.device, isOwn: true)
+    #expect(try adopting.store.adopt(adopting.store.foreignSchemas(), now: adopting.now) == Store.Adoption())
+    #expect(try adopting.rows("SELECT dflt_value FROM pragma_table_info('t') WHERE name = 'w'") == [#""uuid()""#])
   }
 }

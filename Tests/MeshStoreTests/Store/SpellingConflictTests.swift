@@ -1,0 +1,32 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// Keys that are equal without regard to case, and how they are spelled.
+@Suite struct SpellingConflictTests {
+  @Test("a key's new spelling that loses without having been seen is listed", arguments: ["tag", "tAg"])
+  func spellingLoses(loser: String) throws {
+    let schema = "CREATE TABLE tag (name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, color INTEGER) WITHOUT ROWID"
+    let (zero, one) = (try Peer(1, schema: schema, track: ["tag"]), try Peer(2, schema: schema, track: ["tag"]))
+    try zero.run("INSERT INTO tag VALUES ('TAG', 0)")
+    try zero.flush()
+    try zero.run("REPLACE INTO tag VALUES ('\(loser)', 1)")
+    try zero.flush()
+    // Its clock goes on from there.
+    one.now = zero.now + 60_000
+    try one.run("INSERT INTO tag VALUES ('other', 0)")
+    try one.flush()
+    try one.run("INSERT INTO tag VALUES ('TAG', 2)")
+    try one.flush()
+    zero.now = one.now
+    try zero.pull(from: one)
+    try one.pull(from: zero)
+    for peer in [zero, one] {
+      #expect(try peer.rows("SELECT * FROM tag WHERE color > 0") == [#""TAG"|2"#])
+      let listed = try peer.store.conflicts(limit: 10)
+      #expect(listed.first { $0.column == "name" }?.loserValue == .text(Array(loser.utf8)))
+      #expect(listed.contains { $0.column == "color" && $0.loserValue == .integer(1) })
+    }
+  }
+}

@@ -189,11 +189,11 @@ extension DatabaseFile {
       // ("unsafe use of virtual table"): every apply to such a table would fail. Trust costs nothing here: this
       // connection has no functions with side effects and loads no extensions, and no peer's text becomes schema.
       mesh_sqlite3_set_trusted_schema(db.sqliteConnection, 1)
+      try FileHeader.check(db, path: path)
       // Tables of apps that use SQLiteData name it in the default of their key, and SQLite looks it up even where a row has its key.
       if try Bool.fetchOne(db, sql: "SELECT 1 FROM pragma_function_list WHERE name = 'uuid' AND narg <= 0") != true {
         db.add(function: DatabaseFunction("uuid", argumentCount: 0) { _ in UUID().uuidString.lowercased() })
       }
-      try FileHeader.check(db, path: path)
     }
     return configuration
   }

@@ -45,6 +45,7 @@ import Testing
   ]
   static let initials = [
     "CURRENT_TIMESTAMP", "current_date", "CURRENT_TIME", "datetime('now')", "strftime('%Y', 'now')", "random()",
+    "uuid()",
     "abs(random()) % 10", "hex(randomblob(16))", "lower(hex(randomblob(64)))", "randomblob(16)", "1 + 2",
     "\"x\" || 'y'",
     "lower(hex(randomblob(4))) || '-' || lower(hex(randomblob(2))) || '-4' || substr(lower(hex(randomblob(2))), 2)",
@@ -127,7 +128,8 @@ import Testing
     ("load_extension('x')", .init(.function, "load_extension")),
     ("RAISE(ABORT, 'x')", .init(.function, "raise")), ("a MATCH 'x'", .init(.function, "match")),
     ("a REGEXP 'x'", .init(.function, "regexp")), ("like('%', a)", .init(.function, "like")),
-    ("random()", .init(.function, "random")), ("randomblob(8)", .init(.function, "randomblob")),
+    ("random()", .init(.function, "random")), ("uuid()", .init(.function, "uuid")),
+    ("randomblob(8)", .init(.function, "randomblob")),
     ("hex(a)", .init(.function, "hex")),
     ("a LIKE b", .init(.pattern)), ("a LIKE '%a%b%c%d%'", .init(.pattern)), ("a LIKE 'x' ESCAPE b", .init(.pattern)),
     ("a GLOB '*****'", .init(.pattern)), ("instr(a, b)", .init(.pattern)), ("trim(a, b)", .init(.pattern)),

@@ -317,7 +317,7 @@ def schemas_that_are_no_schemas(scene):
     session.try_send("schema", tables=[{"name": f"t{n}".encode(), "flags": 0, "columns": [key], "key": 0, "foreignKeys": []}
                                        for n in range(2_000)])
     scene.answered(session, 60)
-    scene.tower.run("schema", "--apply")
+    scene.tower.run("schema", "--apply", timeout=240)
     names = [name for (name,) in scene.tower.sql("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     if "evil" in names or "t1" in names:
         raise Failed(f"schema --apply made tables that have no part in the share: {len(names)}")
@@ -389,7 +389,7 @@ def expressions_that_are_no_expressions(scene):
     scene.tower.report("status", timeout=60)
     if time.monotonic() - start > 20:
         raise Failed(f"two thousand rules took {time.monotonic() - start:.0f} s")
-    scene.tower.run("schema", "--apply")
+    scene.tower.run("schema", "--apply", timeout=240)
     made = [sql for (sql,) in scene.tower.sql("SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'mesh%'") if sql and "mallory" in sql]
     if made or "mallory" in scene.tower.run("schema").stdout:
         raise Failed(f"a participant's expressions were taken: {made}")

@@ -35,12 +35,12 @@ extension SchemaDescription {
       plan.leftOut = lost.map { .init(.initial, $0.column, SchemaRefusal(.rows)) }
       described.rules?.defaults.removeAll { lost.contains($0) }
     }
+    try described.check()
     for index in added {
-      let later = Set(lacking.drop { $0 <= index }.map { columns[$0].name.folded })
       // A `CHECK` comes with the last of its columns.
-      let checks = (rules?.checks ?? []).filter {
-        $0.expression.columns.contains(columns[index].name.folded) && $0.expression.columns.isDisjoint(with: later)
-      }
+      let reading = (rules?.checks ?? []).filter { $0.expression.columns.contains(columns[index].name.folded) }
+      let later = reading.isEmpty ? [] : Set(lacking.drop { $0 <= index }.map { columns[$0].name.folded })
+      let checks = reading.filter { $0.expression.columns.isDisjoint(with: later) }
       let plain = try described.addColumn(index)
       plan.steps.append(
         checks.isEmpty
@@ -78,11 +78,10 @@ extension SchemaDescription {
       + (options.isEmpty ? "" : " " + options.joined(separator: ", "))
   }
 
-  /// The `ALTER TABLE` that adds the column `index` to a table which lacks it, without `CHECK`s.
+  /// The `ALTER TABLE` that adds the column `index` of a checked description to a table which lacks it, without `CHECK`s.
   ///
   /// SQLite cannot add a `NOT NULL` column without a default to a table with rows: there the column may be NULL.
   func addColumn(_ index: Int) throws(DecodingError) -> String {
-    try check()
     guard columns.indices.contains(index), index != key else { throw .invalid("a column to add is not the key") }
     var relaxed = self
     if columns[index].defaultValue ?? .null == .null, rules?.initial(of: columns[index].name) == nil {

@@ -243,6 +243,12 @@ extension Store {
 }
 
 extension SchemaDescription {
+  /// The columns that a table doesn't have.
+  fileprivate func lacking(_ here: TableSchema?) -> [Int] {
+    let known = Set((here?.columns ?? []).map(\.name.folded))
+    return columns.indices.filter { !known.contains(columns[$0].name.folded) }
+  }
+
   /// References to columns that were there stay as they were. No more columns come in than a table can have.
   ///
   /// - Parameter names: Of the columns that are here, folded.
@@ -344,7 +350,7 @@ extension Session {
   /// Nil where nothing is missing. A table that is here and not synchronized lacks no column, and is missing all the same.
   fileprivate func missing(_ description: SchemaDescription) throws -> Store.MissingSchema? {
     let here = try TableSchema.read(db, description.name)
-    let lacking = description.columns.indices.filter { here?.column(description.columns[$0].name) == nil }
+    let lacking = description.lacking(here)
     guard try !lacking.isEmpty || TrackedTable.read(db, name: description.name) == nil else { return nil }
     var missing = Store.MissingSchema(
       table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
@@ -370,7 +376,7 @@ extension Session {
   /// - Parameter room: How many columns may still be added; below 0 where there are more.
   fileprivate func adopt(_ description: SchemaDescription, _ room: inout Int) throws -> [SchemaRules.LeftOut] {
     let here = try TableSchema.read(db, description.name)
-    let lacking = description.columns.indices.filter { here?.column(description.columns[$0].name) == nil }
+    let lacking = description.lacking(here)
     let plan = try plan(description, lacking, here, atMost: max(0, room))
     if here != nil { room -= lacking.count }
     return try plan.leftOut + plan.steps.flatMap(run)

@@ -61,7 +61,8 @@ extension Replica {
   /// Takes back what a cut refuses, once local writes are flushed: they were made on the state with it, and go with it. Until then
   /// nothing beyond the cut is merged. A device that was revoked itself keeps its tables as they are.
   func carryOutCuts(_ id: ZoneID, now: Moment) throws {
-    guard zones[id]?.cutPause.isOver(now: now.steady) == true, let zone = zones[id], zone.limits != zone.carriedOut,
+    zones[id]?.cutPause.noteWork(now: now.steady)
+    guard let zone = zones[id], zone.limits != zone.carriedOut, zone.cutPause.isOver(now: now.steady),
       certificate != nil, !needsUpkeep
     else { return }
     do {

@@ -13,7 +13,12 @@ import Testing
     let done = 1_000 + took
     let before = cuts.isOver(now: 1_000)
     cuts.begin(now: 1_000)
-    let looks = [0, pause - 1, pause, pause + 1_000_000].map { cuts.isOver(now: done + $0) }
+    cuts.noteWork(now: done)
+    let looks = [0, pause - 1, pause, pause + 1_000_000].map {
+      // Only the first work after the cut tells how long it took.
+      cuts.noteWork(now: done + $0)
+      return cuts.isOver(now: done + $0)
+    }
     #expect(before, "nothing was cut yet")
     #expect(looks == [pause == 0, false, true, true])
   }

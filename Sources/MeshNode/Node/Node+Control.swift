@@ -282,10 +282,11 @@ extension Node: NodeControl {
     var refusedParts = apply ? [] : missing.flatMap(\.leftOut)
     if apply, missing.contains(where: { $0.refusal == nil }) {
       try beginGuard()
-      let refused = Set(missing.filter { $0.refusal != nil }.map(\.table))
+      // What else peers describe meanwhile was not looked at.
+      let taken = Set(missing.filter { $0.refusal == nil }.map(\.table.folded))
       var hasMore = true
       while hasMore {
-        let wanted = try store.foreignSchemas(trusts: isTrusted).filter { !refused.contains($0.name) }
+        let wanted = try store.foreignSchemas(trusts: isTrusted).filter { taken.contains($0.name.folded) }
         let adoption = try store.adopt(wanted, now: time.milliseconds())
         refusedParts += adoption.leftOut
         hasMore = adoption.hasMore

@@ -132,9 +132,9 @@ struct UnitReader {
       until: until)
   }
 
-  /// The author waits for what it waited for before.
-  private func stillWaits(_ head: AuthorHead, _ turns: inout MergeTurns) throws -> Bool {
-    guard var wait = turns.waits[head.author] else { return false }
+  /// What the author waits for, as it is remembered; nil where that holds no more, and is forgotten.
+  private func recall(_ head: AuthorHead, _ turns: inout MergeTurns) throws -> WaitingReason? {
+    guard var wait = turns.waits[head.author] else { return nil }
     var waits = wait.applied == head.applied && wait.appliedRows == head.appliedRows
     if waits, wait.storedID != head.storedID {
       let next = try LogRow.id(session.sql, zone: zone.id, author: head.author, number: head.applied + 1)
@@ -148,7 +148,7 @@ struct UnitReader {
     case .stored: break
     }
     turns.waits[head.author] = waits ? wait : nil
-    return waits
+    return waits ? wait.reason : nil
   }
 
   private func limit(_ author: Author, _ head: AuthorHead?) -> UInt64 {
@@ -164,8 +164,8 @@ struct UnitReader {
       count(.malformed, head)
       return nil
     }
-    if let wait = turns.waits[head.author], try stillWaits(head, &turns) {
-      count(wait.reason, head)
+    if let reason = try recall(head, &turns) {
+      count(reason, head)
       return nil
     }
     let first = head.applied + 1

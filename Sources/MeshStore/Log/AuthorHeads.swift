@@ -81,29 +81,28 @@ final class AuthorHeads {
   /// - Parameter context: What the author has merged; nil where that stays as it is.
   func save(_ head: AuthorHead, context: CausalContext? = nil, _ zone: Int64) throws {
     var heads = try all(zone)
+    let bytes = context.map { context in
+      var writer = ByteWriter()
+      context.write(to: &writer)
+      return writer.bytes
+    }
     try sql.run(
       """
-      INSERT INTO mesh_head (zone, \(Self.columns)) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO mesh_head (zone, \(Self.columns), context) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (zone, author) DO UPDATE SET stored = excluded.stored, stored_id = excluded.stored_id,
         stored_time = excluded.stored_time, stored_part = excluded.stored_part, waiting = excluded.waiting,
         merged = excluded.merged, merged_id = excluded.merged_id, merged_time = excluded.merged_time,
         applied = excluded.applied, applied_rows = excluded.applied_rows, cut = excluded.cut,
-        malformed = excluded.malformed, citation = excluded.citation
+        malformed = excluded.malformed, citation = excluded.citation,
+        context = coalesce(excluded.context, context)
       """,
       [
         .integer(zone), .integer(head.author), .bits(head.stored), .optional(head.storedID?.bytes),
         .bits(head.storedTime.value), .bits(head.storedPart), .integer(head.waiting), .bits(head.merged),
         .optional(head.mergedID?.bytes), .bits(head.mergedTime.value), .bits(head.applied),
         .integer(head.appliedRows), .optional(head.cut.map { Int64(bitPattern: $0) }),
-        head.malformed.map { Value.text($0) } ?? .null, .optional(head.citation?.bytes),
+        head.malformed.map { Value.text($0) } ?? .null, .optional(head.citation?.bytes), .optional(bytes),
       ])
-    if let context {
-      var writer = ByteWriter()
-      context.write(to: &writer)
-      try sql.run(
-        "UPDATE mesh_head SET context = ?3 WHERE zone = ?1 AND author = ?2",
-        [.integer(zone), .integer(head.author), .blob(writer.bytes)])
-    }
     // Otherwise the array is copied.
     zones[zone] = nil
     let index = Self.place(of: head.author, in: heads)

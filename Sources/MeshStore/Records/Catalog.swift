@@ -291,8 +291,4 @@ struct ColumnName {
     self.name = name
     self.folded = name.folded.bytes
   }
-
-  static func precedes(_ left: ColumnName, _ right: ColumnName) -> Bool {
-    left.folded.lexicographicallyPrecedes(right.folded)
-  }
 }

@@ -129,6 +129,8 @@ public enum Choices {
   public static let epochKeys = 65_536
   /// Bytes of states of accounts that one session may show before records name them: thousands of accounts with a few devices.
   public static let offeredAccounts = 8 << 20
+  /// Bytes of overwritten BLOBs that a device keeps to restore them, if `config.toml` doesn't say.
+  public static let keptBlobs = 1 << 30
   /// Bytes of change sets that are read to show a part of an author's line.
   public static let lineBytes = 8 << 20
   /// Bytes of change sets a sender may have on the way to us unanswered.

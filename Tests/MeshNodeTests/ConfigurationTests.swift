@@ -23,6 +23,18 @@ import Testing
     let least = Configuration(database: "/n.db")
     #expect(try Configuration(toml: least.toml, path: path) == least)
     #expect(try Configuration(toml: "database = '/n.db'", path: path) == least)
+    let sized = Configuration(database: "/n.db", keptBlobs: 1536 << 20)
+    #expect(sized.toml.contains("keep-blobs = \"1536MiB\""))
+    #expect(try Configuration(toml: sized.toml, path: path) == sized)
+  }
+
+  @Test(
+    "sizes have units",
+    arguments: [
+      ("0", 0), ("7", 7), ("0B", 0), ("512 MiB", 512 << 20), ("1GiB", 1 << 30), ("3TiB", 3 << 40), ("20KiB", 20 << 10),
+    ])
+  func sizes(text: String, bytes: Int) throws {
+    #expect(try Configuration(toml: "database = '/n'\nkeep-blobs = '\(text)'", path: path).keptBlobs == bytes)
   }
 
   @Test(arguments: [
@@ -36,6 +48,11 @@ import Testing
     ("database = '/n'\nlisten = '1.2.3.4'\n", "line 2: “listen” has “1.2.3.4”, which is not HOST:PORT"),
     ("database = '/n'\npeers = 'a:1'\n", "line 2: “peers” must be a list"),
     ("database = '/n'\npeers = ['a:1',\n 'b']\n", "line 2: “peers” has “b”, which is not HOST:PORT"),
+    ("database = '/n'\nkeep-blobs = 5\n", "line 2: “keep-blobs” must be a text"),
+    ("database = '/n'\nkeep-blobs = '1GB'\n", "line 2: “keep-blobs” must be a number of bytes with a unit"),
+    ("database = '/n'\nkeep-blobs = '-1GiB'\n", "line 2: “keep-blobs” must be a number of bytes"),
+    ("database = '/n'\nkeep-blobs = '9000000000TiB'\n", "line 2: “keep-blobs” must be a number of bytes"),
+    ("database = '/n'\nkeep-blobs = ''\n", "line 2: “keep-blobs” must be a number of bytes"),
     ("database = '/n'\n\npeers = [\n", "/home/config.toml, line "),
     ("database = '/n'\n[[[\n", "line 2: a key or a name is missing"),
   ])

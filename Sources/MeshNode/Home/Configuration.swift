@@ -1,3 +1,4 @@
+public import MeshCore
 import TOMLKit
 
 /// What `config.toml` says. A person may edit the file, and SIGHUP has a daemon read it again; a joining node adds the peer's addresses.
@@ -12,19 +13,22 @@ public struct Configuration: Hashable, Sendable {
   public var peers: [HostPort]
   /// Of shares that end for this account the rows stay, as records of its own.
   public var keepsCopies: Bool
+  /// Bytes of BLOBs that others overwrote which stay here to be restored.
+  public var keptBlobs: Int
 
   /// All interfaces: a node exists to be reached, and a stranger gets no further than the handshake.
   public static let defaultListen = HostPort(host: "0.0.0.0", port: 7404)
 
   public init(
     database: String, listen: HostPort = defaultListen, advertise: HostPort? = nil, peers: [HostPort] = [],
-    keepsCopies: Bool = false
+    keepsCopies: Bool = false, keptBlobs: Int = Choices.keptBlobs
   ) {
     self.database = database
     self.listen = listen
     self.advertise = advertise
     self.peers = peers
     self.keepsCopies = keepsCopies
+    self.keptBlobs = keptBlobs
   }
 
   /// Reads the file's text; `path` is what errors call it.
@@ -41,7 +45,8 @@ public struct Configuration: Hashable, Sendable {
       listen: try source.address("listen") ?? Self.defaultListen,
       advertise: try source.address("advertise"),
       peers: try source.addresses("peers"),
-      keepsCopies: try source.flag("keep-copies") ?? false)
+      keepsCopies: try source.flag("keep-copies") ?? false,
+      keptBlobs: try source.size("keep-blobs") ?? Choices.keptBlobs)
   }
 
   private static func parse(_ toml: String, _ path: String) throws(HomeError) -> TOMLTable {
@@ -78,6 +83,9 @@ public struct Configuration: Hashable, Sendable {
     lines += [
       "", "# Whether the rows of shares that end for this account stay, as records of its own.",
       keepsCopies ? "keep-copies = true" : "# keep-copies = true",
+      "", "# How many bytes of BLOBs that other devices overwrote or deleted stay here, for mesh restore. \"0\" keeps none.",
+      keptBlobs == Choices.keptBlobs
+        ? "# keep-blobs = \(Self.quoted(ByteSize.text(keptBlobs)))" : "keep-blobs = \(Self.quoted(ByteSize.text(keptBlobs)))",
     ]
     return lines.joined(separator: "\n") + "\n"
   }

@@ -7,7 +7,7 @@ struct ConfigurationSource {
   let text: String
   let path: String
 
-  static let keys = ["database", "listen", "advertise", "peers", "keep-copies"]
+  static let keys = ["database", "listen", "advertise", "peers", "keep-copies", "keep-blobs"]
 
   func checkKeys() throws(HomeError) {
     for key in table.keys.sorted(by: { line($0) < line($1) }) where !Self.keys.contains(key) {
@@ -25,6 +25,15 @@ struct ConfigurationSource {
     guard let value = table[key] else { return nil }
     guard let flag = value.bool else { throw wrong(key, "must be true or false") }
     return flag
+  }
+
+  /// A number of bytes with a unit, as "512MiB" or "0".
+  func size(_ key: String) throws(HomeError) -> Int? {
+    guard let text = try text(key) else { return nil }
+    guard let bytes = ByteSize.bytes(text) else {
+      throw wrong(key, "must be a number of bytes with a unit in quotes: \"512MiB\", \"1GiB\", or \"0\" for none")
+    }
+    return bytes
   }
 
   func address(_ key: String) throws(HomeError) -> HostPort? {

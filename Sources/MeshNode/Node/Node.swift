@@ -77,6 +77,7 @@ actor Node {
     self.logger = logger
     let database = try NodeDatabase(configuration.database, home: home, keys: keys, account: account)
     database.replica.keepsCopies = configuration.keepsCopies
+    try database.store.keepOverwrittenBlobs(upTo: configuration.keptBlobs)
     self.database = database
     var ended: Set<ZoneID> = []
     for zone in database.replica.zoneIDs where database.replica.reasonOutside(zone) != nil { ended.insert(zone) }
@@ -293,6 +294,7 @@ actor Node {
     case .reopened(let what):
       logger.warning("\(what): the node starts over with it, and gets back what it lacks from other devices")
       replica.keepsCopies = configuration.keepsCopies
+      keepOverwrittenBlobs()
       openings += 1
       (dataVersion, faults) = (nil, Faults())
       (converged, suspected, digestAlarms) = ([:], [], [])

@@ -49,6 +49,15 @@ extension ServeOptions {
 }
 
 extension Node {
+  /// As `config.toml` says.
+  func keepOverwrittenBlobs() {
+    do {
+      try store.keepOverwrittenBlobs(upTo: configuration.keptBlobs)
+    } catch {
+      logger.warning("keep-blobs takes effect when the daemon is started again: \(error)")
+    }
+  }
+
   /// Peers and the advertised address take effect at once; another database or listening address asks for a restart.
   func reload(_ new: Configuration) {
     if new.database != configuration.database || new.listen != configuration.listen {
@@ -57,6 +66,8 @@ extension Node {
     configuration.peers = new.peers
     configuration.advertise = new.advertise
     configuration.keepsCopies = new.keepsCopies
+    configuration.keptBlobs = new.keptBlobs
     replica.keepsCopies = new.keepsCopies
+    keepOverwrittenBlobs()
   }
 }

@@ -80,15 +80,16 @@ final class Merger {
       let before = state
       if let old { try merger.materialiser.requireNoticed(ref, old, before) }
       let losses = state.merge(news)
+      // Before the row changes, which has the bytes of what is lost.
+      let comesAgain = try comesAgain(ref, change, before)
+      for loss in losses where try isConflict(loss, state, comesAgain: comesAgain) {
+        try merger.records.noteConflict(ref, loss, now: merger.now)
+      }
       if state != before {
         let changed = Set(state.cells.filter { before.cells[$0.key] != $0.value }.keys)
         try merger.materialiser.place(
           ref, state, replacing: old, changed: before.generation == state.generation ? changed : nil)
         if state.isAlive { try merger.session.noteRenamed(ref, changed) }
-      }
-      let comesAgain = try comesAgain(ref, change, before)
-      for loss in losses where try isConflict(loss, state, comesAgain: comesAgain) {
-        try merger.records.noteConflict(ref, loss, now: merger.now)
       }
     }
 
@@ -172,6 +173,7 @@ extension ZoneRecords {
   /// `mesh_conflict.col` of a delete.
   static let wholeRecord: Int64 = 0
 
+  /// Lists a value that lost, and keeps the bytes of a BLOB. To be called before the row changes.
   func noteConflict(_ ref: RecordRef, _ loss: State.Loss, now: Int64) throws {
     let loser = try local(loss.loser.stamp)
     let winner = try loss.winner.map(local)
@@ -189,6 +191,7 @@ extension ZoneRecords {
       ])
     let newest = sql.lastInsertedID
     try sql.run("DELETE FROM mesh_conflict WHERE id <= ?", [.integer(newest - Int64(StoreLimits.conflicts))])
+    if let asset = loss.loser.value.asset { try session.keepOverwritten(asset, ref, loss.column, isConflict: true) }
   }
 }
 

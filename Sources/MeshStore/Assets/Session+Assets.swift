@@ -31,7 +31,9 @@ extension Session {
   }
 
   /// Copies an asset from a row that is about to lose it to the staging, as far as the row has it.
-  func keep(_ asset: Asset, _ manifest: AssetManifest, from cell: Cell) throws {
+  ///
+  /// - Parameter isSynced: Whether the copy survives a power cut from now on.
+  func keep(_ asset: Asset, _ manifest: AssetManifest, from cell: Cell, isSynced: Bool = true) throws {
     guard try !staged.isComplete(asset, manifest) else { return }
     try forEachChunk(of: cell, size: asset.size) { index, bytes in
       if manifest.isChunk(bytes, index, cryptography) {
@@ -39,7 +41,7 @@ extension Session {
       }
       return true
     }
-    try staged.sync(asset)
+    if isSynced { try staged.sync(asset) }
   }
 
   /// The bytes of an asset that is in the cell, or staged; nil where they are not here, or are more than `limit`.

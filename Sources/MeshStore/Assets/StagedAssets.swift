@@ -47,6 +47,11 @@ final class StagedAssets {
   /// Manifests in memory: 122 KB each at most.
   private static let manifestsKept = 16
 
+  /// How many bytes of overwritten BLOBs are kept.
+  var budget = Choices.keptBlobs
+  /// Bytes of them since the budget was looked at.
+  var keptSinceTrim = 0
+
   /// What rows were found to have.
   let proven = ProvenChunks()
 
@@ -174,6 +179,9 @@ final class StagedAssets {
     note(chunks, asset.id)
   }
 
+  /// So many bytes more leave enough of the disk free.
+  func hasRoom(_ bytes: Int) -> Bool { staging.shortage(bytes) == nil }
+
   func sync(_ asset: Asset) throws { try staging.sync(asset.id) }
 
   func remove(_ asset: AssetID) throws {
@@ -184,6 +192,12 @@ final class StagedAssets {
     compared[asset] = nil
     shared[asset] = nil
     try staging.remove(asset)
+  }
+
+  /// Its bytes stay, and nothing looks at them until they are asked for.
+  func rest(_ asset: AssetID) {
+    presence[asset] = nil
+    complete.remove(asset)
   }
 
   func assets() throws -> [AssetID] { try staging.assets() + short.keys.sorted() }

@@ -135,6 +135,7 @@ extension Session {
       }
     }
     try choose(asset, isFetched: false)
+    try forgetKept(asset)
     return cells.count
   }
 }

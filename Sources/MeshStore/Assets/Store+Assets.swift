@@ -57,7 +57,13 @@ extension Store {
     staged.unplaceable = staged.unplaceable.filter {
       $0.value.until > now && $0.value.until <= now + Self.placementPause
     }
-    let places = try read { try $0.placeable(besides: refusedAssets.union(staged.unplaceable.keys)) }
+    let places = try read { session in
+      let places = try session.placeable(besides: refusedAssets.union(staged.unplaceable.keys))
+      for place in places {
+        if let (cell, old) = try session.previous(place.want) { try session.prepareToKeep(old, cell) }
+      }
+      return places
+    }
     guard !places.isEmpty else { return false }
     // What came from others can be asked for again; what was kept here may be the only copy.
     let isDurable = places.contains { staged.isLasting($0.asset) }
@@ -87,13 +93,14 @@ extension Store {
 
   /// No row waits for it any more.
   private func sweep(_ asset: AssetID) throws {
-    guard try read({ try $0.wants(asset).isEmpty }) else { return }
+    guard try read({ try $0.wants(asset).isEmpty && !$0.isKept(asset) }) else { return }
     try guarding { try staged.remove(asset) }
   }
 
   /// Forgets what no record has, in the staging and in our tables.
   func sweepAssets() throws {
     try write(isDurable: false) { session in
+      try session.trimKept()
       try session.sweepStaging(staged.assets())
       if try !session.writesAgain() { try session.sweepManifests() }
     }
@@ -201,10 +208,10 @@ extension Session {
   /// What a cut took back and is to be written again is no record's meanwhile.
   fileprivate func writesAgain() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_rewrite LIMIT 1") }
 
-  /// Removes those that no record waits for.
+  /// Removes those that no record waits for, and no conflict lists.
   func sweepStaging(_ assets: [AssetID]) throws {
     guard try !assets.isEmpty && !writesAgain() else { return }
-    for asset in assets where try wants(asset).isEmpty { try staged.remove(asset) }
+    for asset in assets where try wants(asset).isEmpty && !isKept(asset) { try staged.remove(asset) }
   }
 
   /// Forgets those that no record has. What a row goes on showing in the place of another stays known: what programs write there is
@@ -212,7 +219,10 @@ extension Session {
   fileprivate func sweepManifests() throws {
     var unused = Set(
       try sql.all(
-        "SELECT name FROM mesh_asset WHERE NOT EXISTS (SELECT 1 FROM mesh_asset_use WHERE asset = mesh_asset.name)"
+        """
+        SELECT name FROM mesh_asset WHERE NOT EXISTS (SELECT 1 FROM mesh_asset_use WHERE asset = mesh_asset.name)
+          AND NOT EXISTS (SELECT 1 FROM mesh_kept WHERE asset = mesh_asset.name)
+        """
       ) { $0.bytes(0) })
     guard !unused.isEmpty else { return }
     _ = try sql.all("SELECT DISTINCT r.tbl, r.key, r.zone, r.extra FROM \(Self.uses) WHERE u.shown = 0") { row in

@@ -128,11 +128,13 @@ extension FlushPlanner {
     _ entry: PendingSlice.Entry, _ row: [Value], _ cells: inout [Int64: State.Cell], _ former: State,
     base: [Int64: Value]
   ) throws {
-    for index in entry.table.columns.indices where index != entry.table.keyColumn || row[index] != entry.ref.key {
+    for index in entry.table.columns.indices {
       let column = entry.table.columns[index].id
       let shown = try value(entry, index, row[index])
       guard let known = cells[column] else {
-        if row[index] != .null { cells[column] = State.Cell(stamp: global(importTime), value: shown) }
+        if row[index] != .null, index != entry.table.keyColumn || row[index] != entry.ref.key {
+          cells[column] = State.Cell(stamp: global(importTime), value: shown)
+        }
         continue
       }
       if shown == known.value || shown == base[column] { continue }

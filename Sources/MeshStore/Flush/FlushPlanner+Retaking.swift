@@ -10,10 +10,12 @@ extension FlushPlanner {
     let table = entry.table
     let stamped = Set(try records.columns(old.stamps).map(\.column))
     var cells: [(index: Int, time: HybridTime)] = []
-    for index in table.columns.indices where index != table.keyColumn || row[index] != entry.ref.key {
+    for index in table.columns.indices {
       let column = table.columns[index].id
       guard stamped.contains(column) else {
-        if row[index] != .null { cells.append((index, importTime)) }
+        if row[index] != .null, index != table.keyColumn || row[index] != entry.ref.key {
+          cells.append((index, importTime))
+        }
         continue
       }
       if try isSame(entry, index, row[index], old.extra[column]) { continue }

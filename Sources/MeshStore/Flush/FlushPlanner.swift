@@ -127,8 +127,7 @@ struct FlushPlanner {
     let base = entry.isImported && !entry.isInserted && !entry.isDeleted ? importTime : time(entry.wall)
     var cells: [(index: Int, time: HybridTime)] = []
     for index in entry.table.columns.indices {
-      // The key's spelling is a column only where it is not the canonical one.
-      if index == entry.table.keyColumn, row[index] == entry.ref.key { continue }
+      if index == entry.table.keyColumn, !entry.table.sendsSpelling(row[index], of: entry.ref.key) { continue }
       let edited = base.isImport ? entry.columns[entry.table.columns[index].id].map { time($0) } : nil
       cells.append((index, edited ?? base))
     }
@@ -178,7 +177,9 @@ struct FlushPlanner {
       for index in entry.isInserted ? Array(table.columns.indices) : different {
         edited[index] = time(entry.wall, after: old)
       }
-      if let key = table.keyColumn, row[key] == entry.ref.key, try !isStamped(table.columns[key].id, old) {
+      if let key = table.keyColumn, !table.sendsSpelling(row[key], of: entry.ref.key),
+        try !isStamped(table.columns[key].id, old)
+      {
         edited[key] = nil
       }
     }

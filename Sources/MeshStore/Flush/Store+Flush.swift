@@ -227,6 +227,7 @@ private struct Flusher {
     let hasNotes = try session.sql.exists("SELECT 1 FROM mesh_held WHERE reason IN (\(Store.shownReasons)) LIMIT 1")
     if hasNotes { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
     for manifest in plan.manifests { _ = try session.remember(manifest) }
+    for lost in plan.losses { try records.noteConflict(lost.ref, lost.loss, now: now) }
     for change in plan.changes {
       let old = change.old
       if hasNotes || old?.held != nil || old?.extra.isEmpty == false, !change.record.isRefused {
@@ -248,7 +249,6 @@ private struct Flusher {
       for ref in plan.reshown { try materialiser.show(ref, overwriting: true) }
       try materialiser.settle()
     }
-    for lost in plan.losses { try records.noteConflict(lost.ref, lost.loss, now: now) }
     for (ref, message) in plan.tooLong { try materialiser.note(ref, .valueTooLong, message) }
     part.zone = records.zone
     part.zone.clock = part.clock

@@ -104,6 +104,7 @@ final class Materialiser {
     }
     guard table.keeps(ref.key) else { return try hold(ref, table, record, values, replacing: old) }
     guard state.isAlive else {
+      if let old, old.isShown { try session.keepOverwritten(old.shown, ref) }
       try records.save(ref, record, replacing: old)
       if try old?.isShown ?? !isOthers(ref) { try vacate(ref, table) }
       return try leave(ref, table)
@@ -136,6 +137,13 @@ final class Materialiser {
     if let column = assets.required { return try lack(column, ref, table, record, values, replacing: old) }
     let written = values.filter { !assets.untouched.contains($0.key) && assets.missing[$0.key] == nil }
       .merging(chosen) { $1 }
+    if let before {
+      let replaced = before.shown.filter { column, value in
+        value.asset != nil && assets.shown[column] != value
+          && (written[column] != nil || assets.patched[column] != nil)
+      }
+      try session.keepOverwritten(replaced, ref)
+    }
     do {
       // A row that is written anew must be there still if the table refuses the new one.
       try wholly(table, isReplaced: changed == nil && stays) {

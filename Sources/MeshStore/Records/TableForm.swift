@@ -117,6 +117,11 @@ final class TableForm {
       + "ELSE \(name) END"
   }
 
+  /// Whether a new row's spelling of its key is sent: it is, or the key could be spelled otherwise.
+  ///
+  /// - Parameter key: In its canonical form.
+  func sendsSpelling(_ spelling: Value, of key: Value) -> Bool { spelling != key || form.hasOtherSpellings(key) }
+
   /// The current row of `select`.
   func row(_ statement: Statement) -> [Value] {
     columns.indices.map { $0 == keyColumn ? statement.value($0) : statement.cell($0) }

@@ -33,6 +33,24 @@ struct KeyForm: Hashable, Sendable {
     }
   }
 
+  /// Whether another value is the same key: a row of such a key always sends its spelling, so that one written at the same time
+  /// under another meets it.
+  ///
+  /// - Parameter key: In its canonical form.
+  func hasOtherSpellings(_ key: Value) -> Bool {
+    guard keyIsColumn else { return false }
+    switch key {
+    case .integer: return true
+    case .null, .real, .blob, .asset: return false
+    case .text(let bytes):
+      switch collation {
+      case .binary: return false
+      case .rtrim: return true
+      case .nocase: return bytes.contains { $0 == 0 || (0x61...0x7a).contains($0) }
+      }
+    }
+  }
+
   /// The same in SQL, but for texts with NULs: of an expression that has the affinity of a column.
   func canonicalSQL(_ key: String) -> String {
     let text =

@@ -17,6 +17,8 @@ public struct Conflict: Hashable, Sendable {
   public var isWinnerDelete: Bool
   /// Of the value, the birth or the delete that won.
   public var winner: Stamp
+  /// What lost is a BLOB, and this file or the node's home has its bytes; nil for any other value.
+  public var hasBytes: Bool?
   /// The loser was in this file, and the winner arrived.
   public var wasLocal: Bool
   /// When it was noticed here, in milliseconds since 1970.
@@ -34,7 +36,7 @@ extension Session {
       id: row.integer(11), zone: zone, table: try catalog.tableName(row.integer(1)), key: row.value(2),
       column: column == ZoneRecords.wholeRecord ? nil : try catalog.column(column).name,
       loserValue: try ExtraValues.decodeValue(row.bytes(4)),
-      loser: loser, winnerValue: .null, isWinnerDelete: false, winner: winner ?? loser, wasLocal: row.integer(9) == 1,
+      loser: loser, winnerValue: .null, isWinnerDelete: false, winner: winner ?? loser, hasBytes: nil, wasLocal: row.integer(9) == 1,
       found: row.integer(10))
   }
 

@@ -6,7 +6,7 @@ extension MeshTables {
     zone, author, record, recordExtra, log, order, head, conflict, held, wait, waiting, importing, recall,
     showing,
     control, account,
-    acknowledgement, foreignSchema, rewrite, receipt, walGuard, asset, assetUse, assetUsers, named,
+    acknowledgement, foreignSchema, rewrite, receipt, walGuard, asset, assetUse, assetUsers, kept, named,
   ]
 
   /// Made once the tables have the columns of this format.
@@ -296,6 +296,15 @@ extension MeshTables {
       author INTEGER NOT NULL DEFAULT 0,          -- mesh_author.id of who wrote it into the record; 0: not known
       PRIMARY KEY (tbl, key, zone, col)
     ) WITHOUT ROWID
+    """
+
+  /// Overwritten assets whose bytes are here to restore them. The oldest go first.
+  static let kept = """
+    CREATE TABLE IF NOT EXISTS mesh_kept (
+      id INTEGER PRIMARY KEY,                     -- in the order in which they were overwritten
+      asset BLOB NOT NULL UNIQUE,                 -- mesh_asset.name
+      size INTEGER NOT NULL                       -- bytes
+    )
     """
 
   static let assetUsers = "CREATE INDEX IF NOT EXISTS mesh_asset_users ON mesh_asset_use (asset, shown)"

@@ -32,7 +32,8 @@ public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
       "The record is kept and not shown (\(reason.name)), so its values can't be written: mesh held says what would free it."
     case .noHistory(let table): "What the record of \(table) had before it was deleted is not in the log."
     case .assetGone(let column):
-      "The BLOB of \(column) that was overwritten is not here any more: BLOBs of more than 16 KiB are kept in their rows alone."
+      "This machine does not have the bytes of the former BLOB of \(column). Run the same command on a machine that had it: "
+        + "each keeps what others overwrote, up to keep-blobs in its config.toml."
     case .changed: "The record was written to meanwhile: look at it, and say it again."
     case .refused(let text): "The table refuses what was to be restored: \(text)."
     }

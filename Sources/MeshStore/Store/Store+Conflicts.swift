@@ -122,6 +122,7 @@ extension Session {
     {
       return nil
     }
+    conflict.hasBytes = try conflict.loserValue.asset.map { try isKept($0.id) || !cells(showing: $0.id).isEmpty }
     conflict.winnerValue = try value(entry.ref, entry.column, conflict.zone)
     // The value came back: its device wrote it again, or somebody wrote the same.
     return conflict.winnerValue == conflict.loserValue && isAlive ? nil : conflict

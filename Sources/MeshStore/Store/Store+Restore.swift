@@ -234,7 +234,7 @@ extension Session {
     var (found, gone): ([Int64: Value]?, [String]) = (values, [])
     for (column, value) in values ?? [:] {
       guard let asset = value.asset else { continue }
-      let content = try bytes(of: asset, cells(showing: asset.id).first)
+      let content = try bytes(of: asset, cells(showing: asset.id).first, limit: .max)
       found?[column] = content.map(Value.blob)
       if content == nil { gone.append(try catalog.column(column).name) }
     }

@@ -144,7 +144,7 @@ private struct AssetHistory {
     #expect(try peers[0].rows(Self.all) == peers[1].rows(Self.all), comment)
     #expect(try peers[0].digest() == peers[1].digest(), comment)
     for peer in peers {
-      #expect(try peer.store.wantedAssets(limit: 9).isEmpty && peer.staging.assets().isEmpty, comment)
+      #expect(try peer.store.wantedAssets(limit: 9).isEmpty && peer.stagedForRows().isEmpty, comment)
       #expect(try peer.rows("SELECT * FROM mesh_asset_use WHERE shown = 0").isEmpty, comment)
       try peer.store.rescan()
       #expect(try peer.flush() == 0, comment)

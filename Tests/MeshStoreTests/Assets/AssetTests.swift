@@ -360,7 +360,7 @@ import Testing
     try b.run("DELETE FROM photo; DELETE FROM album")
     try a.learn(from: b)
     #expect(try a.photos().isEmpty)
-    #expect(try a.staging.assets().count == 1)
+    #expect(try a.stagedForRows().count == 1)
     try a.reopen()
     try a.run("INSERT INTO album VALUES ('p')")
     try a.flush()

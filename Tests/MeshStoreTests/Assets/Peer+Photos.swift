@@ -25,6 +25,15 @@ extension Peer {
     try #require(try store.assets(table: "photo", key: .text(Array(key.utf8)), column: "image").first?.asset.id)
   }
 
+  /// What is staged for rows. The bytes of overwritten BLOBs are staged beside it, and `mesh_kept` names them.
+  func stagedForRows() throws -> [AssetID] {
+    let kept = try rows("SELECT quote(asset) FROM mesh_kept")
+    return try staging.assets().filter { asset in
+      let name = asset.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+      return !kept.contains { $0.lowercased().contains(name) }
+    }
+  }
+
   /// The rows are what is merged, as far as it can be here.
   func expectNothingNoted(_ location: SourceLocation = #_sourceLocation) throws {
     try store.rescan()

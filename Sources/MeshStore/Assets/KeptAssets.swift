@@ -1,0 +1,94 @@
+import MeshCore
+
+/// The bytes of BLOBs that others have overwritten or deleted, so that a person can restore them: in the staging, up to a budget.
+/// `mesh_kept` names them. Those that were kept first go first.
+///
+/// Which are kept:
+/// - every BLOB that lost in a conflict;
+/// - every BLOB of at most 64 MiB that a merge takes from a row. A longer one would keep programs waiting for the lock.
+extension Store {
+  /// How many bytes of overwritten BLOBs stay here. A smaller number takes effect at once.
+  public func keepOverwrittenBlobs(upTo bytes: Int) throws {
+    let isLess = bytes < staged.budget
+    staged.budget = bytes
+    if isLess { try write { try $0.trimKept() } }
+  }
+}
+
+extension Session {
+  /// Keeps the bytes of a BLOB that a row loses, if they are in that row, in another, or in the staging. To be called before the row
+  /// changes.
+  ///
+  /// - Parameter isConflict: It lost without having been seen, so its copy survives a power cut. Others are not worth a sync each while
+  ///   programs wait for the lock: after a power cut the newest may be gone.
+  func keepOverwritten(_ asset: Asset, _ ref: RecordRef, _ column: Int64, isConflict: Bool) throws {
+    let limit = isConflict ? staged.budget : min(staged.budget, StoreLimits.assetInMemory)
+    guard !asset.isUnread, asset.size <= limit, try !isKept(asset.id), let manifest = try manifest(asset.id) else {
+      return
+    }
+    var cells = try cells(showing: asset.id)
+    if let table = catalog.table(ref.table), table.isHere, let index = table.indexes[column] {
+      cells.insert(Cell(table: table, key: ref.key, index: index), at: 0)
+    }
+    guard try copyOverwritten(asset, manifest, from: cells) else { return }
+    try staged.settle(asset.id)
+    if isConflict { try staged.sync(asset) }
+    try sql.run("INSERT INTO mesh_kept (asset, size) VALUES (?, ?)", [.blob(asset.id.bytes), .count(asset.size)])
+    if try wants(asset.id).isEmpty { staged.rest(asset.id) }
+    staged.keptSinceTrim += asset.size
+    // Counting all of them for each would take the square of their number.
+    if staged.keptSinceTrim > staged.budget / 8 { try trimKept() }
+  }
+
+  /// The same for all that a row shows.
+  func keepOverwritten(_ shown: [Int64: Value], _ ref: RecordRef) throws {
+    for (column, value) in shown {
+      guard let asset = value.asset else { continue }
+      try keepOverwritten(asset, ref, column, isConflict: false)
+    }
+  }
+
+  /// Copies a BLOB to the staging without the write lock, before others replace it.
+  func prepareToKeep(_ asset: Asset, _ cell: Cell) throws {
+    guard asset.size <= min(StoreLimits.assetInMemory, staged.budget), try !isKept(asset.id),
+      let manifest = try manifest(asset.id)
+    else { return }
+    _ = try copyOverwritten(asset, manifest, from: [cell])
+  }
+
+  /// - Returns: False where no cell has all of it, or the disk has no room.
+  private func copyOverwritten(_ asset: Asset, _ manifest: AssetManifest, from cells: [Cell]) throws -> Bool {
+    if try staged.isComplete(asset, manifest) { return true }
+    guard staged.hasRoom(asset.size) else { return false }
+    for cell in cells {
+      try keep(asset, manifest, from: cell, isSynced: false)
+      if try staged.isComplete(asset, manifest) { return true }
+    }
+    return false
+  }
+
+  /// Forgets the oldest beyond the budget.
+  func trimKept() throws {
+    staged.keptSinceTrim = 0
+    var (bytes, gone, last): (Int, [AssetID], Int64?) = (0, [], nil)
+    _ = try sql.all("SELECT id, size, asset FROM mesh_kept ORDER BY id DESC") { row in
+      bytes = bytes.addingReportingOverflow(Int(row.integer(1))).partialValue
+      guard bytes > staged.budget, let asset = AssetID(row.bytes(2)) else { return }
+      gone.append(asset)
+      last = last ?? row.integer(0)
+    }
+    guard let last else { return }
+    try sql.run("DELETE FROM mesh_kept WHERE id <= ?", [.integer(last)])
+    try sweepStaging(gone)
+  }
+
+  /// It was overwritten, and its bytes stay until the budget is used up.
+  func isKept(_ asset: AssetID) throws -> Bool {
+    try sql.exists("SELECT 1 FROM mesh_kept WHERE asset = ?", [.blob(asset.bytes)])
+  }
+
+  /// The BLOB is not to be here any more.
+  func forgetKept(_ asset: AssetID) throws {
+    try sql.run("DELETE FROM mesh_kept WHERE asset = ?", [.blob(asset.bytes)])
+  }
+}

@@ -1,0 +1,137 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// The bytes of BLOBs that others overwrote or deleted.
+@Suite struct KeptAssetTests {
+  private func pair() throws -> (Peer, Peer) {
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try a.insertPhoto("x", 50_000)
+    try b.pull(from: a)
+    return (a, b)
+  }
+
+  private func restore(_ peer: Peer, _ restoration: Restoration) throws -> RestoredRecord {
+    try peer.store.restore(restoration) { _ in peer.reader }
+  }
+
+  private func record(_ columns: String...) -> Restoration {
+    .record(table: "photo", key: .text(Array("x".utf8)), columns: columns)
+  }
+
+  @Test("a BLOB that lost in a conflict comes back", arguments: ["randomblob(60000)", "randomblob(50000)", "NULL", "x'01'"])
+  func conflict(winner: String) throws {
+    let (a, b) = try pair()
+    b.now = a.now + 60_000
+    try a.run("UPDATE photo SET image = randomblob(70000)")
+    let lost = try { try a.flush(); return try a.photos() }()
+    try b.run("UPDATE photo SET image = \(winner)")
+    try b.flush()
+    try a.pull(from: b)
+    #expect(try a.photos() == b.photos())
+    let conflict = try #require(try a.store.conflicts(limit: 9).first)
+    #expect(conflict.hasBytes == true)
+    // After a start as well, and whatever is swept.
+    try a.reopen()
+    _ = try a.store.wantedAssets(limit: 9)
+    #expect(try restore(a, .conflict(conflict.id)).gone.isEmpty)
+    #expect(try a.photos() == lost)
+    try synchronize([a, b])
+    #expect(try b.photos() == lost && a.digest() == b.digest())
+  }
+
+  @Test("a row that somebody else deleted comes back with its BLOB")
+  func deleted() throws {
+    let (a, b) = try pair()
+    let before = try a.photos()
+    try b.run("DELETE FROM photo")
+    try a.pull(from: b)
+    #expect(try a.photos().isEmpty)
+    #expect(try restore(a, record()).gone.isEmpty)
+    #expect(try a.photos() == before)
+    // The machine that deleted it had nobody to keep the bytes for it.
+    try synchronize([a, b])
+    #expect(try b.photos() == before)
+  }
+
+  @Test("a BLOB that was overwritten by somebody who had seen it comes back", arguments: ["randomblob(60000)", "NULL"])
+  func seen(value: String) throws {
+    let (a, b) = try pair()
+    let before = try a.photos()
+    try b.run("UPDATE photo SET image = \(value)")
+    try a.pull(from: b)
+    #expect(try a.store.conflicts(limit: 9).isEmpty)
+    #expect(throws: RestoreError.assetGone(column: "image")) { try restore(b, record("image")) }
+    #expect(try restore(a, record("image")).gone.isEmpty)
+    #expect(try a.photos() == before)
+  }
+
+  @Test("a BLOB that was overwritten on its way stays with the machine that wrote it")
+  func onItsWay() throws {
+    let (a, b) = try pair()
+    try a.run("UPDATE photo SET image = randomblob(70000)")
+    try b.learn(from: a)
+    let written = try a.photos()
+    try b.run("UPDATE photo SET image = x'01'")
+    try a.pull(from: b)
+    let listed = try #require(try b.store.conflicts(limit: 9).first)
+    #expect(listed.hasBytes == false)
+    #expect(throws: RestoreError.assetGone(column: "image")) { try restore(b, .conflict(listed.id)) }
+    #expect(try restore(a, record("image")).gone.isEmpty)
+    try synchronize([a, b])
+    #expect(try a.photos() == written && b.photos() == written)
+  }
+
+  @Test("the newest stay, up to the budget")
+  func budget() throws {
+    let (a, b) = try pair()
+    try a.store.keepOverwrittenBlobs(upTo: 130_000)
+    let staging = try #require(a.staging as? MemoryStaging)
+    for _ in 0..<4 {
+      try b.run("UPDATE photo SET image = randomblob(50000)")
+      try a.pull(from: b)
+    }
+    #expect(try a.rows("SELECT count(*), sum(size) FROM mesh_kept") == ["2|100000"])
+    #expect(staging.size == 100_000)
+    try b.run("UPDATE photo SET image = randomblob(140000)")
+    try a.pull(from: b)
+    try b.run("UPDATE photo SET image = NULL")
+    try a.pull(from: b)
+    #expect(try a.rows("SELECT count(*) FROM mesh_kept WHERE size > 50000") == ["0"], "longer than the whole budget")
+    try a.store.keepOverwrittenBlobs(upTo: 60_000)
+    #expect(staging.size == 50_000)
+    try a.store.keepOverwrittenBlobs(upTo: 0)
+    #expect(staging.size == 0)
+    #expect(try a.rows("SELECT * FROM mesh_kept").isEmpty)
+    try a.reopen()
+    #expect(try a.rows("SELECT count(*) FROM mesh_asset") == ["0"])
+  }
+
+  @Test("a BLOB that comes again needs no download, and eviction removes every copy")
+  func comesAgain() throws {
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try b.run("INSERT INTO photo VALUES ('x', '1', zeroblob(50000))")
+    try a.pull(from: b)
+    try b.run("UPDATE photo SET image = NULL")
+    try a.pull(from: b)
+    try b.run("UPDATE photo SET image = zeroblob(50000)")
+    try a.learn(from: b)
+    #expect(try a.photos() == b.photos())
+    try a.store.evict(try a.asset())
+    _ = try a.store.wantedAssets(limit: 9)
+    #expect(try !a.store.placeAssets(now: a.now))
+    #expect((a.staging as? MemoryStaging)?.size == 0)
+    try a.expectNothingNoted()
+  }
+
+  @Test("a disk without room keeps nothing, and merges all the same")
+  func fullDisk() throws {
+    let (a, b) = try pair()
+    (a.staging as? MemoryStaging)?.capacity = 10
+    try b.run("DELETE FROM photo")
+    try a.pull(from: b)
+    #expect(try a.photos().isEmpty && a.rows("SELECT * FROM mesh_kept").isEmpty)
+    #expect(try restore(a, record()).gone == ["image"])
+  }
+}

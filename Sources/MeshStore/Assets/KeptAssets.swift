@@ -13,6 +13,11 @@ extension Store {
     staged.budget = bytes
     if isLess { try write { try $0.trimKept() } }
   }
+
+  /// The bytes of overwritten BLOBs that are here.
+  public func overwrittenBytes() throws -> Int {
+    try read { Int(try $0.sql.integer("SELECT sum(size) FROM mesh_kept") ?? 0) }
+  }
 }
 
 extension Session {
@@ -85,6 +90,12 @@ extension Session {
   /// It was overwritten, and its bytes stay until the budget is used up.
   func isKept(_ asset: AssetID) throws -> Bool {
     try sql.exists("SELECT 1 FROM mesh_kept WHERE asset = ?", [.blob(asset.bytes)])
+  }
+
+  /// Those that a power cut took before they were on the disk.
+  func forgetKept(besides there: Set<AssetID>) throws {
+    let kept = try sql.all("SELECT asset FROM mesh_kept") { AssetID($0.bytes(0)) }
+    for asset in kept.compactMap(\.self) where !there.contains(asset) { try forgetKept(asset) }
   }
 
   /// The BLOB is not to be here any more.

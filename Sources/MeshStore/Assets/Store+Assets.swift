@@ -100,8 +100,10 @@ extension Store {
   /// Forgets what no record has, in the staging and in our tables.
   func sweepAssets() throws {
     try write(isDurable: false) { session in
+      let there = try staged.assets()
+      try session.forgetKept(besides: Set(there))
       try session.trimKept()
-      try session.sweepStaging(staged.assets())
+      try session.sweepStaging(there)
       if try !session.writesAgain() { try session.sweepManifests() }
     }
   }

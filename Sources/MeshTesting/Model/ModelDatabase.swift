@@ -13,7 +13,7 @@ final class ModelDatabase: SimulatedDatabase {
   var disk: VirtualDisk? { nil }
   var refusals: Int { 0 }
   /// They are kept for good.
-  var staged: Int { 0 }
+  func staged() -> Int { 0 }
   var sqlite: Store? { nil }
   var added: Set<String> { [] }
   var columns: [String: Set<String>] { [:] }

@@ -24,7 +24,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   /// The app has a trigger that writes without asking who is writing.
   private let hasBadTrigger: Bool
   private let staging = VirtualStaging()
-  var staged: Int { staging.size }
+  func staged() throws -> Int { staging.size - (try store?.overwrittenBytes() ?? 0) }
   private var store: Store?
   var sqlite: Store? { store }
   private var app: DatabaseQueue?

@@ -23,8 +23,8 @@ protocol SimulatedDatabase: AnyObject {
   /// Writes that were refused because a share is read-only.
   var refusals: Int { get }
 
-  /// Bytes of assets that are kept outside of their rows.
-  var staged: Int { get }
+  /// Bytes of assets that are kept outside of their rows, to be put there.
+  func staged() throws -> Int
 
   /// The store of a node that runs; nil of a model.
   var sqlite: Store? { get }

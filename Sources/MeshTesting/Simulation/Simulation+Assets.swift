@@ -165,8 +165,9 @@ extension Simulation {
     }
     try checkEdits(oracle, naming)
     let most = Set(try absentCells(node).values.map(\.asset)).reduce(0) { $0 + $1.size }
-    if node.database.staged > most {
-      violate("n\(node.index) keeps \(node.database.staged) bytes of assets, and waits for \(most)")
+    let staged = try node.database.staged()
+    if staged > most {
+      violate("n\(node.index) keeps \(staged) bytes of assets, and waits for \(most)")
     }
   }
 

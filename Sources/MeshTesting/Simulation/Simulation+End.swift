@@ -28,8 +28,9 @@ extension Simulation {
         try checkWrites(node, oracle, in: Set(log))
         let held = try node.database.held(zone)
         let lacking = try lackingAssets(node)
-        if lacking.isEmpty, held.isEmpty, node.database.staged > 0 {
-          violate("n\(node.index) keeps \(node.database.staged) bytes of assets that nothing waits for")
+        let staged = try node.database.staged()
+        if lacking.isEmpty, held.isEmpty, staged > 0 {
+          violate("n\(node.index) keeps \(staged) bytes of assets that nothing waits for")
         }
         if plan.assetEvictions + plan.assetPolicies > 0 { try checkAbsent(node, zone, oracle) }
         if let difference = oracle.differences(naming.name(contents), held: held, lacking: lacking).first {

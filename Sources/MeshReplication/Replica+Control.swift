@@ -263,7 +263,11 @@ extension Replica {
     try endDropping(id, now: now)
     try updateStandings()
     try setLimits(id)
-    if zone.state.currentEpoch == nil, mayWrite(zone) { try mintEpoch(id, now: now) }
+    // An epoch names 64 of the log's heads. If an account forks the log, it takes several to see all that they have to.
+    for _ in 0..<Self.epochsAtOnce {
+      guard let zone = zones[id], zone.state.currentEpoch == nil, mayWrite(zone) else { break }
+      try mintEpoch(id, now: now)
+    }
     try leaveThoseOut(id, now: now)
     try offer(id, now: now)
     for link in links(sharing: id) { requestKeys(link) }
@@ -271,6 +275,9 @@ extension Replica {
     zones[id]?.needsApply = true
     needsFlush = true
   }
+
+  /// They see 1,024 heads.
+  private static let epochsAtOnce = 16
 
   /// What was refused, or taken back, may be welcome now.
   private func askAgain(_ id: ZoneID, now: Moment) throws {

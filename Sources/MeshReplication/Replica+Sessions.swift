@@ -76,7 +76,12 @@ extension Replica {
     let binding = SessionBinding(
       signer: info.role.other, handshakeHash: info.handshakeHash, peerStatic: secrets.sessionKey)
     guard hello.versions.contains(Hello.version) else {
-      return end(link, .version, "this node speaks version \(Hello.version) of the protocol, and the peer does not")
+      let spoken = hello.versions.map(String.init).joined(separator: ", ")
+      let older = hello.versions.last.map { $0 < Hello.version } ?? true
+      return end(
+        link, .version,
+        "this node speaks version \(Hello.version) of the session protocol, and the peer version \(spoken.isEmpty ? "none" : spoken): "
+          + "update mesh on \(older ? "the peer" : "this machine")")
     }
     guard hello.isSigned(binding, cryptography) else {
       return end(link, .protocolViolation, "the hello is not signed for this session")

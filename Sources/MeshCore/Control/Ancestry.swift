@@ -70,6 +70,12 @@ struct MarkSet: Equatable {
 
   func intersects(_ other: MarkSet) -> Bool { zip(words, other.words).contains { $0 & $1 != 0 } }
 
+  func subtracting(_ other: MarkSet) -> MarkSet {
+    var rest = self
+    for index in words.indices where index < other.words.count { rest.words[index] &= ~other.words[index] }
+    return rest
+  }
+
   mutating func formUnion(_ other: MarkSet) {
     if words.count < other.words.count { words.append(contentsOf: other.words[words.count...].map { _ in 0 }) }
     for index in other.words.indices { words[index] |= other.words[index] }

@@ -3,8 +3,11 @@ struct Standings {
   private(set) var participants: [AccountID: Participant] = [:]
   private(set) var invites: [ControlID: Invite] = [:]
   private(set) var grants: [ControlID: WriteGrant] = [:]
-  /// Records that put somebody out: an epoch encrypts only if it has seen them.
-  private(set) var departures: [ControlID] = []
+  /// Records by which the owner put somebody out: an epoch encrypts only if it has seen them.
+  private(set) var removals: [ControlID] = []
+  /// For each grant of an account that has left, the leaves that beat it: an epoch encrypts only if it has seen one of them. One is
+  /// enough to know that the account is out, and an account may say it ever so often.
+  private(set) var leavings: [MarkSet] = []
 
   private let graph: ControlGraph
 
@@ -24,10 +27,11 @@ struct Standings {
   init(_ graph: ControlGraph) {
     self.graph = graph
     let words = Self.ownersWords(graph)
-    let leaves = Self.leaves(graph)
+    let said = Self.leaves(graph)
+    let leaves = Self.counting(said, graph)
     invites = Self.invites(graph)
     let admissions = admissions(words, leaves)
-    departures = words.filter { $0.permission == nil }.map(\.id)
+    removals = words.filter { $0.permission == nil }.map(\.id)
     countUses(words.filter { $0.permission != nil } + admissions)
     let byAccount = Dictionary(grouping: words + admissions, by: \.account)
     let leavesByAccount = Dictionary(grouping: leaves, by: \.account)
@@ -38,7 +42,12 @@ struct Standings {
       for grant in words where grant.permission == .readWrite {
         grants[grant.id] = WriteGrant(account: account, ceiling: ceiling(grant, lowering))
       }
-      if participants[account]?.status != .removed { departures += firstOf(leaves, words) }
+      guard participants[account]?.status == .left else { continue }
+      let marks = graph.ancestry.marks(of: said.filter { $0.account == account }.map(\.id))
+      for grant in words where grant.permission != nil {
+        let beating = marks.subtracting(graph.ancestry.marks(before: grant.id))
+        if leavings.last != beating { leavings.append(beating) }
+      }
     }
   }
 
@@ -64,14 +73,17 @@ struct Standings {
     return byAccount.values.flatMap { $0 }.filter { graph.counts($0.record) }.map(\.word).sorted { $0.id < $1.id }
   }
 
-  /// Of each account those that had seen the least, which stay the same when there are more.
   private static func leaves(_ graph: ControlGraph) -> [Word] {
-    let leaves = graph.certified.compactMap { record -> Word? in
+    graph.certified.compactMap { record -> Word? in
       guard case .leave(let cuts) = record.act, graph.counts(record), let account = graph.account(of: record),
         account != graph.people.owner
       else { return nil }
       return Word(id: record.id, account: account, permission: nil, invite: nil, cuts: cuts, rank: .max)
     }
+  }
+
+  /// Of each account those that had seen the least, which stay the same when there are more.
+  private static func counting(_ leaves: [Word], _ graph: ControlGraph) -> [Word] {
     let counting = Dictionary(grouping: leaves, by: \.account).values.flatMap { leaves in
       let ordered = leaves.map { ($0, graph.ancestry.marks(before: $0.id).count) }.sorted {
         ($0.1, $0.0.id) < ($1.1, $1.0.id)
@@ -178,18 +190,6 @@ struct Standings {
         status: $0.permission.map { .member($0) } ?? .removed, grant: $0.id, invite: $0.invite,
         admittedBy: $0.admittedBy, granted: $0.permission)
     }
-  }
-
-  /// Leaves that no other came before, but for a grant between: who repeats one says nothing new.
-  private func firstOf(_ leaves: [Word], _ words: [Word]) -> [ControlID] {
-    leaves.filter { leave in
-      leaves.allSatisfy { earlier in
-        !graph.isBefore(earlier.id, leave.id)
-          || words.contains {
-            $0.permission != nil && graph.isBefore(earlier.id, $0.id) && graph.isBefore($0.id, leave.id)
-          }
-      }
-    }.map(\.id)
   }
 
   /// Where authors end that cite a grant; nil where none does.

@@ -68,7 +68,7 @@ public struct ZoneState: Sendable, Equatable {
     let standings = Standings(graph)
     (participants, invites, grants) = (standings.participants, standings.invites, standings.grants)
     words = Set(graph.certified.filter(\.act.isGrant).map(\.id))
-    readEpochs(graph, standings.departures)
+    readEpochs(graph, standings)
   }
 
   // MARK: Questions
@@ -192,16 +192,17 @@ public struct ZoneState: Sendable, Equatable {
     return ranked.sorted { ($0.turn, $0.id) < ($1.turn, $1.id) }.map(\.id)
   }
 
-  private mutating func readEpochs(_ graph: ControlGraph, _ departures: [ControlID]) {
-    let departures = graph.ancestry.marks(of: departures)
+  private mutating func readEpochs(_ graph: ControlGraph, _ standings: Standings) {
+    let removals = graph.ancestry.marks(of: standings.removals)
     for record in graph.certified {
       guard case .epoch(let commitment) = record.act, let id = EpochID(record.id.bytes),
         let account = graph.account(of: record)
       else { continue }
+      let seen = graph.ancestry.marks(before: record.id)
       let isCurrent =
         permission(account) == .readWrite && graph.counts(record)
         && graph.accounts[account]?.isRevoked(record.author) == false
-        && graph.ancestry.marks(before: record.id).isSuperset(of: departures) && graph.hasSeenCuts(record.id)
+        && seen.isSuperset(of: removals) && standings.leavings.allSatisfy(seen.intersects) && graph.hasSeenCuts(record.id)
       epochs[id] = Epoch(id: id, minter: record.author, commitment: commitment, isCurrent: isCurrent)
     }
   }

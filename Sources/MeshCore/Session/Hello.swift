@@ -11,7 +11,7 @@ public struct Hello: Hashable, Sendable {
   /// By the certificate's device over `signedBytes(.hello, binding ‖ unsigned)`; empty without a certificate.
   public var signature: [UInt8]
 
-  public static let version: UInt8 = 1
+  public static let version: UInt8 = 2
 
   public init(certificate: Certificate?, accountHead: [UInt8], proof: LinkProof? = nil) {
     versions = [Self.version]

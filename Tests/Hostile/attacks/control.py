@@ -374,9 +374,7 @@ def more_branches_than_a_message_names(scene):
             raise Failed(f"{node.name} has no session any more")
 
 
-@attack("act leave: cuts (count)", "control record: parents (count)",
-        expected_failure="a new epoch has to see all leaves that count, and names 64 of so many heads: no row is written for "
-                         "as long as it takes to open one epoch after the other")
+@attack("act leave: cuts (count)", "control record: parents (count)")
 def leaves_by_the_thousand(scene):
     """Leaves a thousand times side by side, by another account that passes it on; what the node computes must stay linear."""
     member, zone, session = scene.enter()

@@ -167,23 +167,21 @@ struct PlainZone {
 
   var currentEpochs: Set<[UInt8]> {
     let cuts = records.filter { if case .cut = $0.act { true } else { false } }
-    var needed = records.filter {
+    let needed = records.filter {
       isOwners($0) && counts($0) && subject($0).map { $0.1 == nil } == true && subject($0)?.0 != owner
     }
-    for account in log.ids.dropFirst() where ![nil, .removed].contains(status(account)) {
-      let all = leaves(account)
-      let grants = (words(account) + admissions(account)).filter { permission($0) != nil }
-      needed += all.filter { leave in
-        all.allSatisfy { earlier in
-          !isBefore(earlier, leave) || grants.contains { isBefore(earlier, $0) && isBefore($0, leave) }
-        }
+    let left = log.ids.dropFirst().filter { status($0) == .left }
+    /// Whether it knows that the account is out, whatever let it in.
+    func knows(_ account: AccountID, _ epoch: ControlRecord) -> Bool {
+      (words(account) + admissions(account)).filter { permission($0) != nil }.allSatisfy { grant in
+        leaves(account).contains { isBefore($0, epoch) && !isBefore($0, grant) }
       }
     }
     let current = records.filter { record in
       guard case .epoch = record.act, counts(record), let account = account(record) else { return false }
       guard account == owner || status(account) == .member(.readWrite) else { return false }
       let isRevoked = log.accounts[account]?.isRevoked(record.author) ?? true
-      return !isRevoked && needed.allSatisfy { isBefore($0, record) }
+      return !isRevoked && needed.allSatisfy { isBefore($0, record) } && left.allSatisfy { knows($0, record) }
         && cuts.allSatisfy { cut in cuts.contains { $0.act == cut.act && isBefore($0, record) } }
     }
     return Set(current.map(\.id.bytes))

@@ -219,6 +219,7 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
+      exclude: ["answers.txt"],
       swiftSettings: strict),
     // Compiles the macros' sources (a symbolic link) into itself. A test target that depends on a macro makes SwiftPM build
     // all tests, and all that they test, for the compiler's side, and so everything twice.

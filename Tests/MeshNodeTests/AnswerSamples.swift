@@ -1,4 +1,5 @@
 import Foundation
+import MeshControl
 import MeshNode
 
 /// An answer of each kind, with a value in every field and, in another sample, without those that may be unknown.
@@ -27,9 +28,9 @@ enum AnswerSamples {
     running: true, account: "account-1", accountName: "alice", device: "device-1", deviceName: "tower", instance: "1f",
     database: "/n.db", listen: "127.0.0.1:7404", tables: ["notes"], pending: 4, held: ["missing-parent": 2],
     work: [
-      .init(task: "take-in", table: "notes", done: 1, total: 2),
-      .init(task: "compare", table: "notes", done: 1, total: 2),
-      .init(task: "recall", table: "notes", done: 1, total: 2), .init(task: "show", table: nil, done: 1, total: 2),
+      .init(task: .takeIn, table: "notes", done: 1, total: 2),
+      .init(task: .compare, table: "notes", done: 1, total: 2),
+      .init(task: .recall, table: "notes", done: 1, total: 2), .init(task: .show, table: nil, done: 1, total: 2),
     ],
     receipts: ["zone-2": 1], ended: ["zone-3": "stopped"], assets: missing,
     fetching: .init(
@@ -59,17 +60,17 @@ enum AnswerSamples {
     reason: "stopped", cannotWrite: "revoked", records: 3, epoch: "epoch-1", lastActivity: when,
     participants: [
       .init(
-        account: "account-2", status: "accepted", permission: "read-only",
+        account: "account-2", status: .accepted, permission: .readOnly,
         devices: [.init(device: "device-3", name: "van")]),
-      .init(account: "account-3", status: "accepted", permission: "read-write", devices: []),
-      .init(account: "account-4", status: "removed", permission: nil, devices: []),
-      .init(account: "account-5", status: "left", permission: nil, devices: []),
+      .init(account: "account-3", status: .accepted, permission: .readWrite, devices: []),
+      .init(account: "account-4", status: .removed, permission: nil, devices: []),
+      .init(account: "account-5", status: .left, permission: nil, devices: []),
     ],
     invites: [
-      .init(id: "control-1", permission: "read-only", state: "open", usesLeft: 1, expires: when, account: "account-2"),
-      .init(id: "control-2", permission: "read-write", state: "used", usesLeft: 0, expires: nil, account: nil),
-      .init(id: "control-3", permission: "read-write", state: "expired", usesLeft: nil, expires: nil, account: nil),
-      .init(id: "control-4", permission: "read-write", state: "revoked", usesLeft: nil, expires: nil, account: nil),
+      .init(id: "control-1", permission: .readOnly, state: .open, usesLeft: 1, expires: when, account: "account-2"),
+      .init(id: "control-2", permission: .readWrite, state: .used, usesLeft: 0, expires: nil, account: nil),
+      .init(id: "control-3", permission: .readWrite, state: .expired, usesLeft: nil, expires: nil, account: nil),
+      .init(id: "control-4", permission: .readWrite, state: .revoked, usesLeft: nil, expires: nil, account: nil),
     ])
   static let roles = [ShareReport.Role.readWrite, .readOnly, .ended].map {
     ShareReport(
@@ -182,16 +183,16 @@ enum AnswerSamples {
       ShareInviteReport(share: "zone-2", invite: "control-1", link: "mesh-share-x", addresses: ["a:1"]),
       ShareJoinReport(
         state: .offered, share: "zone-2", title: "list", owner: "account-1", table: "lists", key: .text("a"),
-        permission: "read-only", reason: "later", isRootTaken: true, rival: "zone-3", wasMember: true),
+        permission: .readOnly, reason: "later", isRootTaken: true, rival: "zone-3", wasMember: true),
       ShareJoinReport(
         state: .joined, share: "zone-2", title: "list", owner: "account-1", table: nil, key: nil,
-        permission: "read-write"),
+        permission: .readWrite),
       ShareJoinReport(
         state: .waiting, share: "zone-2", title: "list", owner: "account-1", table: nil, key: nil, permission: nil),
       ShareReceiptReport(
         receipts: [
-          .init(table: "lists", key: .text("a"), values: ["a": .null], reason: "cut", noted: when),
-          .init(table: "lists", key: .text("a"), values: nil, reason: "notPermitted", noted: when),
+          .init(table: "lists", key: .text("a"), values: ["a": .null], reason: .cut, noted: when),
+          .init(table: "lists", key: .text("a"), values: nil, reason: .notPermitted, noted: when),
         ], restored: 1, discarded: 2, inTheWay: [.init(table: "lists", key: .text("a"))]),
       InitReport(
         home: "/home", account: "account-1", accountName: "alice", device: "device-1", deviceName: "tower",

@@ -4,8 +4,7 @@ public import FoundationEssentials
 
 /// Asks for the BLOBs of more than 16 KiB that rows wait for. `mesh asset list`.
 public struct AssetsRequest: ControlRequest {
-  public typealias Answer = AssetsReport
-  public static let route = ControlRoute.get("/v1/assets")
+  public static let route = ControlRoute<AssetsReport>.get("/v1/assets")
 
   /// Creates the request.
   public init() {}
@@ -23,10 +22,7 @@ public struct AssetsReport: Codable, Hashable, Sendable {
   public var speed: Int
 
   package init(waiting: [Item], complete: Bool, received: Int, speed: Int = 0) {
-    self.waiting = waiting
-    self.complete = complete
-    self.received = received
-    self.speed = speed
+    (self.waiting, self.complete, self.received, self.speed) = (waiting, complete, received, speed)
   }
 
   /// How a BLOB stands.
@@ -54,10 +50,7 @@ public struct AssetsReport: Codable, Hashable, Sendable {
     /// The name of the device, if it is known.
     @OrNull public var name: String?
 
-    package init(device: String, name: String?) {
-      self.device = device
-      self.name = name
-    }
+    package init(device: String, name: String?) { (self.device, self.name) = (device, name) }
   }
 
   /// A device that had part of a BLOB when it left.
@@ -70,9 +63,7 @@ public struct AssetsReport: Codable, Hashable, Sendable {
     public var left: Date
 
     package init(device: String, name: String?, left: Date) {
-      self.device = device
-      self.name = name
-      self.left = left
+      (self.device, self.name, self.left) = (device, name, left)
     }
   }
 
@@ -112,28 +103,16 @@ public struct AssetsReport: Codable, Hashable, Sendable {
       state: State, reason: String? = nil, sources: [Device] = [], speed: Int = 0, secondsLeft: Double? = nil,
       writtenBy: Device? = nil, lastSource: Source? = nil
     ) {
-      self.asset = asset
-      self.size = size
-      self.here = here
-      self.zone = zone
-      self.table = table
-      self.key = key
-      self.column = column
-      self.state = state
-      self.reason = reason
-      self.sources = sources
-      self.speed = speed
-      self.secondsLeft = secondsLeft
-      self.writtenBy = writtenBy
-      self.lastSource = lastSource
+      (self.asset, self.size, self.here, self.zone, self.table) = (asset, size, here, zone, table)
+      (self.key, self.column, self.state, self.reason, self.sources) = (key, column, state, reason, sources)
+      (self.speed, self.secondsLeft, self.writtenBy, self.lastSource) = (speed, secondsLeft, writtenBy, lastSource)
     }
   }
 }
 
 /// Asks for the BLOBs of a record, or those that a table's rows wait for. `mesh asset show`.
 public struct AssetShowRequest: ControlRequest, Hashable {
-  public typealias Answer = AssetReport
-  public static let route = ControlRoute.post("/v1/assets/show")
+  public static let route = ControlRoute<AssetReport>.post("/v1/assets/show")
 
   /// The table.
   public var table: String
@@ -150,8 +129,7 @@ public struct AssetShowRequest: ControlRequest, Hashable {
 
 /// Has the node download BLOBs, whatever their table's policy, and returns their state at once. `mesh asset fetch`.
 public struct AssetFetchRequest: ControlRequest, Hashable {
-  public typealias Answer = AssetReport
-  public static let route = ControlRoute.post("/v1/assets/fetch")
+  public static let route = ControlRoute<AssetReport>.post("/v1/assets/fetch")
 
   /// The table.
   public var table: String
@@ -170,8 +148,7 @@ public struct AssetFetchRequest: ControlRequest, Hashable {
 ///
 /// The node refuses if no connected device has the whole BLOB, unless you force it.
 public struct AssetEvictRequest: ControlRequest, Hashable {
-  public typealias Answer = AssetReport
-  public static let route = ControlRoute.post("/v1/assets/evict")
+  public static let route = ControlRoute<AssetReport>.post("/v1/assets/evict")
 
   /// The table.
   public var table: String
@@ -198,16 +175,12 @@ public struct AssetReport: Codable, Hashable, Sendable {
   /// Whether `assets` lists all of them.
   public var complete: Bool
 
-  package init(assets: [AssetsReport.Item], complete: Bool = true) {
-    self.assets = assets
-    self.complete = complete
-  }
+  package init(assets: [AssetsReport.Item], complete: Bool = true) { (self.assets, self.complete) = (assets, complete) }
 }
 
 /// Asks which tables' BLOBs this node downloads. `mesh asset policy`.
 public struct AssetPoliciesRequest: ControlRequest {
-  public typealias Answer = AssetPoliciesReport
-  public static let route = ControlRoute.get("/v1/assets/policy")
+  public static let route = ControlRoute<AssetPoliciesReport>.get("/v1/assets/policy")
 
   /// Creates the request.
   public init() {}
@@ -215,8 +188,7 @@ public struct AssetPoliciesRequest: ControlRequest {
 
 /// Sets whether this node downloads a table's BLOBs. `mesh asset policy TABLE POLICY`.
 public struct AssetPolicyRequest: ControlRequest, Hashable {
-  public typealias Answer = AssetPoliciesReport
-  public static let route = ControlRoute.post("/v1/assets/policy")
+  public static let route = ControlRoute<AssetPoliciesReport>.post("/v1/assets/policy")
 
   /// The table.
   public var table: String
@@ -224,9 +196,7 @@ public struct AssetPolicyRequest: ControlRequest, Hashable {
   public var policy: AssetPoliciesReport.Policy
 
   /// Creates the request.
-  public init(table: String, policy: AssetPoliciesReport.Policy) {
-    (self.table, self.policy) = (table, policy)
-  }
+  public init(table: String, policy: AssetPoliciesReport.Policy) { (self.table, self.policy) = (table, policy) }
 }
 
 /// Which tables' BLOBs this node downloads, and when.
@@ -254,10 +224,7 @@ public struct LackingAssets: Codable, Hashable, Sendable {
     /// The bytes of them that are missing.
     public var bytes: Int
 
-    package init(assets: Int = 0, bytes: Int = 0) {
-      self.assets = assets
-      self.bytes = bytes
-    }
+    package init(assets: Int = 0, bytes: Int = 0) { (self.assets, self.bytes) = (assets, bytes) }
   }
 
   /// BLOBs that the device downloads, and that a device connected to it may have.
@@ -265,10 +232,7 @@ public struct LackingAssets: Codable, Hashable, Sendable {
   /// The others: they are on demand or evicted, their records are held, or no device connected to it has them.
   public var absent: Amount
 
-  package init(coming: Amount = Amount(), absent: Amount = Amount()) {
-    self.coming = coming
-    self.absent = absent
-  }
+  package init(coming: Amount = Amount(), absent: Amount = Amount()) { (self.coming, self.absent) = (coming, absent) }
 
   package static func += (left: inout LackingAssets, right: LackingAssets) {
     left.coming.assets += right.coming.assets
@@ -303,20 +267,13 @@ public struct FetchingAssets: Codable, Hashable, Sendable {
     public var size: Int
 
     package init(state: AssetsReport.State, reason: String, assets: Int = 0, size: Int = 0) {
-      self.state = state
-      self.reason = reason
-      self.assets = assets
-      self.size = size
+      (self.state, self.reason, self.assets, self.size) = (state, reason, assets, size)
     }
   }
 
   package init(
     assets: Int = 0, size: Int = 0, here: Int = 0, sources: [AssetsReport.Device] = [], stuck: [Stuck] = []
   ) {
-    self.assets = assets
-    self.size = size
-    self.here = here
-    self.sources = sources
-    self.stuck = stuck
+    (self.assets, self.size, self.here, self.sources, self.stuck) = (assets, size, here, sources, stuck)
   }
 }

@@ -1,7 +1,6 @@
 /// Copies the database, as it is at one moment, to a file. `mesh backup`.
 public struct BackupRequest: ControlRequest, Hashable {
-  public typealias Answer = BackupReport
-  public static let route = ControlRoute.post("/v1/backup")
+  public static let route = ControlRoute<BackupReport>.post("/v1/backup")
 
   /// The file to make: an absolute path where no file is.
   public var file: String
@@ -31,11 +30,7 @@ public struct BackupReport: Codable, Hashable, Sendable {
   package init(
     file: String, bytes: Int, database: String, home: String, tables: [String], lackingAssets: LackingAssets
   ) {
-    self.file = file
-    self.bytes = bytes
-    self.database = database
-    self.home = home
-    self.tables = tables
-    self.lackingAssets = lackingAssets
+    (self.file, self.bytes, self.database) = (file, bytes, database)
+    (self.home, self.tables, self.lackingAssets) = (home, tables, lackingAssets)
   }
 }

@@ -4,8 +4,7 @@ public import FoundationEssentials
 ///
 /// A parameter that you leave out restricts nothing.
 public struct ConflictsRequest: ControlRequest, Hashable {
-  public typealias Answer = ConflictsReport
-  public static let route = ControlRoute.post("/v1/conflicts")
+  public static let route = ControlRoute<ConflictsReport>.post("/v1/conflicts")
 
   /// Only conflicts in this table.
   public var table: String?
@@ -43,9 +42,7 @@ public struct ConflictsReport: Codable, Hashable, Sendable {
   @OrNull public var next: Int64?
 
   package init(conflicts: [ConflictReport], total: Int, next: Int64? = nil) {
-    self.conflicts = conflicts
-    self.total = total
-    self.next = next
+    (self.conflicts, self.total, self.next) = (conflicts, total, next)
   }
 }
 
@@ -88,25 +85,15 @@ public struct ConflictReport: Codable, Hashable, Sendable {
       value: ReportedValue, deleted: Bool = false, device: String, deviceName: String?, written: Date?,
       imported: Bool = false
     ) {
-      self.value = value
-      self.deleted = deleted
-      self.device = device
-      self.deviceName = deviceName
-      self.written = written
-      self.imported = imported
+      (self.value, self.deleted, self.device) = (value, deleted, device)
+      (self.deviceName, self.written, self.imported) = (deviceName, written, imported)
     }
   }
 
   package init(
     id: Int64, zone: String, table: String, key: ReportedValue, column: String?, winner: Side, loser: Side, found: Date
   ) {
-    self.id = id
-    self.zone = zone
-    self.table = table
-    self.key = key
-    self.column = column
-    self.winner = winner
-    self.loser = loser
-    self.found = found
+    (self.id, self.zone, self.table, self.key) = (id, zone, table, key)
+    (self.column, self.winner, self.loser, self.found) = (column, winner, loser, found)
   }
 }

@@ -18,16 +18,18 @@ public struct ControlClient: NodeControl {
   /// - Throws: ``Refusal`` if the node refuses, ``ControlClientError`` if no daemon answers within the request's
   ///   ``ControlRequest/timeLimit``, and `CancellationError` if the task is cancelled.
   public func perform<Request: ControlRequest>(_ request: Request) async throws -> Request.Answer {
-    let body = Request.route.method == .get ? [] : try ControlJSON.encode(request)
-    let exchange = ControlExchange(route: Request.route, body: body, limit: request.timeLimit)
-    let (isSuccess, answer) = try await exchange.run(on: socket)
+    let route = Request.route
+    let body = route.method == .get ? [] : try ControlJSON.encode(request)
+    let (isSuccess, answer) = try await ControlExchange(
+      method: route.method, path: route.path, body: body, limit: request.timeLimit
+    ).run(on: socket)
     do {
       guard isSuccess else { throw try ControlJSON.decode(RefusalEnvelope.self, from: answer).error }
       return try ControlJSON.decode(Request.Answer.self, from: answer)
     } catch let refusal as Refusal {
       throw refusal
     } catch {
-      throw ControlClientError.garbled(Request.route.path)
+      throw ControlClientError.garbled(route.path)
     }
   }
 }

@@ -4,15 +4,14 @@ import Synchronization
 
 /// One request and its answer in HTTP/1.1, over a connection of its own to a Unix socket.
 package struct ControlExchange: Sendable {
-  private let route: ControlRoute
+  private let method: ControlMethod
+  private let path: String
   private let body: [UInt8]
   /// From connecting to the whole answer.
   private let limit: Duration
 
-  package init(route: ControlRoute, body: [UInt8], limit: Duration) {
-    self.route = route
-    self.body = body
-    self.limit = limit
+  package init(method: ControlMethod, path: String, body: [UInt8], limit: Duration) {
+    (self.method, self.path, self.body, self.limit) = (method, path, body, limit)
   }
 
   /// Bytes of an answer: thousands of conflicts with their values.
@@ -57,11 +56,11 @@ package struct ControlExchange: Sendable {
     }
   }
 
-  private var garbled: ControlClientError { .garbled(route.path) }
+  private var garbled: ControlClientError { .garbled(path) }
 
   private var request: [UInt8] {
-    var head = "\(route.method.rawValue) \(route.path) HTTP/1.1\r\nhost: mesh\r\nconnection: close\r\n"
-    if route.method == .post { head += "content-type: application/json\r\ncontent-length: \(body.count)\r\n" }
+    var head = "\(method.rawValue) \(path) HTTP/1.1\r\nhost: mesh\r\nconnection: close\r\n"
+    if method == .post { head += "content-type: application/json\r\ncontent-length: \(body.count)\r\n" }
     return Array((head + "\r\n").utf8) + body
   }
 
@@ -104,9 +103,7 @@ private final class ControlConnection: Sendable {
     guard socket.utf8.count <= UnixSocket.pathLimit, let descriptor = UnixSocket.descriptor(SOCK_STREAM) else {
       return nil
     }
-    self.descriptor = descriptor
-    self.socket = socket
-    self.limit = limit
+    (self.descriptor, self.socket, self.limit) = (descriptor, socket, limit)
     deadline = .now + limit
   }
 

@@ -9,8 +9,8 @@ public protocol ControlRequest: Codable, Sendable {
   /// The type of the node's answer.
   associatedtype Answer: Codable & Sendable
 
-  /// The HTTP method and path at which the daemon answers the request.
-  static var route: ControlRoute { get }
+  /// The HTTP method and path at which the daemon answers the request, and the type of its answer.
+  static var route: ControlRoute<Answer> { get }
 
   /// How long a client waits, from connecting to the whole answer.
   var timeLimit: Duration { get }
@@ -41,18 +41,18 @@ extension Duration {
   }
 }
 
-/// The HTTP method and path of a request.
-public struct ControlRoute: Hashable, Sendable, CustomStringConvertible {
-  /// An HTTP method.
-  public enum Method: String, Sendable {
-    /// The request has no parameters and changes nothing.
-    case get = "GET"
-    /// The request's parameters are a JSON object in the body.
-    case post = "POST"
-  }
+/// An HTTP method.
+public enum ControlMethod: String, Sendable {
+  /// The request has no parameters and changes nothing.
+  case get = "GET"
+  /// The request's parameters are a JSON object in the body.
+  case post = "POST"
+}
 
+/// The HTTP method and path of a request that has answers of one type.
+public struct ControlRoute<Answer: Codable & Sendable>: Hashable, Sendable, CustomStringConvertible {
   /// The HTTP method.
-  public let method: Method
+  public let method: ControlMethod
   /// The path of the URL, which begins with a slash.
   public let path: String
 

@@ -2,8 +2,7 @@ public import FoundationEssentials
 
 /// Asks for the devices of the account. `mesh device list`.
 public struct DevicesRequest: ControlRequest {
-  public typealias Answer = DevicesReport
-  public static let route = ControlRoute.get("/v1/devices")
+  public static let route = ControlRoute<DevicesReport>.get("/v1/devices")
 
   /// Creates the request.
   public init() {}
@@ -36,13 +35,8 @@ public struct DevicesReport: Codable, Hashable, Sendable {
       device: String, name: String, isThis: Bool, certified: Date, revoked: Date?, isAdministrator: Bool = false,
       isUnconfirmed: Bool = false
     ) {
-      self.device = device
-      self.name = name
-      self.isThis = isThis
-      self.certified = certified
-      self.revoked = revoked
-      self.isAdministrator = isAdministrator
-      self.isUnconfirmed = isUnconfirmed
+      (self.device, self.name, self.isThis, self.certified) = (device, name, isThis, certified)
+      (self.revoked, self.isAdministrator, self.isUnconfirmed) = (revoked, isAdministrator, isUnconfirmed)
     }
   }
 
@@ -53,8 +47,7 @@ public struct DevicesReport: Codable, Hashable, Sendable {
 ///
 /// The node refuses if it doesn't hold the account's key and is no administrator.
 public struct InviteRequest: ControlRequest, Hashable {
-  public typealias Answer = InviteReport
-  public static let route = ControlRoute.post("/v1/devices/invite")
+  public static let route = ControlRoute<InviteReport>.post("/v1/devices/invite")
 
   package var expiresSeconds: Double?
 
@@ -82,16 +75,13 @@ public struct InviteReport: Codable, Hashable, Sendable {
   public var addresses: [String]
 
   package init(link: String, expires: Date, addresses: [String]) {
-    self.link = link
-    self.expires = expires
-    self.addresses = addresses
+    (self.link, self.expires, self.addresses) = (link, expires, addresses)
   }
 }
 
 /// Excludes a device permanently. `mesh device revoke`.
 public struct RevokeRequest: ControlRequest, Hashable {
-  public typealias Answer = RevokeReport
-  public static let route = ControlRoute.post("/v1/devices/revoke")
+  public static let route = ControlRoute<RevokeReport>.post("/v1/devices/revoke")
 
   /// The device's id or the beginning of it, or its name if only one device has it.
   public var device: String
@@ -112,17 +102,13 @@ public struct RevokeReport: Codable, Hashable, Sendable {
   public var zones: [String]
 
   package init(device: String, name: String, revoked: Date, zones: [String]) {
-    self.device = device
-    self.name = name
-    self.revoked = revoked
-    self.zones = zones
+    (self.device, self.name, self.revoked, self.zones) = (device, name, revoked, zones)
   }
 }
 
 /// Changes the role of a device in the account. `mesh device promote`, `demote` and `confirm`.
 public struct DeviceChangeRequest: ControlRequest, Hashable {
-  public typealias Answer = DevicesReport.Device
-  public static let route = ControlRoute.post("/v1/devices/change")
+  public static let route = ControlRoute<DevicesReport.Device>.post("/v1/devices/change")
 
   /// A change of a device's role.
   public enum Act: String, Codable, Sendable, CaseIterable {
@@ -140,16 +126,12 @@ public struct DeviceChangeRequest: ControlRequest, Hashable {
   public var act: Act
 
   /// Creates the request.
-  public init(device: String, act: Act) {
-    self.device = device
-    self.act = act
-  }
+  public init(device: String, act: Act) { (self.device, self.act) = (device, act) }
 }
 
 /// Reverts what this device signed while its clock was ahead, and writes it again. `mesh device restamp`.
 public struct RestampRequest: ControlRequest {
-  public typealias Answer = RestampReport
-  public static let route = ControlRoute.post("/v1/devices/restamp")
+  public static let route = ControlRoute<RestampReport>.post("/v1/devices/restamp")
 
   /// Creates the request.
   public init() {}
@@ -170,9 +152,7 @@ public struct RestampReport: Codable, Hashable, Sendable {
     public var changeSets: Int
 
     package init(zone: String, name: String, changeSets: Int) {
-      self.zone = zone
-      self.name = name
-      self.changeSets = changeSets
+      (self.zone, self.name, self.changeSets) = (zone, name, changeSets)
     }
   }
 
@@ -181,8 +161,7 @@ public struct RestampReport: Codable, Hashable, Sendable {
 
 /// Asks for the account, its devices and its keys. `mesh account show`.
 public struct AccountRequest: ControlRequest {
-  public typealias Answer = AccountReport
-  public static let route = ControlRoute.get("/v1/account")
+  public static let route = ControlRoute<AccountReport>.get("/v1/account")
 
   /// Creates the request.
   public init() {}
@@ -213,15 +192,9 @@ public struct AccountReport: Codable, Hashable, Sendable {
     account: String, name: String, device: String, deviceName: String, holdsAccountKey: Bool, keyHolder: String?,
     administrators: [String] = [], recoveryWaiting: Bool, devices: Int
   ) {
-    self.account = account
-    self.name = name
-    self.device = device
-    self.deviceName = deviceName
-    self.holdsAccountKey = holdsAccountKey
-    self.keyHolder = keyHolder
-    self.administrators = administrators
-    self.recoveryWaiting = recoveryWaiting
-    self.devices = devices
+    (self.account, self.name, self.device) = (account, name, device)
+    (self.deviceName, self.holdsAccountKey, self.keyHolder) = (deviceName, holdsAccountKey, keyHolder)
+    (self.administrators, self.recoveryWaiting, self.devices) = (administrators, recoveryWaiting, devices)
   }
 }
 
@@ -229,8 +202,7 @@ public struct AccountReport: Codable, Hashable, Sendable {
 ///
 /// The request contains a secret. The node never logs it.
 public struct ReplaceKeyRequest: ControlRequest, Hashable {
-  public typealias Answer = ReplaceKeyReport
-  public static let route = ControlRoute.post("/v1/account/key")
+  public static let route = ControlRoute<ReplaceKeyReport>.post("/v1/account/key")
 
   /// The text of the recovery key.
   public var recovery: String
@@ -238,10 +210,7 @@ public struct ReplaceKeyRequest: ControlRequest, Hashable {
   public var readmit: [String]?
 
   /// Creates the request.
-  public init(recovery: String, readmit: [String] = []) {
-    self.recovery = recovery
-    self.readmit = readmit
-  }
+  public init(recovery: String, readmit: [String] = []) { (self.recovery, self.readmit) = (recovery, readmit) }
 }
 
 /// The account after its key was replaced.
@@ -252,7 +221,6 @@ public struct ReplaceKeyReport: Codable, Hashable, Sendable {
   public var devices: [DevicesReport.Device]
 
   package init(generation: Int, devices: [DevicesReport.Device]) {
-    self.generation = generation
-    self.devices = devices
+    (self.generation, self.devices) = (generation, devices)
   }
 }

@@ -1,7 +1,6 @@
 /// Asks for a check of everything that can be wrong. `mesh doctor`.
 public struct DoctorRequest: ControlRequest {
-  public typealias Answer = DoctorReport
-  public static let route = ControlRoute.get("/v1/doctor")
+  public static let route = ControlRoute<DoctorReport>.get("/v1/doctor")
 
   /// Creates the request.
   public init() {}
@@ -9,8 +8,7 @@ public struct DoctorRequest: ControlRequest {
 
 /// Asks for the same checks, and has the node read the whole database file. `mesh doctor --deep`.
 public struct DeepDoctorRequest: ControlRequest {
-  public typealias Answer = DoctorReport
-  public static let route = ControlRoute.get("/v1/doctor/deep")
+  public static let route = ControlRoute<DoctorReport>.get("/v1/doctor/deep")
 
   /// Creates the request.
   public init() {}
@@ -56,10 +54,6 @@ public struct HealthCheck: Codable, Hashable, Sendable {
   public var figures: [String: Int]
 
   package init(_ name: String, _ state: State, _ what: String, wayOut: String? = nil, figures: [String: Int] = [:]) {
-    self.name = name
-    self.state = state
-    self.what = what
-    self.wayOut = wayOut
-    self.figures = figures
+    (self.name, self.state, self.what, self.wayOut, self.figures) = (name, state, what, wayOut, figures)
   }
 }

@@ -2,8 +2,7 @@ public import FoundationEssentials
 
 /// Asks for the records that are merged and not in their tables. `mesh held`.
 public struct HeldRequest: ControlRequest {
-  public typealias Answer = HeldReport
-  public static let route = ControlRoute.get("/v1/held")
+  public static let route = ControlRoute<HeldReport>.get("/v1/held")
 
   /// Creates the request.
   public init() {}
@@ -19,9 +18,7 @@ public struct HeldReport: Codable, Hashable, Sendable {
   public var complete: Bool
 
   package init(counts: [String: Int], records: [Record], complete: Bool) {
-    self.counts = counts
-    self.records = records
-    self.complete = complete
+    (self.counts, self.records, self.complete) = (counts, records, complete)
   }
 
   /// A record that is not in its table.
@@ -38,11 +35,7 @@ public struct HeldReport: Codable, Hashable, Sendable {
     public var hold: HoldReport
 
     package init(zone: String, zoneName: String, table: String, key: ReportedValue, hold: HoldReport) {
-      self.zone = zone
-      self.zoneName = zoneName
-      self.table = table
-      self.key = key
-      self.hold = hold
+      (self.zone, self.zoneName, self.table, self.key, self.hold) = (zone, zoneName, table, key, hold)
     }
   }
 }
@@ -65,12 +58,8 @@ public struct HoldReport: Codable, Hashable, Sendable {
   package init(
     reason: String, message: String?, since: Date?, waitsFor: [Awaited], refused: [Refused] = [], wayOut: String
   ) {
-    self.reason = reason
-    self.message = message
-    self.since = since
-    self.waitsFor = waitsFor
-    self.refused = refused
-    self.wayOut = wayOut
+    (self.reason, self.message, self.since) = (reason, message, since)
+    (self.waitsFor, self.refused, self.wayOut) = (waitsFor, refused, wayOut)
   }
 
   /// A column of a version that the table refuses.
@@ -85,10 +74,7 @@ public struct HoldReport: Codable, Hashable, Sendable {
     public var inTable: Bool
 
     package init(column: String, merged: ReportedValue, shown: ReportedValue, inTable: Bool) {
-      self.column = column
-      self.merged = merged
-      self.shown = shown
-      self.inTable = inTable
+      (self.column, self.merged, self.shown, self.inTable) = (column, merged, shown, inTable)
     }
   }
 
@@ -102,17 +88,14 @@ public struct HoldReport: Codable, Hashable, Sendable {
     @OrNull public var zone: String?
 
     package init(table: String, key: ReportedValue, zone: String?) {
-      self.table = table
-      self.key = key
-      self.zone = zone
+      (self.table, self.key, self.zone) = (table, key, zone)
     }
   }
 }
 
 /// Has the node look at everything that is held again, and returns when that is done. `mesh held retry`.
 public struct RetryRequest: ControlRequest {
-  public typealias Answer = RetryReport
-  public static let route = ControlRoute.post("/v1/held/retry")
+  public static let route = ControlRoute<RetryReport>.post("/v1/held/retry")
 
   /// Creates the request.
   public init() {}
@@ -128,16 +111,12 @@ public struct RetryReport: Codable, Hashable, Sendable {
   /// How many of them are in their tables now.
   public var shown: Int
 
-  package init(tried: Int, shown: Int) {
-    self.tried = tried
-    self.shown = shown
-  }
+  package init(tried: Int, shown: Int) { (self.tried, self.shown) = (tried, shown) }
 }
 
 /// Gives a record that its table refuses other values, as a new edit. `mesh held resolve`.
 public struct ResolveRequest: ControlRequest, Hashable {
-  public typealias Answer = ResolveReport
-  public static let route = ControlRoute.post("/v1/held/resolve")
+  public static let route = ControlRoute<ResolveReport>.post("/v1/held/resolve")
 
   /// The table of the record.
   public var table: String
@@ -152,11 +131,7 @@ public struct ResolveRequest: ControlRequest, Hashable {
 
   /// Creates the request.
   public init(table: String, key: String, values: [String: String], keepShown: Bool = false, zone: String? = nil) {
-    self.table = table
-    self.key = key
-    self.values = values
-    self.keepShown = keepShown
-    self.zone = zone
+    (self.table, self.key, self.values, self.keepShown, self.zone) = (table, key, values, keepShown, zone)
   }
 }
 
@@ -172,17 +147,13 @@ public struct ResolveReport: Codable, Hashable, Sendable {
   public var values: [String: ReportedValue]
 
   package init(zone: String, table: String, key: ReportedValue, values: [String: ReportedValue]) {
-    self.zone = zone
-    self.table = table
-    self.key = key
-    self.values = values
+    (self.zone, self.table, self.key, self.values) = (zone, table, key, values)
   }
 }
 
 /// Deletes held records on every device, as a new edit: all of them or none. `mesh held discard`.
 public struct DiscardRequest: ControlRequest, Hashable {
-  public typealias Answer = DiscardReport
-  public static let route = ControlRoute.post("/v1/held/discard")
+  public static let route = ControlRoute<DiscardReport>.post("/v1/held/discard")
 
   /// The table of the records.
   public var table: String
@@ -193,9 +164,7 @@ public struct DiscardRequest: ControlRequest, Hashable {
 
   /// Creates the request.
   public init(table: String, keys: [String], zone: String? = nil) {
-    self.table = table
-    self.keys = keys
-    self.zone = zone
+    (self.table, self.keys, self.zone) = (table, keys, zone)
   }
 }
 
@@ -216,9 +185,7 @@ public struct DiscardReport: Codable, Hashable, Sendable {
     public var key: ReportedValue
 
     package init(zone: String, table: String, key: ReportedValue) {
-      self.zone = zone
-      self.table = table
-      self.key = key
+      (self.zone, self.table, self.key) = (zone, table, key)
     }
   }
 }

@@ -44,13 +44,8 @@ public struct QuotaReport: Codable, Hashable, Sendable {
   package init(
     account: String, accountName: String?, share: String?, shareName: String?, what: What, used: Int, limit: Int
   ) {
-    self.account = account
-    self.accountName = accountName
-    self.share = share
-    self.shareName = shareName
-    self.what = what
-    self.used = used
-    self.limit = limit
+    (self.account, self.accountName, self.share, self.shareName) = (account, accountName, share, shareName)
+    (self.what, self.used, self.limit) = (what, used, limit)
   }
 
   /// The used part of the limit, in percent.

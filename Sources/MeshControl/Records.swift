@@ -2,8 +2,7 @@ public import FoundationEssentials
 
 /// Asks why a record has the values that it has, in each zone that has it. `mesh explain record`.
 public struct RecordRequest: ControlRequest, Hashable {
-  public typealias Answer = RecordReport
-  public static let route = ControlRoute.post("/v1/explain/record")
+  public static let route = ControlRoute<RecordReport>.post("/v1/explain/record")
 
   /// The table of the record.
   public var table: String
@@ -11,10 +10,7 @@ public struct RecordRequest: ControlRequest, Hashable {
   public var key: String
 
   /// Creates the request.
-  public init(table: String, key: String) {
-    self.table = table
-    self.key = key
-  }
+  public init(table: String, key: String) { (self.table, self.key) = (table, key) }
 
   /// An hour: the node reads the whole log of the record's zone.
   public var timeLimit: Duration { .longWork }
@@ -54,16 +50,8 @@ public struct RecordReport: Codable, Hashable, Sendable {
       zone: String, zoneName: String, table: String, key: ReportedValue, generation: UInt64, deleted: Bool,
       hold: HoldReport?, by: Writer?, movedTo: String? = nil, columns: [Column]
     ) {
-      self.zone = zone
-      self.zoneName = zoneName
-      self.table = table
-      self.key = key
-      self.generation = generation
-      self.deleted = deleted
-      self.hold = hold
-      self.by = by
-      self.movedTo = movedTo
-      self.columns = columns
+      (self.zone, self.zoneName, self.table, self.key, self.generation) = (zone, zoneName, table, key, generation)
+      (self.deleted, self.hold, self.by, self.movedTo, self.columns) = (deleted, hold, by, movedTo, columns)
     }
   }
 
@@ -81,11 +69,7 @@ public struct RecordReport: Codable, Hashable, Sendable {
     @OrNull public var withheld: Withheld?
 
     package init(name: String, value: ReportedValue, by: Writer, beat: Beaten?, withheld: Withheld? = nil) {
-      self.name = name
-      self.value = value
-      self.by = by
-      self.beat = beat
-      self.withheld = withheld
+      (self.name, self.value, self.by, self.beat, self.withheld) = (name, value, by, beat, withheld)
     }
   }
 
@@ -99,9 +83,7 @@ public struct RecordReport: Codable, Hashable, Sendable {
     public var wayOut: String
 
     package init(shown: ReportedValue, waitsFor: HoldReport.Awaited, wayOut: String) {
-      self.shown = shown
-      self.waitsFor = waitsFor
-      self.wayOut = wayOut
+      (self.shown, self.waitsFor, self.wayOut) = (shown, waitsFor, wayOut)
     }
   }
 
@@ -114,11 +96,7 @@ public struct RecordReport: Codable, Hashable, Sendable {
     /// Whether the author of the new value had seen this one. If not, it was a conflict.
     public var seen: Bool
 
-    package init(value: ReportedValue, by: Writer, seen: Bool) {
-      self.value = value
-      self.by = by
-      self.seen = seen
-    }
+    package init(value: ReportedValue, by: Writer, seen: Bool) { (self.value, self.by, self.seen) = (value, by, seen) }
   }
 
   /// The device that signed a value.
@@ -136,11 +114,8 @@ public struct RecordReport: Codable, Hashable, Sendable {
     @OrNull public var carried: Carried?
 
     package init(device: String, deviceName: String?, account: String?, written: Date?, carried: Carried? = nil) {
-      self.device = device
-      self.deviceName = deviceName
-      self.account = account
-      self.written = written
-      self.carried = carried
+      (self.device, self.deviceName, self.account) = (device, deviceName, account)
+      (self.written, self.carried) = (written, carried)
     }
   }
 
@@ -156,10 +131,7 @@ public struct RecordReport: Codable, Hashable, Sendable {
     @OrNull public var written: Date?
 
     package init(device: String, deviceName: String?, account: String?, written: Date?) {
-      self.device = device
-      self.deviceName = deviceName
-      self.account = account
-      self.written = written
+      (self.device, self.deviceName, self.account, self.written) = (device, deviceName, account, written)
     }
   }
 }

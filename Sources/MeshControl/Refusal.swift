@@ -27,10 +27,7 @@ public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertib
   public let reasons: [String]
 
   package init(code: String, message: String, exit: ExitStatus = .refused, reasons: [String] = []) {
-    self.code = code
-    self.message = message
-    self.exit = exit
-    self.reasons = reasons
+    (self.code, self.message, self.exit, self.reasons) = (code, message, exit, reasons)
   }
 
   /// The message.

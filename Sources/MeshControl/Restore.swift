@@ -1,7 +1,6 @@
 /// Restores a value that was overwritten or lost, or a record that was deleted, as a new edit. `mesh restore`.
 public struct RestoreRequest: ControlRequest, Hashable {
-  public typealias Answer = RestoreReport
-  public static let route = ControlRoute.post("/v1/restore")
+  public static let route = ControlRoute<RestoreReport>.post("/v1/restore")
 
   /// The table of the record.
   public var table: String?
@@ -16,10 +15,7 @@ public struct RestoreRequest: ControlRequest, Hashable {
 
   /// Creates a request to restore a deleted record, or the former values of some of its columns.
   public init(table: String, key: String, columns: [String] = [], descendants: Bool = false) {
-    self.table = table
-    self.key = key
-    self.columns = columns
-    self.descendants = descendants
+    (self.table, self.key, self.columns, self.descendants) = (table, key, columns, descendants)
   }
 
   /// Creates a request to restore the value or the delete that lost in a conflict.
@@ -52,13 +48,7 @@ public struct RestoreReport: Codable, Hashable, Sendable {
     table: String, key: ReportedValue, deleted: Bool, values: [String: ReportedValue], lacking: [String],
     gone: [String] = [], waitsFor: [HoldReport.Awaited], descendants: Int = 0
   ) {
-    self.table = table
-    self.key = key
-    self.deleted = deleted
-    self.values = values
-    self.lacking = lacking
-    self.gone = gone
-    self.waitsFor = waitsFor
-    self.descendants = descendants
+    (self.table, self.key, self.deleted, self.values) = (table, key, deleted, values)
+    (self.lacking, self.gone, self.waitsFor, self.descendants) = (lacking, gone, waitsFor, descendants)
   }
 }

@@ -2,8 +2,7 @@ public import FoundationEssentials
 
 /// Asks for the shares that this node knows. `mesh share list`.
 public struct SharesRequest: ControlRequest {
-  public typealias Answer = SharesReport
-  public static let route = ControlRoute.get("/v1/shares")
+  public static let route = ControlRoute<SharesReport>.get("/v1/shares")
 
   /// Creates the request.
   public init() {}
@@ -19,8 +18,7 @@ public struct SharesReport: Codable, Hashable, Sendable {
 
 /// Asks for one share. `mesh share show` and `mesh share invites`.
 public struct ShareRequest: ControlRequest, Hashable {
-  public typealias Answer = ShareReport
-  public static let route = ControlRoute.post("/v1/shares/show")
+  public static let route = ControlRoute<ShareReport>.post("/v1/shares/show")
 
   /// The share's id or the beginning of it, or its title if only one share has it.
   public var share: String
@@ -108,17 +106,11 @@ public struct ShareReport: Codable, Hashable, Sendable {
       /// The name of the device.
       public var name: String
 
-      package init(device: String, name: String) {
-        self.device = device
-        self.name = name
-      }
+      package init(device: String, name: String) { (self.device, self.name) = (device, name) }
     }
 
     package init(account: String, status: Status, permission: SharePermission?, devices: [Device]) {
-      self.account = account
-      self.status = status
-      self.permission = permission
-      self.devices = devices
+      (self.account, self.status, self.permission, self.devices) = (account, status, permission, devices)
     }
   }
 
@@ -152,12 +144,8 @@ public struct ShareReport: Codable, Hashable, Sendable {
     package init(
       id: String, permission: SharePermission, state: State, usesLeft: Int?, expires: Date?, account: String?
     ) {
-      self.id = id
-      self.permission = permission
-      self.state = state
-      self.usesLeft = usesLeft
-      self.expires = expires
-      self.account = account
+      (self.id, self.permission, self.state) = (id, permission, state)
+      (self.usesLeft, self.expires, self.account) = (usesLeft, expires, account)
     }
   }
 
@@ -166,27 +154,15 @@ public struct ShareReport: Codable, Hashable, Sendable {
     reason: String?, cannotWrite: String? = nil, records: Int, epoch: String?, lastActivity: Date?,
     participants: [Participant], invites: [Invite]
   ) {
-    self.id = id
-    self.title = title
-    self.table = table
-    self.key = key
-    self.owner = owner
-    self.role = role
-    self.stopped = stopped
-    self.reason = reason
-    self.cannotWrite = cannotWrite
-    self.records = records
-    self.epoch = epoch
-    self.lastActivity = lastActivity
-    self.participants = participants
-    self.invites = invites
+    (self.id, self.title, self.table, self.key, self.owner, self.role) = (id, title, table, key, owner, role)
+    (self.stopped, self.reason, self.cannotWrite, self.records) = (stopped, reason, cannotWrite, records)
+    (self.epoch, self.lastActivity, self.participants, self.invites) = (epoch, lastActivity, participants, invites)
   }
 }
 
 /// Makes a share of a root record and the records that refer to it. `mesh share create`.
 public struct ShareCreateRequest: ControlRequest, Hashable {
-  public typealias Answer = ShareReport
-  public static let route = ControlRoute.post("/v1/shares")
+  public static let route = ControlRoute<ShareReport>.post("/v1/shares")
 
   /// The table of the root record.
   public var table: String
@@ -197,16 +173,13 @@ public struct ShareCreateRequest: ControlRequest, Hashable {
 
   /// Creates the request.
   public init(table: String, key: String, title: String? = nil) {
-    self.table = table
-    self.key = key
-    self.title = title
+    (self.table, self.key, self.title) = (table, key, title)
   }
 }
 
 /// Makes an invite with which other accounts can join a share. `mesh share invite`.
 public struct ShareInviteRequest: ControlRequest, Hashable {
-  public typealias Answer = ShareInviteReport
-  public static let route = ControlRoute.post("/v1/shares/invite")
+  public static let route = ControlRoute<ShareInviteReport>.post("/v1/shares/invite")
 
   /// The share's id or title.
   public var share: String
@@ -229,11 +202,9 @@ public struct ShareInviteRequest: ControlRequest, Hashable {
   public init(
     share: String, permission: SharePermission, expires: Duration? = nil, uses: UInt64? = 1, account: String? = nil
   ) {
-    self.share = share
-    self.permission = permission
+    (self.share, self.permission) = (share, permission)
     self.expiresSeconds = expires?.inSeconds
-    self.uses = uses
-    self.account = account
+    (self.uses, self.account) = (uses, account)
   }
 
   /// How long the invite works. It is nil if the invite never expires.
@@ -252,17 +223,13 @@ public struct ShareInviteReport: Codable, Hashable, Sendable {
   public var addresses: [String]
 
   package init(share: String, invite: String, link: String, addresses: [String]) {
-    self.share = share
-    self.invite = invite
-    self.link = link
-    self.addresses = addresses
+    (self.share, self.invite, self.link, self.addresses) = (share, invite, link, addresses)
   }
 }
 
 /// Asks the members that an invite names for their offer, or joins the share. `mesh share join`.
 public struct ShareJoinRequest: ControlRequest, Hashable {
-  public typealias Answer = ShareJoinReport
-  public static let route = ControlRoute.post("/v1/shares/join")
+  public static let route = ControlRoute<ShareJoinReport>.post("/v1/shares/join")
 
   /// The text of the invite.
   public var link: String
@@ -273,9 +240,7 @@ public struct ShareJoinRequest: ControlRequest, Hashable {
 
   /// Creates the request.
   public init(link: String, claims: Bool, peers: [String] = []) {
-    self.link = link
-    self.claims = claims
-    self.peers = peers
+    (self.link, self.claims, self.peers) = (link, claims, peers)
   }
 }
 
@@ -320,24 +285,15 @@ public struct ShareJoinReport: Codable, Hashable, Sendable {
     permission: SharePermission?, reason: String? = nil, isRootTaken: Bool = false, rival: String? = nil,
     wasMember: Bool = false
   ) {
-    self.state = state
-    self.share = share
-    self.title = title
-    self.owner = owner
-    self.table = table
-    self.key = key
-    self.permission = permission
-    self.reason = reason
-    self.isRootTaken = isRootTaken
-    self.rival = rival
-    self.wasMember = wasMember
+    (self.state, self.share, self.title, self.owner) = (state, share, title, owner)
+    (self.table, self.key, self.permission, self.reason) = (table, key, permission, reason)
+    (self.isRootTaken, self.rival, self.wasMember) = (isRootTaken, rival, wasMember)
   }
 }
 
 /// Changes a share. `mesh share uninvite`, `set-permission`, `remove`, `leave`, `stop` and `rename`.
 public struct ShareChangeRequest: ControlRequest, Hashable {
-  public typealias Answer = ShareReport
-  public static let route = ControlRoute.post("/v1/shares/change")
+  public static let route = ControlRoute<ShareReport>.post("/v1/shares/change")
 
   /// A change of a share.
   public enum Act: String, Codable, Sendable {
@@ -377,21 +333,14 @@ public struct ShareChangeRequest: ControlRequest, Hashable {
     _ act: Act, share: String, account: String? = nil, permission: SharePermission? = nil, invite: String? = nil,
     keepCopy: Bool? = nil, undo: Bool? = nil, title: String? = nil
   ) {
-    self.act = act
-    self.share = share
-    self.account = account
-    self.permission = permission
-    self.invite = invite
-    self.keepCopy = keepCopy
-    self.undo = undo
-    self.title = title
+    (self.act, self.share, self.account, self.permission) = (act, share, account, permission)
+    (self.invite, self.keepCopy, self.undo, self.title) = (invite, keepCopy, undo, title)
   }
 }
 
 /// Asks for the writes that were made here and that a share rejected. `mesh share receipt`.
 public struct ShareReceiptRequest: ControlRequest, Hashable {
-  public typealias Answer = ShareReceiptReport
-  public static let route = ControlRoute.post("/v1/shares/receipt")
+  public static let route = ControlRoute<ShareReceiptReport>.post("/v1/shares/receipt")
 
   /// The share's id or title.
   public var share: String
@@ -402,9 +351,7 @@ public struct ShareReceiptRequest: ControlRequest, Hashable {
 
   /// Creates the request.
   public init(share: String, restore: Bool = false, discard: Bool = false) {
-    self.share = share
-    self.restore = restore
-    self.discard = discard
+    (self.share, self.restore, self.discard) = (share, restore, discard)
   }
 }
 
@@ -426,10 +373,7 @@ public struct ShareReceiptReport: Codable, Hashable, Sendable {
     /// The key of the record.
     public var key: ReportedValue
 
-    package init(table: String, key: ReportedValue) {
-      self.table = table
-      self.key = key
-    }
+    package init(table: String, key: ReportedValue) { (self.table, self.key) = (table, key) }
   }
 
   /// A write that a share rejected.
@@ -454,18 +398,11 @@ public struct ShareReceiptReport: Codable, Hashable, Sendable {
     public var noted: Date
 
     package init(table: String, key: ReportedValue, values: [String: ReportedValue]?, reason: Reason, noted: Date) {
-      self.table = table
-      self.key = key
-      self.values = values
-      self.reason = reason
-      self.noted = noted
+      (self.table, self.key, self.values, self.reason, self.noted) = (table, key, values, reason, noted)
     }
   }
 
   package init(receipts: [Receipt], restored: Int = 0, discarded: Int = 0, inTheWay: [Record] = []) {
-    self.receipts = receipts
-    self.restored = restored
-    self.discarded = discarded
-    self.inTheWay = inTheWay
+    (self.receipts, self.restored, self.discarded, self.inTheWay) = (receipts, restored, discarded, inTheWay)
   }
 }

@@ -1,7 +1,6 @@
 /// Asks for the state of the node. `mesh status`.
 public struct StatusRequest: ControlRequest {
-  public typealias Answer = StatusReport
-  public static let route = ControlRoute.get("/v1/status")
+  public static let route = ControlRoute<StatusReport>.get("/v1/status")
 
   /// Creates the request.
   public init() {}
@@ -58,26 +57,11 @@ public struct StatusReport: Codable, Hashable, Sendable {
     quotas: [QuotaReport] = [], alarms: [String] = [],
     zones: [ZoneReport], peers: [PeerReport]
   ) {
-    self.running = running
-    self.account = account
-    self.accountName = accountName
-    self.device = device
-    self.deviceName = deviceName
-    self.instance = instance
-    self.database = database
-    self.listen = listen
-    self.tables = tables
-    self.pending = pending
-    self.held = held
-    self.work = work
-    self.receipts = receipts
-    self.ended = ended
-    self.assets = assets
-    self.fetching = fetching
-    self.quotas = quotas
-    self.alarms = alarms
-    self.zones = zones
-    self.peers = peers
+    (self.running, self.account, self.accountName, self.device) = (running, account, accountName, device)
+    (self.deviceName, self.instance, self.database, self.listen) = (deviceName, instance, database, listen)
+    (self.tables, self.pending, self.held, self.work) = (tables, pending, held, work)
+    (self.receipts, self.ended, self.assets, self.fetching) = (receipts, ended, assets, fetching)
+    (self.quotas, self.alarms, self.zones, self.peers) = (quotas, alarms, zones, peers)
   }
 }
 
@@ -105,17 +89,13 @@ public struct WorkReport: Codable, Hashable, Sendable {
   public var total: Int
 
   package init(task: Task, table: String?, done: Int, total: Int) {
-    self.task = task
-    self.table = table
-    self.done = done
-    self.total = total
+    (self.task, self.table, self.done, self.total) = (task, table, done, total)
   }
 }
 
 /// Asks for the zones of this node: the account's own, and shares. `mesh zones`.
 public struct ZonesRequest: ControlRequest {
-  public typealias Answer = ZonesReport
-  public static let route = ControlRoute.get("/v1/zones")
+  public static let route = ControlRoute<ZonesReport>.get("/v1/zones")
 
   /// Creates the request.
   public init() {}
@@ -159,20 +139,14 @@ public struct ZoneReport: Codable, Hashable, Sendable {
   package init(
     id: String, name: String, owner: String, role: ZoneRole, records: Int, vector: [String: UInt64], digest: String
   ) {
-    self.id = id
-    self.name = name
-    self.owner = owner
-    self.role = role
-    self.records = records
-    self.vector = vector
-    self.digest = digest
+    (self.id, self.name, self.owner, self.role) = (id, name, owner, role)
+    (self.records, self.vector, self.digest) = (records, vector, digest)
   }
 }
 
 /// Asks for the other devices and how far behind each is. `mesh peers`.
 public struct PeersRequest: ControlRequest {
-  public typealias Answer = PeersReport
-  public static let route = ControlRoute.get("/v1/peers")
+  public static let route = ControlRoute<PeersReport>.get("/v1/peers")
 
   /// Creates the request.
   public init() {}
@@ -212,23 +186,14 @@ public struct PeerReport: Codable, Hashable, Sendable {
     /// Change sets that this node has and the other device is missing.
     public var there: Int
 
-    package init(here: Int, there: Int) {
-      self.here = here
-      self.there = there
-    }
+    package init(here: Int, there: Int) { (self.here, self.there) = (here, there) }
   }
 
   package init(
     device: String?, account: String?, name: String?, address: String?, connected: Bool, behind: Behind,
     assets: LackingAssets? = nil, lastError: String?
   ) {
-    self.device = device
-    self.account = account
-    self.name = name
-    self.address = address
-    self.connected = connected
-    self.behind = behind
-    self.assets = assets
-    self.lastError = lastError
+    (self.device, self.account, self.name, self.address) = (device, account, name, address)
+    (self.connected, self.behind, self.assets, self.lastError) = (connected, behind, assets, lastError)
   }
 }

@@ -2,8 +2,7 @@
 ///
 /// The node checks all tables first. A table that is synchronized already is no error.
 public struct TrackRequest: ControlRequest, Hashable {
-  public typealias Answer = TrackReport
-  public static let route = ControlRoute.post("/v1/track")
+  public static let route = ControlRoute<TrackReport>.post("/v1/track")
 
   /// The tables.
   public var tables: [String]
@@ -14,9 +13,7 @@ public struct TrackRequest: ControlRequest, Hashable {
 
   /// Creates the request.
   public init(tables: [String], privateTables: [String] = [], integerKeys: Bool = false) {
-    self.tables = tables
-    self.privateTables = privateTables
-    self.integerKeys = integerKeys
+    (self.tables, self.privateTables, self.integerKeys) = (tables, privateTables, integerKeys)
   }
 
   private enum CodingKeys: String, CodingKey {
@@ -53,10 +50,7 @@ public struct TrackReport: Codable, Hashable, Sendable {
     public var rows: Int
 
     package init(name: String, isPrivate: Bool, isShareable: Bool, rows: Int) {
-      self.name = name
-      self.isPrivate = isPrivate
-      self.isShareable = isShareable
-      self.rows = rows
+      (self.name, self.isPrivate, self.isShareable, self.rows) = (name, isPrivate, isShareable, rows)
     }
   }
 
@@ -65,8 +59,7 @@ public struct TrackReport: Codable, Hashable, Sendable {
 
 /// Stops synchronizing tables. Their rows stay, here and on every other device. `mesh untrack`.
 public struct UntrackRequest: ControlRequest, Hashable {
-  public typealias Answer = UntrackReport
-  public static let route = ControlRoute.post("/v1/untrack")
+  public static let route = ControlRoute<UntrackReport>.post("/v1/untrack")
 
   /// The tables.
   public var tables: [String]
@@ -88,8 +81,7 @@ public struct UntrackReport: Codable, Hashable, Sendable {
 
 /// Compares rows with what is merged, and captures the differences. `mesh rescan`.
 public struct RescanRequest: ControlRequest, Hashable {
-  public typealias Answer = RescanReport
-  public static let route = ControlRoute.post("/v1/rescan")
+  public static let route = ControlRoute<RescanReport>.post("/v1/rescan")
 
   /// The tables. Nil or an empty array stands for all tables.
   public var tables: [String]?
@@ -111,16 +103,13 @@ public struct RescanReport: Codable, Hashable, Sendable {
   public var differences: Int
 
   package init(tables: [String], rows: Int, differences: Int) {
-    self.tables = tables
-    self.rows = rows
-    self.differences = differences
+    (self.tables, self.rows, self.differences) = (tables, rows, differences)
   }
 }
 
 /// Asks for the tables and columns of the mesh that this file lacks, or has in another form. `mesh schema`.
 public struct SchemaRequest: ControlRequest {
-  public typealias Answer = SchemaReport
-  public static let route = ControlRoute.get("/v1/schema")
+  public static let route = ControlRoute<SchemaReport>.get("/v1/schema")
 
   /// Creates the request.
   public init() {}
@@ -128,8 +117,7 @@ public struct SchemaRequest: ControlRequest {
 
 /// Creates the tables and columns of the mesh that this file lacks, and synchronizes them. `mesh schema --apply`.
 public struct ApplySchemaRequest: ControlRequest {
-  public typealias Answer = SchemaReport
-  public static let route = ControlRoute.post("/v1/schema")
+  public static let route = ControlRoute<SchemaReport>.post("/v1/schema")
 
   /// Creates the request.
   public init() {}
@@ -159,11 +147,8 @@ public struct SchemaReport: Codable, Hashable, Sendable {
     @OrNull public var refusal: String?
 
     package init(table: String, exists: Bool, columns: [String], statements: [String], refusal: String?) {
-      self.table = table
-      self.exists = exists
-      self.columns = columns
-      self.statements = statements
-      self.refusal = refusal
+      (self.table, self.exists, self.columns) = (table, exists, columns)
+      (self.statements, self.refusal) = (statements, refusal)
     }
   }
 
@@ -186,12 +171,8 @@ public struct SchemaReport: Codable, Hashable, Sendable {
     public var there: String
 
     package init(table: String, column: String, device: String, name: String?, here: String, there: String) {
-      self.table = table
-      self.column = column
-      self.device = device
-      self.name = name
-      self.here = here
-      self.there = there
+      (self.table, self.column, self.device) = (table, column, device)
+      (self.name, self.here, self.there) = (name, here, there)
     }
   }
 
@@ -199,9 +180,6 @@ public struct SchemaReport: Codable, Hashable, Sendable {
   public var leftOut: [String]
 
   package init(applied: Bool, missing: [Missing], different: [Difference] = [], leftOut: [String] = []) {
-    self.applied = applied
-    self.missing = missing
-    self.different = different
-    self.leftOut = leftOut
+    (self.applied, self.missing, self.different, self.leftOut) = (applied, missing, different, leftOut)
   }
 }

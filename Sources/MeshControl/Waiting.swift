@@ -2,8 +2,7 @@
 ///
 /// The node refuses with ``Refusal/noMember`` if no other device is connected.
 public struct VerifyRequest: ControlRequest, Hashable {
-  public typealias Answer = VerifyReport
-  public static let route = ControlRoute.post("/v1/verify")
+  public static let route = ControlRoute<VerifyReport>.post("/v1/verify")
 
   package var timeoutSeconds: Double?
 
@@ -43,9 +42,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     public var key: ReportedValue
 
     package init(zone: String, table: String, key: ReportedValue) {
-      self.zone = zone
-      self.table = table
-      self.key = key
+      (self.zone, self.table, self.key) = (zone, table, key)
     }
   }
 
@@ -79,12 +76,8 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     @OrNull public var there: String?
 
     package init(zone: String, device: String, name: String?, outcome: Outcome, here: String, there: String?) {
-      self.zone = zone
-      self.device = device
-      self.name = name
-      self.outcome = outcome
-      self.here = here
-      self.there = there
+      (self.zone, self.device, self.name) = (zone, device, name)
+      (self.outcome, self.here, self.there) = (outcome, here, there)
     }
   }
 
@@ -98,9 +91,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
       return comparison
     }
     self.equal = self.comparisons.allSatisfy { $0.outcome == .equal }
-    self.locked = locked
-    self.older = older
-    self.olderCount = olderCount
+    (self.locked, self.older, self.olderCount) = (locked, older, olderCount)
   }
 }
 
@@ -108,8 +99,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
 ///
 /// The node refuses with ``Refusal/noMember`` if no other device is connected.
 public struct WaitRequest: ControlRequest, Hashable {
-  public typealias Answer = WaitReport
-  public static let route = ControlRoute.post("/v1/wait")
+  public static let route = ControlRoute<WaitReport>.post("/v1/wait")
 
   package var timeoutSeconds: Double?
 
@@ -163,11 +153,7 @@ public struct WaitReport: Codable, Hashable, Sendable {
     @OrNull public var assets: LackingAssets?
 
     package init(zone: String, device: String, name: String?, behind: PeerReport.Behind, assets: LackingAssets?) {
-      self.zone = zone
-      self.device = device
-      self.name = name
-      self.behind = behind
-      self.assets = assets
+      (self.zone, self.device, self.name, self.behind, self.assets) = (zone, device, name, behind, assets)
     }
 
     var isComplete: Bool { behind.here == 0 && behind.there == 0 && assets?.coming.assets == 0 }
@@ -182,10 +168,6 @@ public struct WaitReport: Codable, Hashable, Sendable {
     without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
     // What members have sent meanwhile may wait for the lock as well.
     complete = locked == nil && !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
-    self.working = working
-    self.pending = pending
-    self.tooLong = tooLong
-    self.assets = assets
-    self.locked = locked
+    (self.working, self.pending, self.tooLong, self.assets, self.locked) = (working, pending, tooLong, assets, locked)
   }
 }

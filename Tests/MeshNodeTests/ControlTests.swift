@@ -80,9 +80,10 @@ import Testing
     let document = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../Sources/MeshNode/MeshNode.docc/ControlInterface.md")
     let text = try String(contentsOf: document, encoding: .utf8)
-    for request in Node.handlers.requests {
+    func check<Request: ControlRequest>(_ request: Request.Type) {
       #expect(text.contains("| `\(request.route)` |"), "\(request.route) is missing")
     }
+    for request in Node.handlers.requests { check(request) }
   }
 
   @Test func aRefusalArrivesUnchanged() async throws {
@@ -158,9 +159,9 @@ import Testing
         }
         .bind(unixDomainSocketPath: "\(root)/s").get()
       let body = [UInt8](repeating: 0x20, count: 1 << 20)
-      for route in [ControlRoute.get("/v1/status"), .post("/v1/status")] {
+      for method in [ControlMethod.get, .post] {
         let exchange = ControlExchange(
-          route: route, body: route.method == .get ? [] : body, limit: .seconds(30))
+          method: method, path: "/v1/status", body: method == .get ? [] : body, limit: .seconds(30))
         let refusal = await refusal { _ = try await exchange.run(on: "\(root)/s") }
         #expect(refusal?.code == "daemon.closed" && refusal?.exit == .daemonNeeded)
       }
@@ -177,7 +178,7 @@ import Testing
   @Test func aDaemonThatDoesNotAnswerIsToldFromOneThatIsNotThere() async throws {
     try await withServer { _, home in
       let body = try ControlJSON.encode(["timeoutSeconds": 3_600])
-      let exchange = ControlExchange(route: .post("/v1/wait"), body: body, limit: .milliseconds(50))
+      let exchange = ControlExchange(method: .post, path: "/v1/wait", body: body, limit: .milliseconds(50))
       let refusal = await refusal { _ = try await exchange.run(on: home.path(of: .controlSocket)) }
       #expect(refusal?.code == "daemon.notAnswering")
       #expect(refusal?.exit == .daemonNeeded)
@@ -190,7 +191,7 @@ import Testing
   ])
   func aRequestThatMakesNoSenseIsRefusedAsUsage(path: String, body: String, code: String) async throws {
     try await withServer { _, home in
-      let exchange = ControlExchange(route: .post(path), body: Array(body.utf8), limit: .seconds(30))
+      let exchange = ControlExchange(method: .post, path: path, body: Array(body.utf8), limit: .seconds(30))
       let (isSuccess, answer) = try await exchange.run(on: home.path(of: .controlSocket))
       #expect(!isSuccess)
       let refusal = try ControlJSON.decode(RefusalEnvelope.self, from: answer).error

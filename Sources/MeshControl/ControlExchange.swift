@@ -98,9 +98,10 @@ private final class ControlConnection: Sendable {
   private let deadline: ContinuousClock.Instant
   private let isCancelled = Atomic(false)
 
-  /// Nil if the path is too long, or the system has no sockets left.
+  /// Nil if the path is empty or too long, or the system has no sockets left.
   init?(socket: String, limit: Duration) {
-    guard socket.utf8.count <= UnixSocket.pathLimit, let descriptor = UnixSocket.descriptor(SOCK_STREAM) else {
+    guard (1...UnixSocket.pathLimit).contains(socket.utf8.count), let descriptor = UnixSocket.descriptor(SOCK_STREAM)
+    else {
       return nil
     }
     (self.descriptor, self.socket, self.limit) = (descriptor, socket, limit)

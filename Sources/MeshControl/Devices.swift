@@ -53,16 +53,16 @@ public struct InviteRequest: ControlRequest, Hashable {
 
   /// Creates the request.
   ///
-  /// - Parameter expires: How long the invite works, at most a year.
-  public init(expires: Duration = .inviteExpires) { expiresSeconds = expires.inSeconds }
+  /// - Parameter expires: How long the invite works, at most a year. Nil stands for 15 minutes.
+  public init(expires: Duration? = nil) { expiresSeconds = expires?.inSeconds }
 
   /// How long the invite works.
   public var expires: Duration { expiresSeconds.map { .seconds(clamped: $0) } ?? .inviteExpires }
 }
 
 extension Duration {
-  /// How long a device's invite works unless you say otherwise: 15 minutes.
-  public static let inviteExpires = Duration.seconds(15 * 60)
+  /// For a device's invite: it is carried from one screen to the next, not kept.
+  package static let inviteExpires = Duration.seconds(15 * 60)
 }
 
 /// An invite for a device.

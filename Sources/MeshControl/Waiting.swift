@@ -8,8 +8,8 @@ public struct VerifyRequest: ControlRequest, Hashable {
 
   /// Creates the request.
   ///
-  /// - Parameter timeout: How long the node waits, at most a year.
-  public init(timeout: Duration = .controlTimeout) { timeoutSeconds = timeout.inSeconds }
+  /// - Parameter timeout: How long the node waits, at most a year. Nil stands for one minute.
+  public init(timeout: Duration? = nil) { timeoutSeconds = timeout?.inSeconds }
 
   /// How long the node waits.
   public var timeout: Duration { timeoutSeconds.map { .seconds(clamped: $0) } ?? .controlTimeout }
@@ -105,8 +105,8 @@ public struct WaitRequest: ControlRequest, Hashable {
 
   /// Creates the request.
   ///
-  /// - Parameter timeout: How long the node waits, at most a year.
-  public init(timeout: Duration = .controlTimeout) { timeoutSeconds = timeout.inSeconds }
+  /// - Parameter timeout: How long the node waits, at most a year. Nil stands for one minute.
+  public init(timeout: Duration? = nil) { timeoutSeconds = timeout?.inSeconds }
 
   /// How long the node waits.
   public var timeout: Duration { timeoutSeconds.map { .seconds(clamped: $0) } ?? .controlTimeout }
@@ -116,8 +116,8 @@ public struct WaitRequest: ControlRequest, Hashable {
 }
 
 extension Duration {
-  /// How long `verify` and `wait` wait unless you say otherwise: one minute.
-  public static let controlTimeout = Duration.seconds(60)
+  /// For `verify` and `wait`: long enough for a backlog, short enough for a person who looks on.
+  package static let controlTimeout = Duration.seconds(60)
 }
 
 /// The changes that this node and the connected devices still have to send each other.

@@ -75,6 +75,17 @@ import Testing
     #expect(try lines == String(contentsOf: Self.requests, encoding: .utf8).split(separator: "\n").map(String.init))
   }
 
+  @Test("the newest conflicts have a route without parameters")
+  func newestConflicts() async throws {
+    let node = StubNode()
+    try await withServer(node) { _, home in
+      let exchange = ControlExchange(method: .get, path: "/v1/conflicts", body: [], limit: .seconds(30))
+      let (isSuccess, _) = try await exchange.run(on: home.path(of: .controlSocket))
+      #expect(isSuccess)
+    }
+    #expect(node.received == ["POST /v1/conflicts {}"])
+  }
+
   @Test("the documentation lists every route")
   func documentedRoutes() throws {
     let document = URL(filePath: #filePath).deletingLastPathComponent()
@@ -84,6 +95,21 @@ import Testing
       #expect(text.contains("| `\(request.route)` |"), "\(request.route) is missing")
     }
     for request in Node.handlers.requests { check(request) }
+  }
+
+  @Test("a hundred clients that wait don't keep another one from its answer", .timeLimit(.minutes(1)))
+  func manyClients() async throws {
+    let node = StubNode()
+    try await withServer(node) { client, _ in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<100 {
+          group.addTask { _ = try await client.perform(WaitRequest(timeout: .seconds(3_600))) }
+        }
+        while node.received.count < 100 { try await Task.sleep(for: .milliseconds(1)) }
+        _ = try await client.perform(StatusRequest())
+        group.cancelAll()
+      }
+    }
   }
 
   @Test func aRefusalArrivesUnchanged() async throws {

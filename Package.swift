@@ -13,6 +13,7 @@ let package = Package(
   products: [
     .executable(name: "mesh", targets: ["mesh"]),
     .executable(name: "simulate", targets: ["simulate"]),
+    .library(name: "MeshControl", targets: ["MeshControl"]),
     .library(name: "MeshNode", targets: ["MeshNode"]),
     .library(name: "Dependencies", targets: ["Dependencies"]),
     .library(name: "DependenciesTestSupport", targets: ["DependenciesTestSupport"]),
@@ -61,14 +62,14 @@ let package = Package(
       name: "MeshReplication",
       dependencies: ["MeshCore", .product(name: "DequeModule", package: "swift-collections")],
       swiftSettings: strict),
+    // Requests to a node, their answers, and the client of a daemon. Never sees GRDB, NIO or libsodium: apps link it.
+    .target(name: "MeshControl", dependencies: ["MeshCore"], swiftSettings: strict),
     // Where the siblings meet: one node, its home, its life cycle, its control interface.
     .target(
       name: "MeshNode",
       dependencies: [
-        "MeshCore", "MeshCrypto", "MeshStore", "MeshTransport", "MeshReplication",
+        "MeshControl", "MeshCore", "MeshCrypto", "MeshStore", "MeshTransport", "MeshReplication",
         .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "Hummingbird", package: "hummingbird"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -134,7 +135,7 @@ let package = Package(
     .executableTarget(
       name: "mesh",
       dependencies: [
-        "MeshCore", "MeshNode",
+        "MeshControl", "MeshCore", "MeshNode",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -213,12 +214,13 @@ let package = Package(
     .testTarget(
       name: "MeshNodeTests",
       dependencies: [
-        "MeshCore", "MeshNode",
+        "MeshControl", "MeshCore", "MeshNode",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ],
+      exclude: ["answers.txt", "requests.txt"],
       swiftSettings: strict),
     // Compiles the macros' sources (a symbolic link) into itself. A test target that depends on a macro makes SwiftPM build
     // all tests, and all that they test, for the compiler's side, and so everything twice.
@@ -238,7 +240,8 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(name: "SQLiteDataQueriesTests", dependencies: ["SQLiteDataQueries"], swiftSettings: strict),
     .testTarget(
-      name: "ProcessTests", dependencies: ["MeshCore", "MeshNode", .product(name: "GRDB", package: "GRDB.swift")],
+      name: "ProcessTests",
+      dependencies: ["MeshControl", "MeshCore", "MeshNode", .product(name: "GRDB", package: "GRDB.swift")],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

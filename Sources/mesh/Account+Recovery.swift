@@ -1,4 +1,5 @@
 import ArgumentParser
+import MeshControl
 import MeshNode
 
 extension Account {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import MeshNode
+import MeshControl
 
 extension Account {
   struct ReplaceKey: AsyncParsableCommand {
@@ -31,7 +31,7 @@ extension Account {
       while let line = readLine(), !line.isEmpty { lines.append(line) }
       guard !lines.isEmpty else { throw ValidationError("No recovery key came on standard input.") }
       let request = ReplaceKeyRequest(recovery: lines.joined(separator: " "), readmit: readmit)
-      let report = try await home.access().withNode(.home) { try await $0.accountReplaceKey(request) }
+      let report = try await home.access().perform(request)
       if json.isOn { return try Output.json(report) }
       Output.print("This machine holds the account's key now. No device accepts the former key any more.")
       Output.print(Device.table(report.devices))

@@ -1,5 +1,5 @@
 import ArgumentParser
-import MeshNode
+import MeshControl
 
 struct Account: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -24,7 +24,7 @@ struct Account: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
 
     func run() async throws {
-      let report = try await home.access().withNode(.home) { try await $0.accountShow() }
+      let report = try await home.access().perform(AccountRequest())
       if json.isOn { return try Output.json(report) }
       let key =
         report.holdsAccountKey ? "here" : report.keyHolder.map { "on \($0)" } ?? "on the machine that replaced it last"

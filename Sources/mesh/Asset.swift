@@ -1,4 +1,5 @@
 import ArgumentParser
+import MeshControl
 import MeshNode
 
 struct Asset: AsyncParsableCommand {
@@ -20,10 +21,6 @@ struct Asset: AsyncParsableCommand {
     @Argument(help: "The table.") var table: String
     @Argument(help: .key) var key: String
     @Argument(help: "The column. Without it: every column with a long BLOB.") var column: String?
-
-    func request(force: Bool = false) -> AssetRequest {
-      AssetRequest(table: table, key: key, column: column, force: force)
-    }
   }
 
   struct List: AsyncParsableCommand {
@@ -34,7 +31,7 @@ struct Asset: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
 
     func run() async throws {
-      let report = try await home.access().withNode(.home) { try await $0.assets() }
+      let report = try await home.access().perform(AssetsRequest())
       if json.isOn { return try Output.json(report) }
       if report.waiting.isEmpty { return Output.print("Every row has its BLOBs.") }
       Asset.list(report.waiting, isComplete: report.complete)
@@ -57,8 +54,8 @@ struct Asset: AsyncParsableCommand {
     @OptionGroup var place: Place
 
     func run() async throws {
-      let request = place.request()
-      let report = try await home.access().withNode(.home) { try await $0.assetShow(request) }
+      let request = AssetShowRequest(table: place.table, key: place.key, column: place.column)
+      let report = try await home.access().perform(request)
       try Asset.show(report, json)
     }
   }
@@ -86,17 +83,18 @@ struct Asset: AsyncParsableCommand {
     @OptionGroup var timeout: TimeoutOption
 
     func run() async throws {
-      let (request, limit) = (AssetRequest(table: table, key: key, column: column), timeout.duration)
+      let fetching = AssetFetchRequest(table: table, key: key, column: column)
+      let (state, limit) = (AssetShowRequest(table: table, key: key, column: column), timeout.duration)
       // Between two looks; that at a table takes longer.
       let look = Duration.milliseconds(key == nil ? 1_000 : 200)
       let need = NodeAccess.Need.daemon(because: "Only a running daemon downloads BLOBs.")
       let report = try await home.access().withNode(need) { node in
-        try await Progress.during("fetching", detail: { await Self.progress(node, request) }) {
+        try await Progress.during("fetching", detail: { await Self.progress(node, state) }) {
           let deadline = ContinuousClock.now + limit
-          var report = try await node.assetFetch(request)
+          var report = try await node.perform(fetching)
           while Self.isComing(report), ContinuousClock.now < deadline {
             try await Task.sleep(for: look)
-            report = try await node.assetShow(request)
+            report = try await node.perform(state)
           }
           return report
         }
@@ -120,8 +118,8 @@ struct Asset: AsyncParsableCommand {
       !report.complete || report.assets.contains { $0.state == .coming || $0.state == .absent }
     }
 
-    private static func progress(_ node: any NodeControl, _ request: AssetRequest) async -> String? {
-      guard let report = try? await node.assetShow(request) else { return nil }
+    private static func progress(_ node: any NodeControl, _ request: AssetShowRequest) async -> String? {
+      guard let report = try? await node.perform(request) else { return nil }
       if request.key == nil {
         let (here, size) = report.assets.reduce((0, 0)) { ($0.0 + $1.here, $0.1 + $1.size) }
         let count = report.assets.count.counted("BLOB", "BLOBs")
@@ -154,9 +152,10 @@ struct Asset: AsyncParsableCommand {
     @Flag(name: .customLong("force"), help: "Evict it even if no connected device has it.") var isForced = false
 
     func run() async throws {
-      let request = place.request(force: isForced)
+      let request = AssetEvictRequest(
+        table: place.table, key: place.key, column: place.column, force: isForced)
       let need = NodeAccess.Need.daemon(because: "Only a running daemon can ask which other devices have it.")
-      let report = try await home.access().withNode(need) { try await $0.assetEvict(request) }
+      let report = try await home.access().perform(request, need)
       try Asset.show(report, json)
     }
   }
@@ -179,11 +178,13 @@ struct Asset: AsyncParsableCommand {
     @Argument(help: "always or on-demand.") var policy: AssetPoliciesReport.Policy?
 
     func run() async throws {
-      let (table, policy) = (table, policy)
-      let report = try await home.access().withNode(.home) { node in
-        if let table, let policy { return try await node.setAssetPolicy(policy, table: table) }
-        return try await node.assetPolicies()
-      }
+      let access = try home.access()
+      let report =
+        if let table, let policy {
+          try await access.perform(AssetPolicyRequest(table: table, policy: policy))
+        } else {
+          try await access.perform(AssetPoliciesRequest())
+        }
       if json.isOn { return try Output.json(report) }
       var text = TextTable("TABLE", "POLICY")
       for (name, policy) in report.policies.sorted(by: { $0.key < $1.key })

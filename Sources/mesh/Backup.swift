@@ -1,4 +1,5 @@
 import ArgumentParser
+import MeshControl
 import MeshNode
 
 struct Backup: AsyncParsableCommand {
@@ -26,10 +27,8 @@ struct Backup: AsyncParsableCommand {
   var file: String
 
   func run() async throws {
-    let file = try Home.absolute(file)
-    let report = try await home.access().withNode(.home) { node in
-      try await Progress.during("copying") { try await node.backup(to: file) }
-    }
+    let request = BackupRequest(file: try Home.absolute(file))
+    let report = try await home.access().perform(request, telling: "copying")
     if json.isOn { return try Output.json(report) }
     Output.facts([
       ("file", "\(report.file) (\(Output.bytes(report.bytes)))"), ("of", report.database),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import MeshControl
 import MeshNode
 
 struct Conflicts: AsyncParsableCommand {
@@ -40,7 +41,7 @@ struct Conflicts: AsyncParsableCommand {
     let request = ConflictsRequest(
       table: table, zone: zone, device: device,
       since: since.map { Date(timeIntervalSinceNow: -Double($0.components.seconds)) }, after: after, limit: limit)
-    let report = try await home.access().withNode(.home) { try await $0.conflicts(request) }
+    let report = try await home.access().perform(request)
     if json.isOn { return try Output.json(report) }
     if report.conflicts.isEmpty { return Output.print(report.total == 0 ? "No conflicts." : "No more conflicts.") }
     Output.print(Self.table(report.conflicts).text)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Logging
+import MeshControl
 import MeshNode
 import ServiceLifecycle
 import UnixSignals

@@ -1,6 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
-import MeshNode
+import MeshControl
 
 extension Device {
   struct Promote: AsyncParsableCommand {
@@ -75,8 +75,7 @@ extension Device {
   private static func change(
     _ device: String, _ act: DeviceChangeRequest.Act, _ home: HomeOption, _ json: JSONFlag, next: String
   ) async throws {
-    let request = DeviceChangeRequest(device: device, act: act)
-    let report = try await home.access().withNode(.home) { try await $0.deviceChange(request) }
+    let report = try await home.access().perform(DeviceChangeRequest(device: device, act: act))
     if json.isOn { return try Output.json(report) }
     Output.facts([
       ("device", Output.named(report.device, report.name)), ("state", state(report)), ("next", next),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import MeshControl
 import MeshNode
 
 struct Device: AsyncParsableCommand {
@@ -35,13 +36,12 @@ struct Device: AsyncParsableCommand {
     @Option(
       help: ArgumentHelp("How long the invite works: 90s, 15m, 2h, 7d. (default: 15m)", valueName: "duration"),
       transform: Duration.init(text:))
-    var expires = ControlDefaults.inviteExpires
+    var expires = Duration.inviteExpires
 
     func run() async throws {
-      let expires = expires
       let need = NodeAccess.Need.daemon(
         because: "An invite contains the addresses of the running daemon, and the new device dials them.")
-      let report = try await home.access().withNode(need) { try await $0.deviceInvite(expires: expires) }
+      let report = try await home.access().perform(InviteRequest(expires: expires), need)
       if json.isOn { return try Output.json(report) }
       Output.facts([
         ("works until", report.expires.ISO8601Format()), ("dials", report.addresses.joined(separator: ", ")),
@@ -63,7 +63,7 @@ struct Device: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
 
     func run() async throws {
-      let report = try await home.access().withNode(.home) { try await $0.deviceList() }
+      let report = try await home.access().perform(DevicesRequest())
       if json.isOn { return try Output.json(report) }
       Output.print(Device.table(report.devices))
     }
@@ -97,9 +97,8 @@ struct Device: AsyncParsableCommand {
     var device: String
 
     func run() async throws {
-      let device = device
       let need = NodeAccess.Need.daemon(because: "Only a running daemon can tell the other devices.")
-      let report = try await home.access().withNode(need) { try await $0.deviceRevoke(device) }
+      let report = try await home.access().perform(RevokeRequest(device: device), need)
       if json.isOn { return try Output.json(report) }
       Output.facts([
         ("revoked", Output.named(report.device, report.name)),
@@ -125,7 +124,7 @@ struct Device: AsyncParsableCommand {
 
     func run() async throws {
       let need = NodeAccess.Need.daemon(because: "Only a running daemon can tell the other devices.")
-      let report = try await home.access().withNode(need) { try await $0.deviceRestamp() }
+      let report = try await home.access().perform(RestampRequest(), need)
       if json.isOn { return try Output.json(report) }
       Output.facts(
         report.zones.map { zone in

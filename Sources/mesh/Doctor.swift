@@ -1,4 +1,5 @@
 import ArgumentParser
+import MeshControl
 import MeshNode
 
 struct Doctor: AsyncParsableCommand {
@@ -28,12 +29,11 @@ struct Doctor: AsyncParsableCommand {
 
   /// A node that can't be opened is a finding, not a failure.
   private func report() async -> DoctorReport {
-    let deep = deep
     do {
-      return try await home.access().withNode(.home) { node in
-        guard deep else { return try await node.doctor(deep: false) }
-        return try await Progress.during("reading the whole file") { try await node.doctor(deep: true) }
-      }
+      let access = try home.access()
+      return deep
+        ? try await access.perform(DeepDoctorRequest(), telling: "reading the whole file")
+        : try await access.perform(DoctorRequest())
     } catch {
       let refusal =
         (error as? any Refusing)?.refusal ?? Refusal(code: "node.unopened", message: "the node can't open: \(error)")

@@ -1,5 +1,5 @@
 import ArgumentParser
-import MeshNode
+import MeshControl
 
 struct Explain: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -30,8 +30,7 @@ struct Explain: AsyncParsableCommand {
     @Argument(help: .key) var key: String
 
     func run() async throws {
-      let request = RecordRequest(table: table, key: key)
-      let report = try await home.access().withNode(.home) { try await $0.explain(request) }
+      let report = try await home.access().perform(RecordRequest(table: table, key: key))
       if json.isOn { return try Output.json(report) }
       for (index, record) in report.records.enumerated() {
         if index > 0 { Output.print("") }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import MeshNode
+import MeshControl
 
 struct Held: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -25,7 +25,7 @@ struct Held: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
 
     func run() async throws {
-      let report = try await home.access().withNode(.home) { try await $0.held() }
+      let report = try await home.access().perform(HeldRequest())
       if json.isOn { return try Output.json(report) }
       if report.counts.isEmpty { return Output.print("Nothing is held: every live record is in its table.") }
       if !report.records.isEmpty { show(report.records) }
@@ -114,7 +114,7 @@ struct Held: AsyncParsableCommand {
       let request = ResolveRequest(
         table: table, key: key, values: Dictionary(zip(columns, values), uniquingKeysWith: { $1 }),
         keepShown: keep == .shown, zone: zone)
-      let report = try await home.access().withNode(.home) { try await $0.heldResolve(request) }
+      let report = try await home.access().perform(request)
       if json.isOn { return try Output.json(report) }
       Output.facts(
         [("settled", "\(report.table) \(Output.shortened(report.key))")]
@@ -136,9 +136,7 @@ struct Held: AsyncParsableCommand {
     @OptionGroup var json: JSONFlag
 
     func run() async throws {
-      let report = try await home.access().withNode(.home) { node in
-        try await Progress.during("looking at what is held") { try await node.heldRetry() }
-      }
+      let report = try await home.access().perform(RetryRequest(), telling: "looking at what is held")
       if json.isOn { return try Output.json(report) }
       Output.facts([("tried", "\(report.tried)"), ("shown", "\(report.shown)")])
     }
@@ -170,8 +168,7 @@ struct Held: AsyncParsableCommand {
         Output.note("Nothing was deleted.")
         throw ExitCode(ExitStatus.no.rawValue)
       }
-      let request = DiscardRequest(table: table, keys: keys, zone: zone)
-      let report = try await access.withNode(.home) { try await $0.heldDiscard(request) }
+      let report = try await access.perform(DiscardRequest(table: table, keys: keys, zone: zone))
       if json.isOn { return try Output.json(report) }
       for record in report.discarded {
         Output.facts([("deleted everywhere", "\(record.table) \(Output.shortened(record.key))")])

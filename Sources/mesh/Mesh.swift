@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
+import MeshControl
 import MeshCore
-import MeshNode
 
 /// The command line: a daemon and the verbs that make, ask and change a node.
 @main

@@ -1,3 +1,4 @@
+import MeshControl
 import MeshNode
 
 /// How a verb reaches the node of a home: through the daemon's socket while one runs, else by opening the home itself.
@@ -20,6 +21,16 @@ struct NodeAccess {
 
   /// Between two looks at the socket and the lock.
   private static let poll = Duration.milliseconds(50)
+
+  /// Performs one request, and prints `what` with the time passed if it takes long.
+  func perform<Request: ControlRequest>(
+    _ request: Request, _ need: Need = .home, telling what: String? = nil
+  ) async throws -> Request.Answer {
+    try await withNode(need) { node in
+      guard let what else { return try await node.perform(request) }
+      return try await Progress.during(what) { try await node.perform(request) }
+    }
+  }
 
   func withNode<Answer>(_ need: Need, _ body: (any NodeControl) async throws -> Answer) async throws -> Answer {
     let deadline = ContinuousClock.now + Self.patience

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import MeshControl
 import MeshNode
 
 /// Which node a verb is about; every verb takes it.
@@ -44,5 +45,5 @@ struct TimeoutOption: ParsableArguments {
     name: .customLong("timeout"),
     help: ArgumentHelp("How long to wait: 90s, 15m, 2h. (default: 60s)", valueName: "duration"),
     transform: Duration.init(text:))
-  var duration = ControlDefaults.timeout
+  var duration = Duration.controlTimeout
 }

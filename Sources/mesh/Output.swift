@@ -1,4 +1,5 @@
 import Glibc
+import MeshControl
 import MeshCore
 import MeshNode
 

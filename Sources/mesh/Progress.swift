@@ -1,3 +1,4 @@
+import MeshControl
 import MeshNode
 
 /// Tells a person that something takes its time, on standard error.
@@ -43,10 +44,10 @@ enum Progress {
     let table = work.table ?? ""
     let what =
       switch work.task {
-      case "take-in": "taking in the rows of \(table)"
-      case "compare": "comparing the rows of \(table) with the merged rows"
-      case "recall": "reading the values of \(table) from the log, change sets"
-      default: "filling tables and columns with merged values, records"
+      case .takeIn: "taking in the rows of \(table)"
+      case .compare: "comparing the rows of \(table) with the merged rows"
+      case .recall: "reading the values of \(table) from the log, change sets"
+      case .show: "filling tables and columns with merged values, records"
       }
     let share = work.total == 0 ? 100 : work.done * 100 / work.total
     return "\(share) % (\(what): \(work.done) of \(work.total))"
@@ -54,7 +55,7 @@ enum Progress {
 
   /// Returns what the daemon has yet to receive and to send, for `during`.
   static func behind(_ node: any NodeControl) async -> String? {
-    guard let status = try? await node.status() else { return nil }
+    guard let status = try? await node.perform(StatusRequest()) else { return nil }
     let connected = status.peers.filter(\.connected)
     let here = connected.reduce(0) { $0 + $1.behind.here }
     let there = connected.reduce(0) { $0 + $1.behind.there }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import MeshControl
 import MeshNode
 
 struct Rescan: AsyncParsableCommand {
@@ -21,10 +22,7 @@ struct Rescan: AsyncParsableCommand {
   var tables: [String] = []
 
   func run() async throws {
-    let tables = tables
-    let report = try await home.access().withNode(.home) { node in
-      try await Progress.during("comparing rows") { try await node.rescan(tables) }
-    }
+    let report = try await home.access().perform(RescanRequest(tables: tables), telling: "comparing rows")
     if json.isOn { return try Output.json(report) }
     Output.facts([("compared", report.rows.counted("row", "rows")), ("differences", "\(report.differences)")])
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import MeshControl
 import MeshNode
 
 struct Restore: AsyncParsableCommand {
@@ -37,7 +38,7 @@ struct Restore: AsyncParsableCommand {
     let request =
       conflict.map { RestoreRequest(conflict: $0) }
       ?? RestoreRequest(table: table ?? "", key: key ?? "", columns: columns, descendants: descendants)
-    let report = try await home.access().withNode(.home) { try await $0.restore(request) }
+    let report = try await home.access().perform(request)
     if json.isOn { return try Output.json(report) }
     let values = report.values.sorted { $0.key < $1.key }.map { ("  \($0.key)", Output.shortened($0.value)) }
     Output.facts([(report.deleted ? "deleted" : "restored", "\(report.table) \(report.key)")] + values)

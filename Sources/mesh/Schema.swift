@@ -1,6 +1,6 @@
 import ArgumentParser
+import MeshControl
 import MeshCore
-import MeshNode
 
 struct Schema: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,10 +27,11 @@ struct Schema: AsyncParsableCommand {
   var apply = false
 
   func run() async throws {
-    let apply = apply
-    let report = try await home.access().withNode(.home) { node in
-      try await Progress.during("looking at the schema") { try await node.schema(apply: apply) }
-    }
+    let (access, what) = (try home.access(), "looking at the schema")
+    let report =
+      apply
+      ? try await access.perform(ApplySchemaRequest(), telling: what)
+      : try await access.perform(SchemaRequest(), telling: what)
     if json.isOn { return try Output.json(report) }
     if report.missing.isEmpty { Output.print("Nothing is missing: this file has every table and column of the mesh.") }
     for missing in report.missing { show(missing, applied: report.applied) }

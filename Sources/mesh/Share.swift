@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import MeshControl
 import MeshCore
 import MeshNode
 
@@ -41,7 +42,8 @@ struct Share: AsyncParsableCommand {
     var people = TextTable("ACCOUNT", "STATUS", "PERMISSION", "DEVICES")
     for one in share.participants {
       people.add(
-        one.account, one.status, one.permission ?? "none", one.devices.map(\.name).sorted().joined(separator: ", "))
+        one.account, one.status.rawValue, one.permission?.rawValue ?? "none",
+        one.devices.map(\.name).sorted().joined(separator: ", "))
     }
     if !share.participants.isEmpty { Output.print(people.text) }
   }
@@ -87,7 +89,7 @@ extension Share {
 
     func run() async throws {
       let request = ShareCreateRequest(table: table, key: key, title: title)
-      let report = try await home.access().withNode(Share.need) { try await $0.shareCreate(request) }
+      let report = try await home.access().perform(request, Share.need)
       if json.isOn { return try Output.json(report) }
       Share.printed(report)
     }
@@ -109,7 +111,7 @@ extension Share {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or the beginning of it, or its title if only one share has it.") var share: String
-    @Option(help: "read-only or read-write.") var permission: Permission
+    @Option(help: "read-only or read-write.") var permission: SharePermission
     @Option(help: "How long the invite works: 2h, 7d. (default: until you revoke it)", transform: Duration.init(text:))
     var expires: Duration?
     @Option(help: "How many accounts it admits. (default: 1)") var uses: UInt64?
@@ -125,7 +127,7 @@ extension Share {
     func run() async throws {
       let request = ShareInviteRequest(
         share: share, permission: permission, expires: expires, uses: open ? nil : uses ?? 1, account: account)
-      let report = try await home.access().withNode(Share.need) { try await $0.shareInvite(request) }
+      let report = try await home.access().perform(request, Share.need)
       if json.isOn { return try Output.json(report) }
       Output.facts([("invite", report.invite), ("dials", report.addresses.joined(separator: ", "))])
       Output.print("On the other machine run: mesh share join -, and paste this line:")
@@ -165,9 +167,8 @@ extension Share {
       let (link, peers) = (try text(), peers.map(\.description))
       let access = try home.access()
       if !yes {
-        let offer = try await access.withNode(Share.need) {
-          try await $0.shareJoin(ShareJoinRequest(link: link, claims: false, peers: peers))
-        }
+        let offer = try await access.perform(
+          ShareJoinRequest(link: link, claims: false, peers: peers), Share.need)
         if offer.state == .offered, !isWanted(offer) {
           Output.note("Not joined.")
           throw ExitCode(ExitStatus.no.rawValue)
@@ -175,14 +176,13 @@ extension Share {
       }
       var told = false
       while true {
-        let report = try await access.withNode(Share.need) {
-          try await $0.shareJoin(ShareJoinRequest(link: link, claims: true, peers: peers))
-        }
+        let report = try await access.perform(
+          ShareJoinRequest(link: link, claims: true, peers: peers), Share.need)
         guard report.state == .waiting else {
           if json.isOn { return try Output.json(report) }
           Output.facts([
             ("joined", Output.named(report.share, report.title)), ("owner", report.owner),
-            ("permission", report.permission ?? ""),
+            ("permission", report.permission?.rawValue ?? ""),
           ])
           if report.wasMember, !told {
             Output.note("This account was a member before. The invite changes nothing, not even the permission.")
@@ -214,10 +214,10 @@ extension Share {
       guard let root = report.table else { return }
       func isRoot(_ table: String) -> Bool { table.folded == root.folded }
       let missing = try await access.withNode(.home) { node -> [String]? in
-        guard try await !node.status().tables.contains(where: isRoot) else { return nil }
+        guard try await !node.perform(StatusRequest()).tables.contains(where: isRoot) else { return nil }
         let deadline = ContinuousClock.now + Self.schemaPatience
         while true {
-          let missing = try await node.schema(apply: false).missing.map(\.table)
+          let missing = try await node.perform(SchemaRequest()).missing.map(\.table)
           if missing.contains(where: isRoot) { return missing }
           if ContinuousClock.now >= deadline { return [root] }
           try await Task.sleep(for: Self.look)
@@ -244,7 +244,7 @@ extension Share {
       Output.facts([
         ("share", Output.named(offer.share, offer.title)), ("owner", offer.owner),
         ("record", "\(offer.table ?? "") \(offer.key ?? .null), and what refers to it"),
-        ("permission", offer.permission ?? ""),
+        ("permission", offer.permission?.rawValue ?? ""),
       ])
       warn(of: offer)
       Output.note("Join? [y/N]")
@@ -266,7 +266,7 @@ extension Share {
       var table = TextTable("INVITE", "PERMISSION", "STATE", "USES LEFT", "EXPIRES", "FOR")
       for invite in report.invites {
         table.add(
-          invite.id, invite.permission, invite.state, invite.usesLeft.map { "\($0)" } ?? "any",
+          invite.id, invite.permission.rawValue, invite.state.rawValue, invite.usesLeft.map { "\($0)" } ?? "any",
           invite.expires?.ISO8601Format() ?? "never", invite.account ?? "anybody")
       }
       Output.print(table.text)
@@ -303,7 +303,7 @@ extension Share {
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
     @Argument(help: "The account's id, or the name of one of its devices.") var account: String
-    @Argument(help: "read-only or read-write.") var permission: Permission
+    @Argument(help: "read-only or read-write.") var permission: SharePermission
 
     func run() async throws {
       let request = ShareChangeRequest(.setPermission, share: share, account: account, permission: permission)
@@ -382,7 +382,7 @@ extension Share {
     var all = false
 
     func run() async throws {
-      let report = try await home.access().withNode(.home) { try await $0.shares() }
+      let report = try await home.access().perform(SharesRequest())
       if json.isOn { return try Output.json(report) }
       var table = TextTable("SHARE", "TITLE", "ROLE", "RECORDS", "PARTICIPANTS")
       let shown = report.shares.filter { all || $0.role != .ended && !$0.stopped }
@@ -415,7 +415,7 @@ extension Share {
     }
 
     static func report(_ share: String, _ home: HomeOption) async throws -> ShareReport {
-      try await home.access().withNode(.home) { try await $0.share(share) }
+      try await home.access().perform(ShareRequest(share: share))
     }
   }
 
@@ -446,7 +446,7 @@ extension Share {
 
     func run() async throws {
       let request = ShareReceiptRequest(share: share, restore: restore, discard: discard)
-      let report = try await home.access().withNode(.home) { try await $0.shareReceipt(request) }
+      let report = try await home.access().perform(request)
       if json.isOn { return try Output.json(report) }
       if restore { Output.print("Restored \(report.restored.counted("record", "records")).") }
       if !report.inTheWay.isEmpty {
@@ -462,26 +462,28 @@ extension Share {
       var table = TextTable("NOTED", "TABLE", "KEY", "REASON", "COLUMN", "VALUE")
       for one in report.receipts {
         let values = (one.values ?? [:]).sorted { $0.key < $1.key }
-        let head = (one.noted.ISO8601Format(), one.table, "\(one.key)", one.reason)
+        let head = (one.noted.ISO8601Format(), one.table, "\(one.key)", one.reason.rawValue)
         let first =
           values.first.map { ($0.key, Output.shortened($0.value)) } ?? (one.values == nil ? "deleted" : "", "")
         table.add(head.0, head.1, head.2, head.3, first.0, first.1)
         for (column, value) in values.dropFirst() { table.add("", "", "", "", column, Output.shortened(value)) }
       }
       Output.print(table.text)
-      for reason in Set(report.receipts.map(\.reason)).sorted() {
-        if let meaning = Self.meanings[reason] { Output.print("\(reason): \(meaning)") }
+      for reason in Set(report.receipts.map(\.reason)).sorted(by: { $0.rawValue < $1.rawValue }) {
+        Output.print("\(reason.rawValue): \(Self.meaning(reason))")
       }
     }
 
-    private static let meanings = [
-      "notPermitted": "when this device was about to send it, the share was read-only for the account, or over.",
-      "cut": "the account lost the permission, or the share ended for it, before this write had arrived.",
-    ]
+    private static func meaning(_ reason: ShareReceiptReport.Receipt.Reason) -> String {
+      switch reason {
+      case .notPermitted: "when this device was about to send it, the share was read-only for the account, or over."
+      case .cut: "the account lost the permission, or the share ended for it, before this write had arrived."
+      }
+    }
   }
 
   fileprivate static func change(_ request: ShareChangeRequest, _ home: HomeOption, _ json: JSONFlag) async throws {
-    let report = try await home.access().withNode(need) { try await $0.shareChange(request) }
+    let report = try await home.access().perform(request, need)
     if json.isOn { return try Output.json(report) }
     printed(report)
   }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import MeshControl
 import MeshNode
 
 struct Status: AsyncParsableCommand {
@@ -17,7 +18,7 @@ struct Status: AsyncParsableCommand {
   @OptionGroup var json: JSONFlag
 
   func run() async throws {
-    let report = try await home.access().withNode(.home) { try await $0.status() }
+    let report = try await home.access().perform(StatusRequest())
     if json.isOn { return try Output.json(report) }
     show(report)
   }
@@ -96,7 +97,7 @@ struct Peers: AsyncParsableCommand {
 
   func run() async throws {
     let need = NodeAccess.Need.daemon(because: "Only a running daemon is connected to peers.")
-    let report = try await home.access().withNode(need) { try await $0.peers() }
+    let report = try await home.access().perform(PeersRequest(), need)
     if json.isOn { return try Output.json(report) }
     Output.print(report.peers.isEmpty ? "No other device is known yet." : Self.table(report.peers).text)
   }
@@ -126,7 +127,7 @@ struct Zones: AsyncParsableCommand {
   @OptionGroup var json: JSONFlag
 
   func run() async throws {
-    let report = try await home.access().withNode(.home) { try await $0.zones() }
+    let report = try await home.access().perform(ZonesRequest())
     if json.isOn { return try Output.json(report) }
     Output.print(report.zones.isEmpty ? "No zone yet." : Self.table(report.zones).text)
   }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import MeshNode
+import MeshControl
 
 struct Track: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -34,9 +34,7 @@ struct Track: AsyncParsableCommand {
 
   func run() async throws {
     let request = TrackRequest(tables: tables, privateTables: privateTables, integerKeys: integerKeys)
-    let report = try await home.access().withNode(.home) { node in
-      try await Progress.during("taking in rows") { try await node.track(request) }
-    }
+    let report = try await home.access().perform(request, telling: "taking in rows")
     if json.isOn { return try Output.json(report) }
     var table = TextTable("TABLE", "ROWS TAKEN IN", "SHARING")
     for row in report.tables {
@@ -66,8 +64,7 @@ struct Untrack: AsyncParsableCommand {
   var tables: [String]
 
   func run() async throws {
-    let tables = tables
-    let report = try await home.access().withNode(.home) { try await $0.untrack(tables) }
+    let report = try await home.access().perform(UntrackRequest(tables: tables))
     if json.isOn { return try Output.json(report) }
     for table in report.tables { Output.facts([("untracked", table)]) }
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import MeshControl
 import MeshCore
 import MeshNode
 
@@ -26,7 +27,7 @@ struct Verify: AsyncParsableCommand {
     let need = NodeAccess.Need.daemon(because: "Only a running daemon is connected to the devices to compare with.")
     let report = try await home.access().withNode(need) { node in
       try await Progress.during("waiting for equal vectors", detail: { await Progress.behind(node) }) {
-        try await node.verify(timeout: timeout)
+        try await node.perform(VerifyRequest(timeout: timeout))
       }
     }
     if json.isOn { try Output.json(report) } else { show(report) }
@@ -91,7 +92,7 @@ struct Wait: AsyncParsableCommand {
     let need = NodeAccess.Need.daemon(because: "Only a running daemon sends and receives.")
     let report = try await home.access().withNode(need) { node in
       try await Progress.during("waiting", detail: { await Progress.behind(node) }) {
-        try await node.wait(timeout: timeout)
+        try await node.perform(WaitRequest(timeout: timeout))
       }
     }
     if json.isOn { try Output.json(report) } else { show(report) }

@@ -1,12 +1,16 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-// An app as its developer would write it: one dependency, one import.
+// An app as its developer would write it: one dependency, one import, and another to ask the node.
 let package = Package(
   name: "Client",
   dependencies: [.package(name: "mesh", path: "../..")],
   targets: [
-    .target(name: "Client", dependencies: [.product(name: "SQLiteData", package: "mesh")]),
+    .target(
+      name: "Client",
+      dependencies: [
+        .product(name: "MeshControl", package: "mesh"), .product(name: "SQLiteData", package: "mesh"),
+      ]),
     // The same in a module whose code is isolated to the main actor, as new app projects are.
     .target(
       name: "MainActorClient", dependencies: [.product(name: "SQLiteData", package: "mesh")],

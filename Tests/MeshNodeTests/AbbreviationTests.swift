@@ -1,3 +1,4 @@
+import MeshControl
 import MeshCore
 import Testing
 

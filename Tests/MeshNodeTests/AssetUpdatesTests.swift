@@ -1,4 +1,4 @@
-import MeshNode
+import MeshControl
 import Testing
 
 /// What rows wait for, as a sequence.
@@ -21,7 +21,8 @@ import Testing
         var count = 0
         do {
           for try await report in updates {
-            #expect(report == StubNode.assets)
+            let expected = try StubNode.answer(to: AssetsRequest.self)
+            #expect(report == expected)
             count += 1
             starter.finish()
           }

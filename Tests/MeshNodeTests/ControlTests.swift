@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import MeshControl
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
@@ -12,17 +13,19 @@ import Testing
 
   /// Runs a server on a fresh home for as long as `body` takes.
   private func withServer(
-    _ body: @escaping @Sendable (ControlClient, Home) async throws -> Void
+    _ node: StubNode = StubNode(), _ body: @escaping @Sendable (ControlClient, Home) async throws -> Void
   ) async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
-      try await withServer(on: home) { try await body(ControlClient(socket: home.path(of: .controlSocket)), home) }
+      try await withServer(node, on: home) { try await body(ControlClient(home: home.path), home) }
     }
   }
 
-  private func withServer(on home: Home, _ body: @escaping @Sendable () async throws -> Void) async throws {
+  private func withServer(
+    _ node: StubNode = StubNode(), on home: Home, _ body: @escaping @Sendable () async throws -> Void
+  ) async throws {
     let (accepting, accepted) = AsyncStream.makeStream(of: Void.self)
-    let server = ControlServer(node: StubNode(), home: home, logger: logger) { accepted.yield() }
+    let server = ControlServer(node: node, home: home, logger: logger) { accepted.yield() }
     let services = ServiceGroup(services: [server], logger: logger)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask {
@@ -47,77 +50,79 @@ import Testing
     }
   }
 
-  /// Inside a `@Sendable` closure `#expect` takes no expression that throws.
-  private func expect<Value: Equatable>(
-    _ actual: Value, is expected: Value, sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    #expect(actual == expected, sourceLocation: sourceLocation)
+  @Test("every request reaches the node as it was sent, and the answer comes back")
+  func everyRequest() async throws {
+    let node = StubNode()
+    try await withServer(node) { client, _ in
+      func check<Request: ControlRequest>(_ request: Request) async throws {
+        let answer = try ControlJSON.encode(await client.perform(request))
+        let expected = try ControlJSON.encode(StubNode.answer(to: Request.self))
+        #expect(answer == expected)
+      }
+      for request in RequestSamples.requests { try await check(request) }
+    }
+    #expect(try node.received == RequestSamples.requests.map { try StubNode.text(of: $0) })
+    let types = Set(RequestSamples.requests.map { ObjectIdentifier(type(of: $0)) })
+    #expect(types == Set(Node.handlers.requests.map { ObjectIdentifier($0) }))
   }
 
-  @Test func everyQuestionHasTheAnswerOfTheNode() async throws {
-    try await withServer { client, _ in
-      let node = StubNode()
-      try await expect(client.status(), is: node.status())
-      try await expect(client.peers().peers, is: [StubNode.peer])
-      try await expect(client.zones().zones, is: [StubNode.zone])
-      let conflicts = ConflictsRequest(
-        table: "notes", zone: "zone-7", device: "laptop", since: StubNode.when, after: 9, limit: 3)
-      try await expect(client.conflicts(conflicts), is: node.conflicts(conflicts))
-      try await expect(client.held(), is: node.held())
-      try await expect(client.assets(), is: node.assets())
-      let asset = AssetRequest(table: "photos", key: "p1", column: "image", force: true)
-      try await expect(client.assetShow(asset), is: node.assetShow(asset))
-      try await expect(client.assetFetch(asset), is: node.assetFetch(asset))
-      try await expect(client.assetEvict(asset), is: node.assetEvict(asset))
-      try await expect(client.assetPolicies(), is: node.assetPolicies())
-      try await expect(
-        client.setAssetPolicy(.always, table: "t"), is: node.setAssetPolicy(.always, table: "t"))
-      try await expect(client.heldRetry(), is: node.heldRetry())
-      let discard = DiscardRequest(table: "notes", keys: ["n1", "n2"], zone: "zone-7")
-      try await expect(client.heldDiscard(discard), is: node.heldDiscard(discard))
-      let resolve = ResolveRequest(table: "notes", key: "n1", values: ["a": "7"], keepShown: true, zone: "zone-7")
-      try await expect(client.heldResolve(resolve), is: node.heldResolve(resolve))
-      for request in [RestoreRequest(conflict: 7), RestoreRequest(table: "notes", key: "n1", columns: ["a"])] {
-        try await expect(client.restore(request), is: node.restore(request))
+  /// The routes and the JSON of the samples, one a line. Other programs send them too.
+  private static let requests = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "requests.txt")
+
+  @Test("the route and the JSON of every request stay as programs know them")
+  func formOfRequests() throws {
+    let lines = try RequestSamples.requests.map { try StubNode.text(of: $0) }
+    #expect(try lines == String(contentsOf: Self.requests, encoding: .utf8).split(separator: "\n").map(String.init))
+  }
+
+  @Test("the newest conflicts have a route without parameters")
+  func newestConflicts() async throws {
+    let node = StubNode()
+    try await withServer(node) { _, home in
+      let exchange = ControlExchange(method: .get, path: "/v1/conflicts", body: [], limit: .seconds(30))
+      let (isSuccess, _) = try await exchange.run(on: home.path(of: .controlSocket))
+      #expect(isSuccess)
+    }
+    #expect(node.received == ["POST /v1/conflicts {}"])
+  }
+
+  @Test("the documentation lists every route")
+  func documentedRoutes() throws {
+    let document = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../Sources/MeshNode/MeshNode.docc/ControlInterface.md")
+    let text = try String(contentsOf: document, encoding: .utf8)
+    func check<Request: ControlRequest>(_ request: Request.Type) {
+      #expect(text.contains("| `\(request.route)` |"), "\(request.route) is missing")
+    }
+    for request in Node.handlers.requests { check(request) }
+  }
+
+  @Test("a hundred clients that wait don't keep another one from its answer", .timeLimit(.minutes(1)))
+  func manyClients() async throws {
+    let node = StubNode()
+    try await withServer(node) { client, _ in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<100 {
+          group.addTask { _ = try await client.perform(WaitRequest(timeout: .seconds(3_600))) }
+        }
+        while node.received.count < 100 { try await Task.sleep(for: .milliseconds(1)) }
+        _ = try await client.perform(StatusRequest())
+        group.cancelAll()
       }
-      try await expect(client.schema(apply: false).applied, is: false)
-      try await expect(client.schema(apply: true).applied, is: true)
-      try await expect(client.deviceList(), is: node.deviceList())
-      try await expect(client.untrack(["a", "b"]).tables, is: ["a", "b"])
-      try await expect(client.rescan(["a"]), is: RescanReport(tables: ["a"], rows: 3, differences: 1))
-      try await expect(client.deviceInvite(expires: .seconds(90)), is: node.deviceInvite(expires: .seconds(90)))
-      try await expect(client.deviceRevoke("device-2"), is: node.deviceRevoke("device-2"))
-      try await expect(client.deviceRestamp(), is: node.deviceRestamp())
-      for act in DeviceChangeRequest.Act.allCases {
-        let request = DeviceChangeRequest(device: "device-2", act: act)
-        try await expect(client.deviceChange(request), is: node.deviceChange(request))
-      }
-      let replacement = ReplaceKeyRequest(recovery: "mesh-recovery-x", readmit: ["device-2"])
-      try await expect(client.accountReplaceKey(replacement), is: node.accountReplaceKey(replacement))
-      try await expect(client.share("list"), is: StubNode.share)
-      for (restore, discard) in [(true, false), (false, true)] {
-        let receipt = ShareReceiptRequest(share: "list", restore: restore, discard: discard)
-        try await expect(client.shareReceipt(receipt), is: node.shareReceipt(receipt))
-      }
-      let record = RecordRequest(table: "notes", key: "n1")
-      try await expect(client.explain(record), is: node.explain(record))
-      let request = TrackRequest(tables: ["notes"], privateTables: ["drafts"], integerKeys: true)
-      try await expect(client.track(request), is: node.track(request))
-      try await expect(client.wait(timeout: .milliseconds(1)).pending, is: 1)
     }
   }
 
   @Test func aRefusalArrivesUnchanged() async throws {
     try await withServer { client, _ in
-      let unknown = await refusal { _ = try await client.deviceRevoke("x") }
+      let unknown = await refusal { _ = try await client.perform(RevokeRequest(device: "x")) }
       #expect(unknown == Refusal(code: "device.unknown", message: "No device is called x.\nSee mesh device list."))
-      #expect(await refusal { _ = try await client.verify(timeout: .seconds(1)) } == .noMember)
     }
   }
 
   @Test func anUnforeseenErrorSaysNothingOfWhatItHolds() async throws {
     try await withServer { client, _ in
-      let refusal = try #require(await refusal { _ = try await client.accountShow() })
+      let refusal = try #require(
+        await refusal { _ = try await client.perform(RecordRequest(table: "surprise", key: "")) })
       #expect(refusal.code == "control.internal")
       #expect(refusal.message.contains("Surprise"))
       #expect(!refusal.message.contains("row value"))
@@ -129,7 +134,8 @@ import Testing
       let home = try Home.create(at: "\(root)/home")
       let socket = home.path(of: .controlSocket)
       try await withServer(on: home) {
-        try expect(mode(of: socket), is: 0o600)
+        let bits = try mode(of: socket)
+        #expect(bits == 0o600)
         #expect(UnixSocket.isListening(at: socket))
       }
       #expect(!FileManager.default.fileExists(atPath: socket))
@@ -139,7 +145,7 @@ import Testing
   @Test func withoutADaemonTheClientSaysSo() async throws {
     try await withTemporaryDirectory { root in
       let client = ControlClient(socket: "\(root)/control.sock")
-      let refusal = await refusal { _ = try await client.status() }
+      let refusal = await refusal { _ = try await client.perform(StatusRequest()) }
       #expect(refusal?.code == "daemon.noDaemon")
       #expect(refusal?.exit == .daemonNeeded)
     }
@@ -152,8 +158,11 @@ import Testing
       try leaveSocket(at: socket)
       #expect(FileManager.default.fileExists(atPath: socket))
       let client = ControlClient(socket: socket)
-      #expect(await refusal { _ = try await client.status() }?.code == "daemon.noDaemon")
-      try await withServer(on: home) { try await expect(client.status().running, is: true) }
+      #expect(await refusal { _ = try await client.perform(StatusRequest()) }?.code == "daemon.noDaemon")
+      try await withServer(on: home) {
+        let status = try await client.perform(StatusRequest())
+        #expect(status.running)
+      }
     }
   }
 
@@ -162,7 +171,8 @@ import Testing
       await #expect(throws: HomeError.self) {
         try await ControlServer(node: StubNode(), home: home, logger: logger).run()
       }
-      try await expect(client.status().running, is: true)
+      let status = try await client.perform(StatusRequest())
+      #expect(status.running)
     }
   }
 
@@ -175,7 +185,7 @@ import Testing
         }
         .bind(unixDomainSocketPath: "\(root)/s").get()
       let body = [UInt8](repeating: 0x20, count: 1 << 20)
-      for method in [ControlExchange.Method.get, .post] {
+      for method in [ControlMethod.get, .post] {
         let exchange = ControlExchange(
           method: method, path: "/v1/status", body: method == .get ? [] : body, limit: .seconds(30))
         let refusal = await refusal { _ = try await exchange.run(on: "\(root)/s") }

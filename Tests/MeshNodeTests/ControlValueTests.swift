@@ -1,4 +1,5 @@
 import Foundation
+import MeshControl
 import MeshCore
 import MeshNode
 import Testing
@@ -21,7 +22,7 @@ import Testing
 
   @Test(arguments: [("1e300", 31_536_000.0), ("-1e300", 0), ("1.5", 1.5)])
   func anInviteWorksNoLongerThanTheLongestDuration(seconds: String, expected: Double) throws {
-    let json = #"{"share":"s","permission":1,"expiresSeconds":\#(seconds)}"#
+    let json = #"{"share":"s","permission":"read-only","expiresSeconds":\#(seconds)}"#
     let request = try ControlJSON.decode(ShareInviteRequest.self, from: Array(json.utf8))
     #expect(request.expires == .milliseconds(Int64(expected * 1_000)))
   }

@@ -1,5 +1,5 @@
 import Foundation
-import MeshNode
+import MeshControl
 import Testing
 
 extension Daemons {

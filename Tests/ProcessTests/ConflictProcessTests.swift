@@ -1,4 +1,4 @@
-import MeshNode
+import MeshControl
 import Testing
 
 extension Daemons {

@@ -1,5 +1,5 @@
 import Foundation
-import MeshNode
+import MeshControl
 import Testing
 
 /// Databases that a node cannot take, and tables that it cannot synchronize.

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import MeshNode
+import MeshControl
 import Testing
 
 extension Daemons {

@@ -1,5 +1,5 @@
 import Foundation
-import MeshNode
+import MeshControl
 
 /// The built `mesh` with a home of its own in a temporary directory. Everything it started ends with the scope.
 struct MeshProcess: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import MeshNode
+import MeshControl
 import Testing
 
 extension Daemons {
@@ -59,7 +59,7 @@ extension Daemons {
 
         await bobsDaemon.kill()
         try await bob.sqlite("UPDATE notes SET text = 'bread'")
-        let writer = try #require(try await share(alice).participants.first { $0.permission == "read-write" })
+        let writer = try #require(try await share(alice).participants.first { $0.permission == .readWrite })
         // By the name of his device: its account's id is long.
         let device = try #require(writer.devices.first?.name)
         try await alice.done("share", "set-permission", "Shared", device, "read-only")
@@ -162,8 +162,8 @@ extension Daemons {
         let text = "SELECT text FROM notes WHERE id = 'n1'"
         for node in [bob, carol] { try await arrives(node, "the root record", text, "milk") }
         let people = try await share(alice).participants
-        let bobs = try #require(people.first { $0.permission == "read-write" }?.account)
-        let carols = try #require(people.first { $0.permission == "read-only" }?.account)
+        let bobs = try #require(people.first { $0.permission == .readWrite }?.account)
+        let carols = try #require(people.first { $0.permission == .readOnly }?.account)
 
         await daemons[1].kill()
         try await bob.sqlite("UPDATE notes SET text = 'bread'; INSERT INTO tags VALUES ('t1', 'n1', 'fresh')")
@@ -232,13 +232,13 @@ extension Daemons {
         func invites() async throws -> [ShareReport.Invite] {
           try await alice.report([String: [ShareReport.Invite]].self, "share", "invites", "Shared")["invites"] ?? []
         }
-        try await eventually("it is over") { try await invites().contains { $0.state == "expired" } }
+        try await eventually("it is over") { try await invites().contains { $0.state == .expired } }
         #expect(try await refusal(carol, short).contains("expired"))
         let open = try await link("--open")
         let revoked = try await link()
-        #expect(try await invites().map(\.state).sorted() == ["expired", "open", "open", "open"])
+        #expect(try await invites().map(\.state.rawValue).sorted() == ["expired", "open", "open", "open"])
         let last = try #require(
-          try await invites().first { $0.account == nil && $0.usesLeft == 1 && $0.state == "open" })
+          try await invites().first { $0.account == nil && $0.usesLeft == 1 && $0.state == .open })
         try await alice.done("share", "uninvite", "Shared", last.id)
         #expect(try await refusal(carol, revoked).contains("revoked"))
         try await bob.done("share", "join", "-", "--yes", input: bound + "\n")
@@ -380,7 +380,7 @@ extension Daemons {
         }
         try await bob.sqlite("UPDATE notes SET text = 'bob''s'")
         try await eventually("alice is told") {
-          try await share(alice).participants.contains { $0.status == "left" }
+          try await share(alice).participants.contains { $0.status == .left }
         }
         try await alice.done("share", "stop", "Shared")
         try await eventually("carol is told") { try await share(carol).role == .ended }

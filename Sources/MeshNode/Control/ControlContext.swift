@@ -1,5 +1,6 @@
 import Hummingbird
 import Logging
+import MeshControl
 import NIOCore
 
 /// What a route knows of a request beside the request.
@@ -24,20 +25,6 @@ struct OwnProcessesOnly: RouterMiddleware {
     guard try await PeerCredentials.areOurs(on: context.channel) else {
       throw Refusal(code: "control.user", message: "This socket answers its owner and root only.")
     }
-    return try await next(request, context)
-  }
-}
-
-/// While the database can't be used, every question has that answer. Only a doctor, and who saves what is left, come through.
-struct RefusalWhileSuspended: RouterMiddleware {
-  let node: any NodeControl
-
-  private static let exempt = ["/v1/doctor", "/v1/doctor/deep", "/v1/backup"]
-
-  func handle(
-    _ request: Request, context: ControlContext, next: (Request, ControlContext) async throws -> Response
-  ) async throws -> Response {
-    if !Self.exempt.contains(request.uri.path), let refusal = await node.obstacle() { throw refusal }
     return try await next(request, context)
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Hummingbird
 public import Logging
+public import MeshControl
 import NIOCore
 public import ServiceLifecycle
 

@@ -1,3 +1,5 @@
+import MeshControl
+
 /// Why a text is not a duration; it says what one looks like.
 public struct DurationTextError: Error, Equatable, CustomStringConvertible {
   public enum Code: Sendable {
@@ -38,7 +40,4 @@ extension Duration {
     guard !overflow, .seconds(product) <= Self.longest else { throw DurationTextError(code: .tooLong) }
     self = .seconds(product)
   }
-
-  /// A year: beyond it a deadline is a mistake, and arithmetic with it is safe.
-  static let longest = Duration.seconds(365 * 86_400)
 }

@@ -1,4 +1,5 @@
 public import Logging
+public import MeshControl
 public import ServiceLifecycle
 
 /// How the command line comes by a node. The executable has one implementation; the caller holds `lock` for as long as
@@ -69,6 +70,43 @@ public struct ServeOptions: Hashable, Sendable {
   public init(listen: HostPort? = nil, advertise: HostPort? = nil, peers: [HostPort] = []) {
     self.listen = listen
     self.advertise = advertise
+    self.peers = peers
+  }
+}
+
+/// What `mesh init` made.
+public struct InitReport: Codable, Hashable, Sendable {
+  public var home: String
+  public var account: String
+  public var accountName: String
+  public var device: String
+  public var deviceName: String
+  public var database: String
+  /// Whether the database was created now.
+  public var created: Bool
+  /// Whether an account that existed was joined.
+  public var joined: Bool
+  /// Tables created and tracked because of `--adopt-schema`.
+  public var adopted: [String]
+  /// Parts of their tables that mesh didn't carry over: a line for each, with the reason.
+  public var leftOut: [String]
+  /// Addresses remembered.
+  public var peers: [String]
+
+  public init(
+    home: String, account: String, accountName: String, device: String, deviceName: String, database: String,
+    created: Bool, joined: Bool, adopted: [String] = [], leftOut: [String] = [], peers: [String] = []
+  ) {
+    self.home = home
+    self.account = account
+    self.accountName = accountName
+    self.device = device
+    self.deviceName = deviceName
+    self.database = database
+    self.created = created
+    self.joined = joined
+    self.adopted = adopted
+    self.leftOut = leftOut
     self.peers = peers
   }
 }

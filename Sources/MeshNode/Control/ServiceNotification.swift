@@ -1,3 +1,5 @@
+import MeshControl
+
 /// Tells the service manager (systemd) how the daemon does, over the socket that it names in `NOTIFY_SOCKET`.
 public struct ServiceNotification: Sendable {
   private let socket: String?

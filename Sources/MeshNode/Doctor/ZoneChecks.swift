@@ -1,4 +1,5 @@
 import Foundation
+import MeshControl
 import MeshCore
 import MeshReplication
 import MeshStore

@@ -1,4 +1,5 @@
 import Foundation
+import MeshControl
 import MeshCore
 
 /// Held by the node that works with a database: two nodes on one file would each take the other's writes for an app's, and

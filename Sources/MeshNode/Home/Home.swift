@@ -1,4 +1,5 @@
 import Glibc
+import MeshControl
 import MeshStore
 
 /// A node's home directory: keys, configuration, control socket, lock. The database is elsewhere.

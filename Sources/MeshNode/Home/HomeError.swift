@@ -1,5 +1,7 @@
+public import MeshControl
+
 /// Why a home, or a file of it, cannot be used. The message names the thing, the rule and the way out.
-public struct HomeError: Refusing, Equatable, CustomStringConvertible {
+public struct HomeError: Error, Refusing, Equatable, CustomStringConvertible {
   public enum Code: String, Sendable {
     /// There is no home at this path: `mesh init` makes one.
     case missing
@@ -40,5 +42,5 @@ public struct HomeError: Refusing, Equatable, CustomStringConvertible {
 
   public var description: String { message }
 
-  public var refusal: Refusal { Refusal(code: "home.\(code.rawValue)", message: message) }
+  package var refusal: Refusal { Refusal(code: "home.\(code.rawValue)", message: message) }
 }

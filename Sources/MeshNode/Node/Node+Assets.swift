@@ -1,3 +1,4 @@
+import MeshControl
 import MeshCore
 import MeshReplication
 import MeshStore
@@ -11,9 +12,9 @@ extension Node {
       speed: replica.assetSpeed(now: time.now))
   }
 
-  func assetShow(_ request: AssetRequest) throws -> AssetReport {
+  func assetShow(_ request: AssetShowRequest) throws -> AssetReport {
     guard let key = request.key else { return try awaitedAssets(table: request.table) }
-    return AssetReport(assets: reports(try places(request, key)))
+    return AssetReport(assets: reports(try places(request.table, key, request.column)))
   }
 
   private func awaitedAssets(table: String? = nil) throws -> AssetReport {
@@ -22,38 +23,38 @@ extension Node {
       assets: reports(Array(awaited.prefix(Self.assetsListed))), complete: awaited.count <= Self.assetsListed)
   }
 
-  func assetFetch(_ request: AssetRequest) throws -> AssetReport {
+  func assetFetch(_ request: AssetFetchRequest) throws -> AssetReport {
     if let key = request.key {
-      for place in try places(request, key) where !place.isShown { try store.requestAsset(place.asset.id) }
+      for place in try places(request.table, key, request.column) where !place.isShown {
+        try store.requestAsset(place.asset.id)
+      }
     } else {
       try store.requestAssets(table: request.table)
     }
     replica.assetChoicesChanged()
-    perform()
-    return try assetShow(request)
+    return try assetShow(AssetShowRequest(table: request.table, key: request.key, column: request.column))
   }
 
-  func assetEvict(_ request: AssetRequest) async throws -> AssetReport {
+  func assetEvict(_ request: AssetEvictRequest) async throws -> AssetReport {
     guard let key = request.key else {
       throw Refusal(code: "evict.what", message: "Say which record: its key follows the table.", exit: .usage)
     }
-    let places = try places(request, key).filter { $0.here > 0 || $0.isFetched }
+    let places = try places(request.table, key, request.column).filter { $0.here > 0 || $0.isFetched }
     for asset in Set(places.map(\.asset.id)).sorted() {
       // What nothing is here of just stops being fetched.
       let isNowhere = places.allSatisfy { $0.asset.id != asset || $0.here == 0 }
-      try await evict(asset, zones: Set(places.map(\.zone)), force: request.force || isNowhere)
+      try await evict(asset, zones: Set(places.map(\.zone)), force: request.force ?? false || isNowhere)
     }
-    return try assetShow(request)
+    return try assetShow(AssetShowRequest(table: request.table, key: key, column: request.column))
   }
 
   func assetPolicies() throws -> AssetPoliciesReport {
     AssetPoliciesReport(policies: try store.assetPolicies().mapValues { $0 == .always ? .always : .onDemand })
   }
 
-  func setAssetPolicy(_ policy: AssetPoliciesReport.Policy, table: String) throws -> AssetPoliciesReport {
-    try store.setAssetPolicy(policy == .always ? .always : .onDemand, table: table)
+  func setAssetPolicy(_ request: AssetPolicyRequest) throws -> AssetPoliciesReport {
+    try store.setAssetPolicy(request.policy == .always ? .always : .onDemand, table: request.table)
     replica.assetChoicesChanged()
-    perform()
     return try assetPolicies()
   }
 
@@ -68,15 +69,12 @@ extension Node {
     guard replica.beginEviction(asset, zones: zones) else {
       throw Refusal(code: "asset.busy", message: "This BLOB is being evicted already.")
     }
-    defer {
-      replica.endEviction(asset)
-      perform()
-    }
-    perform()
+    defer { replica.endEviction(asset) }
+    performActions()
     if !force { try await findHolder(of: asset) }
     for attempt in 1... {
       replica.databaseChanged()
-      while try replica.work(now: time.now) { perform() }
+      while try replica.work(now: time.now) { performActions() }
       do {
         try store.evict(asset)
         break
@@ -145,38 +143,41 @@ extension Node {
   private static let assetsListed = 1_000
 
   /// - Throws: Where there are none.
-  private func places(_ request: AssetRequest, _ written: String) throws -> [AssetPlace] {
-    let keys = try store.keys(written: written, table: request.table)
+  private func places(_ table: String, _ written: String, _ column: String?) throws -> [AssetPlace] {
+    let keys = try store.keys(written: written, table: table)
     for key in keys {
-      let found = try store.assets(table: request.table, key: key, column: request.column)
+      let found = try store.assets(table: table, key: key, column: column)
       if !found.isEmpty { return found }
     }
-    let (table, key, column) = (printable(request.table), printable(written), printable(request.column ?? ""))
-    switch try store.assetLack(table: request.table, keys: keys, column: request.column) {
+    let (shownTable, shownKey, shownColumn) = (printable(table), printable(written), printable(column ?? ""))
+    switch try store.assetLack(table: table, keys: keys, column: column) {
     case .unknownRecord:
       throw Refusal(
         code: "record.unknown",
         message:
-          "The table \(table) has no record \(key). A key is given as its column has it: 7 is the number, '7' the text."
+          "The table \(shownTable) has no record \(shownKey). A key is given as its column has it: 7 is the number, '7' the text."
       )
     case .unknownColumn(let names):
       throw Refusal(
         code: "column.unknown",
-        message: "\(table) has no column \(column) here; it has \(names.map { printable($0) }.joined(separator: ", "))."
+        message:
+          "\(shownTable) has no column \(shownColumn) here; it has \(names.map { printable($0) }.joined(separator: ", "))."
       )
     case .pending:
       throw Refusal(
         code: "rows.pending",
-        message: "What was written to the record \(key) of \(table) is not taken in yet: try again, or see mesh status."
+        message:
+          "What was written to the record \(shownKey) of \(shownTable) is not taken in yet: try again, or see mesh status."
       )
     case .tooLong(let message):
-      throw Refusal(code: "asset.tooLong", message: "The record \(key) of \(table) is not sent: \(message).")
+      throw Refusal(code: "asset.tooLong", message: "The record \(shownKey) of \(shownTable) is not sent: \(message).")
     case .short:
       throw Refusal(
         code: "asset.unknown",
-        message: "The record \(key) of \(table) has no BLOB of more than 16 KiB"
-          + (request.column == nil ? "" : " in the column \(column)") + "; shorter ones are sent with their rows.")
-    @unknown default: throw Refusal(code: "asset.unknown", message: "The record \(key) of \(table) has no such BLOB.")
+        message: "The record \(shownKey) of \(shownTable) has no BLOB of more than 16 KiB"
+          + (column == nil ? "" : " in the column \(shownColumn)") + "; shorter ones are sent with their rows.")
+    @unknown default:
+      throw Refusal(code: "asset.unknown", message: "The record \(shownKey) of \(shownTable) has no such BLOB.")
     }
   }
 

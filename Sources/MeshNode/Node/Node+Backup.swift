@@ -1,4 +1,5 @@
 import Dispatch
+import MeshControl
 import MeshCore
 import MeshStore
 

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import MeshControl
 import MeshCore
 import MeshReplication
 import MeshStore

@@ -1,16 +1,12 @@
 import Foundation
+import MeshControl
 import MeshCore
 import MeshCrypto
 import MeshReplication
 import MeshStore
 
 /// What the verbs ask, answered by the node itself: in the daemon and on the home alone.
-extension Node: NodeControl {
-  func obstacle() -> Refusal? {
-    lookAtDatabase()
-    return suspension
-  }
-
+extension Node {
   func status() throws -> StatusReport {
     let zone = try replica.privateZone.flatMap { try replica.zoneView($0) }
     return StatusReport(
@@ -20,13 +16,15 @@ extension Node: NodeControl {
       listen: listening?.description,
       tables: try store.tables().map(\.name), pending: try store.pendingCount(), held: try heldCounts(),
       work: try store.workInProgress().map {
-        WorkReport(task: $0.task.rawValue, table: $0.table, done: $0.done, total: $0.total)
+        WorkReport(task: WorkReport.Task($0.task), table: $0.table, done: $0.done, total: $0.total)
       },
       receipts: try receipts(),
       ended: Dictionary(endedShares.map { ($0.zone.description, $0.reason) }, uniquingKeysWith: { $1 }),
       assets: try lackingAssets(), fetching: try fetchingAssets(), quotas: try quotas(), alarms: try alarms(),
-      zones: try replica.zoneIDs.compactMap { try zoneReport($0) }, peers: try peerReports())
+      zones: try zoneReports(), peers: try peerReports())
   }
+
+  func zoneReports() throws -> [ZoneReport] { try replica.zoneIDs.compactMap { try zoneReport($0) } }
 
   /// Of shares, which have a verb that shows them.
   func receipts() throws -> [String: Int] {
@@ -42,7 +40,7 @@ extension Node: NodeControl {
     return (alarms + warnings).map { [$0.what, $0.wayOut].compactMap(\.self).joined(separator: " ") }
   }
 
-  func zoneReport(_ id: ZoneID) throws -> ZoneReport? {
+  private func zoneReport(_ id: ZoneID) throws -> ZoneReport? {
     // Of a share that is over for this account the log alone is here.
     guard replica.reasonOutside(id) == nil, let view = try replica.zoneView(id) else { return nil }
     let vector = view.merged.numbers.map { ($0.key.description, $0.value) }
@@ -128,7 +126,7 @@ extension Node: NodeControl {
   func verify(timeout: Duration) async throws -> VerifyReport {
     let deadline = ContinuousClock.now + timeout
     replica.requestDigests()
-    perform()
+    performActions()
     var asked = ContinuousClock.now
     while true {
       lookAtDatabase()
@@ -147,7 +145,7 @@ extension Node: NodeControl {
       try await Task.sleep(for: Self.look)
       if ContinuousClock.now - asked > Self.askAgain {
         replica.requestDigests()
-        perform()
+        performActions()
         asked = .now
       }
     }
@@ -231,7 +229,6 @@ extension Node: NodeControl {
       tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds()
     )
     try replica.schemaChanged()
-    perform()
     return TrackReport(
       tables: tables.map { table in
         TrackReport.Table(
@@ -243,7 +240,7 @@ extension Node: NodeControl {
   func untrack(_ tables: [String]) throws -> UntrackReport {
     try beginGuard()
     replica.databaseChanged()
-    while try replica.work(now: time.now) { perform() }
+    while try replica.work(now: time.now) { performActions() }
     guard try store.pendingCount() == 0 else {
       throw Refusal(
         code: "rows.pending",
@@ -252,7 +249,6 @@ extension Node: NodeControl {
     }
     try store.untrack(tables)
     try replica.schemaChanged()
-    perform()
     return UntrackReport(tables: tables)
   }
 
@@ -268,7 +264,7 @@ extension Node: NodeControl {
           message: "Rows are pending that can't be signed now, and more can't be noted. See mesh status for the reason."
         )
       }
-      perform()
+      performActions()
       // Peers and other verbs have their turn.
       await Task.yield()
     }
@@ -291,7 +287,7 @@ extension Node: NodeControl {
         refusedParts += adoption.leftOut
         hasMore = adoption.hasMore
         try replica.schemaChanged()
-        perform()
+        performActions()
         // Peers, programs and other verbs have their turn.
         if hasMore { try await Task.sleep(for: WorkLoop.turn) }
       }
@@ -337,7 +333,6 @@ extension Node: NodeControl {
     let now = time.now
     let link = try replica.issueLink(
       expires: now.wall + Int64(expires.inSeconds * 1_000), addresses: addresses, now: now)
-    perform()
     return InviteReport(link: link.text, expires: Self.date(link.expires), addresses: addresses)
   }
 
@@ -364,7 +359,6 @@ extension Node: NodeControl {
     case .confirm: try replica.confirm(device, now: time.now)
     }
     try home.write(.accountState, replica.account.encoded)
-    perform()
     guard let certificate = replica.account.certificates[device] else {
       throw ReplicaError.unknownDevice("the account has no device \(device)")
     }
@@ -381,7 +375,6 @@ extension Node: NodeControl {
     let readmitted = Set(try (request.readmit ?? []).map(device(named:)))
     try AccountKeyFile(home: home).replace(
       in: replica, recovery: recovery, readmitting: readmitted, randomness: try Sodium(), now: time.now)
-    perform()
     return ReplaceKeyReport(
       generation: Int(replica.account.keyAuthority.generation), devices: deviceList().devices)
   }
@@ -390,7 +383,6 @@ extension Node: NodeControl {
     let device = try device(named: text)
     try replica.revoke(device, now: time.now)
     try home.write(.accountState, replica.account.encoded)
-    perform()
     let zones = try replica.zoneIDs.filter { try replica.zoneView($0)?.cuts.contains(device) ?? false }
     return RevokeReport(
       device: device.description, name: deviceName(device) ?? "",
@@ -400,7 +392,6 @@ extension Node: NodeControl {
 
   func deviceRestamp() throws -> RestampReport {
     let taken = try replica.restamp(now: time.now)
-    perform()
     return RestampReport(
       zones: try taken.sorted { $0.key < $1.key }.map { zone, count in
         RestampReport.Zone(
@@ -456,6 +447,17 @@ extension ReportedValue {
     case .text(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
     case .blob(let bytes): self = .blob(bytes)
     case .asset(let asset): self = .asset(asset.id.description, size: asset.size)
+    }
+  }
+}
+
+extension WorkReport.Task {
+  init(_ task: WorkInProgress.Task) {
+    switch task {
+    case .takeIn: self = .takeIn
+    case .compare: self = .compare
+    case .recall: self = .recall
+    case .show: self = .show
     }
   }
 }

@@ -40,6 +40,6 @@ extension Node {
     digestAlarms = digestAlarms.union(unequal.intersection(suspected)).subtracting(equal)
     suspected = unequal
     replica.requestDigests()
-    perform()
+    performActions()
   }
 }

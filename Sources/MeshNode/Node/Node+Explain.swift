@@ -1,4 +1,5 @@
 import FoundationEssentials
+import MeshControl
 import MeshCore
 import MeshReplication
 import MeshStore

@@ -1,4 +1,5 @@
 import Foundation
+import MeshControl
 import MeshCore
 import MeshReplication
 import MeshStore
@@ -54,7 +55,7 @@ extension Node {
           code: "rows.pending",
           message: "Rows are pending that can't be signed now, and they come first. See mesh status for the reason.")
       }
-      perform()
+      performActions()
       // Peers and other verbs have their turn.
       await Task.yield()
     }
@@ -70,7 +71,6 @@ extension Node {
       table: request.table, keys: request.keys.map { try store.keys(written: $0, table: request.table) }, zone: zone,
       now: time.milliseconds())
     replica.databaseChanged()
-    perform()
     return DiscardReport(
       discarded: discarded.map { .init(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key)) })
   }
@@ -78,10 +78,9 @@ extension Node {
   func heldResolve(_ request: ResolveRequest) throws -> ResolveReport {
     let resolution = Resolution(
       table: request.table, keys: try store.keys(written: request.key, table: request.table),
-      zone: try request.zone.map(zone(named:)), values: request.values, keepsShown: request.keepShown)
+      zone: try request.zone.map(zone(named:)), values: request.values, keepsShown: request.keepShown ?? false)
     let resolved = try store.resolve(resolution, now: time.milliseconds())
     replica.databaseChanged()
-    perform()
     return ResolveReport(
       zone: resolved.zone.description, table: resolved.table, key: ReportedValue(resolved.key),
       values: resolved.values.mapValues(ReportedValue.init))

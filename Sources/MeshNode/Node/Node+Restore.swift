@@ -1,3 +1,4 @@
+import MeshControl
 import MeshCore
 import MeshReplication
 import MeshStore
@@ -7,7 +8,6 @@ extension Node {
   func restore(_ request: RestoreRequest) throws -> RestoreReport {
     let restored = try restored(request)
     replica.databaseChanged()
-    perform()
     return RestoreReport(
       table: restored.table, key: ReportedValue(restored.key), deleted: restored.values == nil,
       values: (restored.values ?? [:]).mapValues { ReportedValue($0) }, lacking: restored.lacking, gone: restored.gone,

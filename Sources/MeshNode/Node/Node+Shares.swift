@@ -1,3 +1,4 @@
+import MeshControl
 import MeshCore
 import MeshReplication
 import MeshStore
@@ -30,26 +31,27 @@ extension Node {
   }
 
   private func participantReport(_ account: AccountID, _ participant: Participant) -> ShareReport.Participant {
-    let status =
+    let status: ShareReport.Participant.Status =
       switch participant.status {
-      case .member: "accepted"
-      case .removed: "removed"
-      case .left: "left"
+      case .member: .accepted
+      case .removed: .removed
+      case .left: .left
       }
     let devices = (replica.accountState(account)?.liveDevices ?? []).map {
       ShareReport.Participant.Device(device: $0.description, name: deviceName($0) ?? "")
     }
     return ShareReport.Participant(
-      account: account.description, status: status, permission: participant.permission?.name, devices: devices)
+      account: account.description, status: status, permission: participant.permission.map(SharePermission.init),
+      devices: devices)
   }
 
   private func inviteReport(_ invite: Invite) -> ShareReport.Invite {
     let terms = invite.terms
-    let state =
+    let state: ShareReport.Invite.State =
       invite.isRevoked
-      ? "revoked" : terms.isOver(at: time.milliseconds()) ? "expired" : invite.usesLeft == 0 ? "used" : "open"
+      ? .revoked : terms.isOver(at: time.milliseconds()) ? .expired : invite.usesLeft == 0 ? .used : .open
     return ShareReport.Invite(
-      id: invite.id.description, permission: terms.permission.name, state: state,
+      id: invite.id.description, permission: SharePermission(terms.permission), state: state,
       usesLeft: invite.usesLeft.map { Int(clamping: $0) }, expires: terms.expires == 0 ? nil : Self.date(terms.expires),
       account: terms.account?.description)
   }
@@ -74,7 +76,7 @@ extension Node {
     try checkTitle(title, way: "give one with --title")
     let root = found ?? RecordName(table: request.table, key: .text(Array(request.key.utf8)))
     let zone = try replica.createShare(of: root, title: title, now: time.now)
-    perform()
+    performActions()
     // The root record moves with the next flush: what is told is what there will be.
     for _ in 0..<Self.moveLooks where try store.digest(zone).records == 0 {
       try await Task.sleep(for: .milliseconds(20))
@@ -109,10 +111,9 @@ extension Node {
     let addresses = LocalAddresses.toAdvertise(listening, configured: configuration.advertise)
     let now = time.now
     let link = try replica.invite(
-      to: zone, request.permission, uses: request.uses,
+      to: zone, Permission(request.permission), uses: request.uses,
       expires: request.expires.map { now.wall + Int64($0.inSeconds * 1_000) } ?? 0,
       account: account, addresses: addresses, now: now)
-    perform()
     return ShareInviteReport(
       share: zone.description, invite: link.invite.description, link: link.text, addresses: link.addresses)
   }
@@ -123,7 +124,8 @@ extension Node {
     switch request.act {
     case .uninvite: try replica.revokeInvite(try invite(named: request.invite ?? "", zone), of: zone, now: time.now)
     case .setPermission:
-      try replica.setPermission(request.permission ?? .readOnly, of: try subject(), in: zone, now: time.now)
+      try replica.setPermission(
+        request.permission.map(Permission.init) ?? .readOnly, of: try subject(), in: zone, now: time.now)
     case .remove: try replica.remove(try subject(), from: zone, undoing: request.undo ?? false, now: time.now)
     case .leave: try replica.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
     case .stop: try replica.stopSharing(zone, now: time.now)
@@ -132,7 +134,6 @@ extension Node {
       try checkTitle(title, way: "give another")
       try replica.rename(zone, title, now: time.now)
     }
-    perform()
     return try report(zone)
   }
 
@@ -159,7 +160,6 @@ extension Node {
       }
       (restored, inTheWay) = try store.restoreReceipts(zone)
       replica.databaseChanged()
-      perform()
     } else if request.discard ?? false {
       discarded = try store.discardReceipts(zone)
     }
@@ -167,7 +167,8 @@ extension Node {
       receipts: try store.receipts(zone).map { receipt in
         ShareReceiptReport.Receipt(
           table: receipt.record.table, key: ReportedValue(receipt.record.key),
-          values: receipt.values?.mapValues { ReportedValue($0) }, reason: "\(receipt.reason)",
+          values: receipt.values?.mapValues { ReportedValue($0) },
+          reason: receipt.reason == .notPermitted ? .notPermitted : .cut,
           noted: Self.date(receipt.noted))
       }, restored: restored, discarded: discarded,
       inTheWay: inTheWay.sorted().map { ShareReceiptReport.Record(table: $0.table, key: ReportedValue($0.key)) })
@@ -284,7 +285,6 @@ extension Node {
           }
         case .done(let joined):
           try replica.adopt(joined, now: time.now)
-          perform()
           let state = replica.shareState(link.zone)
           guard state?.permission(replica.account.id) != nil else {
             return joinReport(
@@ -317,7 +317,8 @@ extension Node {
   ) -> ShareJoinReport {
     ShareJoinReport(
       state: state, share: link.zone.description, title: printable(title), owner: link.owner.description,
-      table: root?.table, key: root.map { ReportedValue($0.key) }, permission: permission?.name, reason: reason,
+      table: root?.table, key: root.map { ReportedValue($0.key) }, permission: permission.map(SharePermission.init),
+      reason: reason,
       isRootTaken: isRootTaken, rival: root.flatMap { rival(of: $0, besides: link.zone)?.description })
   }
 
@@ -397,5 +398,23 @@ extension Node {
     if let invite = try ControlID.named(text, among: invites) { return invite }
     throw Refusal(
       code: "invite.unknown", message: "\(printable(text)) is no invite of the share. See mesh share invites.")
+  }
+}
+
+extension SharePermission {
+  init(_ permission: Permission) {
+    switch permission {
+    case .readOnly: self = .readOnly
+    case .readWrite: self = .readWrite
+    }
+  }
+}
+
+extension Permission {
+  init(_ permission: SharePermission) {
+    switch permission {
+    case .readOnly: self = .readOnly
+    case .readWrite: self = .readWrite
+    }
   }
 }

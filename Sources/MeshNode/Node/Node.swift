@@ -1,4 +1,5 @@
 import Logging
+import MeshControl
 import MeshCore
 import MeshCrypto
 import MeshReplication
@@ -133,7 +134,7 @@ actor Node {
   private func isKeptWaiting(_ id: LinkID) -> Bool {
     guard suspension == nil, links[id]?.link.closeReason == nil, store.isWriteLocked else { return false }
     replica.keepWaiting(id, now: time.now)
-    if !replica.hasNoActions { perform() }
+    if !replica.hasNoActions { performActions() }
     return true
   }
 
@@ -157,7 +158,7 @@ actor Node {
   private func closed(_ id: LinkID) -> String? {
     let ended = links.removeValue(forKey: id)
     replica.linkClosed(id, now: time.now)
-    perform()
+    performActions()
     return ended?.reason ?? ended?.link.closeReason?.message
   }
 
@@ -173,7 +174,7 @@ actor Node {
       faults.linkFailed(text, at: .now, commits: store.commits)
       links[id]?.link.close(TransportError(.closed, "this node has a fault: \(Self.text(error))"))
     }
-    perform()
+    performActions()
   }
 
   /// Ticks several times a second.
@@ -187,7 +188,7 @@ actor Node {
     } catch {
       report(error)
     }
-    perform()
+    performActions()
     rest()
   }
 
@@ -203,7 +204,8 @@ actor Node {
     worked.steps = 0
   }
 
-  func perform() {
+  /// Sends what the replica has for others, and wakes the work loop.
+  func performActions() {
     for action in replica.takeActions() {
       switch action {
       case .send(let id, let bytes): links[id]?.link.send(bytes)
@@ -244,7 +246,7 @@ actor Node {
       lockedSince = nil
       if hasMore { worked = (worked.steps + 1, 0) }
       if !hasMore { try noteLostImports() }
-      if hasMore || !replica.hasNoActions { perform() }
+      if hasMore || !replica.hasNoActions { performActions() }
       return try hasMore ? (store.isShowing() || store.isComparing() ? .slice : .more) : .done
     } catch let error as StoreError where error.code == .locked {
       let since = lockedSince ?? .now
@@ -277,7 +279,7 @@ actor Node {
       dataVersion = version
       guard isDue else { return }
       replica.databaseChanged()
-      perform()
+      performActions()
     } catch {
       report(error)
     }
@@ -309,7 +311,7 @@ actor Node {
     for open in links.values {
       open.link.close(TransportError(.closed, "the database of this node was restored, replaced or moved away"))
     }
-    perform()
+    performActions()
   }
 
   /// Those who dial this node come back within it, as a rule.
@@ -322,12 +324,12 @@ actor Node {
     guard suspension == nil else { return }
     do {
       replica.databaseChanged()
-      while ContinuousClock.now < deadline, try replica.work(now: time.now) { perform() }
+      while ContinuousClock.now < deadline, try replica.work(now: time.now) { performActions() }
     } catch {
       report(error)
     }
     replica.stop()
-    perform()
+    performActions()
   }
 
   func backUpOpenFile(to target: String) throws -> Int64 { try database.backUp(to: target) }

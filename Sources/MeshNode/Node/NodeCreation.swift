@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import MeshControl
 import MeshCore
 import MeshCrypto
 import MeshReplication

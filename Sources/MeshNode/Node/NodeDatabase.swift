@@ -1,4 +1,5 @@
 import Logging
+import MeshControl
 import MeshCore
 import MeshCrypto
 import MeshReplication

@@ -1,4 +1,5 @@
 public import Logging
+public import MeshControl
 import MeshCore
 import MeshCrypto
 import MeshReplication

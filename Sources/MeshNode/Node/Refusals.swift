@@ -1,3 +1,4 @@
+package import MeshControl
 public import MeshCore
 public import MeshCrypto
 public import MeshReplication
@@ -7,11 +8,11 @@ public import MeshTransport
 // The errors of the modules below, as a verb's user meets them: a stable code, and the module's own words.
 
 extension StoreError: Refusing {
-  public var refusal: Refusal { Refusal(code: "database.\(code)", message: message, reasons: reasons) }
+  package var refusal: Refusal { Refusal(code: "database.\(code)", message: message, reasons: reasons) }
 }
 
 extension RestoreError: Refusing {
-  public var refusal: Refusal {
+  package var refusal: Refusal {
     let code =
       switch self {
       case .unknownRecord: "record.unknown"
@@ -29,7 +30,7 @@ extension RestoreError: Refusing {
 }
 
 extension DiscardError: Refusing {
-  public var refusal: Refusal {
+  package var refusal: Refusal {
     let code =
       switch self {
       case .unknownRecord: "record.unknown"
@@ -45,7 +46,7 @@ extension DiscardError: Refusing {
 }
 
 extension ResolveError: Refusing {
-  public var refusal: Refusal {
+  package var refusal: Refusal {
     let (code, exit): (String, ExitStatus) =
       switch self {
       case .unknownRecord: ("record.unknown", .refused)
@@ -65,7 +66,7 @@ extension ResolveError: Refusing {
 }
 
 extension EvictionError: Refusing {
-  public var refusal: Refusal {
+  package var refusal: Refusal {
     let code =
       switch self {
       case .written: "rows.pending"
@@ -78,23 +79,23 @@ extension EvictionError: Refusing {
 }
 
 extension MissingKey: Refusing {
-  public var refusal: Refusal { Refusal(code: "database.keyMissing", message: description) }
+  package var refusal: Refusal { Refusal(code: "database.keyMissing", message: description) }
 }
 
 extension TransportError: Refusing {
-  public var refusal: Refusal { Refusal(code: "network.\(code.rawValue)", message: message) }
+  package var refusal: Refusal { Refusal(code: "network.\(code.rawValue)", message: message) }
 }
 
 extension CryptoError: Refusing {
-  public var refusal: Refusal { Refusal(code: "key.\(code)", message: message) }
+  package var refusal: Refusal { Refusal(code: "key.\(code)", message: message) }
 }
 
 extension LinkFault: Refusing {
-  public var refusal: Refusal { Refusal(code: "link.invalid", message: description) }
+  package var refusal: Refusal { Refusal(code: "link.invalid", message: description) }
 }
 
 extension ShareError: Refusing {
-  public var refusal: Refusal {
+  package var refusal: Refusal {
     let code =
       switch self {
       case .notShareable: "share.refused"
@@ -110,7 +111,7 @@ extension ShareError: Refusing {
 }
 
 extension ReplicaError: Refusing {
-  public var refusal: Refusal {
+  package var refusal: Refusal {
     let code =
       switch self {
       case .badDeviceKey: "key.damaged"

@@ -2,9 +2,9 @@ import MeshCore
 
 /// Work on many rows that goes on slice by slice, beside everything else.
 public struct WorkInProgress: Hashable, Sendable {
-  public enum Task: String, Hashable, Sendable {
+  public enum Task: Hashable, Sendable {
     /// Rows of a table are taken in.
-    case takeIn = "take-in"
+    case takeIn
     /// Rows of a table are compared with what is merged.
     case compare
     /// What a table no longer shows is read back from the change log.

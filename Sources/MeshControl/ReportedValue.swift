@@ -1,12 +1,19 @@
-/// A SQLite value in JSON: `null`, a number, a text, `{"blob": "<hexadecimal>"}`, or `{"asset": "<id>", "size": <bytes>}` for a BLOB
-/// of more than 16 KiB.
-/// A real with an integral value is read back as an integer: this form is for people.
+/// A SQLite value in an answer.
+///
+/// In JSON, it is `null`, a number, a text, `{"blob": "<hexadecimal>"}`, or `{"asset": "<id>", "size": <bytes>}` for a BLOB
+/// of more than 16 KiB. This form is for people: a real with an integral value is read back as an integer.
 public enum ReportedValue: Hashable, Sendable {
+  /// NULL.
   case null
+  /// An integer.
   case integer(Int64)
+  /// A real number.
   case real(Double)
+  /// A text.
   case text(String)
+  /// A BLOB of at most 16 KiB.
   case blob([UInt8])
+  /// The id and the length of a longer BLOB, whose bytes are only in its row.
   case asset(String, size: Int)
 }
 
@@ -57,6 +64,7 @@ extension ReportedValue: Codable {
 }
 
 extension ReportedValue: CustomStringConvertible {
+  /// The value as a person reads it.
   public var description: String {
     switch self {
     case .null: "NULL"

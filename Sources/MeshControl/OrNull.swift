@@ -1,8 +1,10 @@
-/// An optional that is written as `null`, so that a reader of the JSON always finds the key.
+/// An optional that JSON has as `null`, so that a reader of the JSON always finds the key.
 @propertyWrapper
 public struct OrNull<Value: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
+  /// The value.
   public var wrappedValue: Value?
 
+  /// Wraps a value.
   public init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
 
   public init(from decoder: any Decoder) throws {

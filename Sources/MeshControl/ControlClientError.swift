@@ -1,22 +1,27 @@
-/// Why the daemon gave no answer. A refusal is an answer: it is thrown as the `Refusal` that the daemon sent.
-public struct ControlClientError: Refusing, Equatable, CustomStringConvertible {
+/// Why the daemon gave no answer. A refusal is an answer: ``ControlClient`` throws it as the ``Refusal`` that the daemon
+/// sent.
+public struct ControlClientError: Error, Refusing, Equatable, CustomStringConvertible {
+  /// The kinds of these errors.
   public enum Code: String, Sendable {
-    /// No socket, or one that nobody listens at: no daemon runs on this home.
+    /// No daemon runs on this home: there is no socket, or no process listens there.
     case noDaemon
-    /// The daemon is there and has not answered in time.
+    /// The daemon is there and did not answer in time.
     case notAnswering
-    /// The daemon ended the connection before it had answered.
+    /// The daemon ended the connection before it answered.
     case closed
-    /// The answer is not what this version of `mesh` understands.
+    /// This version of mesh doesn't understand the answer.
     case garbled
   }
 
+  /// The kind of the error, for programs.
   public let code: Code
+  /// A text for people: the reason, and a command that helps.
   public let message: String
 
+  /// The message.
   public var description: String { message }
 
-  public var refusal: Refusal {
+  package var refusal: Refusal {
     Refusal(code: "daemon.\(code.rawValue)", message: message, exit: code == .garbled ? .refused : .daemonNeeded)
   }
 

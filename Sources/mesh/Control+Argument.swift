@@ -1,4 +1,5 @@
 public import ArgumentParser
-public import MeshNode
+public import MeshControl
 
 extension AssetPoliciesReport.Policy: ExpressibleByArgument {}
+extension SharePermission: ExpressibleByArgument {}

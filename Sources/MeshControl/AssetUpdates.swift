@@ -1,5 +1,4 @@
-/// What rows wait for, again and again: each report that is another than the one before. It ends with its task, or with an error of the
-/// node.
+/// The BLOBs that rows wait for, as a sequence of reports: each one that differs from the one before.
 ///
 /// ```swift
 /// for try await report in node.assetUpdates() {
@@ -7,7 +6,7 @@
 /// }
 /// ```
 ///
-/// Nothing is asked of the node but when somebody waits for the next report.
+/// The sequence asks the node only while somebody waits for the next report. It ends with its task, or with an error.
 public struct AssetUpdates: AsyncSequence, Sendable {
   public typealias Element = AssetsReport
 
@@ -15,16 +14,18 @@ public struct AssetUpdates: AsyncSequence, Sendable {
   fileprivate let interval: Duration
   fileprivate let clock: any Clock<Duration>
 
+  /// Asks the node for one report after the other.
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let updates: AssetUpdates
     private var last: AssetsReport?
 
     fileprivate init(_ updates: AssetUpdates) { self.updates = updates }
 
+    /// Returns the next report that differs from the last one, or nil if the task is cancelled.
     public mutating func next() async throws -> AssetsReport? {
       while !Task.isCancelled {
         if last != nil { try await updates.clock.sleep(for: updates.interval) }
-        let report = try await updates.node.assets()
+        let report = try await updates.node.perform(AssetsRequest())
         guard report != last else { continue }
         last = report
         return report
@@ -33,13 +34,16 @@ public struct AssetUpdates: AsyncSequence, Sendable {
     }
   }
 
+  /// Returns an iterator that begins with a report of now.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 }
 
 extension NodeControl {
-  /// Of a node in this process, or of a daemon by `ControlClient`.
+  /// Returns the BLOBs that rows wait for, as a sequence of reports.
   ///
-  /// - Parameter interval: Between two looks.
+  /// - Parameters:
+  ///   - interval: The time between two requests.
+  ///   - clock: The clock that measures it.
   public func assetUpdates(
     every interval: Duration = .seconds(1), clock: any Clock<Duration> = ContinuousClock()
   ) -> AssetUpdates {

@@ -1,11 +1,11 @@
-public import FoundationEssentials
+package import FoundationEssentials
 import MeshCore
 
-/// The one way that reports become JSON and back: sorted keys, times in ISO 8601 with milliseconds.
-public enum ControlJSON {
-  /// `value` as one object in UTF-8. Characters that could play tricks on a terminal are escaped, so nothing is lost
-  /// and nothing is shown that a peer should not be able to show.
-  public static func encode(_ value: some Encodable, pretty: Bool = false) throws -> [UInt8] {
+/// The JSON of requests and answers: sorted keys, and times in ISO 8601 with milliseconds.
+package enum ControlJSON {
+  /// Returns `value` as one object in UTF-8. Characters that could play tricks on a terminal are escaped, so nothing is
+  /// lost, and a peer can't have anything shown that it shouldn't.
+  package static func encode(_ value: some Encodable, pretty: Bool = false) throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.dateEncodingStrategy = .custom { date, encoder in
       var container = encoder.singleValueContainer()
@@ -16,7 +16,7 @@ public enum ControlJSON {
     return Array(escaped(String(decoding: try encoder.encode(value), as: UTF8.self)).utf8)
   }
 
-  public static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+  package static func decode<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .custom { decoder in
       try Date(decoder.singleValueContainer().decode(String.self), strategy: time)
@@ -28,7 +28,7 @@ public enum ControlJSON {
   private static let time = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
   /// `2026-11-21T11:34:45.120Z`.
-  public static func text(_ date: Date) -> String {
+  package static func text(_ date: Date) -> String {
     // A `Date` is a binary fraction, just below its millisecond as often as above, and the style cuts off.
     time.format(date.addingTimeInterval(0.000_1))
   }
@@ -52,6 +52,8 @@ public enum ControlJSON {
 }
 
 /// How a refusal travels: `{"error": {"code", "message", "exit"}}`.
-struct RefusalEnvelope: Codable {
-  let error: Refusal
+package struct RefusalEnvelope: Codable {
+  package let error: Refusal
+
+  package init(error: Refusal) { self.error = error }
 }

@@ -1,0 +1,99 @@
+public import FoundationEssentials
+
+/// Asks for values that lost against a concurrent one, the newest first, page by page. `mesh conflicts`.
+///
+/// A parameter that you leave out restricts nothing.
+public struct ConflictsRequest: ControlRequest, Hashable {
+  public static let route = ControlRoute<ConflictsReport>.post("/v1/conflicts")
+
+  /// Only conflicts in this table.
+  public var table: String?
+  /// Only conflicts in this zone: its id or the beginning of it, or a share's title.
+  public var zone: String?
+  /// Only conflicts in which this device wrote the value that lost, or the one that won: its name or id.
+  public var device: String?
+  /// Only conflicts that were found at this time or later.
+  public var since: Date?
+  /// The number of the last conflict of the page before.
+  public var after: Int64?
+  /// The length of the page, at most ``pageSize``.
+  public var limit: Int?
+
+  /// The longest page: the node reads it at once, and values may be long.
+  public static let pageSize = 1_000
+
+  /// Creates the request.
+  public init(
+    table: String? = nil, zone: String? = nil, device: String? = nil, since: Date? = nil, after: Int64? = nil,
+    limit: Int? = nil
+  ) {
+    (self.table, self.zone, self.device, self.since) = (table, zone, device, since)
+    (self.after, self.limit) = (after, limit)
+  }
+}
+
+/// A page of conflicts.
+public struct ConflictsReport: Codable, Hashable, Sendable {
+  /// The conflicts on this page.
+  public var conflicts: [ConflictReport]
+  /// How many conflicts fit the request, on this page or not.
+  public var total: Int
+  /// The ``ConflictsRequest/after`` of the next page. It is nil on the last page.
+  @OrNull public var next: Int64?
+
+  package init(conflicts: [ConflictReport], total: Int, next: Int64? = nil) {
+    (self.conflicts, self.total, self.next) = (conflicts, total, next)
+  }
+}
+
+/// One column of one record that two devices wrote without having seen each other's value.
+public struct ConflictReport: Codable, Hashable, Sendable {
+  /// The number of the conflict, with which ``RestoreRequest`` restores the lost value.
+  public var id: Int64
+  /// The id of the zone.
+  public var zone: String
+  /// The table of the record.
+  public var table: String
+  /// The key of the record.
+  public var key: ReportedValue
+  /// The column. It is nil if a delete of the record lost.
+  @OrNull public var column: String?
+  /// The value that the table has now, or had when the conflict was found.
+  public var winner: Side
+  /// The value that lost.
+  public var loser: Side
+  /// When this node found the conflict.
+  public var found: Date
+
+  /// One of the two values.
+  public struct Side: Codable, Hashable, Sendable {
+    /// The value.
+    public var value: ReportedValue
+    /// Whether this side is the delete of the record. Its value is null then.
+    public var deleted: Bool
+    /// The id of the device that wrote it.
+    public var device: String
+    /// The name of that device, if it is known.
+    @OrNull public var deviceName: String?
+    /// When it was written, by the writer's clock. It is nil if that is not known.
+    @OrNull public var written: Date?
+    /// Whether nobody edited it: it was there before the table was tracked, or a migration filled it in. `written` is
+    /// then the time when the node noted it.
+    public var imported: Bool
+
+    package init(
+      value: ReportedValue, deleted: Bool = false, device: String, deviceName: String?, written: Date?,
+      imported: Bool = false
+    ) {
+      (self.value, self.deleted, self.device) = (value, deleted, device)
+      (self.deviceName, self.written, self.imported) = (deviceName, written, imported)
+    }
+  }
+
+  package init(
+    id: Int64, zone: String, table: String, key: ReportedValue, column: String?, winner: Side, loser: Side, found: Date
+  ) {
+    (self.id, self.zone, self.table, self.key) = (id, zone, table, key)
+    (self.column, self.winner, self.loser, self.found) = (column, winner, loser, found)
+  }
+}

@@ -1,0 +1,51 @@
+/// The exit code that a command of mesh returns to the shell.
+public enum ExitStatus: Int32, Codable, Sendable, CaseIterable {
+  /// The command is done, or the answer is yes.
+  case done = 0
+  /// The answer is no: unequal, or not in time.
+  case no = 1
+  /// The arguments make no sense.
+  case usage = 2
+  /// The command needs a running daemon, and none accepts.
+  case daemonNeeded = 3
+  /// No other member of the mesh is connected, or no address of an invite can be reached.
+  case noMember = 4
+  /// The node refuses. The message has the reason, and what to do.
+  case refused = 5
+}
+
+/// Why a node didn't do something, in words for people and with a code for programs.
+public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertible {
+  /// A stable code, `subject.reason`: `home.permissions`, `device.unknown`.
+  public let code: String
+  /// A text for people: the reason, and what to do. It has several lines if several things are wrong, and never a secret
+  /// or a value of a row.
+  public let message: String
+  /// The exit code of the command line.
+  public let exit: ExitStatus
+  /// Each thing that is wrong, if there may be several. Otherwise it is empty.
+  public let reasons: [String]
+
+  package init(code: String, message: String, exit: ExitStatus = .refused, reasons: [String] = []) {
+    (self.code, self.message, self.exit, self.reasons) = (code, message, exit, reasons)
+  }
+
+  /// The message.
+  public var description: String { message }
+
+  /// The refusal of ``VerifyRequest`` and ``WaitRequest`` if no other device is connected.
+  public static let noMember = Refusal(
+    code: "peers.none",
+    message:
+      "No other device of this mesh is connected. See mesh peers; add an address with mesh serve --peer HOST:PORT.",
+    exit: .noMember)
+}
+
+/// An error that can say itself as a `Refusal`. The errors of each module that reach a verb conform to it.
+package protocol Refusing: Error, Sendable {
+  var refusal: Refusal { get }
+}
+
+extension Refusal: Refusing {
+  package var refusal: Refusal { self }
+}

@@ -1,0 +1,185 @@
+/// Synchronizes tables from now on. `mesh track`.
+///
+/// The node checks all tables first. A table that is synchronized already is no error.
+public struct TrackRequest: ControlRequest, Hashable {
+  public static let route = ControlRoute<TrackReport>.post("/v1/track")
+
+  /// The tables.
+  public var tables: [String]
+  /// Tables to synchronize and never to share.
+  public var privateTables: [String]
+  /// Whether to accept tables with integer keys, although row 1 of two devices becomes one row.
+  public var integerKeys: Bool
+
+  /// Creates the request.
+  public init(tables: [String], privateTables: [String] = [], integerKeys: Bool = false) {
+    (self.tables, self.privateTables, self.integerKeys) = (tables, privateTables, integerKeys)
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case tables
+    case privateTables = "private"
+    case integerKeys
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    tables = try container.decodeIfPresent([String].self, forKey: .tables) ?? []
+    privateTables = try container.decodeIfPresent([String].self, forKey: .privateTables) ?? []
+    integerKeys = try container.decodeIfPresent(Bool.self, forKey: .integerKeys) ?? false
+  }
+
+  /// An hour: the node takes in all rows.
+  public var timeLimit: Duration { .longWork }
+}
+
+/// The tables that are synchronized from now on.
+public struct TrackReport: Codable, Hashable, Sendable {
+  /// The tables.
+  public var tables: [Table]
+
+  /// A table that is synchronized.
+  public struct Table: Codable, Hashable, Sendable {
+    /// The name of the table.
+    public var name: String
+    /// Whether the table is never shared.
+    public var isPrivate: Bool
+    /// Whether its records go into a share with their root record.
+    public var isShareable: Bool
+    /// The number of rows that existed and were taken in now.
+    public var rows: Int
+
+    package init(name: String, isPrivate: Bool, isShareable: Bool, rows: Int) {
+      (self.name, self.isPrivate, self.isShareable, self.rows) = (name, isPrivate, isShareable, rows)
+    }
+  }
+
+  package init(tables: [Table]) { self.tables = tables }
+}
+
+/// Stops synchronizing tables. Their rows stay, here and on every other device. `mesh untrack`.
+public struct UntrackRequest: ControlRequest, Hashable {
+  public static let route = ControlRoute<UntrackReport>.post("/v1/untrack")
+
+  /// The tables.
+  public var tables: [String]
+
+  /// Creates the request.
+  public init(tables: [String]) { self.tables = tables }
+
+  /// An hour.
+  public var timeLimit: Duration { .longWork }
+}
+
+/// The tables that are no longer synchronized.
+public struct UntrackReport: Codable, Hashable, Sendable {
+  /// The tables.
+  public var tables: [String]
+
+  package init(tables: [String]) { self.tables = tables }
+}
+
+/// Compares rows with what is merged, and captures the differences. `mesh rescan`.
+public struct RescanRequest: ControlRequest, Hashable {
+  public static let route = ControlRoute<RescanReport>.post("/v1/rescan")
+
+  /// The tables. Nil or an empty array stands for all tables.
+  public var tables: [String]?
+
+  /// Creates the request.
+  public init(tables: [String] = []) { self.tables = tables }
+
+  /// An hour.
+  public var timeLimit: Duration { .longWork }
+}
+
+/// The result of a comparison.
+public struct RescanReport: Codable, Hashable, Sendable {
+  /// The tables.
+  public var tables: [String]
+  /// The number of rows that were compared with what is merged.
+  public var rows: Int
+  /// The number of rows that had been written or deleted unnoticed, and are captured now.
+  public var differences: Int
+
+  package init(tables: [String], rows: Int, differences: Int) {
+    (self.tables, self.rows, self.differences) = (tables, rows, differences)
+  }
+}
+
+/// Asks for the tables and columns of the mesh that this file lacks, or has in another form. `mesh schema`.
+public struct SchemaRequest: ControlRequest {
+  public static let route = ControlRoute<SchemaReport>.get("/v1/schema")
+
+  /// Creates the request.
+  public init() {}
+}
+
+/// Creates the tables and columns of the mesh that this file lacks, and synchronizes them. `mesh schema --apply`.
+public struct ApplySchemaRequest: ControlRequest {
+  public static let route = ControlRoute<SchemaReport>.post("/v1/schema")
+
+  /// Creates the request.
+  public init() {}
+
+  /// An hour: the node fills the tables.
+  public var timeLimit: Duration { .longWork }
+}
+
+/// How the mesh's schema goes beyond this file's.
+public struct SchemaReport: Codable, Hashable, Sendable {
+  /// Whether `missing` lists what was created, and not what is missing.
+  public var applied: Bool
+  /// The tables that are missing, or are missing columns, or are not synchronized.
+  public var missing: [Missing]
+
+  /// A table of the mesh that this file lacks in part.
+  public struct Missing: Codable, Hashable, Sendable {
+    /// The name of the table.
+    public var table: String
+    /// Whether the table is here. It is then missing columns, or it is not synchronized.
+    public var exists: Bool
+    /// The missing columns.
+    public var columns: [String]
+    /// The SQL that creates them.
+    public var statements: [String]
+    /// Why the node can't create them. It is nil if the node can.
+    @OrNull public var refusal: String?
+
+    package init(table: String, exists: Bool, columns: [String], statements: [String], refusal: String?) {
+      (self.table, self.exists, self.columns) = (table, exists, columns)
+      (self.statements, self.refusal) = (statements, refusal)
+    }
+  }
+
+  /// Columns, `CHECK`s and indexes that another device has in another form.
+  public var different: [Difference]
+
+  /// A part of a table that another device has in another form.
+  public struct Difference: Codable, Hashable, Sendable {
+    /// The name of the table.
+    public var table: String
+    /// The column. It is empty for a `CHECK` or an index.
+    public var column: String
+    /// The id of the other device.
+    public var device: String
+    /// The name of the other device, if it is known.
+    @OrNull public var name: String?
+    /// The definition in this file, as SQL. It is empty for a `CHECK` or an index that this file lacks.
+    public var here: String
+    /// The definition in the other device's file, as SQL.
+    public var there: String
+
+    package init(table: String, column: String, device: String, name: String?, here: String, there: String) {
+      (self.table, self.column, self.device) = (table, column, device)
+      (self.name, self.here, self.there) = (name, here, there)
+    }
+  }
+
+  /// The parts of other devices' tables that this file lacks and mesh doesn't carry over, with the reasons.
+  public var leftOut: [String]
+
+  package init(applied: Bool, missing: [Missing], different: [Difference] = [], leftOut: [String] = []) {
+    (self.applied, self.missing, self.different, self.leftOut) = (applied, missing, different, leftOut)
+  }
+}

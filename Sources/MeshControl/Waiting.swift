@@ -1,0 +1,173 @@
+/// Waits until every connected device has what this node has, then compares digests. `mesh verify`.
+///
+/// The node refuses with ``Refusal/noMember`` if no other device is connected.
+public struct VerifyRequest: ControlRequest, Hashable {
+  public static let route = ControlRoute<VerifyReport>.post("/v1/verify")
+
+  package var timeoutSeconds: Double?
+
+  /// Creates the request.
+  ///
+  /// - Parameter timeout: How long the node waits, at most a year. Nil stands for one minute.
+  public init(timeout: Duration? = nil) { timeoutSeconds = timeout?.inSeconds }
+
+  /// How long the node waits.
+  public var timeout: Duration { timeoutSeconds.map { .seconds(clamped: $0) } ?? .controlTimeout }
+
+  /// The timeout and 30 seconds.
+  public var timeLimit: Duration { timeout + .controlMargin }
+}
+
+/// How this node's rows compare with those of other devices.
+public struct VerifyReport: Codable, Hashable, Sendable {
+  /// Whether every comparison is equal.
+  public var equal: Bool
+  /// One comparison for each zone and connected device.
+  public var comparisons: [Comparison]
+  /// Which program has the write lock, so that nothing can be said. It is nil if none has.
+  @OrNull public var locked: String?
+  /// Records that are merged here as everywhere, and whose rows are older here because their table refuses the merged
+  /// version; 100 at most.
+  public var older: [Older]
+  /// The number of such records.
+  public var olderCount: Int
+
+  /// A record whose row is older than what is merged.
+  public struct Older: Codable, Hashable, Sendable {
+    /// The id of the zone.
+    public var zone: String
+    /// The table of the record.
+    public var table: String
+    /// The key of the record.
+    public var key: ReportedValue
+
+    package init(zone: String, table: String, key: ReportedValue) {
+      (self.zone, self.table, self.key) = (zone, table, key)
+    }
+  }
+
+  /// The comparison of one zone with one device.
+  public struct Comparison: Codable, Hashable, Sendable {
+    /// The result of a comparison.
+    public enum Outcome: String, Codable, Sendable {
+      /// The vectors and the digests are equal.
+      case equal
+      /// The vectors are equal and the digests are not. This is an alarm.
+      case unequal
+      /// The vectors were not equal in time, or the device did not answer.
+      case notInTime
+      /// This node has rows that are not sent yet, or can't be sent.
+      case unsentHere
+      /// The other device has rows that are not sent yet, or can't be sent.
+      case unsentThere
+    }
+
+    /// The id of the zone.
+    public var zone: String
+    /// The id of the device.
+    public var device: String
+    /// The name of the device, if it is known.
+    @OrNull public var name: String?
+    /// The result.
+    public var outcome: Outcome
+    /// This node's digest, in hexadecimal.
+    public var here: String
+    /// The device's digest. It is nil if the device gave none.
+    @OrNull public var there: String?
+
+    package init(zone: String, device: String, name: String?, outcome: Outcome, here: String, there: String?) {
+      (self.zone, self.device, self.name) = (zone, device, name)
+      (self.outcome, self.here, self.there) = (outcome, here, there)
+    }
+  }
+
+  package init(
+    comparisons: [Comparison], locked: String? = nil, older: [Older] = [], olderCount: Int = 0
+  ) {
+    // What members have said meanwhile may wait for the lock as well.
+    self.comparisons = comparisons.map { comparison in
+      var comparison = comparison
+      if locked != nil, comparison.outcome == .equal { comparison.outcome = .notInTime }
+      return comparison
+    }
+    self.equal = self.comparisons.allSatisfy { $0.outcome == .equal }
+    (self.locked, self.older, self.olderCount) = (locked, older, olderCount)
+  }
+}
+
+/// Waits until nothing is pending and every connected device has everything. `mesh wait`.
+///
+/// The node refuses with ``Refusal/noMember`` if no other device is connected.
+public struct WaitRequest: ControlRequest, Hashable {
+  public static let route = ControlRoute<WaitReport>.post("/v1/wait")
+
+  package var timeoutSeconds: Double?
+
+  /// Creates the request.
+  ///
+  /// - Parameter timeout: How long the node waits, at most a year. Nil stands for one minute.
+  public init(timeout: Duration? = nil) { timeoutSeconds = timeout?.inSeconds }
+
+  /// How long the node waits.
+  public var timeout: Duration { timeoutSeconds.map { .seconds(clamped: $0) } ?? .controlTimeout }
+
+  /// The timeout and 30 seconds.
+  public var timeLimit: Duration { timeout + .controlMargin }
+}
+
+extension Duration {
+  /// For `verify` and `wait`: long enough for a backlog, short enough for a person who looks on.
+  package static let controlTimeout = Duration.seconds(60)
+}
+
+/// The changes that this node and the connected devices still have to send each other.
+public struct WaitReport: Codable, Hashable, Sendable {
+  /// Whether every connected device has everything.
+  public var complete: Bool
+  /// Whether the node is looking through rows, as after a change of the schema. It has not captured their changes yet.
+  public var working: Bool
+  /// The number of rows that are captured and not yet flushed.
+  public var pending: Int
+  /// The number of rows with a value that is too long to be sent.
+  public var tooLong: Int
+  /// Devices that have not acknowledged everything, that have something to send, or that download long BLOBs.
+  public var missing: [Missing]
+  /// The long BLOBs that this node itself is missing.
+  public var assets: LackingAssets
+  /// Devices that have everything but long BLOBs that they don't download.
+  public var without: [Missing]
+  /// Which program has the write lock, so that something may wait. It is nil if none has.
+  @OrNull public var locked: String?
+
+  /// The changes that one device is missing in one zone.
+  public struct Missing: Codable, Hashable, Sendable {
+    /// The id of the zone.
+    public var zone: String
+    /// The id of the device.
+    public var device: String
+    /// The name of the device, if it is known.
+    @OrNull public var name: String?
+    /// How far each side is behind the other.
+    public var behind: PeerReport.Behind
+    /// The long BLOBs that it is missing. It is nil if the device has not reported them.
+    @OrNull public var assets: LackingAssets?
+
+    package init(zone: String, device: String, name: String?, behind: PeerReport.Behind, assets: LackingAssets?) {
+      (self.zone, self.device, self.name, self.behind, self.assets) = (zone, device, name, behind, assets)
+    }
+
+    var isComplete: Bool { behind.here == 0 && behind.there == 0 && assets?.coming.assets == 0 }
+  }
+
+  /// - Parameter members: One for each member and zone in common.
+  package init(
+    working: Bool = false, pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets(),
+    locked: String? = nil
+  ) {
+    missing = members.filter { !$0.isComplete }
+    without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
+    // What members have sent meanwhile may wait for the lock as well.
+    complete = locked == nil && !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
+    (self.working, self.pending, self.tooLong, self.assets, self.locked) = (working, pending, tooLong, assets, locked)
+  }
+}

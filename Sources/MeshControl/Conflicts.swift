@@ -80,13 +80,16 @@ public struct ConflictReport: Codable, Hashable, Sendable {
     /// Whether nobody edited it: it was there before the table was tracked, or a migration filled it in. `written` is
     /// then the time when the node noted it.
     public var imported: Bool
+    /// Whether the node has the bytes of a BLOB that lost, so that it can be restored there. It is nil for any other value.
+    public var bytesHere: Bool?
 
     package init(
       value: ReportedValue, deleted: Bool = false, device: String, deviceName: String?, written: Date?,
-      imported: Bool = false
+      imported: Bool = false, bytesHere: Bool? = nil
     ) {
       (self.value, self.deleted, self.device) = (value, deleted, device)
       (self.deviceName, self.written, self.imported) = (deviceName, written, imported)
+      self.bytesHere = bytesHere
     }
   }
 

@@ -14,6 +14,8 @@ struct Conflicts: AsyncParsableCommand {
       A value that is marked "imported" is one that nobody edited: it was in the file before its table was tracked, or a \
       migration filled it in. It loses against every edit.
 
+      A BLOB that is marked "not here" can be restored on another machine that had it: mesh restore TABLE KEY --column.
+
       Examples:
         mesh conflicts
         mesh conflicts --table notes --since 2d
@@ -71,7 +73,8 @@ struct Conflicts: AsyncParsableCommand {
         conflict.column == nil ? "the record" : winner.deleted ? "its delete" : "\(winner.value)",
         winner.deviceName ?? winner.device, written(winner))
       table.add(
-        "", "", "", "", "lost", conflict.column == nil ? "its delete" : "\(loser.value)",
+        "", "", "", "", "lost",
+        conflict.column == nil ? "its delete" : "\(loser.value)\(loser.bytesHere == false ? ", not here" : "")",
         loser.deviceName ?? loser.device, written(loser))
     }
     return table

@@ -202,7 +202,8 @@ public struct ZoneState: Sendable, Equatable {
       let isCurrent =
         permission(account) == .readWrite && graph.counts(record)
         && graph.accounts[account]?.isRevoked(record.author) == false
-        && seen.isSuperset(of: removals) && standings.leavings.allSatisfy(seen.intersects) && graph.hasSeenCuts(record.id)
+        && seen.isSuperset(of: removals) && standings.leavings.allSatisfy(seen.intersects)
+        && graph.hasSeenCuts(record.id)
       epochs[id] = Epoch(id: id, minter: record.author, commitment: commitment, isCurrent: isCurrent)
     }
   }

@@ -83,9 +83,11 @@ public struct Configuration: Hashable, Sendable {
     lines += [
       "", "# Whether the rows of shares that end for this account stay, as records of its own.",
       keepsCopies ? "keep-copies = true" : "# keep-copies = true",
-      "", "# How many bytes of BLOBs that other devices overwrote or deleted stay here, for mesh restore. \"0\" keeps none.",
+      "",
+      "# How many bytes of BLOBs that other devices overwrote or deleted stay here, for mesh restore. \"0\" keeps none.",
       keptBlobs == Choices.keptBlobs
-        ? "# keep-blobs = \(Self.quoted(ByteSize.text(keptBlobs)))" : "keep-blobs = \(Self.quoted(ByteSize.text(keptBlobs)))",
+        ? "# keep-blobs = \(Self.quoted(ByteSize.text(keptBlobs)))"
+        : "keep-blobs = \(Self.quoted(ByteSize.text(keptBlobs)))",
     ]
     return lines.joined(separator: "\n") + "\n"
   }

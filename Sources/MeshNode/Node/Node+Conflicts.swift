@@ -61,17 +61,20 @@ extension Node {
   }
 
   private func conflictReport(_ conflict: Conflict) -> ConflictReport {
-    func side(_ value: Value, _ stamp: Stamp, isDelete: Bool) -> ConflictReport.Side {
+    func side(
+      _ value: Value, _ stamp: Stamp, isDelete: Bool, hasBytes: Bool? = nil
+    ) -> ConflictReport.Side {
       ConflictReport.Side(
         value: ReportedValue(value), deleted: isDelete, device: stamp.author.device.description,
         deviceName: deviceName(stamp.author.device),
-        written: stamp.time == .zero ? nil : Self.date(stamp.time.noted.milliseconds), imported: stamp.time.isImport)
+        written: stamp.time == .zero ? nil : Self.date(stamp.time.noted.milliseconds), imported: stamp.time.isImport, bytesHere: hasBytes)
     }
     return ConflictReport(
       id: conflict.id, zone: conflict.zone.description, table: conflict.table, key: ReportedValue(conflict.key),
       column: conflict.column,
       winner: side(conflict.winnerValue, conflict.winner, isDelete: conflict.isWinnerDelete),
-      loser: side(conflict.loserValue, conflict.loser, isDelete: conflict.column == nil),
+      loser: side(
+        conflict.loserValue, conflict.loser, isDelete: conflict.column == nil, hasBytes: conflict.hasBytes),
       found: Self.date(conflict.found))
   }
 }

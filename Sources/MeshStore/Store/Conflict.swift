@@ -36,7 +36,8 @@ extension Session {
       id: row.integer(11), zone: zone, table: try catalog.tableName(row.integer(1)), key: row.value(2),
       column: column == ZoneRecords.wholeRecord ? nil : try catalog.column(column).name,
       loserValue: try ExtraValues.decodeValue(row.bytes(4)),
-      loser: loser, winnerValue: .null, isWinnerDelete: false, winner: winner ?? loser, hasBytes: nil, wasLocal: row.integer(9) == 1,
+      loser: loser, winnerValue: .null, isWinnerDelete: false, winner: winner ?? loser, hasBytes: nil,
+      wasLocal: row.integer(9) == 1,
       found: row.integer(10))
   }
 

@@ -59,6 +59,8 @@ public struct ShareReport: Codable, Hashable, Sendable {
   public var key: ReportedValue
   /// The id of the owner's account.
   public var owner: String
+  /// What the owner calls itself. It is nil for this account, and until a device of the owner has been connected to this node.
+  @OrNull public var ownerName: String?
   /// The role of this account.
   public var role: Role
   /// Whether the owner has stopped the share.
@@ -92,6 +94,8 @@ public struct ShareReport: Codable, Hashable, Sendable {
 
     /// The id of the account.
     public var account: String
+    /// What the account calls itself. It is nil until one of its devices has been connected to this node.
+    @OrNull public var name: String?
     /// How the account stands.
     public var status: Status
     /// The permission of the account. It is nil if the account is no longer a member.
@@ -109,8 +113,11 @@ public struct ShareReport: Codable, Hashable, Sendable {
       package init(device: String, name: String) { (self.device, self.name) = (device, name) }
     }
 
-    package init(account: String, status: Status, permission: SharePermission?, devices: [Device]) {
-      (self.account, self.status, self.permission, self.devices) = (account, status, permission, devices)
+    package init(
+      account: String, name: String? = nil, status: Status, permission: SharePermission?, devices: [Device]
+    ) {
+      (self.account, self.name, self.status) = (account, name, status)
+      (self.permission, self.devices) = (permission, devices)
     }
   }
 
@@ -150,11 +157,13 @@ public struct ShareReport: Codable, Hashable, Sendable {
   }
 
   package init(
-    id: String, title: String, table: String, key: ReportedValue, owner: String, role: Role, stopped: Bool,
-    reason: String?, cannotWrite: String? = nil, records: Int, epoch: String?, lastActivity: Date?,
+    id: String, title: String, table: String, key: ReportedValue, owner: String, ownerName: String? = nil,
+    role: Role, stopped: Bool, reason: String?, cannotWrite: String? = nil, records: Int, epoch: String?,
+    lastActivity: Date?,
     participants: [Participant], invites: [Invite]
   ) {
     (self.id, self.title, self.table, self.key, self.owner, self.role) = (id, title, table, key, owner, role)
+    self.ownerName = ownerName
     (self.stopped, self.reason, self.cannotWrite, self.records) = (stopped, reason, cannotWrite, records)
     (self.epoch, self.lastActivity, self.participants, self.invites) = (epoch, lastActivity, participants, invites)
   }

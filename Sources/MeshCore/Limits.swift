@@ -50,6 +50,8 @@ public enum Limits {
   public static let headPrefix = 16
   /// Bytes of a device's, account's or share's name.
   public static let deviceName = 64
+  /// Bytes of what an account is called.
+  public static let accountName = 64
   /// Devices of an account, alive and ever.
   public static let liveDevices = 32
   public static let devicesEver = 512

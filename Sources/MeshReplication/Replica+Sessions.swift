@@ -56,6 +56,7 @@ extension Replica {
     case .clock(let milliseconds):
       sessions[link]?.clock = HybridTime(milliseconds: milliseconds).milliseconds.saturatingSubtracting(now.steady)
     case .accountHeads(let heads): meetAccountHeads(link, heads)
+    case .accountName(let name): try learnName(link, name)
     case .shareClaim(let zone, let claim): try redeem(link, zone, claim, now: now)
     case .assetWant(let zone, let asset, let chunks): try giveChunks(link, zone, asset, chunks)
     case .assetChunk(_, let asset, let index, let bytes): try learnChunk(link, index, asset, bytes, now: now)
@@ -156,6 +157,21 @@ extension Replica {
       .zones(common.map { zoneTag($0, sender: info.role, handshakeHash: info.handshakeHash, cryptography) }))
     if certificate.account == account.id { try sendSchema(link) }
     send(link, .clock(now.wall))
+    if certificate.account != account.id, let name = ownName { send(link, .accountName(name)) }
+  }
+
+  /// What this account is called: as its private zone is. Nil if that is not here yet, or is no name.
+  private var ownName: String? {
+    let title = zones.values.first { $0.state.owner == account.id && $0.state.root == nil }?.state.title ?? ""
+    let name = printable(title)
+    return name.isEmpty || name.utf8.count > Limits.accountName ? nil : name
+  }
+
+  /// The peer's device has proved whose it is: so it may say what its account is called, once in a session.
+  private func learnName(_ link: LinkID, _ name: String) throws {
+    guard let peer = sessions[link]?.peer, peer.account != account.id, sessions[link]?.hasNamed == false else { return }
+    sessions[link]?.hasNamed = true
+    try store.nameAccount(peer.account, name)
   }
 
   /// One session per device. Of two that were dialled both ways at once, both sides keep the one that the lower id dialled; of two

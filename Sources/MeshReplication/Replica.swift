@@ -211,6 +211,8 @@ public final class Replica {
     /// What the peer lacks of the assets of what it has acknowledged; nil until it has said so.
     var backlogs: [ZoneID: AssetBacklog] = [:]
     var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest, unsent: Unsent)] = [:]
+    /// The peer has said what its account is called.
+    var hasNamed = false
     /// What the tables of the peer's next description compute, by name.
     var rules: [FoldedName: SchemaRules] = [:]
     /// The peer's wall clock less our steady one, as it last told.

@@ -30,7 +30,7 @@ struct Share: AsyncParsableCommand {
   static func printed(_ share: ShareReport) {
     Output.facts([
       ("share", Output.named(share.id, share.title)), ("root", "\(share.table) \(share.key)"),
-      ("owner", share.owner), ("role", role(share)),
+      ("owner", Output.named(share.owner, share.ownerName)), ("role", role(share)),
       ("records", "\(share.records)"), ("activity", share.lastActivity.map(ControlJSON.text) ?? "none"),
       ("epoch", share.epoch ?? "none"),
     ])
@@ -42,7 +42,7 @@ struct Share: AsyncParsableCommand {
     var people = TextTable("ACCOUNT", "STATUS", "PERMISSION", "DEVICES")
     for one in share.participants {
       people.add(
-        one.account, one.status.rawValue, one.permission?.rawValue ?? "none",
+        Output.named(one.account, one.name), one.status.rawValue, one.permission?.rawValue ?? "none",
         one.devices.map(\.name).sorted().joined(separator: ", "))
     }
     if !share.participants.isEmpty { Output.print(people.text) }
@@ -296,13 +296,13 @@ extension Share {
 
         Example:
           mesh share set-permission Groceries account-… read-only
-          mesh share set-permission Groceries bobs-laptop read-write
+          mesh share set-permission Groceries bob read-write
         """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
-    @Argument(help: "The account's id, or the name of one of its devices.") var account: String
+    @Argument(help: "The account's id or name, or the name of one of its devices.") var account: String
     @Argument(help: "read-only or read-write.") var permission: SharePermission
 
     func run() async throws {
@@ -329,7 +329,7 @@ extension Share {
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
     @Argument(help: "The share's id or title.") var share: String
-    @Argument(help: "The account's id, or the name of one of its devices.") var account: String
+    @Argument(help: "The account's id or name, or the name of one of its devices.") var account: String
     @Flag(help: "Revert everything that the account ever wrote to the share.") var undo = false
 
     func run() async throws {

@@ -60,7 +60,7 @@ enum AnswerSamples {
     reason: "stopped", cannotWrite: "revoked", records: 3, epoch: "epoch-1", lastActivity: when,
     participants: [
       .init(
-        account: "account-2", status: .accepted, permission: .readOnly,
+        account: "account-2", name: "bob", status: .accepted, permission: .readOnly,
         devices: [.init(device: "device-3", name: "van")]),
       .init(account: "account-3", status: .accepted, permission: .readWrite, devices: []),
       .init(account: "account-4", status: .removed, permission: nil, devices: []),

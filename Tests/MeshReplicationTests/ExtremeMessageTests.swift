@@ -100,6 +100,7 @@ import Testing
             seed: [UInt8](repeating: 1, count: 32), secrets: keys, mesh.cryptography)),
         .assetWant(zone, asset, 0..<1), .assetChunk(zone, asset, 0, [1]), .assetHas(zone, asset, ChunkSet(count: 1)),
         .assetBacklog(zone, AssetBacklog()), .schemaRules([.init(table: "list", rules: rules)]),
+        .accountName("x"),
       ]
     }
 

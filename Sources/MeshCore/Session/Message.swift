@@ -63,6 +63,9 @@ public enum Message: Hashable, Sendable {
   /// What the sender lacks of the assets of what it has acknowledged last in this session.
   case assetBacklog(ZoneID, AssetBacklog)
 
+  /// What the sender's account is called by its owner: to members of other accounts.
+  case accountName(String)
+
   /// A number, and how the id of the change set with it begins.
   public struct LineHead: Hashable, Sendable {
     public let number: UInt64
@@ -111,7 +114,7 @@ public enum Message: Hashable, Sendable {
     case goodbye, account, claim, admitted, zones, controlHeads, controlRecords, keyRequest, keys
     case want, changeSets, upToDate, have, announceOnly, credit, acknowledgement, digest, digestRequest, schema
     case ping, pong, heads, lineRequest, line, clock, accountHeads, shareClaim
-    case assetWant, assetChunk, assetHas, assetBacklog, schemaRules
+    case assetWant, assetChunk, assetHas, assetBacklog, schemaRules, accountName
   }
 
   public var encoded: [UInt8] {
@@ -258,6 +261,9 @@ public enum Message: Hashable, Sendable {
       tag(.assetBacklog)
       zone.write(to: &writer)
       backlog.write(to: &writer)
+    case .accountName(let name):
+      tag(.accountName)
+      writer.text(name)
     }
     return writer.bytes
   }
@@ -337,6 +343,10 @@ public enum Message: Hashable, Sendable {
       return .lineRequest(try ZoneID(from: &reader), try Author(from: &reader), through: try reader.varint())
     case .line:
       return .line(try ZoneID(from: &reader), try blobs(&reader, Limits.line, Limits.signedHeader, "signed header"))
+    case .accountName:
+      let name = try reader.text(Limits.accountName, "account name")
+      guard !name.isEmpty, name == printable(name) else { throw .invalid("an account name has no control characters") }
+      return .accountName(name)
     case .clock: return .clock(try reader.signedVarint())
     case .accountHeads:
       var heads: [AccountID: [UInt8]] = [:]

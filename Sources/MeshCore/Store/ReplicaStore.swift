@@ -13,6 +13,8 @@ public protocol ReplicaStore: AnyObject {
   func accountState(_ account: AccountID) throws -> [UInt8]?
   func accounts() throws -> [AccountID]
   func saveAccountState(_ bytes: [UInt8], account: AccountID) throws
+  /// Keeps what an account calls itself. Nothing happens if its state is not here.
+  func nameAccount(_ account: AccountID, _ name: String) throws
 
   // MARK: Who writes
 

@@ -67,7 +67,8 @@ extension Node {
       ConflictReport.Side(
         value: ReportedValue(value), deleted: isDelete, device: stamp.author.device.description,
         deviceName: deviceName(stamp.author.device),
-        written: stamp.time == .zero ? nil : Self.date(stamp.time.noted.milliseconds), imported: stamp.time.isImport, bytesHere: hasBytes)
+        written: stamp.time == .zero ? nil : Self.date(stamp.time.noted.milliseconds), imported: stamp.time.isImport,
+        bytesHere: hasBytes)
     }
     return ConflictReport(
       id: conflict.id, zone: conflict.zone.description, table: conflict.table, key: ReportedValue(conflict.key),

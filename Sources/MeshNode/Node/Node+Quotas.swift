@@ -45,7 +45,7 @@ extension Node {
     _ what: QuotaReport.What, _ used: Int, of limit: Int, _ account: AccountID, _ zone: ZoneID?
   ) -> QuotaReport {
     let state = replica.accountState(account)
-    let name = state?.liveDevices.first.flatMap(deviceName)
+    let name = try? store.accountNames()[account] ?? state?.liveDevices.first.flatMap(deviceName)
     return QuotaReport(
       account: account.description, accountName: name, share: zone?.description, shareName: zone.map(replica.title),
       what: what,

@@ -15,22 +15,27 @@ extension Node {
   private func shareReport(_ zone: ZoneID) throws -> ShareReport? {
     guard let state = replica.shareState(zone), let root = state.root, let owner = state.owner else { return nil }
     let me = replica.account.id
+    let names = try store.accountNames()
     let role: ShareReport.Role =
       owner == me
       ? .owner : state.permission(me).map { $0 == .readWrite ? .readWrite : .readOnly } ?? .ended
     return ShareReport(
       id: zone.description, title: printable(state.title), table: root.table, key: ReportedValue(root.key),
-      owner: owner.description, role: role, stopped: state.isStopped,
+      owner: owner.description, ownerName: names[owner], role: role, stopped: state.isStopped,
       reason: replica.reasonOutside(zone) ?? (state.isStopped ? "this account has stopped sharing it" : nil),
       cannotWrite: try replica.zoneView(zone)?.cannotWrite,
       records: Int(try store.digest(zone).records),
       epoch: state.currentEpoch?.id.description,
       lastActivity: try store.mergedHeads(zone).values.map(\.time).max().map { Self.date($0.milliseconds) },
-      participants: state.participants.sorted { $0.key < $1.key }.map(participantReport),
+      participants: state.participants.sorted { $0.key < $1.key }.map {
+        participantReport($0.key, $0.value, name: names[$0.key])
+      },
       invites: state.invites.values.sorted { $0.id < $1.id }.map(inviteReport))
   }
 
-  private func participantReport(_ account: AccountID, _ participant: Participant) -> ShareReport.Participant {
+  private func participantReport(
+    _ account: AccountID, _ participant: Participant, name: String?
+  ) -> ShareReport.Participant {
     let status: ShareReport.Participant.Status =
       switch participant.status {
       case .member: .accepted
@@ -41,7 +46,8 @@ extension Node {
       ShareReport.Participant.Device(device: $0.description, name: deviceName($0) ?? "")
     }
     return ShareReport.Participant(
-      account: account.description, status: status, permission: participant.permission.map(SharePermission.init),
+      account: account.description, name: name, status: status,
+      permission: participant.permission.map(SharePermission.init),
       devices: devices)
   }
 
@@ -366,19 +372,21 @@ extension Node {
     throw Refusal(code: "share.unknown", message: "\(printable(text)): \(why). See mesh share list.")
   }
 
-  /// Of an account that the share has, or has had: by its id, or by the name of a device, where the devices of exactly one
-  /// account have it.
+  /// Of an account that the share has, or has had: by its id, by its name, or by the name of a device. Accounts give themselves
+  /// their names, so a name that two of them have is refused.
   private func account(named text: String, _ zone: ZoneID) throws -> AccountID {
     let accounts = replica.shareState(zone)?.accounts ?? []
     if let account = try AccountID.named(text, among: accounts) { return account }
+    let names = try store.accountNames()
     let named = accounts.filter { account in
-      replica.accountState(account)?.liveDevices.contains { deviceName($0) == text } ?? false
+      names[account] == text
+        || replica.accountState(account)?.liveDevices.contains { deviceName($0) == text } ?? false
     }
     if let only = named.first, named.count == 1 { return only }
     let why =
       named.isEmpty
       ? "no account that the share has or had, nor a device of one"
-      : "the name of devices of \(named.count) accounts: give the account's id"
+      : "the name of \(named.count) accounts or their devices: give the account's id"
     throw Refusal(code: "account.unknown", message: "\(printable(text)) is \(why). See mesh share show.")
   }
 

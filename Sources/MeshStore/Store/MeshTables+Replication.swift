@@ -57,6 +57,7 @@ extension MeshTables {
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
     // Filled when devices say it again, which they do in each session.
+    if format < 14 { try add("name TEXT", to: "mesh_account", db) }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
@@ -325,7 +326,8 @@ extension MeshTables {
     CREATE TABLE IF NOT EXISTS mesh_account (
       id INTEGER PRIMARY KEY,
       account BLOB NOT NULL UNIQUE,               -- 32 bytes
-      state BLOB NOT NULL
+      state BLOB NOT NULL,
+      name TEXT                                   -- what the account calls itself; NULL if it never said so here
     )
     """
 

@@ -55,6 +55,24 @@ extension Store {
     }
   }
 
+  public func nameAccount(_ account: AccountID, _ name: String) throws {
+    if try accountNames()[account] == name { return }
+    try write {
+      try $0.sql.run(
+        "UPDATE mesh_account SET name = ? WHERE account = ?", [.text(Array(name.utf8)), .blob(account.bytes)])
+    }
+  }
+
+  /// What other accounts call themselves, as far as a device of theirs was ever connected.
+  public func accountNames() throws -> [AccountID: String] {
+    try read { session in
+      let named = try session.sql.all("SELECT account, name FROM mesh_account WHERE name IS NOT NULL") { row in
+        AccountID(row.bytes(0)).map { ($0, row.text(1)) }
+      }
+      return Dictionary(named.compactMap(\.self), uniquingKeysWith: { $1 })
+    }
+  }
+
   public func instance(_ zone: ZoneID) throws -> InstanceID? {
     try read { session in
       try ZoneRow.read(zone, session.sql)?.instance

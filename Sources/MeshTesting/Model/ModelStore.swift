@@ -105,6 +105,9 @@ public final class ModelStore: ReplicaStore {
   public func accounts() -> [AccountID] { accountStates.keys.sorted() }
   public func saveAccountState(_ bytes: [UInt8], account: AccountID) { accountStates[account] = bytes }
 
+  public func nameAccount(_ account: AccountID, _ name: String) { accountNames[account] = name }
+  public private(set) var accountNames: [AccountID: String] = [:]
+
   public func instance(_ zone: ZoneID) -> InstanceID? { zoneData[zone]?.instance }
   public func beginInstance(_ instance: InstanceID, zone: ZoneID) { zoneData[zone]?.instance = instance }
 

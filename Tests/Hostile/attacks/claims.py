@@ -395,6 +395,33 @@ def expressions_that_are_no_expressions(scene):
         raise Failed(f"a participant's expressions were taken: {made}")
 
 
+@attack("message account name: title (length)")
+def a_name_that_is_somebody_elses(scene):
+    """Calls its account by the owner's name, by nothing, by control characters and by ten thousand others; the first counts for
+    a session, and a name that two accounts have removes nobody."""
+    member, zone, session = scene.enter()
+    other, _, second = scene.enter("other")
+    for name in (b"", b"x" * 65, b"\x1b[2J", b"a\0b", b"\xff"):
+        session = scene.again(member, session)
+        session.try_send("account name", title=name)
+        scene.answered(session)
+    session = scene.again(member, session)
+    for name in [b"twin"] + [f"name {n}".encode() for n in range(10_000)]:
+        session.try_send("account name", title=name)
+    scene.answered(session, 60)
+    second.try_send("account name", title=b"twin")
+    scene.answered(second)
+    people = [one for listed in scene.tower.report("share", "list")["shares"] for one in listed["participants"]]
+    twins = [one for one in people if one["name"] == "twin"]
+    if len(twins) != 2 or any(one["name"] not in (None, "twin") for one in people if one in twins):
+        raise Failed(f"the participants are called {[one['name'] for one in people]}")
+    titles = [listed["id"] for listed in scene.tower.report("share", "list")["shares"]
+              if any(one["name"] == "twin" for one in listed["participants"])]
+    refused = scene.tower.run("share", "remove", titles[0], "twin")
+    if refused.returncode == 0 or "give the account's id" not in refused.stdout + refused.stderr:
+        raise Failed(f"a name of two accounts was taken: {refused.stdout} {refused.stderr}")
+
+
 @attack("message account heads: heads (count)")
 def accounts_that_do_not_exist(scene):
     """Asks about sixteen thousand accounts and names the honest ones with other states, again and again; nothing may

@@ -70,6 +70,7 @@ def sample_messages(scene, member, zone, peer):
         "asset want": {"zone": zone.id, "asset": bytes(32), "first": 0, "count": 1},
         "asset chunk": {"zone": zone.id, "asset": bytes(32), "index": 0, "bytes": b"x"},
         "asset has": {"zone": zone.id, "asset": bytes(32), "chunks": [True]},
+        "account name": {"title": b"mallory"},
         "schema rules": {"tables": [{"table": b"tags", "rules": rules}]},
         "asset backlog": {"zone": zone.id, "coming": {"assets": 0, "bytes": 0}, "absent": {"assets": 0, "bytes": 0}},
     }

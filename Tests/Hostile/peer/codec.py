@@ -576,6 +576,7 @@ MESSAGES = {
     "asset has": (31, Struct(zone=ID, asset=ID, chunks=Chunks())),
     "asset backlog": (32, Struct(zone=ID, coming=BACKLOG, absent=BACKLOG)),
     "schema rules": (33, Struct(tables=List(Struct(table=Sized(255), rules=RULES), 2_000))),
+    "account name": (34, Struct(title=Sized(64))),
 }
 MESSAGE = Variant(MESSAGES)
 

@@ -917,6 +917,7 @@ def session():
             ],
         ),
         ("schema rules", 33, rules_rows()),
+        ("account name", 34, [(text("Zoë"), "what the sender's account is called")]),
         ("asset has of none", 31, [at_zone, of_asset, (varint(0), "no record of the zone uses such an asset here")]),
     )
     for name, tag, pairs in messages:

@@ -103,6 +103,7 @@ import Testing
       "digest request": .digestRequest(world.zone),
       "schema": .schema([schema]),
       "schema rules": .schemaRules([rules]),
+      "account name": .accountName("Zoë"),
       "ping": .ping(15),
       "pong": .pong(15),
       "heads": .heads(
@@ -138,7 +139,7 @@ import Testing
   }
 
   @Test func aMessageWithAnUnknownTagIsSkipped() throws {
-    #expect(try Message.decode([34]) == nil)
+    #expect(try Message.decode([35]) == nil)
     #expect(try Message.decode([0, 1, 2]) == nil)
     #expect(try Message.decode([255]) == nil)
   }

@@ -34,7 +34,8 @@ import Testing
     #expect(mesh.nodes[0].store.accountNames == [member: "second"])
   }
 
-  @Test("names are no more than a line of text", arguments: ["", "a\n", "\u{1b}[2J", String(repeating: "x", count: 65)])
+  @Test(
+    "names are no more than a line of text", arguments: ["", "a\n", "\u{1b}[2J", String(repeating: "x", count: 65)])
   func malformed(name: String) {
     #expect(throws: DecodingError.self) { try Message.decode(Message.accountName(name).encoded) }
   }

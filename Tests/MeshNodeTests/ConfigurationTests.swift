@@ -60,34 +60,6 @@ import Testing
     #expect(try #require(self.message(toml)).contains(part))
   }
 
-  @Test(arguments: [
-    ("peers = []\n", "peers = [\"10.0.0.2:7404\"]\n"),
-    ("peers = ['a:1']", "peers = ['a:1', \"10.0.0.2:7404\"]"),
-    ("peers = ['a:1',]", "peers = ['a:1', \"10.0.0.2:7404\"]"),
-    (
-      "peers = [ # where they are\n  'a:1', # at home ]\n  'b:2' # away\n] # end\n",
-      "peers = [ # where they are\n  'a:1', # at home ]\n  'b:2', \"10.0.0.2:7404\" # away\n] # end\n"
-    ),
-    ("\"peers\" = [ \"a:1\" ]\r\n", "\"peers\" = [ \"a:1\", \"10.0.0.2:7404\" ]\r\n"),
-    ("# peers = ['old:1']\n", "# peers = ['old:1']\npeers = [\"10.0.0.2:7404\"]\n"),
-    ("# no line break at the end", "# no line break at the end\npeers = [\"10.0.0.2:7404\"]\n"),
-    ("peers = ['10.0.0.2:7404'] # known\n", "peers = ['10.0.0.2:7404'] # known\n"),
-  ])
-  func addingAPeerTouchesNothingElse(before: String, after: String) throws {
-    let head = "# mine\ndatabase = '/n' # [ here\n"
-    #expect(try Configuration.adding([peer, peer], to: head + before, path: path) == head + after)
-  }
-
-  @Test func addingToTheFileKeepsItsComments() async throws {
-    try await withTemporaryDirectory { root in
-      let home = try Home.create(at: "\(root)/home")
-      try home.write(.configuration, Array("database = '/n' # mine\npeers = ['a:1'] # yours\n".utf8))
-      try home.addPeers([peer])
-      let text = String(decoding: try home.read(.configuration), as: UTF8.self)
-      #expect(text == "database = '/n' # mine\npeers = ['a:1', \"10.0.0.2:7404\"] # yours\n")
-    }
-  }
-
   @Test(arguments: ["a:1", "10.0.0.1:65535", "[::1]:0", "[2001:db8::1]:7404", "host.example:80"])
   func anAddressIsReadAndWritten(text: String) {
     #expect(HostPort(text)?.description == text)

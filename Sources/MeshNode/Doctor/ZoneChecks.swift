@@ -201,14 +201,15 @@ extension Node {
 
   func peerChecks() throws -> [HealthCheck] {
     guard listening != nil else { return [] }
-    let failing = dials.filter { address, dial in configuration.peers.contains(address) && dial.device == nil }
+    let failing = dials.filter { address, dial in wantedPeers.contains(address) && dial.device == nil }
     let checks = failing.sorted { $0.key.description < $1.key.description }.compactMap { address, dial in
       dial.lastError.map { error in
         HealthCheck(
           "peer", .warning, "\(address) was never reached since the start: \(printable(error))",
           wayOut:
             "Check that a daemon runs there and that the network lets this machine through; or remove the address "
-            + "from peers in config.toml.")
+            + "from \(configuration.peers.contains(address) ? "peers in config.toml" : home.path(of: .peers)) and restart it."
+        )
       }
     }
     guard checks.isEmpty else { return checks }

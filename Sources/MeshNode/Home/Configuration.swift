@@ -1,7 +1,7 @@
 public import MeshCore
 import TOMLKit
 
-/// What `config.toml` says. A person may edit the file, and SIGHUP has a daemon read it again; a joining node adds the peer's addresses.
+/// What `config.toml` says. A person may edit the file, and SIGHUP has a daemon read it again.
 public struct Configuration: Hashable, Sendable {
   /// Absolute path of the SQLite file.
   public var database: String
@@ -77,7 +77,7 @@ public struct Configuration: Hashable, Sendable {
       "# The address to tell other devices, where it is not the one above.",
       advertise.map { "advertise = \(Self.quoted($0.description))" } ?? "# advertise = \"host.example:7404\"",
       "",
-      "# Addresses to dial. Joining adds to them.",
+      "# Addresses to dial. Joining adds others, in peers.json.",
     ]
     lines.append("peers = [\(peers.map { Self.quoted($0.description) }.joined(separator: ", "))]")
     lines += [
@@ -90,40 +90,6 @@ public struct Configuration: Hashable, Sendable {
         : "keep-blobs = \(Self.quoted(ByteSize.text(keptBlobs)))",
     ]
     return lines.joined(separator: "\n") + "\n"
-  }
-
-  /// The same text with `peers` added to its list, those that it has already left out; all else stays as it was, byte
-  /// for byte.
-  public static func adding(_ peers: [HostPort], to toml: String, path: String) throws(HomeError) -> String {
-    var wanted = try Configuration(toml: toml, path: path)
-    var fresh: [HostPort] = []
-    for peer in peers where !wanted.peers.contains(peer) && !fresh.contains(peer) { fresh.append(peer) }
-    guard !fresh.isEmpty else { return toml }
-    wanted.peers += fresh
-    let result = insert(fresh.map { quoted($0.description) }.joined(separator: ", "), into: toml)
-    guard try Configuration(toml: result, path: path) == wanted else {
-      throw HomeError(
-        .configuration,
-        "\(path): the list of peers is written in a way that cannot be added to. Write it as peers = [\"HOST:PORT\"].")
-    }
-    return result
-  }
-
-  /// Behind the last element of the list, before its closing bracket; a file without a list gets one at its end.
-  private static func insert(_ elements: String, into toml: String) -> String {
-    var bytes = Array(toml.utf8)
-    guard let end = TOMLStatement.all(in: bytes).first(where: { $0.key == "peers" })?.elementsEnd else {
-      let lineBreak = bytes.isEmpty || bytes.last == UInt8(ascii: "\n") ? "" : "\n"
-      return toml + "\(lineBreak)peers = [\(elements)]\n"
-    }
-    let lead =
-      switch bytes[end - 1] {
-      case UInt8(ascii: "["): ""
-      case UInt8(ascii: ","): " "
-      default: ", "
-      }
-    bytes.insert(contentsOf: Array("\(lead)\(elements)".utf8), at: end)
-    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// A TOML basic string.
@@ -151,13 +117,6 @@ extension Home {
   /// Writes the file anew. To be done last when a home is made: it is what makes the home complete.
   public func write(_ configuration: Configuration) throws(HomeError) {
     try write(.configuration, Array(configuration.toml.utf8))
-  }
-
-  /// Remembers addresses to dial, leaving comments and everything else in the file as they are.
-  public func addPeers(_ peers: [HostPort]) throws(HomeError) {
-    let old = try configurationText()
-    let new = try Configuration.adding(peers, to: old, path: path(of: .configuration))
-    if new != old { try write(.configuration, Array(new.utf8)) }
   }
 
   private func configurationText() throws(HomeError) -> String {

@@ -22,6 +22,8 @@ public enum HomeFile: Hashable, Sendable {
   case place
   /// Device links that this node printed, as far as it must remember them; the secrets are not in it.
   case links
+  /// Addresses that joining brought, and which device answered where.
+  case peers
   /// A directory: the bytes of assets that are not in their rows.
   case staging
   /// Where the running daemon answers.
@@ -42,6 +44,7 @@ public enum HomeFile: Hashable, Sendable {
     case .highWater: "highwater"
     case .place: "place"
     case .links: "links"
+    case .peers: "peers.json"
     case .staging: "staging"
     case .controlSocket: "control.sock"
     case .lock: "lock"
@@ -52,7 +55,7 @@ public enum HomeFile: Hashable, Sendable {
   public var isSecret: Bool {
     switch self {
     case .deviceKey, .accountKey, .nextAccountKey, .recoveryKey, .zone: true
-    case .configuration, .accountState, .highWater, .place, .links, .staging, .controlSocket, .lock: false
+    case .configuration, .accountState, .highWater, .place, .links, .peers, .staging, .controlSocket, .lock: false
     }
   }
 

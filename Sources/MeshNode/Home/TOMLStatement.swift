@@ -1,13 +1,9 @@
-/// Where a key of a TOML document stands in its text. The parser keeps values only, and a list is to be added to
-/// without touching what a person wrote around it.
+/// Where a key of a TOML document stands in its text: the parser keeps values only, and errors name lines.
 struct TOMLStatement: Equatable {
   /// The key, or the first part of a dotted key or of a table's header, without quotes.
   let key: String
   /// Counted from 1.
   let line: Int
-  /// For a list: the offset behind its last element (or the comma after it, or the opening bracket), comments and
-  /// spaces left out.
-  let elementsEnd: Int?
 
   /// The statements of a text that a TOML parser has accepted; of any other text, some.
   static func all(in text: [UInt8]) -> [TOMLStatement] {
@@ -33,14 +29,15 @@ private struct TOMLScanner {
       while peek == UInt8(ascii: "[") || peek == UInt8(ascii: " ") { advance() }
       let key = key()
       skipLine()
-      return TOMLStatement(key: key, line: start, elementsEnd: nil)
+      return TOMLStatement(key: key, line: start)
     }
     let key = key()
     while let byte = peek, byte != UInt8(ascii: "="), byte != UInt8(ascii: "\n") {
       if isQuote(byte) { skipString(byte) } else { advance() }
     }
     advance()
-    return TOMLStatement(key: key, line: start, elementsEnd: skipValue())
+    skipValue()
+    return TOMLStatement(key: key, line: start)
   }
 
   private var peek: UInt8? { index < text.count ? text[index] : nil }
@@ -78,27 +75,21 @@ private struct TOMLScanner {
     return String(decoding: text[start..<index], as: UTF8.self)
   }
 
-  /// To the end of the value; gives where the elements of an outermost list end.
-  private mutating func skipValue() -> Int? {
+  /// To the end of the value.
+  private mutating func skipValue() {
     var depth = 0
-    var significant = index
-    var elementsEnd: Int?
     while let byte = peek {
       if byte == UInt8(ascii: "\n"), depth == 0 { break }
       if byte == UInt8(ascii: "#") {
         skipLine()
-        continue
+      } else if isQuote(byte) {
+        skipString(byte)
+      } else {
+        if "[{".utf8.contains(byte) { depth += 1 }
+        if "]}".utf8.contains(byte) { depth -= 1 }
+        advance()
       }
-      if "]}".utf8.contains(byte) {
-        if depth == 1, byte == UInt8(ascii: "]") { elementsEnd = significant }
-        depth -= 1
-      } else if "[{".utf8.contains(byte) {
-        depth += 1
-      }
-      if isQuote(byte) { skipString(byte) } else { advance() }
-      if !isSpace(byte) { significant = index }
     }
-    return elementsEnd
   }
 
   private mutating func skipString(_ quote: UInt8) {

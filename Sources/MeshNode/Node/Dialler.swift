@@ -63,11 +63,12 @@ struct Dialler: Sendable {
 }
 
 extension Node {
-  var wantedPeers: [HostPort] { configuration.peers }
+  /// Those of `config.toml`, and those that joining brought.
+  var wantedPeers: [HostPort] { configuration.peers + knownPeers.dialled.filter { !configuration.peers.contains($0) } }
 
   /// Not while the device there has a session already, whoever dialled it.
   func shouldDial(_ address: HostPort) -> Bool {
-    guard configuration.peers.contains(address), suspension == nil else { return false }
+    guard wantedPeers.contains(address), suspension == nil else { return false }
     guard let dial = dials[address], let device = dial.device else { return true }
     if replica.peerViews.contains(where: { $0.device == device }) { return false }
     guard hasNoPart(device), let ended = dial.ended else { return true }

@@ -64,15 +64,16 @@ extension Node {
       )
     }
     for (address, dial) in dials.sorted(by: { $0.key.description < $1.key.description }) {
-      if let device = dial.device, connected.contains(device) { continue }
+      let device = dial.device ?? knownPeers.device(at: address)
+      if let device, connected.contains(device) { continue }
       reports.append(
         PeerReport(
-          device: dial.device?.description,
-          account: dial.device.flatMap { replica.certificate(of: $0)?.account.description },
-          name: dial.device.flatMap(deviceName), address: address.description, connected: false,
-          behind: try dial.device.map { try behind(lastAcknowledgementOf: $0) } ?? PeerReport.Behind(here: 0, there: 0),
+          device: device?.description,
+          account: device.flatMap { replica.certificate(of: $0)?.account.description },
+          name: device.flatMap(deviceName), address: address.description, connected: false,
+          behind: try device.map { try behind(lastAcknowledgementOf: $0) } ?? PeerReport.Behind(here: 0, there: 0),
           lastError: dial.lastError))
-      if let device = dial.device { connected.insert(device) }
+      if let device { connected.insert(device) }
     }
     for device in replica.account.liveDevices where device != replica.device && !connected.contains(device) {
       reports.append(

@@ -195,7 +195,7 @@ extension Node {
     let joined = memberReport(link)
     if let joined {
       // An earlier try may have been cut short here.
-      if !isOwn(link) { try remember(addresses) }
+      if !isOwn(link) { remember(addresses) }
       guard isAdmittedByParticipant(link) else { return joined }
     }
     var reasons: [String] = []
@@ -204,7 +204,7 @@ extension Node {
     for address in addresses {
       do {
         let report = try await join(link, at: address, claims: request.claims)
-        if report.state == .joined { try remember(addresses) }
+        if report.state == .joined { remember(addresses) }
         // Another address may be that of who can let in.
         guard report.state == .waiting else { return report }
         dialSoon([address])
@@ -348,12 +348,10 @@ extension Node {
   }
 
   /// The members are dialled from now on.
-  private func remember(_ addresses: [HostPort]) throws {
+  private func remember(_ addresses: [HostPort]) {
     dialSoon(addresses)
-    let new = addresses.filter { !configuration.peers.contains($0) }
-    guard !new.isEmpty else { return }
-    configuration.peers += new
-    try home.addPeers(new)
+    let new = addresses.filter { !wantedPeers.contains($0) }
+    if !new.isEmpty { changeKnownPeers { for address in new { $0.dial(address) } } }
   }
 
   // MARK: Names

@@ -47,6 +47,7 @@ actor Node {
   var digestAlarms: Set<DigestAlarm> = []
   /// Shares that were over for this account when the node was opened.
   let endedBefore: Set<ZoneID>
+  private(set) var knownPeers: KnownPeers
   /// Set while the node listens.
   var listening: HostPort?
 
@@ -74,6 +75,7 @@ actor Node {
       throw HomeError(.damaged, "\(home.path(of: .accountState)) is damaged: restore it from a backup of the home.")
     }
     self.home = home
+    knownPeers = home.knownPeers()
     self.configuration = configuration
     self.logger = logger
     let database = try NodeDatabase(configuration.database, home: home, keys: keys, account: account)
@@ -224,8 +226,18 @@ actor Node {
       guard let address = open.dialled, let device = replica.device(at: id) else { continue }
       dials[address, default: DialState()].device = device
       dials[address]?.lastError = nil
+      if knownPeers.device(at: address) != device { changeKnownPeers { $0.met(device, at: address) } }
     }
     waker.yield()
+  }
+
+  func changeKnownPeers(_ change: (inout KnownPeers) -> Void) {
+    change(&knownPeers)
+    do {
+      try home.write(knownPeers)
+    } catch {
+      logger.warning("\(home.path(of: .peers)) can't be written: \(error)")
+    }
   }
 
   // MARK: Work
@@ -306,7 +318,7 @@ actor Node {
       } catch {
         report(error)
       }
-      dialSoon(configuration.peers)
+      dialSoon(wantedPeers)
     }
     for open in links.values {
       open.link.close(TransportError(.closed, "the database of this node was restored, replaced or moved away"))

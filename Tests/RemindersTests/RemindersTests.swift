@@ -108,7 +108,7 @@ private final class Output: Sendable {
 /// Waits until a condition holds, at most a few seconds.
 private func eventually(_ condition: () async throws -> Bool) async rethrows -> Bool {
   let clock = ContinuousClock()
-  let deadline = clock.now + .seconds(5)
+  let deadline = clock.now + .seconds(30)
   while clock.now < deadline {
     if try await condition() { return true }
     try? await Task.sleep(for: .milliseconds(1))

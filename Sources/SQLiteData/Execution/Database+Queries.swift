@@ -20,16 +20,22 @@ extension Database {
   }
 
   /// Runs a query and returns what a closure makes of its first row, or nil if there is none.
+  @inlinable
   public func _firstRow<T>(
     of query: QueryFragment, _ row: (inout SQLiteQueryDecoder) throws -> T
   ) throws -> T? {
     var result: T?
+    try _withFirstRow(of: query) { result = try row(&$0) }
+    return result
+  }
+
+  /// Runs a query and calls a closure with a decoder for its first row, if there is one.
+  public func _withFirstRow(of query: QueryFragment, _ row: (inout SQLiteQueryDecoder) throws -> Void) throws {
     try _rows(of: query) { statement in
       guard let pointer = try StepCursor(statement).next() else { return }
       var decoder = SQLiteQueryDecoder(pointer)
-      do { result = try row(&decoder) } catch { throw decoder.error(error, in: statement) }
+      do { try row(&decoder) } catch { throw decoder.error(error, in: statement) }
     }
-    return result
   }
 
   /// Prepares a query, binds its values and lets a closure step through it.
@@ -66,11 +72,9 @@ extension Database {
     let statement = try _prepared(query.sql) { try makeStatement(sql: $0) }
     defer { statement.release() }
     let type = ObjectIdentifier(type(of: first))
-    var values: [QueryBinding] = []
-    for (count, row) in rows.enumerated() {
-      guard ObjectIdentifier(Swift.type(of: row)) == type, row._bind(to: &values) else { return count }
-      try statement.bind(values)
-      _ = try StepCursor(statement).next()
+    let row = RowStatement(statement)
+    for (count, values) in rows.enumerated() {
+      guard ObjectIdentifier(Swift.type(of: values)) == type, try row.run(with: values) else { return count }
     }
     return rows.count
   }
@@ -86,6 +90,36 @@ private final class StepCursor: DatabaseCursor {
   init(_ statement: GRDB.Statement) { _statement = statement }
 
   func _element(sqliteStatement: OpaquePointer) throws -> OpaquePointer { sqliteStatement }
+}
+
+/// A statement that runs with the values of one row after another.
+private final class RowStatement: _BindingStatement {
+  private let statement: GRDB.Statement
+  private let steps: StepCursor
+  private var index: Int32 = 0
+  private var error: (any Error)?
+
+  init(_ statement: GRDB.Statement) {
+    self.statement = statement
+    steps = StepCursor(statement)
+  }
+
+  /// Returns false, and doesn't run, if the SQL of a value isn't a placeholder.
+  func run(with row: any SQLiteDataQueries.Table) throws -> Bool {
+    sqlite3_reset(statement.sqliteStatement)
+    index = 0
+    guard row._bind(to: self) else { return false }
+    if let error { throw error }
+    try statement.checkCount(of: index)
+    steps._isDone = false
+    _ = try steps.next()
+    return true
+  }
+
+  func bind(_ binding: QueryBinding) {
+    index += 1
+    do { try statement.bind(binding, at: index) } catch { self.error = self.error ?? error }
+  }
 }
 
 /// The rows of a query, one by one.
@@ -114,47 +148,53 @@ public final class QueryCursor<Element>: DatabaseCursor {
 extension GRDB.Statement {
   /// Binds the values of a query.
   fileprivate func bind(_ bindings: some Sequence<QueryBinding>) throws {
-    let statement = sqliteStatement
-    sqlite3_reset(statement)
+    sqlite3_reset(sqliteStatement)
     var index: Int32 = 0
     for binding in bindings {
       index += 1
-      let code =
-        switch binding {
-        case .null: sqlite3_bind_null(statement, index)
-        case .int(let value): sqlite3_bind_int64(statement, index, value)
-        case .bool(let value): sqlite3_bind_int64(statement, index, value ? 1 : 0)
-        case .double(let value): sqlite3_bind_double(statement, index, value)
-        case .text(let value): bind(value, at: index)
-        case .date(let value): bind(value.iso8601String, at: index)
-        case .uuid(let value): bind(value.uuidString.lowercased(), at: index)
-        case .blob(let bytes): bind(bytes, at: index)
-        case .uint(let value):
-          try sqlite3_bind_int64(
-            statement, index,
-            Int64(exactly: value) ?? { throw QueryBindingError(underlyingError: QueryDecodingError.integerOverflow) }())
-        case .invalid(let error): throw error.underlyingError
-        }
-      guard code == SQLITE_OK else {
-        throw DatabaseError(resultCode: ResultCode(rawValue: code), message: "can't bind value \(index)", sql: sql)
-      }
+      try bind(binding, at: index)
     }
-    guard index == sqlite3_bind_parameter_count(statement) else {
+    try checkCount(of: index)
+  }
+
+  /// Binds the value of one placeholder. The first is 1.
+  fileprivate func bind(_ binding: QueryBinding, at index: Int32) throws {
+    let statement = sqliteStatement
+    let code =
+      switch binding {
+      case .null: sqlite3_bind_null(statement, index)
+      case .int(let value): sqlite3_bind_int64(statement, index, value)
+      case .bool(let value): sqlite3_bind_int64(statement, index, value ? 1 : 0)
+      case .double(let value): sqlite3_bind_double(statement, index, value)
+      case .text(let value): bind(value, at: index)
+      case .date(let value): bind(value.iso8601String, at: index)
+      case .uuid(let value): bind(value.uuidString.lowercased(), at: index)
+      case .blob(let bytes): bind(bytes, at: index)
+      case .uint(let value):
+        try sqlite3_bind_int64(
+          statement, index,
+          Int64(exactly: value) ?? { throw QueryBindingError(underlyingError: QueryDecodingError.integerOverflow) }())
+      case .invalid(let error): throw error.underlyingError
+      }
+    guard code == SQLITE_OK else {
+      throw DatabaseError(resultCode: ResultCode(rawValue: code), message: "can't bind value \(index)", sql: sql)
+    }
+  }
+
+  /// Checks that each placeholder has a value.
+  fileprivate func checkCount(of count: Int32) throws {
+    let expected = sqlite3_bind_parameter_count(sqliteStatement)
+    guard count == expected else {
       throw DatabaseError(
-        resultCode: .SQLITE_MISUSE,
-        message: "the SQL has \(sqlite3_bind_parameter_count(statement)) parameters, and \(index) values are bound",
+        resultCode: .SQLITE_MISUSE, message: "the SQL has \(expected) parameters, and \(count) values are bound",
         sql: sql)
     }
   }
 
   private func bind(_ text: String, at index: Int32) -> Int32 {
-    var text = text
-    return text.withUTF8 { text in
-      text.withMemoryRebound(to: CChar.self) { text in
-        // An empty text may have no address, and binding no address means NULL.
-        guard let start = text.baseAddress else { return sqlite3_bind_text(sqliteStatement, index, "", 0, copied) }
-        return sqlite3_bind_text(sqliteStatement, index, start, Int32(text.count), copied)
-      }
+    // The length tells SQLite not to stop at a NUL character.
+    text.withCString {
+      sqlite3_bind_text64(sqliteStatement, index, $0, UInt64(text.utf8.count), copied, UInt8(SQLITE_UTF8))
     }
   }
 

@@ -37,27 +37,40 @@ extension Database {
 /// Collects the rows that ``GRDB/Database/seed(_:)`` inserts.
 @resultBuilder
 public enum SeedBuilder {
-  public static func buildExpression(_ row: any SQLiteDataQueries.Table) -> [any SQLiteDataQueries.Table] { [row] }
+  /// A row, or the rows of a part of the closure.
+  public enum Rows {
+    case row(any SQLiteDataQueries.Table)
+    case rows([any SQLiteDataQueries.Table])
+    case parts([Rows])
 
-  public static func buildExpression(_ rows: [any SQLiteDataQueries.Table]) -> [any SQLiteDataQueries.Table] { rows }
-
-  public static func buildBlock(_ components: [any SQLiteDataQueries.Table]...) -> [any SQLiteDataQueries.Table] {
-    components.flatMap { $0 }
+    fileprivate func append(to rows: inout [any SQLiteDataQueries.Table]) {
+      switch self {
+      case .row(let row): rows.append(row)
+      case .rows(let more): rows.append(contentsOf: more)
+      case .parts(let parts): for part in parts { part.append(to: &rows) }
+      }
+    }
   }
 
-  public static func buildArray(_ components: [[any SQLiteDataQueries.Table]]) -> [any SQLiteDataQueries.Table] {
-    components.flatMap { $0 }
+  public static func buildExpression(_ row: any SQLiteDataQueries.Table) -> Rows { .row(row) }
+
+  public static func buildExpression(_ rows: [any SQLiteDataQueries.Table]) -> Rows { .rows(rows) }
+
+  public static func buildBlock(_ components: Rows...) -> Rows {
+    components.count == 1 ? components[0] : .parts(components)
   }
 
-  public static func buildOptional(_ component: [any SQLiteDataQueries.Table]?) -> [any SQLiteDataQueries.Table] {
-    component ?? []
-  }
+  public static func buildArray(_ components: [Rows]) -> Rows { .parts(components) }
 
-  public static func buildEither(first component: [any SQLiteDataQueries.Table]) -> [any SQLiteDataQueries.Table] {
-    component
-  }
+  public static func buildOptional(_ component: Rows?) -> Rows { component ?? .rows([]) }
 
-  public static func buildEither(second component: [any SQLiteDataQueries.Table]) -> [any SQLiteDataQueries.Table] {
-    component
+  public static func buildEither(first component: Rows) -> Rows { component }
+
+  public static func buildEither(second component: Rows) -> Rows { component }
+
+  public static func buildFinalResult(_ component: Rows) -> [any SQLiteDataQueries.Table] {
+    var rows: [any SQLiteDataQueries.Table] = []
+    component.append(to: &rows)
+    return rows
   }
 }

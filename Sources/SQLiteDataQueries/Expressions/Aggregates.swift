@@ -9,9 +9,10 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// - Parameters:
   ///   - isDistinct: Whether equal values count once.
   ///   - filter: A condition for the rows that count.
-  public func count(
-    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<Int> {
+  public func count<Filter: QueryExpression>(
+    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<Int>
+  where Filter.QueryValue: _TruthValue {
     _aggregate("count", distinct: isDistinct, filter: filter?.queryFragment)
   }
 
@@ -21,9 +22,10 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// Reminder.select { $0.id.max() }
   /// // SELECT max("reminders"."id") …
   /// ```
-  public func max(
-    filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<QueryValue._Optionalized> {
+  public func max<Filter: QueryExpression>(
+    filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<QueryValue._Optionalized>
+  where Filter.QueryValue: _TruthValue {
     _aggregate("max", filter: filter?.queryFragment)
   }
 
@@ -33,9 +35,10 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// Reminder.select { $0.id.min() }
   /// // SELECT min("reminders"."id") …
   /// ```
-  public func min(
-    filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<QueryValue._Optionalized> {
+  public func min<Filter: QueryExpression>(
+    filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<QueryValue._Optionalized>
+  where Filter.QueryValue: _TruthValue {
     _aggregate("min", filter: filter?.queryFragment)
   }
 
@@ -45,9 +48,10 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// Reminder.select { $0.id.avg() }
   /// // SELECT avg("reminders"."id") …
   /// ```
-  public func avg(
-    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<Double?> where QueryValue: _NumericValue {
+  public func avg<Filter: QueryExpression>(
+    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<Double?>
+  where QueryValue: _NumericValue, Filter.QueryValue: _TruthValue {
     _aggregate("avg", distinct: isDistinct, filter: filter?.queryFragment)
   }
 
@@ -57,9 +61,10 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// Reminder.select { $0.id.sum() }
   /// // SELECT sum("reminders"."id") …
   /// ```
-  public func sum(
-    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<QueryValue._Optionalized> where QueryValue: _NumericValue {
+  public func sum<Filter: QueryExpression>(
+    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<QueryValue._Optionalized>
+  where QueryValue: _NumericValue, Filter.QueryValue: _TruthValue {
     _aggregate("sum", distinct: isDistinct, filter: filter?.queryFragment)
   }
 
@@ -69,9 +74,10 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// Reminder.select { $0.id.total() }
   /// // SELECT total("reminders"."id") …
   /// ```
-  public func total(
-    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<Double> where QueryValue: _NumericValue {
+  public func total<Filter: QueryExpression>(
+    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<Double>
+  where QueryValue: _NumericValue, Filter.QueryValue: _TruthValue {
     _aggregate("total", distinct: isDistinct, filter: filter?.queryFragment)
   }
 
@@ -107,11 +113,12 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// Reminder.select { $0.title.groupConcat(", ") }
   /// // SELECT group_concat("reminders"."title", ', ') …
   /// ```
-  public func groupConcat(
+  public func groupConcat<Filter: QueryExpression>(
     _ separator: (some QueryExpression<String>)? = String?.none,
     order: (some QueryExpression)? = OrderingTerm?.none,
-    filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<String?> {
+    filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<String?>
+  where Filter.QueryValue: _TruthValue {
     _aggregate(
       "group_concat", arguments: [separator?.queryFragment].compactMap { $0 }, order: order?.queryFragment,
       filter: filter?.queryFragment)
@@ -123,11 +130,12 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// Reminder.select { $0.title.groupConcat(distinct: true) }
   /// // SELECT group_concat(DISTINCT "reminders"."title") …
   /// ```
-  public func groupConcat(
+  public func groupConcat<Filter: QueryExpression>(
     distinct isDistinct: Bool,
     order: (some QueryExpression)? = OrderingTerm?.none,
-    filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<String?> {
+    filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<String?>
+  where Filter.QueryValue: _TruthValue {
     _aggregate(
       "group_concat", distinct: isDistinct, order: order?.queryFragment, filter: filter?.queryFragment)
   }
@@ -142,18 +150,20 @@ extension PrimaryKeyedTableDefinition {
   /// // FROM "remindersLists"
   /// // LEFT JOIN "reminders" ON ("remindersLists"."id") = ("reminders"."remindersListID")
   /// ```
-  public func count(
-    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<Int> {
+  public func count<Filter: QueryExpression>(
+    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<Int>
+  where Filter.QueryValue: _TruthValue {
     primaryKey.count(distinct: isDistinct, filter: filter)
   }
 }
 
 extension Optional.TableColumns where Wrapped: PrimaryKeyedTable {
   /// Counts the rows by their primary key. A row that an outer join left out doesn't count.
-  public func count(
-    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<Int> {
+  public func count<Filter: QueryExpression>(
+    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<Int>
+  where Filter.QueryValue: _TruthValue {
     Wrapped.columns.primaryKey.count(distinct: isDistinct, filter: filter)
   }
 }
@@ -166,9 +176,10 @@ extension TableAlias.TableColumns where Base: PrimaryKeyedTable {
   }
 
   /// Counts the rows by their primary key.
-  public func count(
-    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<Int> {
+  public func count<Filter: QueryExpression>(
+    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<Int>
+  where Filter.QueryValue: _TruthValue {
     primaryKey.count(distinct: isDistinct, filter: filter)
   }
 }
@@ -179,7 +190,14 @@ extension TableAlias.TableColumns where Base: PrimaryKeyedTable {
 /// Reminder.group(by: \.isCompleted).having { _ in countAll().gt(1) }.select(\.isCompleted)
 /// // … HAVING (count(*)) > (1)
 /// ```
-public func countAll(filter: (some QueryExpression<Bool>)? = Bool?.none) -> SQLQueryExpression<Int> {
-  guard let filter else { return SQLQueryExpression("count(*)") }
-  return SQLQueryExpression("count(*) FILTER (WHERE \(filter))")
+public func countAll() -> SQLQueryExpression<Int> { SQLQueryExpression("count(*)") }
+
+/// The number of rows that fulfil a condition.
+///
+/// ```swift
+/// Reminder.select { countAll(filter: $0.isCompleted) }
+/// // SELECT count(*) FILTER (WHERE "reminders"."isCompleted") …
+/// ```
+public func countAll(filter: some QueryExpression<some _TruthValue>) -> SQLQueryExpression<Int> {
+  SQLQueryExpression("count(*) FILTER (WHERE \(filter))")
 }

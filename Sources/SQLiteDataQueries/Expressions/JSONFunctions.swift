@@ -1,3 +1,5 @@
+import Foundation
+
 extension QueryExpression where QueryValue: QueryDecodable {
   /// The number of elements of a JSON array.
   ///
@@ -37,11 +39,12 @@ extension QueryExpression where QueryValue: QueryBindable, QueryValue.QueryOutpu
   /// Reminder.select { $0.title.jsonGroupArray() }
   /// // SELECT json_group_array("reminders"."title") …
   /// ```
-  public func jsonGroupArray(
+  public func jsonGroupArray<Filter: QueryExpression>(
     distinct isDistinct: Bool = false,
     order: (some QueryExpression)? = OrderingTerm?.none,
-    filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<[QueryValue.QueryOutput].JSONRepresentation> {
+    filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<[QueryValue.QueryOutput].JSONRepresentation>
+  where Filter.QueryValue: _TruthValue {
     _aggregate("json_group_array", distinct: isDistinct, order: order?.queryFragment, filter: filter?.queryFragment)
   }
 }
@@ -65,20 +68,22 @@ extension TableDefinition where QueryValue: Codable {
   /// // SELECT json_group_array(json_object('id', "tags"."id", 'title', "tags"."title"))
   /// // FROM "tags"
   /// ```
-  public func jsonGroupArray(
+  public func jsonGroupArray<Filter: QueryExpression>(
     order: (some QueryExpression)? = OrderingTerm?.none,
-    filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<[QueryValue].JSONRepresentation> {
+    filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<[QueryValue].JSONRepresentation>
+  where Filter.QueryValue: _TruthValue {
     jsonObject()._aggregate("json_group_array", order: order?.queryFragment, filter: filter?.queryFragment)
   }
 }
 
 extension Optional.TableColumns where Wrapped: PrimaryKeyedTable & Codable {
   /// The rows as a JSON array of objects. A row that an outer join left out isn't in it.
-  public func jsonGroupArray(
+  public func jsonGroupArray<Filter: QueryExpression>(
     order: (some QueryExpression)? = OrderingTerm?.none,
-    filter: (some QueryExpression<Bool>)? = Bool?.none
-  ) -> SQLQueryExpression<[Wrapped].JSONRepresentation> {
+    filter: Filter? = Bool?.none
+  ) -> SQLQueryExpression<[Wrapped].JSONRepresentation>
+  where Filter.QueryValue: _TruthValue {
     var condition: QueryFragment = "(\(Wrapped.columns.primaryKey)) IS NOT (NULL)"
     if let filter { condition = "(\(condition)) AND (\(filter))" }
     return SQLQueryExpression<Wrapped.JSONRepresentation>(
@@ -88,18 +93,13 @@ extension Optional.TableColumns where Wrapped: PrimaryKeyedTable & Codable {
   }
 }
 
-/// Makes a JSON object of a table's columns. A column that holds JSON goes into it as JSON, not as text.
+/// Makes a JSON object of a table's columns.
 private func _jsonObject<T: Table>(_ table: T.Type) -> QueryFragment {
   var fragment: QueryFragment = "json_object("
   for (index, column) in T.TableColumns.allColumns.enumerated() {
     if index > 0 { fragment.append(raw: ", ") }
     func value<C: TableColumnExpression>(of column: C) -> QueryFragment {
-      switch C.Value.self {
-      case is any _JSONText.Type: "json(\(column))"
-      case is Bool.Type, is Bool?.Type:
-        "json(CASE \(column) WHEN 0 THEN 'false' WHEN 1 THEN 'true' END)"
-      default: column.queryFragment
-      }
+      (C.Value.self as? any _JSONElement.Type)?._json(of: column.queryFragment) ?? column.queryFragment
     }
     fragment.append("\(quote: column.name, delimiter: .text), \(value(of: column))")
   }
@@ -107,8 +107,45 @@ private func _jsonObject<T: Table>(_ table: T.Type) -> QueryFragment {
   return fragment
 }
 
-/// A representation that is JSON text.
-protocol _JSONText {}
+/// A form of values that isn't yet the JSON from which a value is decoded.
+protocol _JSONElement {
+  /// Returns the JSON for the value of a column.
+  static func _json(of column: QueryFragment) -> QueryFragment
+}
 
-extension _CodableJSONRepresentation: _JSONText {}
-extension Optional: _JSONText where Wrapped: _JSONText {}
+extension _CodableJSONRepresentation: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment { "json(\(column))" }
+}
+
+extension _CodableJSONBRepresentation: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment { "json(\(column))" }
+}
+
+extension Bool: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment {
+    "json(CASE \(column) WHEN 0 THEN 'false' WHEN 1 THEN 'true' END)"
+  }
+}
+
+extension Date.UnixTimeRepresentation: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment {
+    "strftime('%Y-%m-%d %H:%M:%f', \(column), 'unixepoch')"
+  }
+}
+
+extension Date.JulianDayRepresentation: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment { "strftime('%Y-%m-%d %H:%M:%f', \(column))" }
+}
+
+extension UUID.BytesRepresentation: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment {
+    let digits: QueryFragment = "hex(\(column))"
+    let parts = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)]
+      .map { "substr(\(digits), \(raw: $0.0), \(raw: $0.1))" as QueryFragment }
+    return "iif(\(column) IS NULL, NULL, \(parts.joined(separator: " || '-' || ")))"
+  }
+}
+
+extension Optional: _JSONElement where Wrapped: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment { Wrapped._json(of: column) }
+}

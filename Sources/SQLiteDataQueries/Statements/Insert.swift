@@ -35,6 +35,7 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
     default: break
     }
     var fragment: QueryFragment = "INSERT "
+    if case .values(let values) = source { fragment.reserve(columns.utf8.count + values.sql.utf8.count + 96) }
     if let conflictResolution { fragment.append(raw: "OR \(conflictResolution.sql) ") }
     fragment.append(raw: "INTO ")
     fragment.append(Into._sourceFragment)
@@ -190,13 +191,13 @@ public enum InsertValuesBuilder<Value> {
 }
 
 extension InsertValuesBuilder where Value: Table {
-  public static func buildExpression(_ row: Value) -> QueryFragment { _rows(CollectionOfOne(row)) }
+  public static func buildExpression(_ row: Value) -> QueryFragment { _row(of: row) }
 
   public static func buildExpression(_ rows: some Sequence<Value>) -> QueryFragment { _rows(rows) }
 }
 
 extension InsertValuesBuilder where Value: PrimaryKeyedTable {
-  public static func buildExpression(_ row: Value.Draft) -> QueryFragment { _rows(CollectionOfOne(row)) }
+  public static func buildExpression(_ row: Value.Draft) -> QueryFragment { _row(of: row) }
 
   public static func buildExpression(_ rows: some Sequence<Value.Draft>) -> QueryFragment { _rows(rows) }
 }
@@ -210,7 +211,6 @@ extension InsertValuesBuilder where Value: QueryBindable {
     values.lazy.map { _row(Value(queryOutput: $0).queryFragment) }.joined(separator: ", ")
   }
 
-  @_disfavoredOverload
   public static func buildExpression(_ value: some QueryExpression<Value>) -> QueryFragment {
     _row(value.queryFragment)
   }
@@ -226,6 +226,7 @@ extension InsertValuesBuilder {
     return fragment
   }
 
+  @_disfavoredOverload
   public static func buildExpression<each V: QueryBindable>(
     _ rows: [(repeat (each V).QueryOutput)]
   ) -> QueryFragment where Value == (repeat each V) {
@@ -250,18 +251,17 @@ extension InsertValuesBuilder {
     fragment.append(V(queryOutput: value).queryFragment)
   }
 
+  static func _row(of row: some Table) -> QueryFragment {
+    var fragment = QueryFragment()
+    fragment.append(row: row)
+    return fragment
+  }
+
   static func _rows(_ rows: some Sequence<some Table>) -> QueryFragment {
     var fragment = QueryFragment()
-    var bindings: [QueryBinding] = []
     for row in rows {
       if !fragment.isEmpty { fragment.append(raw: ", ") }
-      if row._bind(to: &bindings) {
-        fragment.append(row: bindings)
-      } else {
-        var encoder = RowEncoder(.list)
-        row._encode(into: &encoder)
-        fragment.append(_row(encoder.fragment))
-      }
+      fragment.append(row: row)
     }
     return fragment
   }

@@ -301,7 +301,9 @@ extension Table {
     var qualifier = QueryFragment(quote: _qualifier)
     qualifier.append(raw: ".")
     return InsertOf<Self>.Conflict(
-      targets: targets.names, targetConditions: targetFilter(columns).map { $0.removing(all: qualifier.sql) },
+      targets: targets.names,
+      // SQLite looks for an index with the same condition, and doesn't know what a placeholder stands for.
+      targetConditions: targetFilter(columns).map { $0.removing(all: qualifier.sql).inlined() },
       assignments: assignments.fragment, conditions: updateFilter(columns))
   }
 }

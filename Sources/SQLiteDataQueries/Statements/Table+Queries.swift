@@ -10,7 +10,7 @@ extension Table {
   /// // FROM "reminders"
   /// // WHERE "reminders"."isCompleted"
   /// ```
-  public static func `where`<Predicate: QueryExpression<Bool>>(
+  public static func `where`<Predicate: QueryExpression<Truth>, Truth: _TruthValue>(
     _ keyPath: KeyPath<TableColumns, Predicate>
   ) -> Where<Self> {
     Where([columns[keyPath: keyPath].queryFragment], scope: .table)
@@ -187,7 +187,7 @@ extension Table {
   /// // SELECT count(*) FILTER (WHERE "reminders"."isCompleted")
   /// // FROM "reminders"
   /// ```
-  public static func count<Filter: QueryExpression<Bool>>(
+  public static func count<Filter: QueryExpression<Truth>, Truth: _TruthValue>(
     filter: (TableColumns) -> Filter
   ) -> Select<Int, Self, ()> {
     all.count(filter: filter)

@@ -4,6 +4,18 @@ public protocol PrimaryKeyedTable<PrimaryKey>: Table where TableColumns: Primary
 
   /// The type of rows that may leave their primary key to the database.
   associatedtype Draft: TableDraft where Draft.PrimaryTable == Self
+
+  /// The primary key of the row.
+  ///
+  /// ```swift
+  /// try Reminder.find(db, key: reminder.primaryKey)
+  /// ```
+  var primaryKey: PrimaryKey.QueryOutput { get }
+}
+
+extension PrimaryKeyedTable {
+  /// The SQL of each value of the row's primary key.
+  public var _keyFragments: [QueryFragment] { PrimaryKey(queryOutput: primaryKey)._allColumns.map(\.queryFragment) }
 }
 
 /// A row of a ``PrimaryKeyedTable`` whose primary key may be missing.

@@ -121,8 +121,10 @@ public struct RowEncoder {
     case list
     /// A fragment for each value.
     case fragments
-    /// A binding for each value, if all are placeholders.
-    case bindings
+    /// A placeholder for each value, if the SQL of each is one.
+    case placeholders
+    /// A bound value of a prepared statement for each value, if the SQL of each is a placeholder.
+    case statement
   }
 
   /// The values, separated by commas.
@@ -131,8 +133,14 @@ public struct RowEncoder {
   /// The values one by one.
   private(set) var values: [QueryFragment] = []
 
-  /// The values as bindings.
-  var bindings: [QueryBinding] = []
+  /// The values as placeholders in a row, as in `(?, ?)`.
+  private var placeholders: [QueryFragment.Placeholder] = []
+
+  /// The place of the next placeholder.
+  private var offset = 0
+
+  /// What takes the values that are bound to a prepared statement.
+  private var statement: (any _BindingStatement)?
 
   /// Whether the SQL of each value so far is a placeholder.
   private(set) var isPlain = true
@@ -143,6 +151,24 @@ public struct RowEncoder {
   init(_ form: Form, includesGenerated: Bool = false) {
     self.form = form
     self.includesGenerated = includesGenerated
+  }
+
+  /// Creates an encoder that appends to placeholders, until `finish(_:)` gives them back.
+  init(appendingTo placeholders: inout [QueryFragment.Placeholder], firstOffset: Int) {
+    self.init(.placeholders)
+    offset = firstOffset
+    swap(&self.placeholders, &placeholders)
+  }
+
+  /// Creates an encoder that binds to a prepared statement.
+  init(bindingTo statement: any _BindingStatement) {
+    self.init(.statement)
+    self.statement = statement
+  }
+
+  /// Gives back the placeholders.
+  mutating func finish(_ placeholders: inout [QueryFragment.Placeholder]) {
+    swap(&self.placeholders, &placeholders)
   }
 
   /// Adds the value of a column.
@@ -186,7 +212,10 @@ public struct RowEncoder {
   @usableFromInline
   mutating func add(_ binding: QueryBinding) {
     switch form {
-    case .bindings: bindings.append(binding)
+    case .placeholders:
+      placeholders.append(QueryFragment.Placeholder(offset: offset, binding: binding))
+      offset += 3
+    case .statement: statement?.bind(binding)
     case .fragments: values.append(QueryFragment(binding))
     case .list:
       if !fragment.isEmpty { fragment.append(raw: ", ") }
@@ -197,7 +226,7 @@ public struct RowEncoder {
   @usableFromInline
   mutating func add(_ value: QueryFragment) {
     switch form {
-    case .bindings: isPlain = false
+    case .placeholders, .statement: isPlain = false
     case .fragments: values.append(value)
     case .list:
       if !fragment.isEmpty { fragment.append(raw: ", ") }
@@ -206,16 +235,18 @@ public struct RowEncoder {
   }
 }
 
+/// A prepared statement that takes the values of a row one after another.
+public protocol _BindingStatement: AnyObject {
+  func bind(_ binding: QueryBinding)
+}
+
 extension Table {
-  /// Replaces the contents of an array with the values of the row's writable columns.
+  /// Binds the values of the row's writable columns.
   ///
-  /// - Returns: False if the SQL of a value isn't a placeholder. The array is then of no use.
-  public func _bind(to bindings: inout [QueryBinding]) -> Bool {
-    var encoder = RowEncoder(.bindings)
-    bindings.removeAll(keepingCapacity: true)
-    swap(&encoder.bindings, &bindings)
+  /// - Returns: False if the SQL of a value isn't a placeholder. The statement is then of no use for the row.
+  public func _bind(to statement: any _BindingStatement) -> Bool {
+    var encoder = RowEncoder(bindingTo: statement)
     _encode(into: &encoder)
-    swap(&encoder.bindings, &bindings)
     return encoder.isPlain
   }
 }

@@ -66,6 +66,15 @@ enum BenchQueries {
           }
         ),
         (
+          "GRDB init(row:)",
+          {
+            try database.read { db in
+              let statement = try db.cachedStatement(sql: Wide.selection + " WHERE \"id\" = ?")
+              for id in 1...rowCount { _ = try WideByHand.fetchOne(statement, arguments: [id]) }
+            }
+          }
+        ),
+        (
           "C",
           {
             try c.execute("BEGIN")
@@ -103,6 +112,16 @@ enum BenchQueries {
               try db.seed {
                 for draft in drafts { draft }
               }
+            }
+          }
+        ),
+        (
+          "GRDB, one prepared statement",
+          {
+            try clear()
+            try database.write { db in
+              let statement = try db.cachedStatement(sql: CAPI.insertion)
+              for row in samples { try statement.execute(arguments: row.arguments) }
             }
           }
         ),

@@ -105,7 +105,7 @@ private final class Output: Sendable {
   func write(_ text: String) { written.withLock { $0.append(text) } }
 }
 
-/// Waits until a condition holds, at most a few seconds.
+/// Waits until a condition holds, at most half a minute.
 private func eventually(_ condition: () async throws -> Bool) async rethrows -> Bool {
   let clock = ContinuousClock()
   let deadline = clock.now + .seconds(30)

@@ -4,6 +4,7 @@ import DependenciesTestSupport
 import Foundation
 import Observation
 import SQLiteData
+import SQLiteDataTestSupport
 import Testing
 
 // MARK: The models
@@ -228,6 +229,35 @@ struct SampleTests {
   func startsEmpty() throws {
     @FetchAll var lists: [RemindersList]
     #expect(lists.isEmpty)
+  }
+
+  @Test(.dependency(\.defaultDatabase, try appDatabase()))
+  func listsAreSorted() throws {
+    @Dependency(\.defaultDatabase) var database
+    try database.write { db in
+      try db.seed {
+        RemindersList(id: UUID(1), title: "Work")
+        RemindersList(id: UUID(2), title: "Personal")
+      }
+    }
+    assertQuery(RemindersList.order(by: \.title).select(\.title)) {
+      """
+      ┌────────────┐
+      │ "Personal" │
+      │ "Work"     │
+      └────────────┘
+      """
+    }
+  }
+
+  @Test(
+    .dependencies {
+      $0.date.now = Date(timeIntervalSince1970: 0)
+      $0.uuid = .incrementing
+    })
+  func identifiers() {
+    @Dependency(\.uuid) var uuid
+    #expect(uuid() == UUID(0))
   }
 
   @Test(

@@ -31,20 +31,29 @@ extension Database {
 
   /// Runs a query and calls a closure with a decoder for its first row, if there is one.
   public func _withFirstRow(of query: QueryFragment, _ row: (inout SQLiteQueryDecoder) throws -> Void) throws {
-    try _rows(of: query) { statement in
-      guard let pointer = try StepCursor(statement).next() else { return }
-      var decoder = SQLiteQueryDecoder(pointer)
-      do { try row(&decoder) } catch { throw decoder.error(error, in: statement) }
-    }
+    try _rows(of: query) { try $0.withFirstRow(row) }
+  }
+
+  /// Runs SQL with one placeholder and calls a closure with a decoder for its first row, if there is one.
+  public func _withFirstRow(
+    of sql: String, binding: QueryBinding, _ row: (inout SQLiteQueryDecoder) throws -> Void
+  ) throws {
+    try _rows(of: sql, CollectionOfOne(binding)) { try $0.withFirstRow(row) }
   }
 
   /// Prepares a query, binds its values and lets a closure step through it.
   private func _rows(of query: QueryFragment, _ run: (GRDB.Statement) throws -> Void) throws {
     guard !query.isEmpty else { return }
-    var statement = try _prepared(query.sql) { try cachedStatement(sql: $0) }
+    try _rows(of: query.sql, query.placeholders.lazy.map(\.binding), run)
+  }
+
+  private func _rows(
+    of sql: String, _ bindings: some Sequence<QueryBinding>, _ run: (GRDB.Statement) throws -> Void
+  ) throws {
+    var statement = try _prepared(sql) { try cachedStatement(sql: $0) }
     // A function that a query calls may run the same query.
-    if sqlite3_stmt_busy(statement.sqliteStatement) != 0 { statement = try makeStatement(sql: query.sql) }
-    try statement.bind(query.placeholders.lazy.map(\.binding))
+    if sqlite3_stmt_busy(statement.sqliteStatement) != 0 { statement = try makeStatement(sql: sql) }
+    try statement.bind(bindings)
     defer { statement.release() }
     try run(statement)
   }
@@ -63,21 +72,6 @@ extension Database {
         sql: sql)
     }
   }
-
-  /// Runs an insert of one row for all leading rows of that row's type.
-  ///
-  /// - Returns: The number of inserted rows. A row stays out if the SQL of one of its values isn't a placeholder.
-  func _insert(_ rows: ArraySlice<any SQLiteDataQueries.Table>, with query: QueryFragment) throws -> Int {
-    guard let first = rows.first else { return 0 }
-    let statement = try _prepared(query.sql) { try makeStatement(sql: $0) }
-    defer { statement.release() }
-    let type = ObjectIdentifier(type(of: first))
-    let row = RowStatement(statement)
-    for (count, values) in rows.enumerated() {
-      guard ObjectIdentifier(Swift.type(of: values)) == type, try row.run(with: values) else { return count }
-    }
-    return rows.count
-  }
 }
 
 /// Steps through a statement in the way of GRDB, which observers of transactions need.
@@ -93,22 +87,34 @@ private final class StepCursor: DatabaseCursor {
 }
 
 /// A statement that runs with the values of one row after another.
-private final class RowStatement: _BindingStatement {
+final class RowStatement: _BindingStatement {
   private let statement: GRDB.Statement
   private let steps: StepCursor
   private var index: Int32 = 0
   private var error: (any Error)?
+  /// Holds the texts of one row, so that SQLite needs no copies of its own.
+  private let texts = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 1)
+  private var textCount = 0
 
-  init(_ statement: GRDB.Statement) {
-    self.statement = statement
+  init(_ query: QueryFragment, in db: Database) throws {
+    statement = try db._prepared(query.sql) { try db.makeStatement(sql: $0) }
     steps = StepCursor(statement)
   }
 
+  deinit {
+    statement.release()
+    texts.deallocate()
+  }
+
+  /// Runs with the values that an encoder for this statement binds.
+  ///
   /// Returns false, and doesn't run, if the SQL of a value isn't a placeholder.
-  func run(with row: any SQLiteDataQueries.Table) throws -> Bool {
+  func run(with row: any SQLiteDataQueries.Table, _ encoder: inout RowEncoder) throws -> Bool {
     sqlite3_reset(statement.sqliteStatement)
     index = 0
-    guard row._bind(to: self) else { return false }
+    textCount = 0
+    row._encode(into: &encoder)
+    guard encoder.isPlain else { return false }
     if let error { throw error }
     try statement.checkCount(of: index)
     steps._isDone = false
@@ -118,7 +124,20 @@ private final class RowStatement: _BindingStatement {
 
   func bind(_ binding: QueryBinding) {
     index += 1
+    if case .text(let text) = binding, bindInPlace(text) { return }
     do { try statement.bind(binding, at: index) } catch { self.error = self.error ?? error }
+  }
+
+  /// Binds a text that has room beside the others of its row.
+  private func bindInPlace(_ text: String) -> Bool {
+    let count = text.utf8.count
+    guard count > 0, count <= texts.count - textCount else { return false }
+    let place = UnsafeMutableRawBufferPointer(rebasing: texts[textCount..<textCount + count])
+    place.copyBytes(from: text.utf8)
+    textCount += count
+    return sqlite3_bind_text64(
+      statement.sqliteStatement, index, place.assumingMemoryBound(to: CChar.self).baseAddress, UInt64(count), nil,
+      UInt8(SQLITE_UTF8)) == SQLITE_OK
   }
 }
 
@@ -205,6 +224,13 @@ extension GRDB.Statement {
       }
       return sqlite3_bind_blob64(sqliteStatement, index, start, UInt64(bytes.count), copied)
     }
+  }
+
+  /// Calls a closure with a decoder for the first row, if there is one.
+  fileprivate func withFirstRow(_ row: (inout SQLiteQueryDecoder) throws -> Void) throws {
+    guard let pointer = try StepCursor(self).next() else { return }
+    var decoder = SQLiteQueryDecoder(pointer)
+    do { try row(&decoder) } catch { throw decoder.error(error, in: self) }
   }
 
   /// Ends the statement and frees its values.

@@ -13,24 +13,30 @@ extension Database {
   /// }
   /// ```
   ///
-  /// Neighbours of one type are inserted by one prepared statement.
-  public func seed(@SeedBuilder _ rows: () throws -> [any SQLiteDataQueries.Table]) throws {
-    var rest = try rows()[...]
-    while let first = rest.first {
-      let count = try insertRun(of: first, rest)
-      rest = rest.dropFirst(count)
+  /// All rows of one type are inserted by one prepared statement.
+  public func seed(@SeedBuilder _ rows: () throws -> SeedBuilder.Rows) throws {
+    var inserts: [ObjectIdentifier: RowInsert] = [:]
+    try rows().visit { row in
+      let type = ObjectIdentifier(Swift.type(of: row))
+      let insert = try inserts[type] ?? RowInsert(row, in: self)
+      inserts[type] = insert
+      try insert.run(with: row, in: self)
     }
   }
+}
 
-  /// Inserts the first rows that are of one type, and returns their number.
-  private func insertRun<Row: SQLiteDataQueries.Table>(
-    of first: Row, _ rest: ArraySlice<any SQLiteDataQueries.Table>
-  ) throws -> Int {
-    let count = try _insert(rest, with: Row.insert { first }.query)
-    if count > 0 { return count }
-    // The SQL of a value of the row isn't a placeholder.
-    try Row.insert { first }.execute(self)
-    return 1
+/// Inserts the rows of one type.
+private final class RowInsert {
+  private let statement: RowStatement
+  private var encoder: RowEncoder
+
+  init<Row: SQLiteDataQueries.Table>(_ row: Row, in db: Database) throws {
+    statement = try RowStatement(Row.insert { row }.query, in: db)
+    encoder = RowEncoder(bindingTo: statement)
+  }
+
+  func run<Row: SQLiteDataQueries.Table>(with row: Row, in db: Database) throws {
+    if try !statement.run(with: row, &encoder) { try Row.insert { row }.execute(db) }
   }
 }
 
@@ -43,11 +49,11 @@ public enum SeedBuilder {
     case rows([any SQLiteDataQueries.Table])
     case parts([Rows])
 
-    fileprivate func append(to rows: inout [any SQLiteDataQueries.Table]) {
+    fileprivate func visit(_ body: (any SQLiteDataQueries.Table) throws -> Void) rethrows {
       switch self {
-      case .row(let row): rows.append(row)
-      case .rows(let more): rows.append(contentsOf: more)
-      case .parts(let parts): for part in parts { part.append(to: &rows) }
+      case .row(let row): try body(row)
+      case .rows(let rows): for row in rows { try body(row) }
+      case .parts(let parts): for part in parts { try part.visit(body) }
       }
     }
   }
@@ -67,10 +73,4 @@ public enum SeedBuilder {
   public static func buildEither(first component: Rows) -> Rows { component }
 
   public static func buildEither(second component: Rows) -> Rows { component }
-
-  public static func buildFinalResult(_ component: Rows) -> [any SQLiteDataQueries.Table] {
-    var rows: [any SQLiteDataQueries.Table] = []
-    component.append(to: &rows)
-    return rows
-  }
 }

@@ -172,8 +172,10 @@ extension PrimaryKeyedTable {
   /// - Throws: `NotFound` if there is no such row.
   @inlinable
   public static func find(_ db: Database, key: some QueryExpression<PrimaryKey>) throws -> Self {
-    guard let query = _findQuery(key) else { return try all.find(db, key: key) }
-    guard let row = try db._firstRow(of: query, { try Self(decoder: &$0) }) else { throw NotFound() }
+    guard let (sql, value) = _findStatement(key) else { return try all.find(db, key: key) }
+    var row: Self?
+    try db._withFirstRow(of: sql, binding: value) { row = try Self(decoder: &$0) }
+    guard let row else { throw NotFound() }
     return row
   }
 

@@ -35,6 +35,7 @@ extension Record {
         \(access)static let allColumns: [any \(core).TableColumnExpression] = \(core)._flattened(\(list))
         \(access)static let writableColumns: [any \(core).WritableTableColumnExpression] = \(core)._writable(allColumns)
         \(access)static let _selection = _columnList(allColumns)
+      \(keyed == nil ? "" : "  \(access)static let _findSQL = _makeFindSQL()\n")\
       }
       """
   }

@@ -44,12 +44,6 @@ public struct QueryFragment: Hashable, Sendable {
     placeholders = [Placeholder(offset: 0, binding: binding)]
   }
 
-  /// Creates a fragment from SQL that ends with its only placeholder.
-  init(_ sql: String, lastPlaceholder binding: QueryBinding) {
-    self.sql = sql
-    placeholders = [Placeholder(offset: sql.utf8.count - 1, binding: binding)]
-  }
-
   /// Creates a fragment that quotes an identifier or a text.
   public init(quote value: String, delimiter: QuoteDelimiter = .identifier) {
     self.init()

@@ -133,28 +133,15 @@ private func _all(_ predicates: [QueryFragment]) -> QueryFragment {
   return fragment
 }
 
-private let findQueries = TypeCache()
-
 extension PrimaryKeyedTable {
-  /// The query for the row with a primary key.
+  /// The SQL that finds the row with a primary key, and the value that it binds.
   ///
   /// Returns nil if the table has a default scope or a key of several columns, or if the key isn't a bound value.
-  /// Its SQL is made once, because a program finds rows often.
   @inlinable
-  public static func _findQuery(_ key: some QueryExpression<PrimaryKey>) -> QueryFragment? {
-    guard let value = key._boundValue, let all = all as? Where<Self>, all._isWholeTable else { return nil }
-    return _findQuery(for: value)
-  }
-
-  @usableFromInline
-  static func _findQuery(for key: QueryBinding) -> QueryFragment? {
-    let sql = findQueries.text(for: Self.self) {
-      guard columns.primaryKey._tableColumns.count == 1 else { return "" }
-      func quoted(_ column: any TableColumnExpression) -> String { QueryFragment(quote: column.name).sql }
-      let names = TableColumns.allColumns.map(quoted).joined(separator: ", ")
-      return "SELECT \(names) FROM \(_sourceFragment.sql) WHERE \(quoted(columns.primaryKey._tableColumns[0])) = ?"
-    }
-    return sql.isEmpty ? nil : QueryFragment(sql, lastPlaceholder: key)
+  public static func _findStatement(_ key: some QueryExpression<PrimaryKey>) -> (sql: String, value: QueryBinding)? {
+    guard let value = key._boundValue, let all = all as? Where<Self>, all._isWholeTable, let sql = TableColumns._findSQL
+    else { return nil }
+    return (sql, value)
   }
 
   /// The row with a primary key.

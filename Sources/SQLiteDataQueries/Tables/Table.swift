@@ -143,7 +143,7 @@ public struct RowEncoder {
   private var statement: (any _BindingStatement)?
 
   /// Whether the SQL of each value so far is a placeholder.
-  private(set) var isPlain = true
+  public private(set) var isPlain = true
 
   private let includesGenerated: Bool
   private let form: Form
@@ -160,8 +160,8 @@ public struct RowEncoder {
     swap(&self.placeholders, &placeholders)
   }
 
-  /// Creates an encoder that binds to a prepared statement.
-  init(bindingTo statement: any _BindingStatement) {
+  /// Creates an encoder that binds the values of one row after another to a prepared statement.
+  public init(bindingTo statement: any _BindingStatement) {
     self.init(.statement)
     self.statement = statement
   }
@@ -238,15 +238,4 @@ public struct RowEncoder {
 /// A prepared statement that takes the values of a row one after another.
 public protocol _BindingStatement: AnyObject {
   func bind(_ binding: QueryBinding)
-}
-
-extension Table {
-  /// Binds the values of the row's writable columns.
-  ///
-  /// - Returns: False if the SQL of a value isn't a placeholder. The statement is then of no use for the row.
-  public func _bind(to statement: any _BindingStatement) -> Bool {
-    var encoder = RowEncoder(bindingTo: statement)
-    _encode(into: &encoder)
-    return encoder.isPlain
-  }
 }

@@ -64,6 +64,38 @@ struct SeedTests {
     }
   }
 
+  @Test("inserts that begin alike are told apart")
+  func inserts() throws {
+    try database.write { db in
+      try Page.insert { Page(id: 1, text: "a", note: "n") }.execute(db)
+      try Page.insert(or: .replace) { Page(id: 1, text: "b") }.execute(db)
+      try Page.insert {
+        Page(id: 1, text: "c")
+      } onConflictDoUpdate: {
+        $0.text = $1.text
+      }
+      .execute(db)
+      // Not inside of #expect: the compiler mixes up its closures with those that follow.
+      let added = Page.insert { Page(id: 2, text: "d") }.returning(\.id)
+      #expect(try added.fetchAll(db) == [2])
+      try Page.insert {
+        Page(id: 3, text: "e")
+        Page(id: 4, text: "f")
+      }
+      .execute(db)
+      try Page.insert {
+        ($0.id, $0.text, $0.note)
+      } values: {
+        (5, "g", "?")
+      }
+      .execute(db)
+      try Page.insert { Page.Draft(text: "h") }.execute(db)
+      let pages = try Page.order(by: \.id).fetchAll(db)
+      #expect(pages.map(\.text) == ["c", "d", "e", "f", "g", "h"])
+      #expect(pages.map(\.note) == [nil, nil, nil, nil, "?", nil])
+    }
+  }
+
   @Test("a row that is refused ends the seeding with its error")
   func refused() throws {
     #expect(throws: DatabaseError.self) {

@@ -19,6 +19,13 @@ extension Database {
     }
   }
 
+  /// Runs a statement and ignores the rows that it returns.
+  public func _execute(_ run: _StatementRun) throws {
+    guard !run.sql.isEmpty else { return }
+    func ignore(_ row: OpaquePointer) {}
+    try _rows(of: run.sql, run.bindings) { try StepCursor($0).forEach(ignore) }
+  }
+
   /// Runs a query and returns what a closure makes of its first row, or nil if there is none.
   @inlinable
   public func _firstRow<T>(

@@ -9,7 +9,7 @@ extension SQLiteDataQueries.Statement where QueryValue == () {
   /// ```
   @inlinable
   public func execute(_ db: Database) throws {
-    try db._forEachRow(of: query) { _ in }
+    try db._execute(_run)
   }
 }
 

@@ -120,7 +120,7 @@ public struct QueryFragment: Hashable, Sendable {
   }
 
   /// Returns placeholders in parentheses.
-  private static func placeholderRow(of count: Int) -> String {
+  static func placeholderRow(of count: Int) -> String {
     count < placeholderRows.count ? placeholderRows[count] : makePlaceholderRow(count)
   }
 

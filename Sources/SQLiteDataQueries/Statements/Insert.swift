@@ -1,5 +1,8 @@
 // swift-format-ignore-file: AmbiguousTrailingClosureOverload
 
+/// The SQL of inserts of one row.
+private let insertions = TypeCache()
+
 /// An INSERT statement.
 ///
 /// An insert of no rows is empty, and running it does nothing.
@@ -24,6 +27,8 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
   var conflictResolution: ConflictResolution?
   /// The names of the columns as they stand after the table, or nothing.
   var columns = ""
+  /// Whether the columns are all that can be written.
+  var hasAllColumns = false
   var source = Source.values(QueryFragment())
   var conflict: Conflict?
   var returning = ReturningClause()
@@ -55,6 +60,21 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
     if let conflict { Self.append(conflict, to: &fragment) }
     returning.append(to: &fragment)
     return fragment
+  }
+
+  /// The SQL of an insert of one row is made once for each table, because a program inserts rows often.
+  public var _run: _StatementRun {
+    guard hasAllColumns, conflictResolution == nil, conflict == nil, returning.columns.isEmpty,
+      case .values(let values) = source, !values.isEmpty, values.sql == Self.placeholderRow
+    else {
+      let query = query
+      return _StatementRun(sql: query.sql, placeholders: query.placeholders)
+    }
+    return _StatementRun(sql: insertions.text(for: Into.self) { query.sql }, placeholders: values.placeholders)
+  }
+
+  private static var placeholderRow: String {
+    QueryFragment.placeholderRow(of: Into.TableColumns.writableColumns.count)
   }
 
   /// Returns the names of columns as they stand after the table.

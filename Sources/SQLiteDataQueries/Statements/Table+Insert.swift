@@ -275,7 +275,7 @@ extension Table {
     _ conflictResolution: ConflictResolution?, _ values: QueryFragment
   ) -> InsertOf<Self> {
     InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: _insertColumns,
+      conflictResolution: conflictResolution, columns: _insertColumns, hasAllColumns: true,
       source: .values(values))
   }
 

@@ -82,3 +82,10 @@ struct WideOwner: Sendable {
   let id: Int
   var listID = 0
 }
+
+@SQLiteData.Table("members")
+struct WideMember: Sendable {
+  let id: Int
+  var ownerID = 0
+  var name = ""
+}

@@ -20,6 +20,13 @@ private enum Other: AliasName {}
   let plays: Int
 }
 
+@Table("tracks") private struct LongTrack: Equatable {
+  let id: Int
+  var seconds = 0
+
+  static let all = Self.where { $0.seconds.gte(300) }
+}
+
 @Selection private struct Step {
   let number: Int
 }
@@ -430,6 +437,17 @@ struct SelectPrograms {
       #expect(try cursor.next()?.0 == 2)
       let all = try Track.all.fetchAll(db)
       #expect(try Track.fetchAll(db) == all && Track.unscoped.fetchAll(db) == all)
+    }
+  }
+
+  @Test("a default scope holds for a row that is found by its key")
+  func defaultScope() throws {
+    try database.read { (db) throws in
+      #expect(try LongTrack.find(db, key: 2) == LongTrack(id: 2, seconds: 300))
+      #expect(throws: NotFound.self) { try LongTrack.find(db, key: 1) }
+      #expect(try LongTrack.find([1, 2, 5]).order(by: \.id).fetchAll(db).map(\.id) == [2, 5])
+      #expect(try LongTrack.fetchCount(db) == 2 && LongTrack.unscoped.fetchCount(db) == 7)
+      #expect(try LongTrack.unscoped.find(db, key: 1).seconds == 120)
     }
   }
 

@@ -399,7 +399,7 @@ struct QuerySampleTests {
     try database.write { db in
       try ReminderTag.insert { ReminderTag(id: ReminderTag.ID(reminderID: id, tag: "car")) }.execute(db)
       #expect(try ReminderTag.find([ReminderTag.ID]()).fetchAll(db).isEmpty)
-      try ReminderTag.find(ReminderTag.ID(reminderID: id, tag: "car")).delete().execute(db)
+      try ReminderTag.find(.init(reminderID: id, tag: "car")).delete().execute(db)
       #expect(try ReminderTag.fetchCount(db) == 0)
       try Attachment.insert {
         Attachment.Draft(kind: .note("Hello"))

@@ -106,7 +106,7 @@ extension Record {
     return functions.joined(separator: "\n")
   }
 
-  /// What the conformance to `Table` needs beside the nested types.
+  /// The members that the conformance to `Table` needs beside the nested types.
   ///
   /// The annotations matter: in a module that is isolated to the main actor by default, inferring the type of `columns`
   /// from its value would be circular.

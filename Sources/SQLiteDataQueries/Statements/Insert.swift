@@ -9,14 +9,14 @@ private let insertions = TypeCache()
 public struct Insert<Into: Table, Returning>: Statement, Sendable {
   public typealias QueryValue = Returning
 
-  /// Where the new rows come from.
+  /// The source of the new rows.
   enum Source: Sendable {
     case values(QueryFragment)
     case select(QueryFragment)
     case defaultValues
   }
 
-  /// What happens to a row that exists already.
+  /// The rule for a row that exists already.
   struct Conflict: Sendable {
     var targets: [String] = []
     var targetConditions: [QueryFragment] = []

@@ -7,7 +7,7 @@ public protocol Statement<QueryValue>: QueryExpression {
   var _run: _StatementRun { get }
 }
 
-/// What runs a statement: its SQL, and the values of its placeholders in their order.
+/// The SQL of a statement and the values of its placeholders in their order, for running it.
 public struct _StatementRun {
   public let sql: String
   let placeholders: [QueryFragment.Placeholder]

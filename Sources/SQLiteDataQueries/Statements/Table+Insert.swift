@@ -19,7 +19,7 @@ extension Table {
   /// ```
   ///
   /// - Parameters:
-  ///   - conflictResolution: What happens if a row violates a constraint.
+  ///   - conflictResolution: The rule for a row that violates a constraint.
   ///   - values: The rows.
   public static func insert(
     or conflictResolution: ConflictResolution? = nil,
@@ -98,7 +98,7 @@ extension Table {
   /// ```
   ///
   /// - Parameters:
-  ///   - conflictResolution: What happens if a row violates another constraint.
+  ///   - conflictResolution: The rule for a row that violates another constraint.
   ///   - values: The rows.
   ///   - conflictTargets: The columns of a UNIQUE index.
   ///   - targetFilter: The condition of that index, if it is partial.

@@ -115,7 +115,7 @@ extension Table {
 ///
 /// The `@Table` macro calls `encode` once for each column.
 public struct RowEncoder {
-  /// What becomes of the values.
+  /// The form that the values get.
   enum Form {
     /// One fragment, with commas between the values.
     case list
@@ -139,7 +139,7 @@ public struct RowEncoder {
   /// The place of the next placeholder.
   private var offset = 0
 
-  /// What takes the values that are bound to a prepared statement.
+  /// The prepared statement to which the values are bound.
   private var statement: (any _BindingStatement)?
 
   /// Whether the SQL of each value so far is a placeholder.

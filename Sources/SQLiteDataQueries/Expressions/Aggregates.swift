@@ -9,10 +9,9 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// - Parameters:
   ///   - isDistinct: Whether equal values count once.
   ///   - filter: A condition for the rows that count.
-  public func count<Filter: QueryExpression>(
-    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<Int>
-  where Filter.QueryValue: _TruthValue {
+  public func count(
+    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<Int> {
     _aggregate("count", distinct: isDistinct, filter: filter?.queryFragment)
   }
 
@@ -22,10 +21,9 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// Reminder.select { $0.id.max() }
   /// // SELECT max("reminders"."id") …
   /// ```
-  public func max<Filter: QueryExpression>(
-    filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<QueryValue._Optionalized>
-  where Filter.QueryValue: _TruthValue {
+  public func max(
+    filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<QueryValue._Optionalized> {
     _aggregate("max", filter: filter?.queryFragment)
   }
 
@@ -35,10 +33,9 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// Reminder.select { $0.id.min() }
   /// // SELECT min("reminders"."id") …
   /// ```
-  public func min<Filter: QueryExpression>(
-    filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<QueryValue._Optionalized>
-  where Filter.QueryValue: _TruthValue {
+  public func min(
+    filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<QueryValue._Optionalized> {
     _aggregate("min", filter: filter?.queryFragment)
   }
 
@@ -48,10 +45,9 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// Reminder.select { $0.id.avg() }
   /// // SELECT avg("reminders"."id") …
   /// ```
-  public func avg<Filter: QueryExpression>(
-    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<Double?>
-  where QueryValue: _NumericValue, Filter.QueryValue: _TruthValue {
+  public func avg(
+    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<Double?> where QueryValue: _NumericValue {
     _aggregate("avg", distinct: isDistinct, filter: filter?.queryFragment)
   }
 
@@ -61,10 +57,9 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// Reminder.select { $0.id.sum() }
   /// // SELECT sum("reminders"."id") …
   /// ```
-  public func sum<Filter: QueryExpression>(
-    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<QueryValue._Optionalized>
-  where QueryValue: _NumericValue, Filter.QueryValue: _TruthValue {
+  public func sum(
+    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<QueryValue._Optionalized> where QueryValue: _NumericValue {
     _aggregate("sum", distinct: isDistinct, filter: filter?.queryFragment)
   }
 
@@ -74,10 +69,9 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// Reminder.select { $0.id.total() }
   /// // SELECT total("reminders"."id") …
   /// ```
-  public func total<Filter: QueryExpression>(
-    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<Double>
-  where QueryValue: _NumericValue, Filter.QueryValue: _TruthValue {
+  public func total(
+    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<Double> where QueryValue: _NumericValue {
     _aggregate("total", distinct: isDistinct, filter: filter?.queryFragment)
   }
 
@@ -113,12 +107,11 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// Reminder.select { $0.title.groupConcat(", ") }
   /// // SELECT group_concat("reminders"."title", ', ') …
   /// ```
-  public func groupConcat<Filter: QueryExpression>(
+  public func groupConcat(
     _ separator: (some QueryExpression<String>)? = String?.none,
     order: (some QueryExpression)? = OrderingTerm?.none,
-    filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<String?>
-  where Filter.QueryValue: _TruthValue {
+    filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<String?> {
     _aggregate(
       "group_concat", arguments: [separator?.queryFragment].compactMap { $0 }, order: order?.queryFragment,
       filter: filter?.queryFragment)
@@ -130,12 +123,11 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// Reminder.select { $0.title.groupConcat(distinct: true) }
   /// // SELECT group_concat(DISTINCT "reminders"."title") …
   /// ```
-  public func groupConcat<Filter: QueryExpression>(
+  public func groupConcat(
     distinct isDistinct: Bool,
     order: (some QueryExpression)? = OrderingTerm?.none,
-    filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<String?>
-  where Filter.QueryValue: _TruthValue {
+    filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<String?> {
     _aggregate(
       "group_concat", distinct: isDistinct, order: order?.queryFragment, filter: filter?.queryFragment)
   }
@@ -150,20 +142,18 @@ extension PrimaryKeyedTableDefinition {
   /// // FROM "remindersLists"
   /// // LEFT JOIN "reminders" ON ("remindersLists"."id") = ("reminders"."remindersListID")
   /// ```
-  public func count<Filter: QueryExpression>(
-    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<Int>
-  where Filter.QueryValue: _TruthValue {
+  public func count(
+    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<Int> {
     primaryKey.count(distinct: isDistinct, filter: filter)
   }
 }
 
 extension Optional.TableColumns where Wrapped: PrimaryKeyedTable {
   /// Counts the rows by their primary key. A row that an outer join left out doesn't count.
-  public func count<Filter: QueryExpression>(
-    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<Int>
-  where Filter.QueryValue: _TruthValue {
+  public func count(
+    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<Int> {
     Wrapped.columns.primaryKey.count(distinct: isDistinct, filter: filter)
   }
 }
@@ -176,10 +166,9 @@ extension TableAlias.TableColumns where Base: PrimaryKeyedTable {
   }
 
   /// Counts the rows by their primary key.
-  public func count<Filter: QueryExpression>(
-    distinct isDistinct: Bool = false, filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<Int>
-  where Filter.QueryValue: _TruthValue {
+  public func count(
+    distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<Int> {
     primaryKey.count(distinct: isDistinct, filter: filter)
   }
 }
@@ -198,6 +187,6 @@ public func countAll() -> SQLQueryExpression<Int> { SQLQueryExpression("count(*)
 /// Reminder.select { countAll(filter: $0.isCompleted) }
 /// // SELECT count(*) FILTER (WHERE "reminders"."isCompleted") …
 /// ```
-public func countAll(filter: some QueryExpression<some _TruthValue>) -> SQLQueryExpression<Int> {
+public func countAll(filter: some QueryExpression<Bool>) -> SQLQueryExpression<Int> {
   SQLQueryExpression("count(*) FILTER (WHERE \(filter))")
 }

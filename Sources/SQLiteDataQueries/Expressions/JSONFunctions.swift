@@ -39,12 +39,11 @@ extension QueryExpression where QueryValue: QueryBindable, QueryValue.QueryOutpu
   /// Reminder.select { $0.title.jsonGroupArray() }
   /// // SELECT json_group_array("reminders"."title") …
   /// ```
-  public func jsonGroupArray<Filter: QueryExpression>(
+  public func jsonGroupArray(
     distinct isDistinct: Bool = false,
     order: (some QueryExpression)? = OrderingTerm?.none,
-    filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<[QueryValue.QueryOutput].JSONRepresentation>
-  where Filter.QueryValue: _TruthValue {
+    filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<[QueryValue.QueryOutput].JSONRepresentation> {
     _aggregate("json_group_array", distinct: isDistinct, order: order?.queryFragment, filter: filter?.queryFragment)
   }
 }
@@ -68,22 +67,20 @@ extension TableDefinition where QueryValue: Codable {
   /// // SELECT json_group_array(json_object('id', "tags"."id", 'title', "tags"."title"))
   /// // FROM "tags"
   /// ```
-  public func jsonGroupArray<Filter: QueryExpression>(
+  public func jsonGroupArray(
     order: (some QueryExpression)? = OrderingTerm?.none,
-    filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<[QueryValue].JSONRepresentation>
-  where Filter.QueryValue: _TruthValue {
+    filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<[QueryValue].JSONRepresentation> {
     jsonObject()._aggregate("json_group_array", order: order?.queryFragment, filter: filter?.queryFragment)
   }
 }
 
 extension Optional.TableColumns where Wrapped: PrimaryKeyedTable & Codable {
   /// The rows as a JSON array of objects. A row that an outer join left out isn't in it.
-  public func jsonGroupArray<Filter: QueryExpression>(
+  public func jsonGroupArray(
     order: (some QueryExpression)? = OrderingTerm?.none,
-    filter: Filter? = Bool?.none
-  ) -> SQLQueryExpression<[Wrapped].JSONRepresentation>
-  where Filter.QueryValue: _TruthValue {
+    filter: (some QueryExpression<Bool>)? = Bool?.none
+  ) -> SQLQueryExpression<[Wrapped].JSONRepresentation> {
     var condition: QueryFragment = "(\(Wrapped.columns.primaryKey)) IS NOT (NULL)"
     if let filter { condition = "(\(condition)) AND (\(filter))" }
     return SQLQueryExpression<Wrapped.JSONRepresentation>(

@@ -298,7 +298,7 @@ extension SelectStatement {
   /// // FROM "reminders"
   /// // WHERE "reminders"."isCompleted"
   /// ```
-  public func count<Filter: QueryExpression<Truth>, Truth: _TruthValue>(
+  public func count<Filter: QueryExpression<Bool>>(
     filter: (From.TableColumns) -> Filter
   ) -> Select<Int, From, ()> where QueryValue == (), Joins == () {
     var result = count()

@@ -133,7 +133,7 @@ extension SelectStatement {
 
   /// Counts the rows for which a condition holds.
   @_disfavoredOverload
-  public func count<Filter: QueryExpression<Truth>, Truth: _TruthValue, each J: Table>(
+  public func count<Filter: QueryExpression<Bool>, each J: Table>(
     filter: ((From.TableColumns, repeat (each J).TableColumns)) -> Filter
   ) -> Select<Int, From, Joins> where QueryValue == (), Joins == (repeat each J) {
     var result = count()

@@ -187,7 +187,7 @@ extension Table {
   /// // SELECT count(*) FILTER (WHERE "reminders"."isCompleted")
   /// // FROM "reminders"
   /// ```
-  public static func count<Filter: QueryExpression<Truth>, Truth: _TruthValue>(
+  public static func count<Filter: QueryExpression<Bool>>(
     filter: (TableColumns) -> Filter
   ) -> Select<Int, Self, ()> {
     all.count(filter: filter)

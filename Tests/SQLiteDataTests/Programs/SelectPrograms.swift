@@ -181,6 +181,10 @@ struct SelectPrograms {
         db,
         Track.group { ($0.title, $0.isFavorite) }.order { ($0.title, $0.isFavorite) }.select { ($0.title, $0.count()) },
         "SELECT title, count(*) FROM tracks GROUP BY title, isFavorite ORDER BY title, isFavorite")
+      try expectSame(
+        db, Track.select { ($0.id.count(filter: #sql("\($0.plays) > 4")), countAll(filter: #sql("\($0.plays) > 4"))) },
+        "SELECT count(*) FILTER (WHERE plays > 4), count(*) FILTER (WHERE plays > 4) FROM tracks")
+      #expect(try Track.count { #sql("\($0.plays) > 4") }.fetchOne(db) == 4)
       #expect(try Track.none.select { $0.seconds.sum() }.fetchAll(db).isEmpty)
       #expect(try Track.where { $0.id.gt(99) }.select { $0.seconds.sum() }.fetchOne(db) == .some(nil))
       #expect(try Track.count { $0.plays.gt(4) }.fetchOne(db) == 4)

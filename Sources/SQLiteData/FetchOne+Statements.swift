@@ -2,12 +2,6 @@ public import GRDB
 public import SQLiteDataQueries
 
 extension FetchOne {
-  /// Creates a property that fetches nothing until you load a query.
-  @_disfavoredOverload
-  public init(wrappedValue: Value) {
-    self.init(wrappedValue, nil, nil, nil)
-  }
-
   /// Creates a property that holds the first row of a table.
   @inlinable
   public init(
@@ -248,20 +242,10 @@ extension StatementRequest {
   /// Makes a request for the row with the primary key of the given one.
   @inlinable
   static func same<Row: PrimaryKeyedTable>(_ row: Row) -> Self where Value == FetchedRow<Row> {
-    self.row(row._query, Row.self) {
+    self.row(Row.all._query(ofKey: row._keyFragments), Row.self) {
       try Row(decoder: &$0)
     } none: {
       throw NotFound()
     }
-  }
-}
-
-extension PrimaryKeyedTable {
-  /// The query for the row with the primary key of this one.
-  @usableFromInline
-  var _query: QueryFragment {
-    let values = zip(TableColumns.allColumns, _allColumns).map { (name: $0.name, value: $1.queryFragment) }
-    return Self.all._query(
-      ofKey: Self.columns.primaryKey._tableColumns.compactMap { key in values.first { $0.name == key.name }?.value })
   }
 }

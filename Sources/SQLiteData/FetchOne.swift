@@ -26,8 +26,14 @@ public struct FetchOne<Value: Sendable>: Sendable {
       } ?? FetchBox(row)
   }
 
-  // This initialiser stands here and not in an extension: the compiler looks here alone for the one of a property that
-  // has no value and no arguments.
+  // These two initialisers stand here and not in an extension: in other modules, the compiler looks here alone for the
+  // one of a property that has no value and no arguments, and it finds the second only beside the first.
+
+  /// Creates a property that fetches nothing until you load a query.
+  @_disfavoredOverload
+  public init(wrappedValue: Value) {
+    self.init(wrappedValue, nil, nil, nil)
+  }
 
   /// Creates a property that holds the first row of a table, or nil.
   ///

@@ -51,9 +51,11 @@ final class CAPI: @unchecked Sendable {
     return sum
   }
 
+  static let insertion = "INSERT INTO \"wides\" VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
   func insert(_ rows: [Wide]) throws {
     try execute("BEGIN IMMEDIATE")
-    let statement = try prepare("INSERT INTO \"wides\" VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    let statement = try prepare(Self.insertion)
     defer { sqlite3_finalize(statement) }
     let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     for row in rows {

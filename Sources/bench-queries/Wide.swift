@@ -40,6 +40,13 @@ extension Wide: FetchableRecord {
   }
 }
 
+extension Wide {
+  /// The values of ``CAPI/insertion``.
+  var arguments: StatementArguments {
+    [title, notes, author, isDone, isFlagged, priority, position, price, weight, listID, rank]
+  }
+}
+
 /// The columns of the same table that hold numbers.
 @SQLiteData.Table("wides")
 struct WideNumbers {
@@ -74,4 +81,11 @@ struct WideList: Sendable {
 struct WideOwner: Sendable {
   let id: Int
   var listID = 0
+}
+
+@SQLiteData.Table("members")
+struct WideMember: Sendable {
+  let id: Int
+  var ownerID = 0
+  var name = ""
 }

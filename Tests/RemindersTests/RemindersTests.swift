@@ -105,10 +105,10 @@ private final class Output: Sendable {
   func write(_ text: String) { written.withLock { $0.append(text) } }
 }
 
-/// Waits until a condition holds, at most a few seconds.
+/// Waits until a condition holds, at most half a minute.
 private func eventually(_ condition: () async throws -> Bool) async rethrows -> Bool {
   let clock = ContinuousClock()
-  let deadline = clock.now + .seconds(5)
+  let deadline = clock.now + .seconds(30)
   while clock.now < deadline {
     if try await condition() { return true }
     try? await Task.sleep(for: .milliseconds(1))

@@ -51,6 +51,10 @@ private func aggregatesExamples() -> [Example] {
     example(#"Reminder.group(by: \.isCompleted).having { _ in countAll().gt(1) }.select(\.isCompleted)"#) {
       Reminder.group(by: \.isCompleted).having { _ in countAll().gt(1) }.select(\.isCompleted)
     })
+  examples.append(
+    example("Reminder.select { countAll(filter: $0.isCompleted) }") {
+      Reminder.select { countAll(filter: $0.isCompleted) }
+    })
   return examples
 }
 

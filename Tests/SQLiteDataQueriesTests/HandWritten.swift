@@ -89,6 +89,8 @@ extension RemindersList: Table, PrimaryKeyedTable {
   public nonisolated static let columns = TableColumns()
   public nonisolated static let _columnWidth = TableColumns.allColumns.count
   public nonisolated static var tableName: String { "remindersLists" }
+
+  public nonisolated var primaryKey: Int { id }
   public nonisolated init(decoder: inout some QueryDecoder) throws {
     self.id = try decoder.required(Int.self)
     self.title = try decoder.decode(String.self, default: "")
@@ -193,6 +195,8 @@ extension Reminder: Table, PrimaryKeyedTable {
   public nonisolated static let columns = TableColumns()
   public nonisolated static let _columnWidth = TableColumns.allColumns.count
   public nonisolated static var tableName: String { "reminders" }
+
+  public nonisolated var primaryKey: Int { id }
   public nonisolated init(decoder: inout some QueryDecoder) throws {
     self.id = try decoder.required(Int.self)
     self.title = try decoder.decode(default: "")

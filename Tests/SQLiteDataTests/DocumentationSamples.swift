@@ -4,6 +4,7 @@ import DependenciesTestSupport
 import Foundation
 import Observation
 import SQLiteData
+import SQLiteDataTestSupport
 import Testing
 
 // MARK: The models
@@ -230,6 +231,35 @@ struct SampleTests {
     #expect(lists.isEmpty)
   }
 
+  @Test(.dependency(\.defaultDatabase, try appDatabase()))
+  func listsAreSorted() throws {
+    @Dependency(\.defaultDatabase) var database
+    try database.write { db in
+      try db.seed {
+        RemindersList(id: UUID(1), title: "Work")
+        RemindersList(id: UUID(2), title: "Personal")
+      }
+    }
+    assertQuery(RemindersList.order(by: \.title).select(\.title)) {
+      """
+      ┌────────────┐
+      │ "Personal" │
+      │ "Work"     │
+      └────────────┘
+      """
+    }
+  }
+
+  @Test(
+    .dependencies {
+      $0.date.now = Date(timeIntervalSince1970: 0)
+      $0.uuid = .incrementing
+    })
+  func identifiers() {
+    @Dependency(\.uuid) var uuid
+    #expect(uuid() == UUID(0))
+  }
+
   @Test(
     "the properties of the articles fetch without an error", .dependency(\.defaultDatabase, try documentedDatabase()))
   func properties() async throws {
@@ -369,7 +399,7 @@ struct QuerySampleTests {
     try database.write { db in
       try ReminderTag.insert { ReminderTag(id: ReminderTag.ID(reminderID: id, tag: "car")) }.execute(db)
       #expect(try ReminderTag.find([ReminderTag.ID]()).fetchAll(db).isEmpty)
-      try ReminderTag.find(ReminderTag.ID(reminderID: id, tag: "car")).delete().execute(db)
+      try ReminderTag.find(.init(reminderID: id, tag: "car")).delete().execute(db)
       #expect(try ReminderTag.fetchCount(db) == 0)
       try Attachment.insert {
         Attachment.Draft(kind: .note("Hello"))

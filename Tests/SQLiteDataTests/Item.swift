@@ -75,6 +75,8 @@ extension Item: PrimaryKeyedTable {
   static let _columnWidth = TableColumns.allColumns.count
   static var tableName: String { "items" }
 
+  var primaryKey: Int { id }
+
   init(decoder: inout some QueryDecoder) throws {
     id = try decoder.required(Int.self)
     title = try decoder.required(String.self)

@@ -142,11 +142,8 @@ private func setResult(of context: OpaquePointer?, _ result: () throws -> QueryB
   }
 
   func setText(_ text: String) {
-    var text = text
-    text.withUTF8 { text in
-      text.withMemoryRebound(to: CChar.self) { text in
-        sqlite3_result_text64(context, text.baseAddress, UInt64(text.count), copied, UInt8(SQLITE_UTF8))
-      }
+    text.withCString {
+      sqlite3_result_text64(context, $0, UInt64(text.utf8.count), copied, UInt8(SQLITE_UTF8))
     }
   }
 }

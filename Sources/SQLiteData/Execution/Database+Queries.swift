@@ -19,26 +19,48 @@ extension Database {
     }
   }
 
+  /// Runs a statement and ignores the rows that it returns.
+  public func _execute(_ run: _StatementRun) throws {
+    guard !run.sql.isEmpty else { return }
+    func ignore(_ row: OpaquePointer) {}
+    try _rows(of: run.sql, run.bindings) { try StepCursor($0).forEach(ignore) }
+  }
+
   /// Runs a query and returns what a closure makes of its first row, or nil if there is none.
+  @inlinable
   public func _firstRow<T>(
     of query: QueryFragment, _ row: (inout SQLiteQueryDecoder) throws -> T
   ) throws -> T? {
     var result: T?
-    try _rows(of: query) { statement in
-      guard let pointer = try StepCursor(statement).next() else { return }
-      var decoder = SQLiteQueryDecoder(pointer)
-      do { result = try row(&decoder) } catch { throw decoder.error(error, in: statement) }
-    }
+    try _withFirstRow(of: query) { result = try row(&$0) }
     return result
+  }
+
+  /// Runs a query and calls a closure with a decoder for its first row, if there is one.
+  public func _withFirstRow(of query: QueryFragment, _ row: (inout SQLiteQueryDecoder) throws -> Void) throws {
+    try _rows(of: query) { try $0.withFirstRow(row) }
+  }
+
+  /// Runs SQL with one placeholder and calls a closure with a decoder for its first row, if there is one.
+  public func _withFirstRow(
+    of sql: String, binding: QueryBinding, _ row: (inout SQLiteQueryDecoder) throws -> Void
+  ) throws {
+    try _rows(of: sql, CollectionOfOne(binding)) { try $0.withFirstRow(row) }
   }
 
   /// Prepares a query, binds its values and lets a closure step through it.
   private func _rows(of query: QueryFragment, _ run: (GRDB.Statement) throws -> Void) throws {
     guard !query.isEmpty else { return }
-    var statement = try _prepared(query.sql) { try cachedStatement(sql: $0) }
+    try _rows(of: query.sql, query.placeholders.lazy.map(\.binding), run)
+  }
+
+  private func _rows(
+    of sql: String, _ bindings: some Sequence<QueryBinding>, _ run: (GRDB.Statement) throws -> Void
+  ) throws {
+    var statement = try _prepared(sql) { try cachedStatement(sql: $0) }
     // A function that a query calls may run the same query.
-    if sqlite3_stmt_busy(statement.sqliteStatement) != 0 { statement = try makeStatement(sql: query.sql) }
-    try statement.bind(query.placeholders.lazy.map(\.binding))
+    if sqlite3_stmt_busy(statement.sqliteStatement) != 0 { statement = try makeStatement(sql: sql) }
+    try statement.bind(bindings)
     defer { statement.release() }
     try run(statement)
   }
@@ -57,23 +79,6 @@ extension Database {
         sql: sql)
     }
   }
-
-  /// Runs an insert of one row for all leading rows of that row's type.
-  ///
-  /// - Returns: The number of inserted rows. A row stays out if the SQL of one of its values isn't a placeholder.
-  func _insert(_ rows: ArraySlice<any SQLiteDataQueries.Table>, with query: QueryFragment) throws -> Int {
-    guard let first = rows.first else { return 0 }
-    let statement = try _prepared(query.sql) { try makeStatement(sql: $0) }
-    defer { statement.release() }
-    let type = ObjectIdentifier(type(of: first))
-    var values: [QueryBinding] = []
-    for (count, row) in rows.enumerated() {
-      guard ObjectIdentifier(Swift.type(of: row)) == type, row._bind(to: &values) else { return count }
-      try statement.bind(values)
-      _ = try StepCursor(statement).next()
-    }
-    return rows.count
-  }
 }
 
 /// Steps through a statement in the way of GRDB, which observers of transactions need.
@@ -86,6 +91,61 @@ private final class StepCursor: DatabaseCursor {
   init(_ statement: GRDB.Statement) { _statement = statement }
 
   func _element(sqliteStatement: OpaquePointer) throws -> OpaquePointer { sqliteStatement }
+}
+
+/// A statement that runs with the values of one row after another.
+final class RowStatement: _BindingStatement {
+  private let statement: GRDB.Statement
+  private let steps: StepCursor
+  private var index: Int32 = 0
+  private var error: (any Error)?
+  /// Holds the texts of one row, so that SQLite needs no copies of its own.
+  private let texts = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 1)
+  private var textCount = 0
+
+  init(_ query: QueryFragment, in db: Database) throws {
+    statement = try db._prepared(query.sql) { try db.makeStatement(sql: $0) }
+    steps = StepCursor(statement)
+  }
+
+  deinit {
+    statement.release()
+    texts.deallocate()
+  }
+
+  /// Runs with the values that an encoder for this statement binds.
+  ///
+  /// Returns false, and doesn't run, if the SQL of a value isn't a placeholder.
+  func run(with row: any SQLiteDataQueries.Table, _ encoder: inout RowEncoder) throws -> Bool {
+    sqlite3_reset(statement.sqliteStatement)
+    index = 0
+    textCount = 0
+    row._encode(into: &encoder)
+    guard encoder.isPlain else { return false }
+    if let error { throw error }
+    try statement.checkCount(of: index)
+    steps._isDone = false
+    _ = try steps.next()
+    return true
+  }
+
+  func bind(_ binding: QueryBinding) {
+    index += 1
+    if case .text(let text) = binding, bindInPlace(text) { return }
+    do { try statement.bind(binding, at: index) } catch { self.error = self.error ?? error }
+  }
+
+  /// Binds a text that has room beside the others of its row.
+  private func bindInPlace(_ text: String) -> Bool {
+    let count = text.utf8.count
+    guard count > 0, count <= texts.count - textCount else { return false }
+    let place = UnsafeMutableRawBufferPointer(rebasing: texts[textCount..<textCount + count])
+    place.copyBytes(from: text.utf8)
+    textCount += count
+    return sqlite3_bind_text64(
+      statement.sqliteStatement, index, place.assumingMemoryBound(to: CChar.self).baseAddress, UInt64(count), nil,
+      UInt8(SQLITE_UTF8)) == SQLITE_OK
+  }
 }
 
 /// The rows of a query, one by one.
@@ -114,47 +174,53 @@ public final class QueryCursor<Element>: DatabaseCursor {
 extension GRDB.Statement {
   /// Binds the values of a query.
   fileprivate func bind(_ bindings: some Sequence<QueryBinding>) throws {
-    let statement = sqliteStatement
-    sqlite3_reset(statement)
+    sqlite3_reset(sqliteStatement)
     var index: Int32 = 0
     for binding in bindings {
       index += 1
-      let code =
-        switch binding {
-        case .null: sqlite3_bind_null(statement, index)
-        case .int(let value): sqlite3_bind_int64(statement, index, value)
-        case .bool(let value): sqlite3_bind_int64(statement, index, value ? 1 : 0)
-        case .double(let value): sqlite3_bind_double(statement, index, value)
-        case .text(let value): bind(value, at: index)
-        case .date(let value): bind(value.iso8601String, at: index)
-        case .uuid(let value): bind(value.uuidString.lowercased(), at: index)
-        case .blob(let bytes): bind(bytes, at: index)
-        case .uint(let value):
-          try sqlite3_bind_int64(
-            statement, index,
-            Int64(exactly: value) ?? { throw QueryBindingError(underlyingError: QueryDecodingError.integerOverflow) }())
-        case .invalid(let error): throw error.underlyingError
-        }
-      guard code == SQLITE_OK else {
-        throw DatabaseError(resultCode: ResultCode(rawValue: code), message: "can't bind value \(index)", sql: sql)
-      }
+      try bind(binding, at: index)
     }
-    guard index == sqlite3_bind_parameter_count(statement) else {
+    try checkCount(of: index)
+  }
+
+  /// Binds the value of one placeholder. The first is 1.
+  fileprivate func bind(_ binding: QueryBinding, at index: Int32) throws {
+    let statement = sqliteStatement
+    let code =
+      switch binding {
+      case .null: sqlite3_bind_null(statement, index)
+      case .int(let value): sqlite3_bind_int64(statement, index, value)
+      case .bool(let value): sqlite3_bind_int64(statement, index, value ? 1 : 0)
+      case .double(let value): sqlite3_bind_double(statement, index, value)
+      case .text(let value): bind(value, at: index)
+      case .date(let value): bind(value.iso8601String, at: index)
+      case .uuid(let value): bind(value.uuidString.lowercased(), at: index)
+      case .blob(let bytes): bind(bytes, at: index)
+      case .uint(let value):
+        try sqlite3_bind_int64(
+          statement, index,
+          Int64(exactly: value) ?? { throw QueryBindingError(underlyingError: QueryDecodingError.integerOverflow) }())
+      case .invalid(let error): throw error.underlyingError
+      }
+    guard code == SQLITE_OK else {
+      throw DatabaseError(resultCode: ResultCode(rawValue: code), message: "can't bind value \(index)", sql: sql)
+    }
+  }
+
+  /// Checks that each placeholder has a value.
+  fileprivate func checkCount(of count: Int32) throws {
+    let expected = sqlite3_bind_parameter_count(sqliteStatement)
+    guard count == expected else {
       throw DatabaseError(
-        resultCode: .SQLITE_MISUSE,
-        message: "the SQL has \(sqlite3_bind_parameter_count(statement)) parameters, and \(index) values are bound",
+        resultCode: .SQLITE_MISUSE, message: "the SQL has \(expected) parameters, and \(count) values are bound",
         sql: sql)
     }
   }
 
   private func bind(_ text: String, at index: Int32) -> Int32 {
-    var text = text
-    return text.withUTF8 { text in
-      text.withMemoryRebound(to: CChar.self) { text in
-        // An empty text may have no address, and binding no address means NULL.
-        guard let start = text.baseAddress else { return sqlite3_bind_text(sqliteStatement, index, "", 0, copied) }
-        return sqlite3_bind_text(sqliteStatement, index, start, Int32(text.count), copied)
-      }
+    // The length tells SQLite not to stop at a NUL character.
+    text.withCString {
+      sqlite3_bind_text64(sqliteStatement, index, $0, UInt64(text.utf8.count), copied, UInt8(SQLITE_UTF8))
     }
   }
 
@@ -165,6 +231,13 @@ extension GRDB.Statement {
       }
       return sqlite3_bind_blob64(sqliteStatement, index, start, UInt64(bytes.count), copied)
     }
+  }
+
+  /// Calls a closure with a decoder for the first row, if there is one.
+  fileprivate func withFirstRow(_ row: (inout SQLiteQueryDecoder) throws -> Void) throws {
+    guard let pointer = try StepCursor(self).next() else { return }
+    var decoder = SQLiteQueryDecoder(pointer)
+    do { try row(&decoder) } catch { throw decoder.error(error, in: self) }
   }
 
   /// Ends the statement and frees its values.

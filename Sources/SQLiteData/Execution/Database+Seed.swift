@@ -13,51 +13,64 @@ extension Database {
   /// }
   /// ```
   ///
-  /// Neighbours of one type are inserted by one prepared statement.
-  public func seed(@SeedBuilder _ rows: () throws -> [any SQLiteDataQueries.Table]) throws {
-    var rest = try rows()[...]
-    while let first = rest.first {
-      let count = try insertRun(of: first, rest)
-      rest = rest.dropFirst(count)
+  /// All rows of one type are inserted by one prepared statement.
+  public func seed(@SeedBuilder _ rows: () throws -> SeedBuilder.Rows) throws {
+    var inserts: [ObjectIdentifier: RowInsert] = [:]
+    try rows().visit { row in
+      let type = ObjectIdentifier(Swift.type(of: row))
+      let insert = try inserts[type] ?? RowInsert(row, in: self)
+      inserts[type] = insert
+      try insert.run(with: row, in: self)
     }
   }
+}
 
-  /// Inserts the first rows that are of one type, and returns their number.
-  private func insertRun<Row: SQLiteDataQueries.Table>(
-    of first: Row, _ rest: ArraySlice<any SQLiteDataQueries.Table>
-  ) throws -> Int {
-    let count = try _insert(rest, with: Row.insert { first }.query)
-    if count > 0 { return count }
-    // The SQL of a value of the row isn't a placeholder.
-    try Row.insert { first }.execute(self)
-    return 1
+/// Inserts the rows of one type.
+private final class RowInsert {
+  private let statement: RowStatement
+  private var encoder: RowEncoder
+
+  init<Row: SQLiteDataQueries.Table>(_ row: Row, in db: Database) throws {
+    statement = try RowStatement(Row.insert { row }.query, in: db)
+    encoder = RowEncoder(bindingTo: statement)
+  }
+
+  func run<Row: SQLiteDataQueries.Table>(with row: Row, in db: Database) throws {
+    if try !statement.run(with: row, &encoder) { try Row.insert { row }.execute(db) }
   }
 }
 
 /// Collects the rows that ``GRDB/Database/seed(_:)`` inserts.
 @resultBuilder
 public enum SeedBuilder {
-  public static func buildExpression(_ row: any SQLiteDataQueries.Table) -> [any SQLiteDataQueries.Table] { [row] }
+  /// A row, or the rows of a part of the closure.
+  public enum Rows {
+    case row(any SQLiteDataQueries.Table)
+    case rows([any SQLiteDataQueries.Table])
+    case parts([Rows])
 
-  public static func buildExpression(_ rows: [any SQLiteDataQueries.Table]) -> [any SQLiteDataQueries.Table] { rows }
-
-  public static func buildBlock(_ components: [any SQLiteDataQueries.Table]...) -> [any SQLiteDataQueries.Table] {
-    components.flatMap { $0 }
+    fileprivate func visit(_ body: (any SQLiteDataQueries.Table) throws -> Void) rethrows {
+      switch self {
+      case .row(let row): try body(row)
+      case .rows(let rows): for row in rows { try body(row) }
+      case .parts(let parts): for part in parts { try part.visit(body) }
+      }
+    }
   }
 
-  public static func buildArray(_ components: [[any SQLiteDataQueries.Table]]) -> [any SQLiteDataQueries.Table] {
-    components.flatMap { $0 }
+  public static func buildExpression(_ row: any SQLiteDataQueries.Table) -> Rows { .row(row) }
+
+  public static func buildExpression(_ rows: [any SQLiteDataQueries.Table]) -> Rows { .rows(rows) }
+
+  public static func buildBlock(_ components: Rows...) -> Rows {
+    components.count == 1 ? components[0] : .parts(components)
   }
 
-  public static func buildOptional(_ component: [any SQLiteDataQueries.Table]?) -> [any SQLiteDataQueries.Table] {
-    component ?? []
-  }
+  public static func buildArray(_ components: [Rows]) -> Rows { .parts(components) }
 
-  public static func buildEither(first component: [any SQLiteDataQueries.Table]) -> [any SQLiteDataQueries.Table] {
-    component
-  }
+  public static func buildOptional(_ component: Rows?) -> Rows { component ?? .rows([]) }
 
-  public static func buildEither(second component: [any SQLiteDataQueries.Table]) -> [any SQLiteDataQueries.Table] {
-    component
-  }
+  public static func buildEither(first component: Rows) -> Rows { component }
+
+  public static func buildEither(second component: Rows) -> Rows { component }
 }

@@ -9,7 +9,7 @@ extension SQLiteDataQueries.Statement where QueryValue == () {
   /// ```
   @inlinable
   public func execute(_ db: Database) throws {
-    try db._forEachRow(of: query) { _ in }
+    try db._execute(_run)
   }
 }
 
@@ -172,9 +172,24 @@ extension PrimaryKeyedTable {
   /// - Throws: `NotFound` if there is no such row.
   @inlinable
   public static func find(_ db: Database, key: some QueryExpression<PrimaryKey>) throws -> Self {
-    guard let query = _findQuery(key.queryFragment) else { return try all.find(db, key: key) }
-    guard let row = try db._firstRow(of: query, { try Self(decoder: &$0) }) else { throw NotFound() }
+    guard let (sql, value) = _findStatement(key) else { return try all.find(db, key: key) }
+    var row: Self?
+    try db._withFirstRow(of: sql, binding: value) { row = try Self(decoder: &$0) }
+    guard let row else { throw NotFound() }
     return row
+  }
+
+  /// Returns the row with a primary key in the form that a row has it, such as a key of several columns.
+  ///
+  /// ```swift
+  /// let enrollment = try Enrollment.find(db, key: .init(studentID: 1, courseID: 2))
+  /// ```
+  ///
+  /// - Throws: `NotFound` if there is no such row.
+  @_disfavoredOverload
+  @inlinable
+  public static func find(_ db: Database, key: PrimaryKey.QueryOutput) throws -> Self {
+    try find(db, key: PrimaryKey(queryOutput: key))
   }
 }
 
@@ -187,6 +202,15 @@ extension SelectStatement where QueryValue == (), Joins == (), From: PrimaryKeye
     let query = _query(ofKey: key._allColumns.map(\.queryFragment))
     guard let row = try db._firstRow(of: query, { try From(decoder: &$0) }) else { throw NotFound() }
     return row
+  }
+
+  /// Returns the selected row with a primary key in the form that a row has it.
+  ///
+  /// - Throws: `NotFound` if there is no such row among the selected ones.
+  @_disfavoredOverload
+  @inlinable
+  public func find(_ db: Database, key: From.PrimaryKey.QueryOutput) throws -> From {
+    try find(db, key: From.PrimaryKey(queryOutput: key))
   }
 }
 

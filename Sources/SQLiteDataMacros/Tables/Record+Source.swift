@@ -35,6 +35,7 @@ extension Record {
         \(access)static let allColumns: [any \(core).TableColumnExpression] = \(core)._flattened(\(list))
         \(access)static let writableColumns: [any \(core).WritableTableColumnExpression] = \(core)._writable(allColumns)
         \(access)static let _selection = _columnList(allColumns)
+      \(keyed == nil ? "" : "  \(access)static let _findSQL = _makeFindSQL()\n")\
       }
       """
   }
@@ -105,7 +106,7 @@ extension Record {
     return functions.joined(separator: "\n")
   }
 
-  /// What the conformance to `Table` needs beside the nested types.
+  /// The members that the conformance to `Table` needs beside the nested types.
   ///
   /// The annotations matter: in a module that is isolated to the main actor by default, inferring the type of `columns`
   /// from its value would be circular.

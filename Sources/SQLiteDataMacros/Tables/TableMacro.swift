@@ -86,11 +86,17 @@ extension Record {
 
   fileprivate func conformance(of type: some TypeSyntaxProtocol) -> ExtensionDeclSyntax {
     let schema = schema.map { "  \(access)static let schemaName: Swift.String? = \($0.literal)\n" } ?? ""
-    let keyType = key.map { _ in "  \(access)typealias PrimaryKey = TableColumns.PrimaryKey\n" } ?? ""
+    let keyMembers = key.map { key in
+      """
+        \(access)typealias PrimaryKey = TableColumns.PrimaryKey
+        \(access)var primaryKey: TableColumns.PrimaryKey.QueryOutput { self.\(key.property) }
+
+      """
+    }
     return ExtensionDeclSyntax(
       header: "\(type.trimmed): \(core).Table\(key == nil ? "" : ", \(core).PrimaryKeyedTable")",
       members: """
-        \(keyType)  \(access)static let tableName: Swift.String = \(table.literal)
+        \(keyMembers ?? "")  \(access)static let tableName: Swift.String = \(table.literal)
         \(schema)\(requirements)
         """)
   }

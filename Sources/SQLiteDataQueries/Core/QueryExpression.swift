@@ -8,10 +8,16 @@ public protocol QueryExpression<QueryValue> {
 
   /// The expression as one expression for each column. A plain expression is one column.
   var _allColumns: [any QueryExpression] { get }
+
+  /// The value that the expression binds, or nil if its SQL is more than a placeholder.
+  var _boundValue: QueryBinding? { get }
 }
 
 extension QueryExpression {
   public var _allColumns: [any QueryExpression] { [self] }
+
+  @inlinable
+  public var _boundValue: QueryBinding? { nil }
 }
 
 /// An expression made from SQL that the caller wrote, as the `#sql` macro does.
@@ -65,6 +71,9 @@ public struct BindQueryExpression<QueryValue: QueryBindable>: QueryExpression {
   }
 
   public var queryFragment: QueryFragment { base.queryFragment }
+
+  @inlinable
+  public var _boundValue: QueryBinding? { base._boundValue }
 }
 
 extension SQLQueryExpression: Sendable {}

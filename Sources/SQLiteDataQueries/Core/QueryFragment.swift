@@ -44,12 +44,6 @@ public struct QueryFragment: Hashable, Sendable {
     placeholders = [Placeholder(offset: 0, binding: binding)]
   }
 
-  /// Creates a fragment from SQL that ends with its only placeholder.
-  init(_ sql: String, lastPlaceholder binding: QueryBinding) {
-    self.sql = sql
-    placeholders = [Placeholder(offset: sql.utf8.count - 1, binding: binding)]
-  }
-
   /// Creates a fragment that quotes an identifier or a text.
   public init(quote value: String, delimiter: QuoteDelimiter = .identifier) {
     self.init()
@@ -83,10 +77,16 @@ public struct QueryFragment: Hashable, Sendable {
     sql += text
   }
 
+  /// Makes room for text that is appended.
+  mutating func reserve(_ count: Int) {
+    sql.reserveCapacity(sql.utf8.count + count)
+  }
+
   /// Appends another fragment.
   public mutating func append(_ other: QueryFragment) {
     if !other.placeholders.isEmpty {
       let shift = sql.utf8.count
+      if placeholders.isEmpty { placeholders.reserveCapacity(other.placeholders.count) }
       for placeholder in other.placeholders {
         placeholders.append(Placeholder(offset: placeholder.offset + shift, binding: placeholder.binding))
       }
@@ -100,14 +100,62 @@ public struct QueryFragment: Hashable, Sendable {
     sql += "?"
   }
 
-  /// Appends placeholders for values in parentheses.
-  mutating func append(row bindings: [QueryBinding]) {
-    sql += "("
-    for (index, binding) in bindings.enumerated() {
-      if index > 0 { sql += ", " }
-      append(binding)
+  /// Appends the values of a row's writable columns in parentheses.
+  mutating func append<Row: Table>(row: Row) {
+    let count = placeholders.count
+    if count == 0 { placeholders.reserveCapacity(Row.TableColumns.writableColumns.count) }
+    var encoder = RowEncoder(appendingTo: &placeholders, firstOffset: sql.utf8.count + 1)
+    row._encode(into: &encoder)
+    encoder.finish(&placeholders)
+    if encoder.isPlain {
+      sql += Self.placeholderRow(of: placeholders.count - count)
+    } else {
+      placeholders.removeSubrange(count...)
+      var list = RowEncoder(.list)
+      row._encode(into: &list)
+      sql += "("
+      append(list.fragment)
+      sql += ")"
     }
-    sql += ")"
+  }
+
+  /// Returns placeholders in parentheses.
+  static func placeholderRow(of count: Int) -> String {
+    count < placeholderRows.count ? placeholderRows[count] : makePlaceholderRow(count)
+  }
+
+  private static let placeholderRows = (0..<64).map(makePlaceholderRow)
+
+  private static func makePlaceholderRow(_ count: Int) -> String {
+    "(" + Array(repeating: "?", count: count).joined(separator: ", ") + ")"
+  }
+
+  /// Creates a column's name with the name of its table.
+  init(qualifier: String, name: String) {
+    let quote = QuoteDelimiter.identifier.codeUnit
+    if qualifier.utf8.contains(quote) || name.utf8.contains(quote) {
+      self.init(quote: qualifier)
+      append(raw: ".")
+      append(quote: name)
+      return
+    }
+    let count = qualifier.utf8.count + name.utf8.count + 5
+    let sql = String(unsafeUninitializedCapacity: count) { buffer in
+      var next = 0
+      func append(_ unit: UInt8) {
+        buffer.initializeElement(at: next, to: unit)
+        next += 1
+      }
+      append(quote)
+      for unit in qualifier.utf8 { append(unit) }
+      append(quote)
+      append(UInt8(ascii: "."))
+      append(quote)
+      for unit in name.utf8 { append(unit) }
+      append(quote)
+      return next
+    }
+    self.init(sql)
   }
 
   /// Appends a quoted identifier or text.
@@ -268,6 +316,7 @@ extension Sequence<QueryFragment> {
   /// Returns the fragments one after another with a separator between them.
   public func joined(separator: String = "") -> QueryFragment {
     var result = QueryFragment()
+    result.reserve(64)
     var isFirst = true
     for fragment in self {
       if isFirst { isFirst = false } else { result.append(raw: separator) }

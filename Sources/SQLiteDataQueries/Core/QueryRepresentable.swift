@@ -34,5 +34,8 @@ extension QueryBindable {
   @inlinable
   public static var _isPlaceholder: Bool { false }
 
+  @inlinable
+  public var _boundValue: QueryBinding? { Self._isPlaceholder ? queryBinding : nil }
+
   public var queryFragment: QueryFragment { QueryFragment(queryBinding) }
 }

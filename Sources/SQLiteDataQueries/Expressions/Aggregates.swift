@@ -179,7 +179,14 @@ extension TableAlias.TableColumns where Base: PrimaryKeyedTable {
 /// Reminder.group(by: \.isCompleted).having { _ in countAll().gt(1) }.select(\.isCompleted)
 /// // … HAVING (count(*)) > (1)
 /// ```
-public func countAll(filter: (some QueryExpression<Bool>)? = Bool?.none) -> SQLQueryExpression<Int> {
-  guard let filter else { return SQLQueryExpression("count(*)") }
-  return SQLQueryExpression("count(*) FILTER (WHERE \(filter))")
+public func countAll() -> SQLQueryExpression<Int> { SQLQueryExpression("count(*)") }
+
+/// The number of rows that fulfil a condition.
+///
+/// ```swift
+/// Reminder.select { countAll(filter: $0.isCompleted) }
+/// // SELECT count(*) FILTER (WHERE "reminders"."isCompleted") …
+/// ```
+public func countAll(filter: some QueryExpression<Bool>) -> SQLQueryExpression<Int> {
+  SQLQueryExpression("count(*) FILTER (WHERE \(filter))")
 }

@@ -1,7 +1,9 @@
 func _binary<Value>(
   _ lhs: QueryFragment, _ operator: String, _ rhs: QueryFragment, as type: Value.Type = Value.self
 ) -> SQLQueryExpression<Value> {
-  var fragment: QueryFragment = "("
+  var fragment = QueryFragment()
+  fragment.reserve(lhs.sql.utf8.count + rhs.sql.utf8.count + 12)
+  fragment.append(raw: "(")
   fragment.append(lhs)
   fragment.append(raw: `operator`)
   fragment.append(rhs)

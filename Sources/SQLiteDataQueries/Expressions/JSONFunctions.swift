@@ -1,3 +1,5 @@
+import Foundation
+
 extension QueryExpression where QueryValue: QueryDecodable {
   /// The number of elements of a JSON array.
   ///
@@ -88,18 +90,13 @@ extension Optional.TableColumns where Wrapped: PrimaryKeyedTable & Codable {
   }
 }
 
-/// Makes a JSON object of a table's columns. A column that holds JSON goes into it as JSON, not as text.
+/// Makes a JSON object of a table's columns.
 private func _jsonObject<T: Table>(_ table: T.Type) -> QueryFragment {
   var fragment: QueryFragment = "json_object("
   for (index, column) in T.TableColumns.allColumns.enumerated() {
     if index > 0 { fragment.append(raw: ", ") }
     func value<C: TableColumnExpression>(of column: C) -> QueryFragment {
-      switch C.Value.self {
-      case is any _JSONText.Type: "json(\(column))"
-      case is Bool.Type, is Bool?.Type:
-        "json(CASE \(column) WHEN 0 THEN 'false' WHEN 1 THEN 'true' END)"
-      default: column.queryFragment
-      }
+      (C.Value.self as? any _JSONElement.Type)?._json(of: column.queryFragment) ?? column.queryFragment
     }
     fragment.append("\(quote: column.name, delimiter: .text), \(value(of: column))")
   }
@@ -107,8 +104,45 @@ private func _jsonObject<T: Table>(_ table: T.Type) -> QueryFragment {
   return fragment
 }
 
-/// A representation that is JSON text.
-protocol _JSONText {}
+/// A form of values that isn't yet the JSON from which a value is decoded.
+protocol _JSONElement {
+  /// Returns the JSON for the value of a column.
+  static func _json(of column: QueryFragment) -> QueryFragment
+}
 
-extension _CodableJSONRepresentation: _JSONText {}
-extension Optional: _JSONText where Wrapped: _JSONText {}
+extension _CodableJSONRepresentation: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment { "json(\(column))" }
+}
+
+extension _CodableJSONBRepresentation: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment { "json(\(column))" }
+}
+
+extension Bool: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment {
+    "json(CASE \(column) WHEN 0 THEN 'false' WHEN 1 THEN 'true' END)"
+  }
+}
+
+extension Date.UnixTimeRepresentation: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment {
+    "strftime('%Y-%m-%d %H:%M:%f', \(column), 'unixepoch')"
+  }
+}
+
+extension Date.JulianDayRepresentation: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment { "strftime('%Y-%m-%d %H:%M:%f', \(column))" }
+}
+
+extension UUID.BytesRepresentation: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment {
+    let digits: QueryFragment = "hex(\(column))"
+    let parts = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)]
+      .map { "substr(\(digits), \(raw: $0.0), \(raw: $0.1))" as QueryFragment }
+    return "iif(\(column) IS NULL, NULL, \(parts.joined(separator: " || '-' || ")))"
+  }
+}
+
+extension Optional: _JSONElement where Wrapped: _JSONElement {
+  static func _json(of column: QueryFragment) -> QueryFragment { Wrapped._json(of: column) }
+}

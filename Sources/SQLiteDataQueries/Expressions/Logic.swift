@@ -1,3 +1,16 @@
+/// A truth value, which may be NULL. NULL doesn't fulfil a condition.
+public protocol _TruthValue {}
+
+extension Bool: _TruthValue {}
+extension Bool?: _TruthValue {}
+
+// These let the compiler infer the type of `#sql` as the left operand.
+extension SQLQueryExpression<Bool> {
+  public static func && (lhs: Self, rhs: some QueryExpression<Bool>) -> SQLQueryExpression<Bool> { lhs.and(rhs) }
+
+  public static func || (lhs: Self, rhs: some QueryExpression<Bool>) -> SQLQueryExpression<Bool> { lhs.or(rhs) }
+}
+
 extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optionalized == Bool? {
   /// Both conditions hold.
   ///

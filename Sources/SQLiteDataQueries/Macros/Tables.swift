@@ -24,7 +24,7 @@
   member, names: named(TableColumns), named(Selection), named(Columns), named(Draft), named(_Cases), named(_cases))
 @attached(
   extension, conformances: Table, PrimaryKeyedTable,
-  names: named(PrimaryKey), named(tableName), named(schemaName), named(columns), named(_columnWidth),
+  names: named(PrimaryKey), named(primaryKey), named(tableName), named(schemaName), named(columns), named(_columnWidth),
   named(init(decoder:)), named(_encode))
 public macro Table(_ name: String = "", schema: String? = nil) =
   #externalMacro(module: "SQLiteDataMacros", type: "TableMacro")

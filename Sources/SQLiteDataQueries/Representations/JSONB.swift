@@ -32,8 +32,6 @@ public struct _CodableJSONBRepresentation<QueryOutput: Codable>: QueryBindable {
 
 extension _CodableJSONBRepresentation: Sendable where QueryOutput: Sendable {}
 
-extension _CodableJSONBRepresentation: _JSONText {}
-
 extension Decodable where Self: Encodable {
   /// The form of a value that is stored as binary JSON.
   public typealias JSONBRepresentation = _CodableJSONBRepresentation<Self>

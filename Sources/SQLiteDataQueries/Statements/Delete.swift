@@ -68,7 +68,9 @@ public struct Delete<From: Table, Returning>: Statement, Sendable {
   }
 
   /// Deletes only the rows for which a column is true.
-  public func `where`<Predicate: QueryExpression<Bool>>(_ keyPath: KeyPath<From.TableColumns, Predicate>) -> Self {
+  public func `where`<Predicate: QueryExpression<Truth>, Truth: _TruthValue>(
+    _ keyPath: KeyPath<From.TableColumns, Predicate>
+  ) -> Self {
     var result = self
     result.conditions.append(From.columns[keyPath: keyPath].queryFragment)
     return result
@@ -109,15 +111,6 @@ extension PrimaryKeyedTable {
   /// // WHERE ("remindersLists"."id") = (1)
   /// ```
   public static func delete(_ row: Self) -> DeleteOf<Self> {
-    DeleteOf<Self>(conditions: ["(\(columns.primaryKey)) = (\(row._primaryKeyFragment))"])
-  }
-
-  /// The values of the primary key's columns, separated by commas.
-  var _primaryKeyFragment: QueryFragment {
-    var encoder = RowEncoder(.fragments)
-    _encode(into: &encoder)
-    let keys = Self.columns.primaryKey._tableColumns.map(\.name)
-    let values = zip(TableColumns.writableColumns, encoder.values).filter { keys.contains($0.0.name) }.map(\.1)
-    return _joined(values, ", ")
+    DeleteOf<Self>(conditions: ["(\(columns.primaryKey)) = (\(_joined(row._keyFragments, ", ")))"])
   }
 }

@@ -1,19 +1,22 @@
 // swift-format-ignore-file: AmbiguousTrailingClosureOverload
 
+/// The SQL of inserts of one row.
+private let insertions = TypeCache()
+
 /// An INSERT statement.
 ///
 /// An insert of no rows is empty, and running it does nothing.
 public struct Insert<Into: Table, Returning>: Statement, Sendable {
   public typealias QueryValue = Returning
 
-  /// Where the new rows come from.
+  /// The source of the new rows.
   enum Source: Sendable {
     case values(QueryFragment)
     case select(QueryFragment)
     case defaultValues
   }
 
-  /// What happens to a row that exists already.
+  /// The rule for a row that exists already.
   struct Conflict: Sendable {
     var targets: [String] = []
     var targetConditions: [QueryFragment] = []
@@ -24,6 +27,8 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
   var conflictResolution: ConflictResolution?
   /// The names of the columns as they stand after the table, or nothing.
   var columns = ""
+  /// Whether the columns are all that can be written.
+  var hasAllColumns = false
   var source = Source.values(QueryFragment())
   var conflict: Conflict?
   var returning = ReturningClause()
@@ -35,6 +40,7 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
     default: break
     }
     var fragment: QueryFragment = "INSERT "
+    if case .values(let values) = source { fragment.reserve(columns.utf8.count + values.sql.utf8.count + 96) }
     if let conflictResolution { fragment.append(raw: "OR \(conflictResolution.sql) ") }
     fragment.append(raw: "INTO ")
     fragment.append(Into._sourceFragment)
@@ -54,6 +60,21 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
     if let conflict { Self.append(conflict, to: &fragment) }
     returning.append(to: &fragment)
     return fragment
+  }
+
+  /// The SQL of an insert of one row is made once for each table, because a program inserts rows often.
+  public var _run: _StatementRun {
+    guard hasAllColumns, conflictResolution == nil, conflict == nil, returning.columns.isEmpty,
+      case .values(let values) = source, !values.isEmpty, values.sql == Self.placeholderRow
+    else {
+      let query = query
+      return _StatementRun(sql: query.sql, placeholders: query.placeholders)
+    }
+    return _StatementRun(sql: insertions.text(for: Into.self) { query.sql }, placeholders: values.placeholders)
+  }
+
+  private static var placeholderRow: String {
+    QueryFragment.placeholderRow(of: Into.TableColumns.writableColumns.count)
   }
 
   /// Returns the names of columns as they stand after the table.
@@ -190,13 +211,13 @@ public enum InsertValuesBuilder<Value> {
 }
 
 extension InsertValuesBuilder where Value: Table {
-  public static func buildExpression(_ row: Value) -> QueryFragment { _rows(CollectionOfOne(row)) }
+  public static func buildExpression(_ row: Value) -> QueryFragment { _row(of: row) }
 
   public static func buildExpression(_ rows: some Sequence<Value>) -> QueryFragment { _rows(rows) }
 }
 
 extension InsertValuesBuilder where Value: PrimaryKeyedTable {
-  public static func buildExpression(_ row: Value.Draft) -> QueryFragment { _rows(CollectionOfOne(row)) }
+  public static func buildExpression(_ row: Value.Draft) -> QueryFragment { _row(of: row) }
 
   public static func buildExpression(_ rows: some Sequence<Value.Draft>) -> QueryFragment { _rows(rows) }
 }
@@ -210,7 +231,6 @@ extension InsertValuesBuilder where Value: QueryBindable {
     values.lazy.map { _row(Value(queryOutput: $0).queryFragment) }.joined(separator: ", ")
   }
 
-  @_disfavoredOverload
   public static func buildExpression(_ value: some QueryExpression<Value>) -> QueryFragment {
     _row(value.queryFragment)
   }
@@ -226,6 +246,7 @@ extension InsertValuesBuilder {
     return fragment
   }
 
+  @_disfavoredOverload
   public static func buildExpression<each V: QueryBindable>(
     _ rows: [(repeat (each V).QueryOutput)]
   ) -> QueryFragment where Value == (repeat each V) {
@@ -250,18 +271,17 @@ extension InsertValuesBuilder {
     fragment.append(V(queryOutput: value).queryFragment)
   }
 
+  static func _row(of row: some Table) -> QueryFragment {
+    var fragment = QueryFragment()
+    fragment.append(row: row)
+    return fragment
+  }
+
   static func _rows(_ rows: some Sequence<some Table>) -> QueryFragment {
     var fragment = QueryFragment()
-    var bindings: [QueryBinding] = []
     for row in rows {
       if !fragment.isEmpty { fragment.append(raw: ", ") }
-      if row._bind(to: &bindings) {
-        fragment.append(row: bindings)
-      } else {
-        var encoder = RowEncoder(.list)
-        row._encode(into: &encoder)
-        fragment.append(_row(encoder.fragment))
-      }
+      fragment.append(row: row)
     }
     return fragment
   }

@@ -79,7 +79,7 @@ extension SelectStatement where Joins == () {
   /// // WHERE "reminders"."isCompleted"
   /// // ORDER BY "reminders"."title"
   /// ```
-  public func `where`<Predicate: QueryExpression<Bool>>(
+  public func `where`<Predicate: QueryExpression<Truth>, Truth: _TruthValue>(
     _ keyPath: KeyPath<From.TableColumns, Predicate>
   ) -> Select<QueryValue, From, ()> {
     asSelect().filtering([From.columns[keyPath: keyPath].queryFragment])
@@ -157,7 +157,7 @@ extension SelectStatement where Joins == () {
   }
 
   /// Keeps the groups for which a column is true.
-  public func having<Predicate: QueryExpression<Bool>>(
+  public func having<Predicate: QueryExpression<Truth>, Truth: _TruthValue>(
     _ keyPath: KeyPath<From.TableColumns, Predicate>
   ) -> Select<QueryValue, From, ()> {
     asSelect().havingGroups([From.columns[keyPath: keyPath].queryFragment])

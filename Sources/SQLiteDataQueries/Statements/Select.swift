@@ -10,6 +10,7 @@ public struct Select<Columns, From: Table, Joins>: SelectStatement, Sendable {
   public var query: QueryFragment {
     guard !clauses.isNone else { return QueryFragment() }
     var fragment: QueryFragment = clauses.isDistinct ? "SELECT DISTINCT " : "SELECT "
+    fragment.reserve(512)
     fragment.append(clauses.columns.isEmpty ? clauses.selection(From.self) : _joined(clauses.columns, ", "))
     fragment.append(raw: "\nFROM ")
     fragment.append(From._sourceFragment)

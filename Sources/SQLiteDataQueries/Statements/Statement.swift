@@ -2,9 +2,25 @@
 public protocol Statement<QueryValue>: QueryExpression {
   /// The SQL of the statement and its bound values. A statement that has nothing to do is empty.
   var query: QueryFragment { get }
+
+  /// The SQL and the bound values, for running the statement.
+  var _run: _StatementRun { get }
+}
+
+/// The SQL of a statement and the values of its placeholders in their order, for running it.
+public struct _StatementRun {
+  public let sql: String
+  let placeholders: [QueryFragment.Placeholder]
+
+  public var bindings: some Sequence<QueryBinding> { placeholders.lazy.map(\.binding) }
 }
 
 extension Statement {
+  public var _run: _StatementRun {
+    let query = query
+    return _StatementRun(sql: query.sql, placeholders: query.placeholders)
+  }
+
   /// The statement in parentheses, as it stands inside of another one.
   public var queryFragment: QueryFragment {
     let width = (QueryValue.self as? any QueryDecodable.Type)?._columnWidth ?? 1

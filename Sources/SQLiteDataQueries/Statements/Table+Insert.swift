@@ -19,7 +19,7 @@ extension Table {
   /// ```
   ///
   /// - Parameters:
-  ///   - conflictResolution: What happens if a row violates a constraint.
+  ///   - conflictResolution: The rule for a row that violates a constraint.
   ///   - values: The rows.
   public static func insert(
     or conflictResolution: ConflictResolution? = nil,
@@ -98,7 +98,7 @@ extension Table {
   /// ```
   ///
   /// - Parameters:
-  ///   - conflictResolution: What happens if a row violates another constraint.
+  ///   - conflictResolution: The rule for a row that violates another constraint.
   ///   - values: The rows.
   ///   - conflictTargets: The columns of a UNIQUE index.
   ///   - targetFilter: The condition of that index, if it is partial.
@@ -275,7 +275,7 @@ extension Table {
     _ conflictResolution: ConflictResolution?, _ values: QueryFragment
   ) -> InsertOf<Self> {
     InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: _insertColumns,
+      conflictResolution: conflictResolution, columns: _insertColumns, hasAllColumns: true,
       source: .values(values))
   }
 
@@ -301,7 +301,9 @@ extension Table {
     var qualifier = QueryFragment(quote: _qualifier)
     qualifier.append(raw: ".")
     return InsertOf<Self>.Conflict(
-      targets: targets.names, targetConditions: targetFilter(columns).map { $0.removing(all: qualifier.sql) },
+      targets: targets.names,
+      // SQLite looks for an index with the same condition, and doesn't know what a placeholder stands for.
+      targetConditions: targetFilter(columns).map { $0.removing(all: qualifier.sql).inlined() },
       assignments: assignments.fragment, conditions: updateFilter(columns))
   }
 }

@@ -10,7 +10,7 @@ extension Table {
   /// // FROM "reminders"
   /// // WHERE "reminders"."isCompleted"
   /// ```
-  public static func `where`<Predicate: QueryExpression<Bool>>(
+  public static func `where`<Predicate: QueryExpression<Truth>, Truth: _TruthValue>(
     _ keyPath: KeyPath<TableColumns, Predicate>
   ) -> Where<Self> {
     Where([columns[keyPath: keyPath].queryFragment], scope: .table)

@@ -82,7 +82,9 @@ public struct Update<From: Table, Returning>: Statement, Sendable {
   }
 
   /// Updates only the rows for which a column is true.
-  public func `where`<Predicate: QueryExpression<Bool>>(_ keyPath: KeyPath<From.TableColumns, Predicate>) -> Self {
+  public func `where`<Predicate: QueryExpression<Truth>, Truth: _TruthValue>(
+    _ keyPath: KeyPath<From.TableColumns, Predicate>
+  ) -> Self {
     var result = self
     result.conditions.append(From.columns[keyPath: keyPath].queryFragment)
     return result
@@ -140,12 +142,11 @@ extension PrimaryKeyedTable {
     row._encode(into: &encoder)
     let keys = columns.primaryKey._tableColumns.map(\.name)
     var assignments = Updates<Self>()
-    var key: [QueryFragment] = []
-    for (column, value) in zip(TableColumns.writableColumns, encoder.values) {
-      if keys.contains(column.name) { key.append(value) } else { assignments.set(column.name, value) }
+    for (column, value) in zip(TableColumns.writableColumns, encoder.values) where !keys.contains(column.name) {
+      assignments.set(column.name, value)
     }
     return UpdateOf<Self>(
       conflictResolution: conflictResolution, assignments: assignments.fragment,
-      conditions: ["(\(columns.primaryKey)) = (\(_joined(key, ", ")))"])
+      conditions: ["(\(columns.primaryKey)) = (\(_joined(row._keyFragments, ", ")))"])
   }
 }

@@ -57,7 +57,7 @@ public struct Where<From: Table>: SelectStatement, Sendable {
   /// // FROM "reminders"
   /// // WHERE ("reminders"."isCompleted") AND ("reminders"."isFlagged")
   /// ```
-  public func `where`<Predicate: QueryExpression<Bool>>(
+  public func `where`<Predicate: QueryExpression<Truth>, Truth: _TruthValue>(
     _ keyPath: KeyPath<From.TableColumns, Predicate>
   ) -> Self {
     Where(predicates + [From.columns[keyPath: keyPath].queryFragment], scope: scope)
@@ -133,28 +133,15 @@ private func _all(_ predicates: [QueryFragment]) -> QueryFragment {
   return fragment
 }
 
-private let findQueries = TypeCache()
-
 extension PrimaryKeyedTable {
-  /// The query for the row with a primary key, or nil if the table has a default scope or a key of several columns.
+  /// The SQL that finds the row with a primary key, and the value that it binds.
   ///
-  /// Its SQL is made once, because a program finds rows often.
+  /// Returns nil if the table has a default scope or a key of several columns, or if the key isn't a bound value.
   @inlinable
-  public static func _findQuery(_ key: QueryFragment) -> QueryFragment? {
-    guard let all = all as? Where<Self>, all._isWholeTable else { return nil }
-    return _findQuery(for: key)
-  }
-
-  @usableFromInline
-  static func _findQuery(for key: QueryFragment) -> QueryFragment? {
-    guard key.sql == "?", key.placeholders.count == 1 else { return nil }
-    let sql = findQueries.text(for: Self.self) {
-      guard columns.primaryKey._tableColumns.count == 1 else { return "" }
-      func quoted(_ column: any TableColumnExpression) -> String { QueryFragment(quote: column.name).sql }
-      let names = TableColumns.allColumns.map(quoted).joined(separator: ", ")
-      return "SELECT \(names) FROM \(_sourceFragment.sql) WHERE \(quoted(columns.primaryKey._tableColumns[0])) = ?"
-    }
-    return sql.isEmpty ? nil : QueryFragment(sql, lastPlaceholder: key.placeholders[0].binding)
+  public static func _findStatement(_ key: some QueryExpression<PrimaryKey>) -> (sql: String, value: QueryBinding)? {
+    guard let value = key._boundValue, let all = all as? Where<Self>, all._isWholeTable, let sql = TableColumns._findSQL
+    else { return nil }
+    return (sql, value)
   }
 
   /// The row with a primary key.
@@ -169,6 +156,16 @@ extension PrimaryKeyedTable {
     Where(scope: .table).find(primaryKey)
   }
 
+  /// The row with a primary key in the form that a row has it, such as a key of several columns.
+  ///
+  /// ```swift
+  /// try Enrollment.find(.init(studentID: 1, courseID: 2)).fetchOne(db)
+  /// ```
+  @_disfavoredOverload
+  public static func find(_ primaryKey: PrimaryKey.QueryOutput) -> Where<Self> {
+    Where(scope: .table).find(primaryKey)
+  }
+
   /// The rows with primary keys.
   ///
   /// ```swift
@@ -179,6 +176,12 @@ extension PrimaryKeyedTable {
   /// ```
   public static func find<Keys: Sequence>(_ primaryKeys: Keys) -> Where<Self>
   where Keys.Element: QueryExpression, Keys.Element.QueryValue == PrimaryKey {
+    Where(scope: .table).find(primaryKeys)
+  }
+
+  /// The rows with primary keys in the form that a row has them.
+  @_disfavoredOverload
+  public static func find(_ primaryKeys: [PrimaryKey.QueryOutput]) -> Where<Self> {
     Where(scope: .table).find(primaryKeys)
   }
 }
@@ -208,6 +211,16 @@ extension Where where From: PrimaryKeyedTable {
   where Keys.Element: QueryExpression, Keys.Element.QueryValue == From.PrimaryKey {
     Where(predicates + [From.columns.primaryKey.in(primaryKeys).queryFragment], scope: scope)
   }
+
+  /// The row with a primary key in the form that a row has it, if it fulfils the conditions.
+  @_disfavoredOverload
+  public func find(_ primaryKey: From.PrimaryKey.QueryOutput) -> Self { find([primaryKey]) }
+
+  /// The rows with primary keys in the form that a row has them, if they fulfil the conditions.
+  @_disfavoredOverload
+  public func find(_ primaryKeys: [From.PrimaryKey.QueryOutput]) -> Self {
+    find(primaryKeys.map(From.PrimaryKey.init(queryOutput:)))
+  }
 }
 
 extension SelectStatement where From: PrimaryKeyedTable {
@@ -223,5 +236,11 @@ extension SelectStatement where From: PrimaryKeyedTable {
   @_disfavoredOverload
   public func find(_ primaryKey: some QueryExpression<From.PrimaryKey>) -> Select<QueryValue, From, Joins> {
     asSelect().filtering([From.columns.primaryKey.in([primaryKey]).queryFragment])
+  }
+
+  /// The row with a primary key in the form that a row has it, if the query has it.
+  @_disfavoredOverload
+  public func find(_ primaryKey: From.PrimaryKey.QueryOutput) -> Select<QueryValue, From, Joins> {
+    find(From.PrimaryKey(queryOutput: primaryKey))
   }
 }

@@ -115,14 +115,16 @@ extension Table {
 ///
 /// The `@Table` macro calls `encode` once for each column.
 public struct RowEncoder {
-  /// What becomes of the values.
+  /// The form that the values get.
   enum Form {
     /// One fragment, with commas between the values.
     case list
     /// A fragment for each value.
     case fragments
-    /// A binding for each value, if all are placeholders.
-    case bindings
+    /// A placeholder for each value, if the SQL of each is one.
+    case placeholders
+    /// A bound value of a prepared statement for each value, if the SQL of each is a placeholder.
+    case statement
   }
 
   /// The values, separated by commas.
@@ -131,11 +133,17 @@ public struct RowEncoder {
   /// The values one by one.
   private(set) var values: [QueryFragment] = []
 
-  /// The values as bindings.
-  var bindings: [QueryBinding] = []
+  /// The values as placeholders in a row, as in `(?, ?)`.
+  private var placeholders: [QueryFragment.Placeholder] = []
+
+  /// The place of the next placeholder.
+  private var offset = 0
+
+  /// The prepared statement to which the values are bound.
+  private var statement: (any _BindingStatement)?
 
   /// Whether the SQL of each value so far is a placeholder.
-  private(set) var isPlain = true
+  public private(set) var isPlain = true
 
   private let includesGenerated: Bool
   private let form: Form
@@ -143,6 +151,24 @@ public struct RowEncoder {
   init(_ form: Form, includesGenerated: Bool = false) {
     self.form = form
     self.includesGenerated = includesGenerated
+  }
+
+  /// Creates an encoder that appends to placeholders, until `finish(_:)` gives them back.
+  init(appendingTo placeholders: inout [QueryFragment.Placeholder], firstOffset: Int) {
+    self.init(.placeholders)
+    offset = firstOffset
+    swap(&self.placeholders, &placeholders)
+  }
+
+  /// Creates an encoder that binds the values of one row after another to a prepared statement.
+  public init(bindingTo statement: any _BindingStatement) {
+    self.init(.statement)
+    self.statement = statement
+  }
+
+  /// Gives back the placeholders.
+  mutating func finish(_ placeholders: inout [QueryFragment.Placeholder]) {
+    swap(&self.placeholders, &placeholders)
   }
 
   /// Adds the value of a column.
@@ -186,7 +212,10 @@ public struct RowEncoder {
   @usableFromInline
   mutating func add(_ binding: QueryBinding) {
     switch form {
-    case .bindings: bindings.append(binding)
+    case .placeholders:
+      placeholders.append(QueryFragment.Placeholder(offset: offset, binding: binding))
+      offset += 3
+    case .statement: statement?.bind(binding)
     case .fragments: values.append(QueryFragment(binding))
     case .list:
       if !fragment.isEmpty { fragment.append(raw: ", ") }
@@ -197,7 +226,7 @@ public struct RowEncoder {
   @usableFromInline
   mutating func add(_ value: QueryFragment) {
     switch form {
-    case .bindings: isPlain = false
+    case .placeholders, .statement: isPlain = false
     case .fragments: values.append(value)
     case .list:
       if !fragment.isEmpty { fragment.append(raw: ", ") }
@@ -206,16 +235,7 @@ public struct RowEncoder {
   }
 }
 
-extension Table {
-  /// Replaces the contents of an array with the values of the row's writable columns.
-  ///
-  /// - Returns: False if the SQL of a value isn't a placeholder. The array is then of no use.
-  public func _bind(to bindings: inout [QueryBinding]) -> Bool {
-    var encoder = RowEncoder(.bindings)
-    bindings.removeAll(keepingCapacity: true)
-    swap(&encoder.bindings, &bindings)
-    _encode(into: &encoder)
-    swap(&encoder.bindings, &bindings)
-    return encoder.isPlain
-  }
+/// A prepared statement that takes the values of a row one after another.
+public protocol _BindingStatement: AnyObject {
+  func bind(_ binding: QueryBinding)
 }

@@ -7,7 +7,9 @@ public struct TableColumn<Root: Table, Value: QueryBindable>: WritableTableColum
   public typealias QueryValue = Value
 
   public let name: String
-  public let queryFragment: QueryFragment
+
+  // Computed, so that the columns of a table, which each clause of a query gets, are copied quickly.
+  public var queryFragment: QueryFragment { _qualifiedName(name, of: Root.self) }
 
   /// Creates a column.
   ///
@@ -16,7 +18,6 @@ public struct TableColumn<Root: Table, Value: QueryBindable>: WritableTableColum
   ///   - keyPath: The property that holds the column's value. It gives the column its type.
   public init(_ name: String, keyPath: KeyPath<Root, Value.QueryOutput>? = nil) {
     self.name = name
-    queryFragment = _qualifiedName(name, of: Root.self)
   }
 
   public func _column<Other: Table>(of table: Other.Type) -> any TableColumnExpression {
@@ -29,12 +30,13 @@ public struct GeneratedColumn<Root: Table, Value: QueryBindable>: TableColumnExp
   public typealias QueryValue = Value
 
   public let name: String
-  public let queryFragment: QueryFragment
+
+  // Computed, so that the columns of a table, which each clause of a query gets, are copied quickly.
+  public var queryFragment: QueryFragment { _qualifiedName(name, of: Root.self) }
 
   /// Creates a generated column.
   public init(_ name: String, keyPath: KeyPath<Root, Value.QueryOutput>? = nil) {
     self.name = name
-    queryFragment = _qualifiedName(name, of: Root.self)
   }
 
   public func _column<Other: Table>(of table: Other.Type) -> any TableColumnExpression {
@@ -43,11 +45,7 @@ public struct GeneratedColumn<Root: Table, Value: QueryBindable>: TableColumnExp
 }
 
 func _qualifiedName<Root: Table>(_ name: String, of table: Root.Type) -> QueryFragment {
-  var fragment = QueryFragment()
-  fragment.append(quote: table._qualifier)
-  fragment.append(raw: ".")
-  fragment.append(quote: name)
-  return fragment
+  QueryFragment(qualifier: table._qualifier, name: name)
 }
 
 /// Makes a column or a group of columns, depending on the type of the value.

@@ -1,4 +1,5 @@
 import Foundation
+import Observation
 import SQLiteData
 
 // "Comparison with SwiftData"
@@ -23,8 +24,12 @@ enum Comparison {
   }
 
   // Fetching data for an @Observable model
+  @Observable
   final class FeatureModel {
+    @ObservationIgnored
     @FetchAll(Item.order(by: \.title)) var items
+    @ObservationIgnored
+    @FetchOne var first: Item?
   }
 
   // Dynamic queries
@@ -98,7 +103,7 @@ enum Comparison {
   final class PriorityModel {
     @FetchAll(
       Reminder
-        .where { $0.priority.eq(Priority.high) }
+        .where { $0.priority == Priority.high }
         .order(by: \.isCompleted)
     )
     var reminders

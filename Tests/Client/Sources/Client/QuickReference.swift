@@ -56,7 +56,68 @@ enum QuickReference {
     try #sql("SELECT * FROM items WHERE price > \(minPrice)").execute(db)
     try #sql("SELECT * FROM \(raw: tableName)").execute(db)
     _ = try Item.where { $0.isPastDue }.fetchAll(db)
+    _ = try Item.find(id).fetchOne(db)
+    _ = try Item.where(\.isInStock).find(db, key: id)
+    _ = Item.where { $0.status == .done }
+    _ = Item.where { $0.createdAt < Date() && !$0.isCompleted }
+    _ = Item.limit(10).offset(20)
   }
+
+  // Upsert, with and without a partial unique index
+  @Table
+  nonisolated struct Copy: Identifiable {
+    let id: UUID
+    var libraryID = 0
+    var remoteID: String?
+    var name: String?
+    var notes: String?
+  }
+
+  static func upsert(_ db: Database, _ item: Copy) throws {
+    try Copy.insert {
+      item
+    } onConflict: { cols in
+      (cols.libraryID, cols.remoteID)
+    } doUpdate: { row, excluded in
+      row.name = excluded.name
+      row.notes = excluded.notes
+    }
+    .execute(db)
+    try Copy.insert {
+      item
+    } onConflict: { cols in
+      (cols.libraryID, cols.remoteID)
+    } where: { cols in
+      cols.remoteID.isNot(nil)
+    } doUpdate: { row, excluded in
+      row.name = excluded.name.ifnull(row.name)
+      row.notes = excluded.notes.ifnull(row.notes)
+    }
+    .execute(db)
+  }
+
+  // Lifecycle-aware fetching
+  static func search(_ items: FetchAll<Item>, _ searchQuery: String) async {
+    try? await items.load(
+      Item.where { $0.title.contains(searchQuery) }
+        .order(by: \.title)
+    ).task
+    Task { try await items.load(Item.none) }
+  }
+}
+
+// Register in Dependencies
+extension DependencyValues {
+  var guideDatabase: any DatabaseWriter {
+    get { self[GuideDatabaseKey.self] }
+    set { self[GuideDatabaseKey.self] = newValue }
+  }
+}
+
+private enum GuideDatabaseKey: DependencyKey {
+  static let liveValue: any DatabaseWriter = {
+    try! appDatabase()
+  }()
 }
 
 nonisolated extension QuickReference.Item.TableColumns {

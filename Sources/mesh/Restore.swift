@@ -48,8 +48,8 @@ struct Restore: AsyncParsableCommand {
     }
     if !report.gone.isEmpty {
       Output.note(
-        "Not restored, because their BLOBs were only in the row: \(report.gone.joined(separator: ", ")). "
-          + "If another device or a backup has such a BLOB, write it to the column.")
+        "Not restored, because this machine does not have the bytes of their BLOBs: \(report.gone.joined(separator: ", ")). "
+          + "On a machine that had them, run mesh restore \(report.table) \(report.key) --column COLUMN.")
     }
     for awaited in report.waitsFor {
       Output.note(

@@ -89,7 +89,26 @@ final class Merger {
         let changed = Set(state.cells.filter { before.cells[$0.key] != $0.value }.keys)
         try merger.materialiser.place(
           ref, state, replacing: old, changed: before.generation == state.generation ? changed : nil)
-        if state.isAlive { try merger.session.noteRenamed(ref, changed) }
+        if state.isAlive {
+          try noteUnseenNames(ref, before, state, changed)
+          try merger.session.noteRenamed(ref, changed)
+        }
+      }
+    }
+
+    /// A value under a column's former name is later than the one that it has under its new name here. If that one was written under
+    /// the new name, its row never showed it where the former name is in use, whatever the author's device had merged.
+    private func noteUnseenNames(_ ref: RecordRef, _ before: State, _ state: State, _ changed: Set<Int64>) throws {
+      guard let successors = merger.session.catalog.table(ref.table)?.successors, !successors.isEmpty else { return }
+      for column in changed.sorted() {
+        guard let successor = successors[column], let new = state.cells[column], let known = before.cells[successor],
+          new.stamp.author == part.header.author, known.stamp.author != new.stamp.author, known.stamp < new.stamp,
+          before.cells[column].map({ $0.stamp < known.stamp }) ?? true, known.value != new.value,
+          // What it had not merged is listed when the value goes on under the new name.
+          part.context.hasSeen(known.stamp)
+        else { continue }
+        try merger.records.noteConflict(
+          ref, State.Loss(column: successor, loser: known, winner: new.stamp, wasLocal: true), now: merger.now)
       }
     }
 

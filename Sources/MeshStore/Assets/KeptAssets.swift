@@ -35,7 +35,8 @@ extension Session {
     if let table = catalog.table(ref.table), table.isHere, let index = table.indexes[column] {
       cells.insert(Cell(table: table, key: ref.key, index: index), at: 0)
     }
-    guard try copyOverwritten(asset, manifest, from: cells) else { return }
+    // What nobody has seen waits for room, as all does that may be the only copy.
+    guard isConflict || staged.hasRoom(asset.size), try copyOverwritten(asset, manifest, from: cells) else { return }
     try staged.settle(asset.id)
     if isConflict { try staged.sync(asset) }
     try sql.run("INSERT INTO mesh_kept (asset, size) VALUES (?, ?)", [.blob(asset.id.bytes), .count(asset.size)])
@@ -55,16 +56,15 @@ extension Session {
 
   /// Copies a BLOB to the staging without the write lock, before others replace it.
   func prepareToKeep(_ asset: Asset, _ cell: Cell) throws {
-    guard asset.size <= min(StoreLimits.assetInMemory, staged.budget), try !isKept(asset.id),
-      let manifest = try manifest(asset.id)
+    guard asset.size <= min(StoreLimits.assetInMemory, staged.budget), staged.hasRoom(asset.size),
+      try !isKept(asset.id), let manifest = try manifest(asset.id)
     else { return }
     _ = try copyOverwritten(asset, manifest, from: [cell])
   }
 
-  /// - Returns: False where no cell has all of it, or the disk has no room.
+  /// - Returns: False where no cell has all of it.
   private func copyOverwritten(_ asset: Asset, _ manifest: AssetManifest, from cells: [Cell]) throws -> Bool {
     if try staged.isComplete(asset, manifest) { return true }
-    guard staged.hasRoom(asset.size) else { return false }
     for cell in cells {
       try keep(asset, manifest, from: cell, isSynced: false)
       if try staged.isComplete(asset, manifest) { return true }

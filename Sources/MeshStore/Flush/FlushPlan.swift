@@ -16,6 +16,8 @@ struct FlushPlan {
     let record: StoredRecord
     let old: StoredRecord?
     let kind: Kind
+    /// Whoever wrote it had seen nothing of the record, which was held here.
+    var isBlind = false
     enum Kind {
       case birth, edit, delete
       /// Of a record that another zone has by now: the row may stay.

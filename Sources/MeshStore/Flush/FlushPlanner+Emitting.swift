@@ -52,7 +52,8 @@ extension FlushPlanner {
         visible[index].isUnread ? old?.shown[column] : visible[index] == .null ? nil : visible[index]
     }
     plan.manifests += manifests.values
-    plan.changes.append(.init(ref: entry.ref, table: table, record: record, old: old, kind: kind))
+    plan.changes.append(
+      .init(ref: entry.ref, table: table, record: record, old: old, kind: kind, isBlind: isBlind(entry, old)))
     guard !cells.isEmpty || kind == .birth else { return true }
     let place = layout.place(of: table)
     var fields = cells.map { cell in

@@ -300,8 +300,18 @@ struct FlushPlanner {
     let record = StoredRecord(
       generation: old.generation.nextGeneration, hash: nil,
       stamps: RecordStamps(base: stamp, layout: try session.catalog.layoutNumber([], of: entry.ref.table)))
-    plan.changes.append(.init(ref: entry.ref, table: entry.table, record: record, old: old, kind: kind))
+    plan.changes.append(
+      .init(ref: entry.ref, table: entry.table, record: record, old: old, kind: kind, isBlind: isBlind(entry, old)))
     return true
+  }
+
+  /// A program inserted a row whose record lives, and is held here: so it had seen nothing of it.
+  func isBlind(_ entry: PendingSlice.Entry, _ old: StoredRecord?) -> Bool {
+    guard entry.isInserted, !entry.isRestored, let old, old.isAlive, let held = old.held else { return false }
+    return switch held {
+    case .constraint, .missingParent, .parentDeleted, .parentElsewhere, .assetIncomplete: true
+    default: false
+    }
   }
 
   func global(_ time: HybridTime) -> Stamp { Stamp(time: time, author: writer.author) }

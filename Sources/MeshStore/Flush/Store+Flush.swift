@@ -274,19 +274,22 @@ private struct Flusher {
     return progress
   }
 
-  /// A value that is overwritten while its row shows another was seen by nobody who read the row here: an asset on its way, or a
-  /// value that the table refused.
+  /// A value that is overwritten or deleted while its row shows another was seen by nobody who read the row here: an asset on its way,
+  /// a value that the table refused, or all of a record that has no row.
   private func noteUnseen(_ change: FlushPlan.Change, _ author: Int64, _ records: ZoneRecords) throws {
-    guard change.kind == .edit || change.kind == .birth, let old = change.old, old.isShown else { return }
-    let lost = old.extra.filter {
-      old.hides($0.key) && change.record.extra[$0.key] == nil && change.table.indexes[$0.key] != nil
+    guard change.kind != .departure, let old = change.old, old.isAlive else { return }
+    let lost = old.extra.filter { column, _ in
+      if change.isBlind { return true }
+      return old.isShown && old.hides(column) && change.record.extra[column] == nil
+        && change.table.indexes[column] != nil
     }
     for (column, value) in lost.sorted(by: { $0.key < $1.key }) {
       let stamp = old.stamps.stamp(of: column)
       // What this device wrote itself it has seen.
       if stamp.author == author { continue }
       let loser = ZoneRecords.State.Cell(stamp: try records.global(stamp), value: value)
-      let winner = try records.global(change.record.stamps.stamp(of: column))
+      let stamps = change.record.stamps
+      let winner = try records.global(change.kind == .delete ? stamps.base : stamps.stamp(of: column))
       try records.noteConflict(
         change.ref, .init(column: column, loser: loser, winner: winner, wasLocal: true), now: now)
     }

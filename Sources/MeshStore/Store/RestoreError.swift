@@ -14,6 +14,8 @@ public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   case changed
   /// Nothing but a long BLOB was to come back, and its bytes are not here any more.
   case assetGone(column: String)
+  /// The row goes on showing the former BLOB, because the newer one is not here.
+  case stillShown(column: String)
   /// In SQLite's own words.
   case refused(String)
 
@@ -34,6 +36,9 @@ public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case .assetGone(let column):
       "This machine does not have the bytes of the former BLOB of \(column). Run the same command on a machine that had it: "
         + "each keeps what others overwrote, up to keep-blobs in its config.toml."
+    case .stillShown(let column):
+      "The row still shows the former BLOB in \(column), because the newer one is not on this machine. Run mesh asset fetch "
+        + "TABLE KEY first: then this machine keeps the former BLOB, and this command restores it."
     case .changed: "The record was written to meanwhile: look at it, and say it again."
     case .refused(let text): "The table refuses what was to be restored: \(text)."
     }

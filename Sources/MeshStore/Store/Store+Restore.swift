@@ -135,14 +135,13 @@ extension Session {
       guard !columns.isEmpty else { throw RestoreError.lives(table: name) }
       let state = try place.state(ref, record)
       let beaten = try log.beaten(ref, state)
-      var values: [Int64: Value] = [:]
-      for column in columns {
-        guard let value = beaten[column] else {
-          throw RestoreError.nothingBeaten(column: try catalog.column(column).name)
-        }
-        values[column] = value
+      // Whoever restored the record, or made it anew, may have had to do it without a value.
+      let former = try log.lastLives(before: [ref: record.generation])[ref]?.cells ?? [:]
+      plan.values = try columns.reduce(into: [:]) { values, column in
+        let known = beaten[column].flatMap { $0 == .null ? nil : $0 } ?? former[column]?.value ?? beaten[column]
+        guard let known else { throw RestoreError.nothingBeaten(column: try catalog.column(column).name) }
+        values[column] = known
       }
-      plan.values = values
     } else {
       guard let last = try log.lastLives(before: [ref: record.generation])[ref] else {
         throw RestoreError.noHistory(table: name)
@@ -215,26 +214,41 @@ extension Session {
     let (isAlive, hasRow) = (record?.isAlive ?? false, try sql.exists(table.selectKey, [plan.ref.key]))
     guard record?.generation ?? 0 == plan.generation, isAlive == hasRow else { throw RestoreError.changed }
     let key = try catalog.columnNumber(table.keyName, of: plan.ref.table)
-    let (values, gone) = try withBytes(plan.values?.filter { table.form.keyIsColumn || $0.key != key })
+    let wanted = plan.values?.filter { table.form.keyIsColumn || $0.key != key }
+    // To write what the row shows anyway would change nothing that a trigger could see.
+    for (column, value) in wanted ?? [:] where value.asset != nil && record?.extra[column]?.asset != nil {
+      guard record?.shown[column] != value else {
+        throw RestoreError.stillShown(column: try catalog.column(column).name)
+      }
+    }
+    let (values, gone) = try withBytes(wanted, plan.ref, table)
     if let column = gone.first, values?.isEmpty == true, isAlive { throw RestoreError.assetGone(column: column) }
     do {
       try writeAgain(plan.ref, values, table)
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
       throw RestoreError.refused(error.reason)
     }
-    let known = values?.filter { table.indexes[$0.key] != nil }
+    // A long BLOB by its name, however long it is.
+    let known = wanted?.filter { table.indexes[$0.key] != nil && values?[$0.key] != nil }
     let lacking = try (values ?? [:]).keys.filter { table.indexes[$0] == nil }.map { try catalog.column($0).name }
     return RestoredRecord(
       table: name, key: plan.ref.key, values: try known.map(named), lacking: lacking.sorted(), gone: gone,
-      waitsFor: try missingParents(table, known ?? [:]))
+      waitsFor: try missingParents(table, values ?? [:]))
   }
 
-  /// Long BLOBs as such, as far as their bytes are here; and the columns of the others, without which the rest is restored.
-  private func withBytes(_ values: [Int64: Value]?) throws -> (values: [Int64: Value]?, gone: [String]) {
+  /// Long BLOBs as such, as far as their bytes are here: in any row, also in one that goes on showing a former BLOB, or kept. And the
+  /// columns of the others, without which the rest is restored.
+  private func withBytes(
+    _ values: [Int64: Value]?, _ ref: RecordRef, _ table: TableForm
+  ) throws -> (values: [Int64: Value]?, gone: [String]) {
     var (found, gone): ([Int64: Value]?, [String]) = (values, [])
     for (column, value) in values ?? [:] {
       guard let asset = value.asset else { continue }
-      let content = try bytes(of: asset, cells(showing: asset.id).first, limit: .max)
+      let own = table.indexes[column].map { Cell(table: table, key: ref.key, index: $0) }
+      var content: [UInt8]?
+      for cell in try cells(showing: asset.id) + [own] where content == nil {
+        content = try bytes(of: asset, cell, limit: .max)
+      }
       found?[column] = content.map(Value.blob)
       if content == nil { gone.append(try catalog.column(column).name) }
     }

@@ -58,6 +58,22 @@ import Testing
     #expect(try b.photos() == before)
   }
 
+  @Test("a machine without the bytes restores the row, and one that has them the BLOB", arguments: [false, true])
+  func restoredWithout(isEdited: Bool) throws {
+    let (a, b) = try pair()
+    let before = try a.photos()
+    try b.run("DELETE FROM photo")
+    try a.pull(from: b)
+    #expect(try restore(b, record()).gone == ["image"])
+    if isEdited {
+      try b.flush()
+      try b.run("UPDATE photo SET image = x'07'")
+    }
+    try a.pull(from: b)
+    #expect(try restore(a, record("image")).gone.isEmpty)
+    #expect(try a.photos() == before)
+  }
+
   @Test("a BLOB that was overwritten by somebody who had seen it comes back", arguments: ["randomblob(60000)", "NULL"])
   func seen(value: String) throws {
     let (a, b) = try pair()
@@ -84,6 +100,35 @@ import Testing
     #expect(try restore(a, record("image")).gone.isEmpty)
     try synchronize([a, b])
     #expect(try a.photos() == written && b.photos() == written)
+  }
+
+  @Test("a former BLOB that a row goes on showing can be restored once the newer one is here")
+  func shownInPlaceOfAnother() throws {
+    let (a, b) = try pair()
+    let before = try a.photos()
+    try b.store.setAssetPolicy(.onDemand, table: "photo")
+    try a.run("UPDATE photo SET image = randomblob(60000)")
+    try b.learn(from: a)
+    #expect(try b.photos() == before)
+    #expect(throws: RestoreError.stillShown(column: "image")) { try restore(b, record("image")) }
+    try b.store.requestAssets(table: "photo")
+    try b.fetch(from: a)
+    #expect(try b.photos() != before)
+    let restored = try restore(b, record("image"))
+    #expect(restored.gone.isEmpty && restored.values?["image"]?.asset?.size == 50_000)
+    try synchronize([a, b])
+    #expect(try a.photos() == before && b.photos() == before)
+  }
+
+  @Test("a delete of a row whose newer BLOB is not here lists that BLOB")
+  func deletedOnItsWay() throws {
+    let (a, b) = try pair()
+    try a.run("UPDATE photo SET image = randomblob(60000)")
+    try b.learn(from: a)
+    let lost = try b.asset()
+    try b.run("DELETE FROM photo")
+    try b.flush()
+    #expect(try b.store.conflicts(limit: 9).map(\.loserValue) == [.asset(Asset(id: lost, size: 60_000))])
   }
 
   @Test("the newest stay, up to the budget")
@@ -136,5 +181,17 @@ import Testing
     try a.pull(from: b)
     #expect(try a.photos().isEmpty && a.rows("SELECT * FROM mesh_kept").isEmpty)
     #expect(try restore(a, record()).gone == ["image"])
+  }
+
+  @Test("what lost in a conflict is kept on a full disk, too")
+  func fullDiskConflict() throws {
+    let (a, b) = try pair()
+    (a.staging as? MemoryStaging)?.capacity = 10
+    b.now = a.now + 60_000
+    try a.run("UPDATE photo SET image = randomblob(70000)")
+    try a.flush()
+    try b.run("UPDATE photo SET image = NULL")
+    try a.pull(from: b)
+    #expect(try a.store.conflicts(limit: 9).map(\.hasBytes) == [true])
   }
 }

@@ -40,6 +40,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public var assets: LackingAssets
   /// The long BLOBs that this node downloads.
   public var fetching: FetchingAssets
+  /// The BLOBs that other devices overwrote or deleted, and whose bytes are here to be restored.
+  public var keptBlobs: KeptBlobs
   /// The limits of which an account has used half or more. It is nearly always empty.
   public var quotas: [QuotaReport]
   /// Problems that you should look into, each with its way out. It is empty when all is well.
@@ -54,15 +56,25 @@ public struct StatusReport: Codable, Hashable, Sendable {
     database: String, listen: String?, tables: [String] = [], pending: Int, held: [String: Int],
     work: [WorkReport] = [], receipts: [String: Int] = [:], ended: [String: String] = [:],
     assets: LackingAssets = LackingAssets(), fetching: FetchingAssets = FetchingAssets(),
-    quotas: [QuotaReport] = [], alarms: [String] = [],
+    keptBlobs: KeptBlobs = KeptBlobs(), quotas: [QuotaReport] = [], alarms: [String] = [],
     zones: [ZoneReport], peers: [PeerReport]
   ) {
     (self.running, self.account, self.accountName, self.device) = (running, account, accountName, device)
     (self.deviceName, self.instance, self.database, self.listen) = (deviceName, instance, database, listen)
     (self.tables, self.pending, self.held, self.work) = (tables, pending, held, work)
     (self.receipts, self.ended, self.assets, self.fetching) = (receipts, ended, assets, fetching)
-    (self.quotas, self.alarms, self.zones, self.peers) = (quotas, alarms, zones, peers)
+    (self.keptBlobs, self.quotas, self.alarms, self.zones, self.peers) = (keptBlobs, quotas, alarms, zones, peers)
   }
+}
+
+/// Overwritten and deleted BLOBs whose bytes a node keeps. `mesh restore` brings them back.
+public struct KeptBlobs: Codable, Hashable, Sendable {
+  /// How many bytes they have.
+  public var bytes: Int
+  /// How many bytes may stay: `keep-blobs` in `config.toml`.
+  public var limit: Int
+
+  package init(bytes: Int = 0, limit: Int = 0) { (self.bytes, self.limit) = (bytes, limit) }
 }
 
 /// Work on many rows, which the node does in slices beside everything else.

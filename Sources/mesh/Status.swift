@@ -56,6 +56,10 @@ struct Status: AsyncParsableCommand {
         ))
     }
     if !fetching.stuck.isEmpty { facts.append(("", "mesh asset list names their rows")) }
+    if report.keptBlobs.bytes > 0 {
+      let (bytes, limit) = (Output.bytes(report.keptBlobs.bytes), Output.bytes(report.keptBlobs.limit))
+      facts.append(("kept BLOBs", "\(bytes) of \(limit): others overwrote or deleted them (mesh restore)"))
+    }
     for quota in report.quotas {
       let share = quota.shareName.map { " in \($0)" } ?? ""
       facts.append(

@@ -36,6 +36,7 @@ enum AnswerSamples {
     fetching: .init(
       assets: 2, size: 900_000, here: 262_144, sources: [.init(device: "device-2", name: "laptop")],
       stuck: [.init(state: .stuck, reason: "full", assets: 1, size: 9)]),
+    keptBlobs: .init(bytes: 20_000, limit: 1 << 30),
     quotas: [
       .init(
         account: "account-2", accountName: "phone", share: "zone-2", shareName: "list", what: .names, used: 9, limit: 16

@@ -20,7 +20,9 @@ extension Node {
       },
       receipts: try receipts(),
       ended: Dictionary(endedShares.map { ($0.zone.description, $0.reason) }, uniquingKeysWith: { $1 }),
-      assets: try lackingAssets(), fetching: try fetchingAssets(), quotas: try quotas(), alarms: try alarms(),
+      assets: try lackingAssets(), fetching: try fetchingAssets(),
+      keptBlobs: KeptBlobs(bytes: try store.overwrittenBytes(), limit: configuration.keptBlobs),
+      quotas: try quotas(), alarms: try alarms(),
       zones: try zoneReports(), peers: try peerReports())
   }
 

@@ -5,7 +5,8 @@ import MeshCore
 ///
 /// Which are kept:
 /// - every BLOB that lost in a conflict;
-/// - every BLOB of at most 64 MiB that a merge takes from a row. A longer one would keep programs waiting for the lock.
+/// - every BLOB of at most 64 MiB that a merge takes from a row. A longer one would keep programs waiting for the lock. One that is
+///   changed in place would be copied as a whole for a few bytes, so it is not kept.
 extension Store {
   /// How many bytes of overwritten BLOBs stay here. A smaller number takes effect at once.
   public func keepOverwrittenBlobs(upTo bytes: Int) throws {

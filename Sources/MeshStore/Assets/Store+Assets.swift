@@ -59,7 +59,7 @@ extension Store {
     }
     let places = try read { session in
       let places = try session.placeable(besides: refusedAssets.union(staged.unplaceable.keys))
-      for place in places {
+      for place in places where staged.shared[place.asset] == nil {
         if let (cell, old) = try session.previous(place.want) { try session.prepareToKeep(old, cell) }
       }
       return places

@@ -139,8 +139,7 @@ final class Materialiser {
       .merging(chosen) { $1 }
     if let before {
       let replaced = before.shown.filter { column, value in
-        value.asset != nil && assets.shown[column] != value
-          && (written[column] != nil || assets.patched[column] != nil)
+        value.asset != nil && assets.shown[column] != value && written[column] != nil
       }
       try session.keepOverwritten(replaced, ref)
     }

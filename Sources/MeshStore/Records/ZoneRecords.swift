@@ -222,14 +222,18 @@ final class ZoneRecords {
   private func noteUses(
     _ ref: RecordRef, _ uses: Set<StoredRecord.AssetUse>, replacing old: Set<StoredRecord.AssetUse>
   ) throws {
-    guard uses != old else { return }
+    // A value under a column's former name went on under the new one: no row waits for its bytes, and nothing is kept for them.
+    let former = session.catalog.table(ref.table)?.successors ?? [:]
+    let isFormer = { (use: StoredRecord.AssetUse) in !use.isShown && former[use.column] != nil }
+    guard uses != old || !former.isEmpty && uses.contains(where: isFormer) else { return }
     let place: [Value] = [.integer(ref.table), ref.key, .integer(zone.id)]
     try sql.run("DELETE FROM mesh_asset_use WHERE tbl = ? AND key = ? AND zone = ?", place)
     for use in uses {
       try sql.run(
         "INSERT INTO mesh_asset_use (tbl, key, zone, col, asset, shown, author) VALUES (?, ?, ?, ?, ?, ?, ?)",
         place + [
-          .integer(use.column), .blob(use.asset.bytes), .integer(use.isShown ? 1 : 0), .integer(use.author),
+          .integer(use.column), .blob(use.asset.bytes), .integer(isFormer(use) ? 2 : use.isShown ? 1 : 0),
+          .integer(use.author),
         ])
     }
   }

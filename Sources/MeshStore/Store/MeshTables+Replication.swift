@@ -293,7 +293,8 @@ extension MeshTables {
       tbl INTEGER NOT NULL, key NOT NULL, zone INTEGER NOT NULL,
       col INTEGER NOT NULL,                       -- mesh_column.id
       asset BLOB NOT NULL,                        -- mesh_asset.name
-      shown INTEGER NOT NULL,                     -- 1: it is in the row; 0: the row waits for it, or the record is held
+      shown INTEGER NOT NULL,                     -- 1: it is in the row; 0: the row waits for it, or the record is held;
+                                                  -- 2: it is under a column's former name, and nothing waits for it
       author INTEGER NOT NULL DEFAULT 0,          -- mesh_author.id of who wrote it into the record; 0: not known
       PRIMARY KEY (tbl, key, zone, col)
     ) WITHOUT ROWID

@@ -1,0 +1,55 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// BLOBs in columns that get another name.
+@Suite struct RenamedAssetTests {
+  private static let all = "SELECT id, hex(picture) FROM photo ORDER BY id"
+
+  private func expectNothingWaits(_ peer: Peer, _ location: SourceLocation = #_sourceLocation) throws {
+    #expect(try peer.store.wantedAssets(limit: 9).isEmpty && peer.stagedForRows().isEmpty, sourceLocation: location)
+    #expect(try peer.store.assetBacklog(Peer.zone, absent: []) == AssetBacklog(), sourceLocation: location)
+    #expect(
+      try peer.store.assets(table: "photo", key: .text(Array("x".utf8)), column: nil).count == 1,
+      sourceLocation: location)
+  }
+
+  @Test("no row waits for a BLOB under its column's former name, and nothing keeps it", arguments: [0, 1 << 20])
+  func renamedOnBoth(budget: Int) throws {
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    for peer in [a, b] { try peer.store.keepOverwrittenBlobs(upTo: budget) }
+    try a.insertPhoto("x", 50_000)
+    try a.insertPhoto("y", 60_000)
+    try synchronize([a, b])
+    for peer in [a, b] {
+      try peer.run("ALTER TABLE photo RENAME COLUMN image TO picture")
+      try synchronize([a, b])
+    }
+    for peer in [a, b] { try expectNothingWaits(peer) }
+    #expect(try a.rows(Self.all) == b.rows(Self.all))
+    try a.run("UPDATE photo SET picture = randomblob(70000) WHERE id = 'x'")
+    try synchronize([a, b])
+    for peer in [a, b] {
+      try peer.reopen()
+      try expectNothingWaits(peer)
+    }
+    #expect(try a.rows(Self.all) == b.rows(Self.all) && a.digest() == b.digest())
+  }
+
+  @Test("a BLOB whose column gets its former name back is shown under it")
+  func renamedBack() throws {
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try a.insertPhoto("x", 50_000)
+    try synchronize([a, b])
+    try b.run("ALTER TABLE photo RENAME COLUMN image TO picture")
+    try synchronize([a, b])
+    try b.run("UPDATE photo SET picture = randomblob(70000)")
+    try synchronize([a, b])
+    try b.run("ALTER TABLE photo RENAME COLUMN picture TO image")
+    try synchronize([a, b])
+    #expect(try a.photos() == b.photos() && a.digest() == b.digest())
+    #expect(try b.rows("SELECT length(image) FROM photo") == ["70000"])
+    try expectNothingWaits(b)
+  }
+}

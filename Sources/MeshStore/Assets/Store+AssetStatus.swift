@@ -90,7 +90,8 @@ extension Store {
     try read { session in
       guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
       let canonical = session.catalog.table(table)?.form.canonical(key) ?? key
-      let found = try session.assetPlaces("u.tbl = ? AND u.key = ? AND u.shown < 2", [.integer(table), canonical], limit: .max)
+      let found = try session.assetPlaces(
+        "u.tbl = ? AND u.key = ? AND u.shown < 2", [.integer(table), canonical], limit: .max)
       return found.filter { place in column.map { $0.folded == place.column.folded } ?? true }
     }
   }

@@ -170,6 +170,7 @@ import Testing
     _ = try a.store.wantedAssets(limit: 9)
     #expect(try !a.store.placeAssets(now: a.now))
     #expect((a.staging as? MemoryStaging)?.size == 0)
+    #expect(try a.rows("SELECT * FROM mesh_kept").isEmpty, "nobody may think that its bytes are here")
     try a.expectNothingNoted()
   }
 

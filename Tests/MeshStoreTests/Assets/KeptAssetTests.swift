@@ -51,6 +51,7 @@ import Testing
     try b.run("DELETE FROM photo")
     try a.pull(from: b)
     #expect(try a.photos().isEmpty)
+    #expect(a.store.staged.complete.isEmpty, "each look at what can be placed would go through all that is kept")
     #expect(try restore(a, record()).gone.isEmpty)
     #expect(try a.photos() == before)
     // The machine that deleted it had nobody to keep the bytes for it.

@@ -267,6 +267,8 @@ extension Replica {
     for _ in 0..<Self.epochsAtOnce {
       guard let zone = zones[id], zone.state.currentEpoch == nil, mayWrite(zone) else { break }
       try mintEpoch(id, now: now)
+      // It has seen all of the log: another would be no better.
+      if zone.state.heads.count <= Limits.controlHeads { break }
     }
     try leaveThoseOut(id, now: now)
     try offer(id, now: now)

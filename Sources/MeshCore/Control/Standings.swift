@@ -5,8 +5,9 @@ struct Standings {
   private(set) var grants: [ControlID: WriteGrant] = [:]
   /// Records by which the owner put somebody out: an epoch encrypts only if it has seen them.
   private(set) var removals: [ControlID] = []
-  /// For each grant of an account that has left, the leaves that beat it: an epoch encrypts only if it has seen one of them. One is
-  /// enough to know that the account is out, and an account may say it ever so often.
+  /// For each grant that leaves beat, of an account that has left: those leaves. An epoch encrypts only if it has seen one of them.
+  /// One is enough to know that the account is out, and an account may say it ever so often. A grant that no leave beats gave way to
+  /// a removal.
   private(set) var leavings: [MarkSet] = []
 
   private let graph: ControlGraph
@@ -46,7 +47,7 @@ struct Standings {
       let marks = graph.ancestry.marks(of: said.filter { $0.account == account }.map(\.id))
       for grant in words where grant.permission != nil {
         let beating = marks.subtracting(graph.ancestry.marks(before: grant.id))
-        if leavings.last != beating { leavings.append(beating) }
+        if beating.count > 0, leavings.last != beating { leavings.append(beating) }
       }
     }
   }

@@ -174,7 +174,8 @@ struct PlainZone {
     /// Whether it knows that the account is out, whatever let it in.
     func knows(_ account: AccountID, _ epoch: ControlRecord) -> Bool {
       (words(account) + admissions(account)).filter { permission($0) != nil }.allSatisfy { grant in
-        leaves(account).contains { isBefore($0, epoch) && !isBefore($0, grant) }
+        let beating = leaves(account).filter { !isBefore($0, grant) }
+        return beating.isEmpty || beating.contains { isBefore($0, epoch) }
       }
     }
     let current = records.filter { record in

@@ -278,6 +278,22 @@ import Testing
     #expect(current != nil && log.state.currentEpoch == current, "it repeats itself")
   }
 
+  @Test("an epoch can be current though an admission that has seen the account's leave gives way to a removal")
+  func admissionBesideARemoval() throws {
+    var log = try ControlLog([2, 1])
+    let invite = try log.invite(0)
+    try log.admit(1, 2, by: invite, after: [invite])
+    let leave = try log.append(2, .leave(cuts: [:]))
+    try log.admit(1, 2, by: invite, after: [leave])
+    // Beside all that the owner's other device removes the account and lets it in again.
+    let removal = try log.set(0, 1, nil, after: [invite])
+    try log.set(0, 1, .readWrite, after: [removal])
+    #expect(log.state.participants[log.ids[1]]?.status == .left)
+    let epoch = try log.epoch(0)
+    #expect(log.state.currentEpoch?.id.bytes == epoch.id.bytes)
+    #expect(PlainZone(log.records, log).currentEpochs == [epoch.id.bytes])
+  }
+
   @Test func anEpochOfWhoWasLoweredIsNotCurrentAnyMore() throws {
     var log = try share()
     try log.set(0, 1, .readWrite)

@@ -9,7 +9,7 @@ public struct ControlClientError: Error, Refusing, Equatable, CustomStringConver
     case notAnswering
     /// The daemon ended the connection before it answered.
     case closed
-    /// This version of mesh doesn't understand the answer.
+    /// This version of mesh doesn't understand the answer, or it is too long.
     case garbled
   }
 
@@ -42,6 +42,14 @@ public struct ControlClientError: Error, Refusing, Equatable, CustomStringConver
     message:
       "The daemon went away before it had answered: it was stopped, or it ended (its log says why). Start it with mesh serve, and "
       + "run this command again; what was done before may be done already.")
+
+  static func tooLong(_ what: String, _ bytes: Int) -> Self {
+    Self(
+      code: .garbled,
+      message:
+        "The daemon's answer to \(what) has \(bytes) bytes, and a client takes \(ControlExchange.answerLimit) at most: ask for less."
+    )
+  }
 
   static func garbled(_ what: String) -> Self {
     Self(

@@ -44,7 +44,8 @@ package struct ControlExchange: Sendable {
     var head: Head?
     while true {
       if head == nil, let end = Self.endOfHead(in: received) {
-        guard let read = Head(received[..<end]), read.length <= Self.answerLimit else { throw garbled }
+        guard let read = Head(received[..<end]) else { throw garbled }
+        guard read.length <= Self.answerLimit else { throw ControlClientError.tooLong(path, read.length) }
         head = read
         received.removeFirst(end)
       }

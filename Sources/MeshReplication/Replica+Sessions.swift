@@ -162,16 +162,16 @@ extension Replica {
 
   /// What this account is called: as its private zone is. Nil if that is not here yet, or is no name.
   private var ownName: String? {
-    let title = zones.values.first { $0.state.owner == account.id && $0.state.root == nil }?.state.title ?? ""
-    let name = printable(title)
+    let name = printable(privateZone.map(title) ?? "")
     return name.isEmpty || name.utf8.count > Limits.accountName ? nil : name
   }
 
   /// The peer's device has proved whose it is: so it may say what its account is called, once in a session.
   private func learnName(_ link: LinkID, _ name: String) throws {
     guard let peer = sessions[link]?.peer, peer.account != account.id, sessions[link]?.hasNamed == false else { return }
-    sessions[link]?.hasNamed = true
     try store.nameAccount(peer.account, name)
+    // Not before: while a program has the lock, the message is tried again.
+    sessions[link]?.hasNamed = true
   }
 
   /// One session per device. Of two that were dialled both ways at once, both sides keep the one that the lower id dialled; of two

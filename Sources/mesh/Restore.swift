@@ -49,7 +49,8 @@ struct Restore: AsyncParsableCommand {
     if !report.gone.isEmpty {
       Output.note(
         "Not restored, because this machine does not have the bytes of their BLOBs: \(report.gone.joined(separator: ", ")). "
-          + "On a machine that had them, run mesh restore \(report.table) \(report.key) --column COLUMN.")
+          + "On a machine that had them, run mesh restore \(report.table) \(report.key) "
+          + report.gone.map { "--column \($0)" }.joined(separator: " ") + ".")
     }
     for awaited in report.waitsFor {
       Output.note(

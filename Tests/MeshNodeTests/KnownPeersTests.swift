@@ -14,7 +14,7 @@ import Testing
     let (one, other) = (try device(1), try device(2))
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
-      #expect(home.knownPeers() == KnownPeers())
+      #expect(try home.knownPeers() == KnownPeers())
       var peers = KnownPeers()
       peers.dial(first)
       peers.dial(first)
@@ -22,18 +22,19 @@ import Testing
       peers.met(one, at: first)
       peers.met(other, at: first)
       try home.write(peers)
-      let read = home.knownPeers()
+      let read = try home.knownPeers()
       #expect(read == peers && read.dialled == [first])
       #expect(read.device(at: first) == other && read.device(at: second) == one)
     }
   }
 
-  @Test("a damaged file counts as none", arguments: ["", "{", "{\"peers\": 7}", "[]"])
+  @Test("a damaged file stops the node: nothing else has the addresses", arguments: ["", "{", "{\"peers\": 7}", "[]"])
   func damaged(text: String) async throws {
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
       try home.write(.peers, Array(text.utf8))
-      #expect(home.knownPeers() == KnownPeers())
+      let error = #expect(throws: HomeError.self) { try home.knownPeers() }
+      #expect(error?.code == .damaged && error?.message.contains("peers.json") == true)
     }
   }
 
@@ -44,8 +45,8 @@ import Testing
       let text =
         #"{"peers": [{"address": "no", "isDialled": true}, {"address": "a:1", "isDialled": true, "device": "AAAA"}]}"#
       try home.write(.peers, Array(text.utf8))
-      #expect(home.knownPeers().dialled == [HostPort(host: "a", port: 1)])
-      #expect(home.knownPeers().device(at: HostPort(host: "a", port: 1)) == nil)
+      #expect(try home.knownPeers().dialled == [HostPort(host: "a", port: 1)])
+      #expect(try home.knownPeers().device(at: HostPort(host: "a", port: 1)) == nil)
     }
   }
 }

@@ -62,8 +62,7 @@ public enum Message: Hashable, Sendable {
   case assetHas(ZoneID, AssetID, ChunkSet?)
   /// What the sender lacks of the assets of what it has acknowledged last in this session.
   case assetBacklog(ZoneID, AssetBacklog)
-
-  /// What the sender's account is called by its owner: to members of other accounts.
+  /// What the sender's account calls itself, to a device of another account.
   case accountName(String)
 
   /// A number, and how the id of the change set with it begins.

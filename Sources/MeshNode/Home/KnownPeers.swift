@@ -35,11 +35,21 @@ struct KnownPeers: Codable, Equatable {
 }
 
 extension Home {
-  /// Empty if the file is missing. What is no such file is left out as well: it holds nothing that joining or the next session would
-  /// not bring again.
-  func knownPeers() -> KnownPeers {
-    guard let bytes = try? read(.peers) else { return KnownPeers() }
-    return (try? JSONDecoder().decode(KnownPeers.self, from: Data(bytes))) ?? KnownPeers()
+  /// Empty if the file is missing: before the first session.
+  ///
+  /// - Throws: `HomeError` `damaged` rather than write over addresses that nothing else has.
+  func knownPeers() throws(HomeError) -> KnownPeers {
+    guard try Disk.entry(path(of: .peers)) != nil else { return KnownPeers() }
+    do {
+      return try JSONDecoder().decode(KnownPeers.self, from: Data(try read(.peers)))
+    } catch let error as HomeError {
+      throw error
+    } catch {
+      throw HomeError(
+        .damaged,
+        "\(path(of: .peers)) is damaged. Move it away, and add the addresses of the shares' members to peers in config.toml."
+      )
+    }
   }
 
   func write(_ peers: KnownPeers) throws {

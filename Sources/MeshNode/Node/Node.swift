@@ -75,7 +75,7 @@ actor Node {
       throw HomeError(.damaged, "\(home.path(of: .accountState)) is damaged: restore it from a backup of the home.")
     }
     self.home = home
-    knownPeers = home.knownPeers()
+    knownPeers = try home.knownPeers()
     self.configuration = configuration
     self.logger = logger
     let database = try NodeDatabase(configuration.database, home: home, keys: keys, account: account)

@@ -99,6 +99,15 @@ extension Session {
     for asset in kept.compactMap(\.self) where !there.contains(asset) { try forgetKept(asset) }
   }
 
+  /// Those of a zone that this device has no part in any more: their manifests are keyed by it.
+  func forgetKept(of zone: ZoneID) throws {
+    let key = AssetManifest.key(of: zone, cryptography)
+    let kept = try sql.all("SELECT asset FROM mesh_kept") { AssetID($0.bytes(0)) }.compactMap(\.self)
+    let gone = try kept.filter { try manifest($0)?.key == key }
+    for asset in gone { try forgetKept(asset) }
+    try sweepStaging(gone)
+  }
+
   /// The BLOB is not to be here any more.
   func forgetKept(_ asset: AssetID) throws {
     try sql.run("DELETE FROM mesh_kept WHERE asset = ?", [.blob(asset.bytes)])

@@ -90,6 +90,7 @@ extension Session {
       try sql.run("DELETE FROM \(table) WHERE zone = ?", zone)
     }
     try catalog.heads.remove(row.id)
+    try forgetKept(of: row.zone)
     // Whoever is let in again begins from nothing, and writes as a new instance.
     (row.instance, row.clock, row.nextPosition) = (nil, HybridClock(), 1)
     (row.flushPart, row.flushSynced, row.flushValues, row.runLast, row.runRows, row.ahead) = (0, 0, 0, 0, 0, 0)

@@ -135,8 +135,11 @@ extension Session {
       guard !columns.isEmpty else { throw RestoreError.lives(table: name) }
       let state = try place.state(ref, record)
       let beaten = try log.beaten(ref, state)
+      var former: [Int64: ZoneRecords.State.Cell] = [:]
       // Whoever restored the record, or made it anew, may have had to do it without a value.
-      let former = try log.lastLives(before: [ref: record.generation])[ref]?.cells ?? [:]
+      if columns.contains(where: { beaten[$0] ?? .null == .null }) {
+        former = try log.lastLives(before: [ref: record.generation])[ref]?.cells ?? [:]
+      }
       plan.values = try columns.reduce(into: [:]) { values, column in
         let known = beaten[column].flatMap { $0 == .null ? nil : $0 } ?? former[column]?.value ?? beaten[column]
         guard let known else { throw RestoreError.nothingBeaten(column: try catalog.column(column).name) }

@@ -141,7 +141,10 @@ extension Session {
     for finding in findings {
       if finding.reasons.contains(.recreated) || finding.isGone { try forgetLostWrites(finding) }
       if finding.needsRecall { try requestRecall(finding, before: layouts[finding.table] ?? 0) }
-      if !finding.newColumns.isEmpty { try noteTouches(finding, before: layouts[finding.table] ?? 0) }
+      if !finding.newColumns.isEmpty {
+        try noteTouches(finding, before: layouts[finding.table] ?? 0)
+        try awaitAssets(of: finding)
+      }
       guard finding.needsRescan else { continue }
       // It has its former name again, and the rows that it had.
       if try finding.reasons.contains(.returned) && hasBases(finding.table) {
@@ -163,6 +166,15 @@ extension Session {
     try sql.exists(
       "SELECT 1 FROM mesh_record WHERE tbl = ? AND held = ? LIMIT 1",
       [.integer(table), .integer(HeldReason.untracked.rawValue)])
+  }
+
+  /// A column that was a former name is one of the table's own again.
+  private func awaitAssets(of finding: CaptureFinding) throws {
+    for column in finding.newColumns {
+      try sql.run(
+        "UPDATE mesh_asset_use SET shown = 0 WHERE tbl = ? AND col = ? AND shown = 2",
+        [.integer(finding.table), .integer(column)])
+    }
   }
 
   /// What programs wrote to columns that the triggers did not know: they noted which rows. What the migration filled in is older

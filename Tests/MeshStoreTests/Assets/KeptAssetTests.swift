@@ -132,6 +132,17 @@ import Testing
     #expect(try b.store.conflicts(limit: 9).map(\.loserValue) == [.asset(Asset(id: lost, size: 60_000))])
   }
 
+  @Test("nothing stays of a zone that this device has no part in any more")
+  func droppedZone() throws {
+    let (a, b) = try pair()
+    try b.run("UPDATE photo SET image = randomblob(60000)")
+    try a.pull(from: b)
+    #expect((a.staging as? MemoryStaging)?.size == 50_000)
+    while try a.store.dropZone(Peer.zone, keepingCopy: false, now: a.now) {}
+    #expect((a.staging as? MemoryStaging)?.size == 0)
+    #expect(try a.rows("SELECT * FROM mesh_kept").isEmpty)
+  }
+
   @Test("the newest stay, up to the budget")
   func budget() throws {
     let (a, b) = try pair()

@@ -37,6 +37,25 @@ import Testing
     #expect(try a.rows(Self.all) == b.rows(Self.all) && a.digest() == b.digest())
   }
 
+  @Test("a column that is added under a former name has its BLOBs again")
+  func addedAgain() throws {
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try a.insertPhoto("x", 50_000)
+    try synchronize([a, b])
+    try b.run("ALTER TABLE photo RENAME COLUMN image TO picture")
+    try synchronize([a, b])
+    try b.run("UPDATE photo SET picture = x'01'")
+    try a.store.keepOverwrittenBlobs(upTo: 0)
+    try b.store.keepOverwrittenBlobs(upTo: 0)
+    try synchronize([a, b])
+    try a.run("UPDATE photo SET image = randomblob(60000)")
+    try synchronize([a, b])
+    try b.run("ALTER TABLE photo ADD COLUMN image BLOB")
+    try b.upkeep()
+    for _ in 0..<2 { try synchronize([a, b]) }
+    #expect(try b.photos() == a.photos() && b.store.wantedAssets(limit: 9).isEmpty)
+  }
+
   @Test("a BLOB whose column gets its former name back is shown under it")
   func renamedBack() throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))

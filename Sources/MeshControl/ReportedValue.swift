@@ -70,10 +70,15 @@ extension ReportedValue: CustomStringConvertible {
     case .null: "NULL"
     case .integer(let integer): "\(integer)"
     case .real(let real): "\(real)"
-    case .text(let text): text
+    case .text(let text): Self.needsQuotes(text) ? "'\(text)'" : text
     case .blob(let bytes): "x'\(Self.hexadecimal(bytes))'"
     case .asset(let id, let size): "\(id) (\(size) bytes)"
     }
+  }
+
+  /// Whether a reader could not see where the text ends, or that it is one.
+  private static func needsQuotes(_ text: String) -> Bool {
+    text.isEmpty || text == "NULL" || text.first?.isWhitespace == true || text.last?.isWhitespace == true
   }
 
   private static func hexadecimal(_ bytes: [UInt8]) -> String {

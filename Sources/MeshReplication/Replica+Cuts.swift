@@ -41,16 +41,15 @@ extension Replica {
     }
   }
 
-  /// Where a share has ended for this account, what this device wrote there and nobody has acknowledged who goes on with it: of one
-  /// that was stopped, its owner. Who was removed is cut at what had come.
+  /// Where this device's authors end in a share that has ended for its account: at what a device of the owner has acknowledged. Another
+  /// participant may be removed before it passes on what it has. If the account was removed, the removal says where they end.
   private func unsent(_ id: ZoneID, _ state: ZoneState) throws -> [Author: UInt64] {
     guard state.root != nil, state.owner != nil, state.permission(account.id) == nil,
       state.participants[account.id]?.status != .removed, try !keepsCopies && !store.keepsCopy(of: id)
     else { return [:] }
     var taken = VersionVector()
     for (device, bytes) in try store.acknowledgements(id) {
-      let other = state.account(of: device)
-      guard other != account.id, !state.isStopped || other == state.owner else { continue }
+      guard let owner = state.owner, owner != account.id, state.account(of: device) == owner else { continue }
       var reader = ByteReader(bytes)
       if let merged = try? Acknowledgement(from: &reader).merged { taken.formUnion(merged) }
     }
@@ -106,7 +105,8 @@ extension Replica {
 
   /// What becomes of what a cut takes back. What an account's device wrote before it forked is written again by every device of
   /// the account that has it, with the times at which it was written: the device itself has lost one of the branches. What forked
-  /// devices of other accounts wrote is kept to be looked at. What this account wrote without permission is kept for its people.
+  /// devices of other accounts wrote is kept to be looked at. What this account wrote without permission is kept for its people. An account
+  /// that is gone learns no more of what is rejected, and has no receipt: what its departure had let stand is kept here.
   private func aftermath(_ id: ZoneID) throws -> [Author: Aftermath] {
     guard let zone = zones[id] else { return [:] }
     let citations = try store.citations(id)
@@ -115,7 +115,11 @@ extension Replica {
       if zone.state.permission(account.id) == nil, author.device == device {
         aftermath[author] = .receipt
       } else if zone.state.lostPermission(author, citations[author]) != nil {
-        if zone.state.account(of: author.device) == account.id { aftermath[author] = .receipt }
+        if zone.state.account(of: author.device) == account.id {
+          aftermath[author] = .receipt
+        } else if let limit = zone.limits[author], zone.isPastDeparture(author, limit) {
+          aftermath[author] = .kept
+        }
       } else if zone.state.ends[author] != nil {
         let isForkOfOwn =
           zone.state.account(of: author.device) == account.id && zone.hasForked(author) && mayWrite(zone)
@@ -175,6 +179,20 @@ extension Replica.Zone {
   fileprivate func hasForked(_ author: Author) -> Bool {
     records.values.contains { record in
       if case .fork(let proof) = record.act { proof.author == author } else { false }
+    }
+  }
+}
+
+extension Replica.Zone {
+  /// Whether the removal or the leave of an author's account has left the author more than a limit does.
+  fileprivate func isPastDeparture(_ author: Author, _ limit: UInt64) -> Bool {
+    guard let writer = state.account(of: author.device), state.permission(writer) == nil else { return false }
+    return records.values.contains { record in
+      switch record.act {
+      case .participant(writer, nil, _, let ends): (ends[author]?.number ?? 0) > limit
+      case .leave(let ends) where state.account(of: record.author) == writer: (ends[author]?.number ?? 0) > limit
+      default: false
+      }
     }
   }
 }

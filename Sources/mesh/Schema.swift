@@ -67,7 +67,7 @@ struct Schema: AsyncParsableCommand {
     if let refusal = missing.refusal { return Output.facts([("refused", what), ("", refusal)]) }
     let isUntracked = missing.exists && columns.isEmpty
     Output.facts([(applied ? isUntracked ? "tracked" : "created" : isUntracked ? "untracked" : "missing", what)])
-    if !applied {
+    if !applied || missing.statements.contains(where: { $0.contains(" RENAME COLUMN ") }) {
       for statement in missing.statements {
         for line in statement.split(separator: "\n") { Output.print("  " + printable(String(line))) }
       }

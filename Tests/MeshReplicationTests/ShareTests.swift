@@ -308,6 +308,62 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
+  @Test("a write that a removal accepted and a concurrent change to read-only rejects is listed by members that had it")
+  func removedAndLowered() throws {
+    let mesh = try TestMesh([2, 1, 1])
+    try mesh.connect(0, 1)
+    let zone = try mesh.share()
+    for node in [2, 3] {
+      #expect(try mesh.join(node, mesh.invite(zone), at: 0) == .done)
+      try mesh.connect(node, 0)
+    }
+    mesh.part(0, 1)
+    try mesh.write(2, "a", "given", in: zone)
+    for node in [0, 3] { #expect(mesh.title(node, "a") == .text("given")) }
+    try mesh.nodes[0].replica.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
+    try mesh.nodes[1].replica.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    try mesh.pump()
+    #expect(mesh.title(2, "a") == nil && mesh.nodes[2].store.receipts(zone).isEmpty, "it was accepted")
+    try mesh.meet(0, 1)
+    let name = RecordName(table: "list", key: .text("a"))
+    for node in [0, 3] {
+      #expect(mesh.title(node, "a") == nil)
+      #expect(mesh.nodes[node].store.kept[name]?.cells["title"]?.value == .text("given"))
+    }
+    try mesh.expectEqual([0, 1, 3], zone)
+  }
+
+  @Test("members list nothing of what a removal rejects, since its writer has a receipt")
+  func removedBeforeItCame() throws {
+    let (mesh, zone) = try joined()
+    mesh.part(1, 0)
+    mesh.part(2, 0)
+    try mesh.write(1, "a", "rejected", in: zone)
+    try mesh.meet(1, 2)
+    #expect(mesh.title(2, "a") == .text("rejected"))
+    try mesh.nodes[0].replica.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
+    try mesh.meet(2, 0)
+    try mesh.meet(1, 0)
+    #expect(mesh.title(2, "a") == nil && mesh.nodes[2].store.kept.isEmpty)
+    #expect(mesh.nodes[1].store.receipts(zone).count == 1)
+  }
+
+  @Test("an account that leaves has receipts for what no device of the owner has acknowledged")
+  func leftBesideAnotherParticipant() throws {
+    let (mesh, zone) = try joined()
+    try mesh.write(1, "a", "here", in: zone)
+    mesh.part(1, 0)
+    mesh.part(2, 0)
+    try mesh.write(1, "b", "with another participant", in: zone)
+    try mesh.connect(1, 2)
+    try mesh.pump()
+    #expect(mesh.title(2, "b") != nil)
+    try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+    try mesh.pump()
+    #expect(mesh.nodes[1].store.receipts(zone).map(\.record.key) == [.text("b")])
+    #expect(mesh.title(1, "a") == nil && mesh.title(1, "b") == nil)
+  }
+
   @Test(arguments: [false, true])
   func `what follows on a lowered member's writes is merged by who never had them`(isGrantedAgain: Bool) throws {
     let (mesh, zone) = try joined()

@@ -39,6 +39,9 @@ extension Node {
       let what: String
       if isUntracked {
         what = "Other devices synchronize the table \(one.table), and this one does not."
+      } else if !one.renamed.isEmpty {
+        let names = one.renamed.sorted { $0.key < $1.key }.map { "\($0.key) is \($0.value) there" }
+        what = "Other devices renamed columns of \(one.table): \(names.joined(separator: ", "))."
       } else if one.exists {
         what =
           "Other devices have columns of \(one.table) that this file lacks: \(one.columns.joined(separator: ", "))."

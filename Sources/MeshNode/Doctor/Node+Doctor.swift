@@ -10,7 +10,7 @@ extension Node {
   func doctor(deep: Bool) async throws -> DoctorReport {
     lookAtDatabase()
     if let suspension { return DoctorReport(unopened: suspension) }
-    var checks = [.library, daemonCheck(), workCheck(), fileCheck(), logCheck()]
+    var checks = [.library, daemonCheck(), configurationCheck(), workCheck(), fileCheck(), logCheck()]
     checks += [store.place, home.path].map(HealthCheck.disk)
     checks += try captureChecks() + pendingChecks()
     checks +=
@@ -30,6 +30,27 @@ extension Node {
         wayOut: "mesh serve starts it.")
     }
     return HealthCheck("daemon", .ok, "The daemon runs and listens on \(listening).")
+  }
+
+  /// The file as it is now: a daemon goes on with what it has read, and the next one would not start.
+  func configurationCheck() -> HealthCheck {
+    do {
+      let now = try home.configuration()
+      // The command line may have given other addresses.
+      let isRead =
+        now.database == configuration.database && now.keepsCopies == configuration.keepsCopies
+        && now.keptBlobs == configuration.keptBlobs && now.peers.allSatisfy(configuration.peers.contains)
+      guard isRead else {
+        return HealthCheck(
+          "configuration", .warning, "config.toml was changed since the daemon read it.",
+          wayOut: "Send the daemon SIGHUP. A new database takes effect when you start the daemon again.")
+      }
+      return HealthCheck("configuration", .ok, "config.toml is what this node goes by.")
+    } catch {
+      return HealthCheck(
+        "configuration", .alarm, "\(Self.text(error)) The node goes on with what it read before.",
+        wayOut: "Mend the line; without that, the next mesh serve fails.")
+    }
   }
 
   /// A full disk, a lock that somebody keeps, a failing disk: what stopped this node's own work last.

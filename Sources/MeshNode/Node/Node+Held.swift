@@ -148,12 +148,21 @@ struct WaysOut {
     }
   }
 
-  /// The command with the names of the record, if it is about one.
+  /// The command with the names of the record and of the columns in question, if it is about one.
   private func resolve(_ records: [HeldRecord]) -> String {
-    guard records.count == 1, let record = records.first, let column = record.refused.first?.column else {
+    guard records.count == 1, let record = records.first else {
       return "mesh held resolve TABLE KEY --column COLUMN --value VALUE"
     }
-    return "mesh held resolve \(record.table) \(ReportedValue(record.key)) --column \(column) --value VALUE"
+    let columns = Self.inQuestion(record)
+    let values = (columns.isEmpty ? ["COLUMN"] : columns).map { " --column \($0) --value VALUE" }.joined()
+    return "mesh held resolve \(record.table) \(ReportedValue(record.key))\(values)"
+  }
+
+  /// The columns that SQLite's message names, as the text of a `CHECK` does. Otherwise those that the row shows with another value.
+  private static func inQuestion(_ record: HeldRecord) -> [String] {
+    let words = (record.message ?? "").split { !($0.isLetter || $0.isNumber || $0 == "_") }.map { $0.lowercased() }
+    let named = record.refused.map(\.column).filter { words.contains($0.lowercased()) }
+    return named.isEmpty ? record.refused.filter { $0.shown != nil }.map(\.column) : named
   }
 
   private func unknown(_ held: Set<String>) -> String {

@@ -93,6 +93,7 @@ final class Merger {
           try noteUnseenNames(ref, before, state, changed)
           try merger.session.noteRenamed(ref, changed)
         }
+        try goOnUnderNewName(ref, before, state)
       }
     }
 
@@ -110,6 +111,39 @@ final class Merger {
         try merger.records.noteConflict(
           ref, State.Loss(column: successor, loser: known, winner: new.stamp, wasLocal: true), now: merger.now)
       }
+    }
+
+    /// Something was written under a table's former name. Its author has never shown what was written under the new one, so of two such
+    /// values the one that loses is listed.
+    private func goOnUnderNewName(_ ref: RecordRef, _ before: State, _ state: State) throws {
+      let (session, records) = (merger.session, merger.records)
+      guard let heir = session.catalog.heir(of: ref.table), session.catalog.table(ref.table) == nil,
+        try session.sql.exists(
+          "SELECT 1 FROM mesh_zone WHERE id = ? AND root_table IS NULL", [.integer(records.zone.id)])
+      else { return }
+      let target = RecordRef(table: heir.id, key: ref.key)
+      let known = try records.load(target).map { try records.state(target, $0) } ?? State()
+      for column in Set(before.cells.keys).union(state.cells.keys).sorted() {
+        let number = try session.catalog.columnNumber(session.catalog.column(column).name, of: heir.id)
+        let (own, new) = (known.cells[number], state.cells[column])
+        // Written under the new name, and under the former one.
+        let isOwn = own.map { own in before.cells[column].map { $0.stamp < own.stamp } ?? true } ?? false
+        let isNew = new.map { $0 != before.cells[column] } ?? false
+        let isLater = own.map { own in new.map { own.stamp < $0.stamp } ?? false } ?? true
+        let wins = known.generation == state.generation ? isLater : known.generation < state.generation
+        guard let loser = wins ? (isOwn ? own : nil) : (isNew ? new : nil), loser.value != .null,
+          loser.value != (wins ? new : own)?.value
+        else { continue }
+        let winner = wins ? new?.stamp ?? state.life : own?.stamp ?? known.life
+        try records.noteConflict(
+          target, State.Loss(column: number, loser: loser, winner: winner, wasLocal: true), now: merger.now)
+      }
+      try session.sql.run(
+        "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone) VALUES (?, 0, ?, ?, ?, ?, 0, ?)",
+        [
+          .integer(heir.id), ref.key, .integer(PendingSlice.Op.adopt), .integer(ref.table),
+          .integer(PendingSlice.adoptedBefore), .integer(records.zone.id),
+        ])
     }
 
     /// A record that another device moved here was deleted where it came from, by somebody who did not know of the move: the move

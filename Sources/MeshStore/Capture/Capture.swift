@@ -52,7 +52,11 @@ enum Capture {
     if try !force && !needsUpdate(db) { return [] }
     let renamed = try dropStrays(db)
     for (table, name) in renamed {
-      try db.execute(sql: "UPDATE mesh_table SET successor = ? WHERE id = ?", arguments: [name, table])
+      try db.execute(
+        sql: """
+          UPDATE mesh_table SET successor = ?1, successor_row = (
+            SELECT rowid FROM main.sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE) WHERE id = ?2
+          """, arguments: [name, table])
     }
     var findings: [CaptureFinding] = []
     for table in try TrackedTable.all(db) {

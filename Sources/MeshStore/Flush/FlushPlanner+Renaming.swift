@@ -15,7 +15,13 @@ extension FlushPlanner {
       case PendingSlice.renamed:
         guard let cell else { continue }
         if let known = before.cells[column] {
-          guard cell.stamp != known.stamp else { continue }
+          guard cell.stamp != known.stamp else {
+            // One statement wrote both: a program that knows the former name alone, in a table that has both.
+            if known.value == .null, cell.value != .null {
+              news[column] = State.Cell(stamp: global(time(now, after: old)), value: cell.value)
+            }
+            continue
+          }
           try settle(entry, column, cell, known)
           if cell.stamp < known.stamp { continue }
         }
@@ -92,15 +98,66 @@ extension FlushPlanner {
       }
       try loseDelete(entry, to: records.local(state.life ?? global(.zero)))
     }
-    let news = cells.filter { known.cells[$0.key] != $0.value || known.generation != state.generation }
+    return try place(entry, State(generation: state.generation, life: state.life, cells: cells), old, known)
+  }
+
+  /// What others wrote under the table's former name after the record was adopted. What a program here wrote at the same time is
+  /// later: it has not been merged by anybody.
+  mutating func follow(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from table: Int64
+  ) throws -> Bool {
+    let known = try old.map { try records.state(entry.ref, $0) } ?? State()
+    var state = known
+    if let source = try records.load(RecordRef(table: table, key: entry.ref.key)) {
+      _ = state.merge(try former(source, table, in: entry.table.id).0)
+    }
+    guard state != known else { return try addWritten(entry, old, row) }
+    let wasWritten = entry.isInserted || entry.isDeleted || !entry.columns.isEmpty
+    let written = entry.table.columns.indices.filter { index in
+      let column = entry.table.columns[index].id
+      if entry.isInserted { return index != entry.table.keyColumn }
+      return (entry.columns[column] ?? PendingSlice.migrated) > PendingSlice.migrated
+    }
+    guard let row else {
+      guard wasWritten else { return try place(entry, state, old, known) }
+      for (column, cell) in state.cells where known.cells[column] != cell && cell.value != .null {
+        let loss = State.Loss(column: column, loser: cell, winner: global(time(entry.wall)), wasLocal: true)
+        plan.losses.append(.init(ref: entry.ref, loss: loss))
+      }
+      return try addWritten(entry, old, row)
+    }
+    guard state.isAlive else {
+      for index in written {
+        try lose(entry, index, row[index], at: time(entry.wall), to: records.local(state.life ?? global(.zero)))
+      }
+      return try adoptDelete(entry, state.generation, old)
+    }
+    var cells = state.cells
+    for index in written {
+      let column = entry.table.columns[index].id
+      let cell = State.Cell(
+        stamp: global(time(entry.columns[column] ?? entry.wall, after: old)), value: try value(entry, index, row[index])
+      )
+      if let theirs = state.cells[column], theirs != known.cells[column], theirs.value != cell.value {
+        let loss = State.Loss(column: column, loser: theirs, winner: cell.stamp, wasLocal: true)
+        plan.losses.append(.init(ref: entry.ref, loss: loss))
+      }
+      cells[column] = cell
+    }
+    return try place(entry, State(generation: state.generation, life: state.life, cells: cells), old, known)
+  }
+
+  /// The record has this state from now on, and everybody is told what is new.
+  private mutating func place(
+    _ entry: PendingSlice.Entry, _ state: State, _ old: StoredRecord?, _ known: State
+  ) throws -> Bool {
+    guard state.isAlive else { return try adoptDelete(entry, state.generation, old) }
+    let news = state.cells.filter { known.cells[$0.key] != $0.value || known.generation != state.generation }
     let life = state.life ?? Stamp(time: .zero, author: writer.author)
     if !news.isEmpty || known.generation != state.generation {
       guard try emit(entry, news, state.generation, life) else { return false }
     }
-    plan.placed.append(
-      .init(
-        ref: entry.ref, table: entry.table,
-        state: State(generation: state.generation, life: state.life, cells: cells), old: old))
+    plan.placed.append(.init(ref: entry.ref, table: entry.table, state: state, old: old))
     return true
   }
 

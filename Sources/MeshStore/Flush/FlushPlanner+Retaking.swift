@@ -12,8 +12,10 @@ extension FlushPlanner {
     var cells: [(index: Int, time: HybridTime)] = []
     for index in table.columns.indices {
       let column = table.columns[index].id
+      // A column that was added meanwhile has its default in each row: nobody wrote that.
+      let isDefault = row[index] == table.defaultValue(index)
       guard stamped.contains(column) else {
-        if row[index] != .null, index != table.keyColumn || row[index] != entry.ref.key {
+        if !isDefault, row[index] != .null, index != table.keyColumn || row[index] != entry.ref.key {
           cells.append((index, importTime))
         }
         continue
@@ -24,6 +26,7 @@ extension FlushPlanner {
         continue
       }
       if let shown = old.shown[column] {
+        if isDefault && shown == .null { continue }
         if try !isSame(entry, index, row[index], shown) {
           try lose(entry, index, row[index], at: time(entry.columns[column] ?? now), to: old.stamps.stamp(of: column))
         }

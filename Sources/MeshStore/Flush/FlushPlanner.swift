@@ -86,6 +86,14 @@ struct FlushPlanner {
     let row = try records.row(entry.table, entry.ref.key)
     if let zone = entry.arrivesFrom { return try arrive(entry, old, row, from: zone) }
     if let table = entry.adopts { return try adopt(entry, old, row, from: table) }
+    if let table = entry.follows { return try follow(entry, old, row, from: table) }
+    return try addWritten(entry, old, row)
+  }
+
+  /// What programs here did to a record.
+  mutating func addWritten(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?
+  ) throws -> Bool {
     if let old, try isRenamed(entry, old) {
       return try rename(entry, old, row)
     }
@@ -309,7 +317,8 @@ struct FlushPlanner {
   func isBlind(_ entry: PendingSlice.Entry, _ old: StoredRecord?) -> Bool {
     guard entry.isInserted, !entry.isRestored, let old, old.isAlive, let held = old.held else { return false }
     return switch held {
-    case .constraint, .missingParent, .parentDeleted, .parentElsewhere, .assetIncomplete: true
+    case .constraint, .missingParent, .parentDeleted, .parentElsewhere, .assetIncomplete, .unknownTable, .untracked:
+      true
     default: false
     }
   }

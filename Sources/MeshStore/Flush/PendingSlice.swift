@@ -22,6 +22,8 @@ struct PendingSlice {
     var isRetaken = false
     /// `mesh_table.id` of the table whose record it goes on with.
     var adopts: Int64?
+    /// The same of a record that was adopted before: more was merged under the former name.
+    var follows: Int64?
     /// Rows that this table lacks were deleted from it.
     var isComplete = false
     /// It has moved to another zone, where its record is by now.
@@ -57,6 +59,9 @@ struct PendingSlice {
 
   /// `mesh_pending.word` of the insert of a former version.
   static let restored: Int64 = 1
+
+  /// `mesh_pending.mask` of an adoption that is not the record's first.
+  static let adoptedBefore: Int64 = 2
 
   /// `mesh_pending.wall` of the departure of a record that has moved; a departure that discards a record has a time.
   static let moved: Int64 = 0
@@ -165,8 +170,12 @@ extension PendingSlice.Entry {
       isImported = true
       isRetaken = isRetaken || row.integer(5) != 0
     case PendingSlice.Op.adopt:
-      adopts = row.integer(5)
-      isComplete = row.integer(6) != 0
+      if row.integer(6) == PendingSlice.adoptedBefore {
+        follows = row.integer(5)
+      } else {
+        adopts = row.integer(5)
+        isComplete = row.integer(6) != 0
+      }
     case PendingSlice.Op.depart: isDeparting = true
     case PendingSlice.Op.arrive: arrivesFrom = row.integer(5)
     case PendingSlice.Op.look: break

@@ -242,6 +242,8 @@ private struct Flusher {
       for placed in plan.placed {
         let changed = placed.old?.isShown == true ? Set(placed.state.cells.keys) : nil
         try materialiser.place(placed.ref, placed.state, replacing: placed.old, changed: changed)
+        // A row that a program wrote before its table was synchronized goes with its record.
+        if !placed.state.isAlive, placed.table.isHere { try materialiser.vacate(placed.ref, placed.table) }
       }
       for vacated in plan.vacated { try vacate(vacated, materialiser) }
       for arrival in plan.arrivals { try materialiser.arrive(arrival.ref, arrival.state, from: arrival.zone) }
@@ -279,7 +281,8 @@ private struct Flusher {
   private func noteUnseen(_ change: FlushPlan.Change, _ author: Int64, _ records: ZoneRecords) throws {
     guard change.kind != .departure, let old = change.old, old.isAlive else { return }
     let lost = old.extra.filter { column, _ in
-      if change.isBlind { return true }
+      // If its table was not synchronized for a while, programs know what the row showed before.
+      if change.isBlind { return old.held != .untracked || old.shown[column] != nil }
       return old.isShown && old.hides(column) && change.record.extra[column] == nil
         && change.table.indexes[column] != nil
     }

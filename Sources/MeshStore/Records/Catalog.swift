@@ -9,6 +9,8 @@ final class Catalog {
   private var tables: [Int64: TableForm] = [:]
   private var goneTables: [Int64: TableForm] = [:]
   private var tableNumbers: [FoldedName: Int64] = [:]
+  /// By a table's number, that of the table that was renamed to it here.
+  private var formerTables: [Int64: Int64] = [:]
   private var columns: [Int64: ColumnName] = [:]
   private var columnNumbers: [ColumnKey: Int64] = [:]
   private var layouts: [Int64: [Int64]] = [:]
@@ -49,6 +51,7 @@ final class Catalog {
     tables = [:]
     goneTables = [:]
     tableNumbers = [:]
+    formerTables = [:]
     columns = [:]
     columnNumbers = [:]
     layouts = [:]
@@ -62,6 +65,17 @@ final class Catalog {
   }
 
   func forgetZones() { book = nil }
+
+  /// The synchronized table in which the records of a renamed one go on.
+  func heir(of former: Int64) -> TableForm? {
+    guard !formerTables.isEmpty else { return nil }
+    var (next, seen) = (former, Set([former]))
+    while let heir = formerTables.first(where: { $0.value == next })?.key, seen.insert(heir).inserted {
+      if let table = tables[heir] { return table }
+      next = heir
+    }
+    return nil
+  }
 
   // MARK: Names of authors
 
@@ -117,6 +131,11 @@ final class Catalog {
       guard let table = tracked.first(where: { $0.id == id }) else { continue }
       tables[id] = try form(table)
       if tables[id] == nil { goneTables[id] = TableForm(gone: table) }
+    }
+    for (table, former) in try sql.all(
+      "SELECT id, origin FROM mesh_table WHERE origin IS NOT NULL", [], { ($0.integer(0), $0.integer(1)) })
+    {
+      formerTables[table] = former
     }
     connectReferences()
     schemaVersion = version

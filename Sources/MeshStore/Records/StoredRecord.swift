@@ -59,7 +59,9 @@ extension StoredRecord {
   mutating func keepBase(of old: StoredRecord?) {
     guard let old, old.hasBase else { return }
     if isAlive { held = .untracked }
-    noteBase(old.extra.merging(old.shown) { $1 })
+    let base = old.extra.merging(old.shown) { $1 }
+    // The row has never shown a column that came since.
+    noteBase(extra.mapValues { _ in .null }.merging(base) { $1 })
   }
 
   /// One row of `mesh_asset_use`.

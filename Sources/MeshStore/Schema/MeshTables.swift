@@ -3,7 +3,7 @@ import GRDB
 /// The tables that the store keeps beside the app's: one constant each. `Tables.md` is their specification.
 enum MeshTables {
   /// Of the whole set; a file with a greater number is refused.
-  static let format = 14
+  static let format = 15
 
   /// Makes what is missing. Throws `StoreError` (`formatTooNew`) where a later version of this program made them.
   static func create(_ db: Database) throws {
@@ -48,7 +48,9 @@ enum MeshTables {
       key_class TEXT,                             -- what that column makes of values, then: text, number or any
       on_demand INTEGER NOT NULL DEFAULT 0,       -- 1: assets of its rows are fetched when they are asked for
       sql TEXT,                                   -- of the table, when the triggers were last brought up to date
-      successor TEXT                              -- what it was renamed to, until that is synchronized in its place
+      successor TEXT,                             -- what it was renamed to, until that is synchronized in its place
+      successor_row INTEGER,                      -- rowid of that in sqlite_schema
+      origin INTEGER                              -- mesh_table.id of the table that was renamed to it here
     )
     """
 
@@ -84,7 +86,7 @@ enum MeshTables {
                                                   -- 8 adopt
       word INTEGER NOT NULL,                      -- op 1: 1 if mesh put a former version back; op 2: which 63 columns the mask is about; op 3: 1 if the row got another key;
                                                   -- op 4: not 0 if the table was tracked before; op 8: mesh_table.id of the old name
-      mask INTEGER NOT NULL,                      -- bit i: column number 63 * word + i has changed; 0 unless op is 2
+      mask INTEGER NOT NULL,                      -- op 2: bit i: column number 63 * word + i has changed; op 8: see Tables.md
       wall INTEGER NOT NULL,                      -- milliseconds since 1970 by the writer's clock
       zone INTEGER                                -- mesh_zone.id, once it is known where the record belongs; see Tables.md
     )

@@ -58,6 +58,9 @@ extension MeshTables {
     }
     // Filled when devices say it again, which they do in each session.
     if format < 14 { try add("name TEXT", to: "mesh_account", db) }
+    if format < 15 {
+      for column in ["successor_row INTEGER", "origin INTEGER"] { try add(column, to: "mesh_table", db) }
+    }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }

@@ -75,7 +75,11 @@ extension Store {
         kept.held = .untracked
         var base = kept.extra
         for column in old.extra.keys {
-          if let index = form?.indexes[column], let row { base[column] = row[index] }
+          guard let index = form?.indexes[column] else {
+            base[column] = .null
+            continue
+          }
+          if let row { base[column] = row[index] }
         }
         kept.noteBase(base)
         try records.save(ref, kept, replacing: old)
@@ -188,6 +192,8 @@ extension Store {
     /// The table is here, and lacks columns.
     public var exists: Bool
     public var columns: [String]
+    /// By a column of this file's table, what other devices renamed it to.
+    public var renamed: [String: String] = [:]
     /// The SQL that `adopt` would run.
     public var statements: [String]
     /// Why it cannot be adopted; nil where it can.
@@ -228,6 +234,7 @@ extension Store {
     let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
     let adoption = try write { session in
       var (adoption, room) = (Adoption(), StoreLimits.columnsTogether)
+      let descriptions = try descriptions.filter { try !session.isFormerName($0.name) }
       for description in descriptions {
         adoption.leftOut += try session.adopt(description, &room).map { $0.text(table: description.name) }
       }
@@ -293,6 +300,7 @@ extension Session {
     for table in installed where !before.contains(table.id) {
       try request(.takeIn, table.id, layout: known[table.id] ?? 0)
       try adoptRecords(for: table)
+      try followFormerTable(of: table)
     }
     // Records of a share that is read-only here may be in them as soon as they are shown.
     try updatePermissions()
@@ -319,8 +327,13 @@ extension Session {
       SELECT count(*) \(live) AND NOT EXISTS (
         SELECT 1 FROM main.\(schema.name.quotedName) AS t WHERE t.\(key.name.quotedName) = mesh_record.key)
       """, [.integer(former)])
+    let isSame = try sql.exists(
+      """
+      SELECT 1 FROM mesh_table JOIN main.sqlite_schema s ON s.rowid = successor_row
+      WHERE mesh_table.id = ? AND s.type = 'table' AND s.name = ? COLLATE NOCASE
+      """, [.integer(former), .text(table.name)])
     // A table that was made anew under the name says nothing of rows that it lacks.
-    let isComplete = (missing ?? 0) * 2 <= all
+    let isComplete = isSame || (missing ?? 0) * 2 <= all
     try sql.run(
       """
       INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
@@ -328,6 +341,21 @@ extension Session {
       WHERE tbl = ?2 AND zone IN (SELECT id FROM mesh_zone WHERE root_table IS NULL)
       """, [.integer(table.id), .integer(former), .integer(isComplete ? 1 : 0)])
     try sql.run("UPDATE mesh_table SET successor = NULL WHERE id = ?", [.integer(former)])
+    try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(former), .integer(table.id)])
+  }
+
+  /// What came under the table's former name while neither was synchronized goes on here. A former name that is a table again goes on
+  /// nowhere.
+  private func followFormerTable(of table: TrackedTable) throws {
+    try sql.run("UPDATE mesh_table SET origin = NULL WHERE origin = ?", [.integer(table.id)])
+    try sql.run(
+      """
+      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
+      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), tbl, \(PendingSlice.adoptedBefore), 0, zone FROM mesh_record
+      WHERE tbl = (SELECT origin FROM mesh_table WHERE id = ?1)
+        AND zone IN (SELECT id FROM mesh_zone WHERE root_table IS NULL)
+        AND NOT EXISTS (SELECT 1 FROM mesh_pending WHERE tbl = ?1 AND op = \(PendingSlice.Op.adopt))
+      """, [.integer(table.id)])
   }
 
   fileprivate func summary(_ table: TrackedTable) throws -> Store.TableSummary {
@@ -350,13 +378,17 @@ extension Session {
   /// Nil where nothing is missing. A table that is here and not synchronized lacks no column, and is missing all the same.
   fileprivate func missing(_ description: SchemaDescription) throws -> Store.MissingSchema? {
     let here = try TableSchema.read(db, description.name)
-    let lacking = description.lacking(here)
-    guard try !lacking.isEmpty || TrackedTable.read(db, name: description.name) == nil else { return nil }
+    let lacking = try lacking(description, here)
+    guard try !isFormerName(description.name),
+      try !lacking.isEmpty || TrackedTable.read(db, name: description.name) == nil
+    else { return nil }
     var missing = Store.MissingSchema(
       table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
       statements: [])
     do {
-      let plan = try plan(description, lacking, here)
+      let renamed = try renamed(description, lacking)
+      missing.renamed = renamed.reduce(into: [:]) { $0[$1.value] = description.columns[$1.key].name }
+      let plan = try plan(description, lacking, here, renamed)
       missing.statements = plan.steps.map(\.sql)
       missing.leftOut = plan.leftOut.map { $0.text(table: description.name) }
     } catch let error as MeshCore.DecodingError {
@@ -366,18 +398,92 @@ extension Session {
   }
 
   private func plan(
-    _ description: SchemaDescription, _ lacking: [Int], _ here: TableSchema?, atMost count: Int = .max
+    _ description: SchemaDescription, _ lacking: [Int], _ here: TableSchema?, _ renamed: [Int: String],
+    atMost count: Int = .max
   ) throws -> SchemaDescription.Plan {
     guard let here else { return try description.creation() }
     let hasRows = try sql.integer("SELECT EXISTS (SELECT 1 FROM main.\(here.name.quotedName))") == 1
-    return try description.addition(of: lacking, atMost: count, hasRows: hasRows)
+    var plan = try description.addition(
+      of: lacking.filter { renamed[$0] == nil }, atMost: count, hasRows: hasRows)
+    plan.steps += renamed.sorted { $0.key < $1.key }.map { index, former in
+      SchemaDescription.Step(
+        sql: "ALTER TABLE main.\(here.name.quotedName) RENAME COLUMN \(former.quotedName) "
+          + "TO \(description.columns[index].name.quotedName)")
+    }
+    return plan
+  }
+
+  /// A table that was renamed here: its former name is not missing.
+  fileprivate func isFormerName(_ table: String) throws -> Bool {
+    try sql.exists(
+      """
+      SELECT 1 FROM mesh_table t WHERE name = ? AND tracked = 0
+        AND (successor IS NOT NULL OR EXISTS (SELECT 1 FROM mesh_table WHERE tracked = 1 AND origin = t.id))
+      """, [.text(table)])
+  }
+
+  /// The described columns that a table doesn't have, former names of its columns apart.
+  private func lacking(_ description: SchemaDescription, _ here: TableSchema?) throws -> [Int] {
+    let table = try here.flatMap { try TrackedTable.read(db, name: $0.name) }.flatMap { catalog.table($0.id) }
+    let former = Set(try (table?.successors.keys ?? [:].keys).map { try catalog.column($0).folded })
+    return description.lacking(here).filter { !former.contains(description.columns[$0].name.folded) }
+  }
+
+  /// The missing columns that other devices have in the place of one of this table's, by their index, and what they are called here.
+  ///
+  /// A device that renames a column writes each value again under the new name, with the stamp that it has.
+  private func renamed(_ description: SchemaDescription, _ lacking: [Int]) throws -> [Int: String] {
+    guard let table = try TrackedTable.read(db, name: description.name).flatMap({ catalog.table($0.id) }) else {
+      return [:]
+    }
+    let others = try foreignDescriptions { _ in true }.map(\.table).filter { $0.name.folded == description.name.folded }
+    let names = others.map { Set($0.columns.map(\.name.folded)) }
+    var renamed: [Int: String] = [:]
+    for index in lacking {
+      let name = description.columns[index].name
+      guard let number = try catalog.knownColumn(name, of: table.id) else { continue }
+      let former = try table.columns.indices.first { place in
+        let own = table.columns[place].schema
+        guard !own.isKey, names.contains(where: { $0.contains(name.folded) && !$0.contains(own.name.folded) }) else {
+          return false
+        }
+        return try isCarried(table, place, to: number)
+      }
+      if let former { renamed[index] = table.columns[former].schema.name }
+    }
+    return renamed
+  }
+
+  /// Whether one of some records has a value with the same stamp under both names.
+  private func isCarried(_ table: TableForm, _ place: Int, to column: Int64) throws -> Bool {
+    let zones = try sql.all("SELECT zone FROM mesh_zone ORDER BY id") { ZoneID($0.bytes(0)) }.compactMap(\.self)
+    for zone in zones {
+      guard let zone = try ZoneRow.read(zone, sql) else { continue }
+      let records = ZoneRecords(self, zone: zone)
+      let keys = try sql.all(
+        "SELECT key FROM mesh_record WHERE zone = ? AND tbl = ? AND generation & 1 AND held IS NULL LIMIT \(Choices.slice)",
+        [.integer(zone.id), .integer(table.id)]
+      ) { $0.value(0) }
+      for key in keys {
+        guard let record = try records.load(RecordRef(table: table.id, key: key)), let value = record.extra[column],
+          value != .null
+        else { continue }
+        let stamps = Dictionary(
+          try records.columns(record.stamps).map { ($0.column, $0.stamp) }, uniquingKeysWith: { first, _ in first })
+        guard let stamp = stamps[column], stamps[table.columns[place].id] == stamp else { continue }
+        if try records.values(RecordRef(table: table.id, key: key), record)[table.columns[place].id] == value {
+          return true
+        }
+      }
+    }
+    return false
   }
 
   /// - Parameter room: How many columns may still be added; below 0 where there are more.
   fileprivate func adopt(_ description: SchemaDescription, _ room: inout Int) throws -> [SchemaRules.LeftOut] {
     let here = try TableSchema.read(db, description.name)
-    let lacking = description.lacking(here)
-    let plan = try plan(description, lacking, here, atMost: max(0, room))
+    let lacking = try lacking(description, here)
+    let plan = try plan(description, lacking, here, try renamed(description, lacking), atMost: max(0, room))
     if here != nil { room -= lacking.count }
     return try plan.leftOut + plan.steps.flatMap(run)
   }

@@ -247,6 +247,7 @@ extension ModelStore {
     zone.clock = HybridClock(last: min(zone.clock.last, zone.log.map(\.header.time).max() ?? .zero))
     for (name, state) in before {
       zone.rewrites[name] = takenBack(state, zone.records[name], aftermath, .writtenAgain) ?? zone.rewrites[name]
+      if let lost = takenBack(state, zone.records[name], aftermath, .kept) { kept[name] = lost }
       if let lost = takenBack(state, zone.records[name], aftermath, .receipt) {
         noteReceipt(id, name, lost.isAlive ? lost.cells.mapValues(\.value) : nil, .cut, now)
       }

@@ -108,6 +108,9 @@ public final class ModelStore: ReplicaStore {
   public func nameAccount(_ account: AccountID, _ name: String) { accountNames[account] = name }
   public private(set) var accountNames: [AccountID: String] = [:]
 
+  /// What cuts took from others' records, which a person can look at.
+  public internal(set) var kept: [RecordName: RecordState<String>] = [:]
+
   public func instance(_ zone: ZoneID) -> InstanceID? { zoneData[zone]?.instance }
   public func beginInstance(_ instance: InstanceID, zone: ZoneID) { zoneData[zone]?.instance = instance }
 

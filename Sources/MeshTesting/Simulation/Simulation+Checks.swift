@@ -26,7 +26,6 @@ extension Simulation {
       violate("n\(node.index) had merged \(text(before)), now \(text(merged))\(zone.suffix)")
     }
     node.heads[zone.id] = heads
-    if zone.root != nil { everMerged[zone.id, default: [:]][node.device, default: VersionVector()].formUnion(merged) }
     say(node.index, "has \(text(merged))\(zone.suffix)")
     if rewritesHistory { try archive.take(from: node.device, store, zone.id, cryptography) }
     try compareDigest(node, zone, store)

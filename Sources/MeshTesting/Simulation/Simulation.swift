@@ -72,7 +72,6 @@ public final class Simulation {
   var digests: [[Author: ChangeSetID]: ZoneDigest] = [:]
   var archive = Archive()
   /// Of each share, what a device had merged at one time or another.
-  var everMerged: [ZoneID: [DeviceID: VersionVector]] = [:]
   /// Writes whose file was replaced by another: others have merged them, and must not lose them.
   var entrusted: [Archive.Write] = []
   private let seed: UInt64

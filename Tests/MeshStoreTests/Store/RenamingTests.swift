@@ -156,6 +156,115 @@ import Testing
     try expectEqual([a, b], "SELECT id, a, n FROM t WHERE id = 'k'", ["\"k\"|\"late\"|7"])
   }
 
+  @Test("an edit under a table's old name appears under the new one, and of two blind edits the loser is listed")
+  func editUnderOldTableName() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t RENAME TO u")
+    try a.flush()
+    try a.store.untrack(["t"])
+    try a.store.track(tables: ["u"], now: a.now)
+    try a.flush()
+    try b.run("UPDATE t SET a = 'from b' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'")
+    try a.pull(from: b)
+    try a.flush()
+    #expect(try a.rows("SELECT id, a FROM u ORDER BY id") == ["\"k\"|\"from b\"", "\"m\"|\"third\""])
+    try expectNoConflicts([a])
+    try a.run("UPDATE u SET a = 'under the new name' WHERE id = 'm'")
+    try a.flush()
+    try b.pull(from: a)
+    try b.run("UPDATE t SET a = 'under the old name' WHERE id = 'm'")
+    try a.pull(from: b)
+    try a.flush()
+    #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text("under the new name")])
+    try b.run("ALTER TABLE t RENAME TO u")
+    try b.flush()
+    try b.store.untrack(["t"])
+    try b.store.track(tables: ["u"], now: b.now)
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT id, a FROM u ORDER BY id", ["\"k\"|\"from b\"", "\"m\"|\"under the old name\""])
+  }
+
+  @Test("a deleted table's rows go even if more than half of them were deleted under the new name")
+  func mostRowsDeleted() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t RENAME TO u")
+    try a.flush()
+    try a.run("DELETE FROM u WHERE id <> 'm'")
+    try a.store.untrack(["t"])
+    try a.store.track(tables: ["u"], now: a.now)
+    try b.run("ALTER TABLE t RENAME TO u")
+    try b.flush()
+    try b.store.untrack(["t"])
+    try b.store.track(tables: ["u"], now: b.now)
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT id FROM u", ["\"m\""])
+  }
+
+  /// What a device says of its tables, as another hears it.
+  private func tell(_ listener: Peer, of speaker: Peer) throws {
+    _ = try listener.store.saveForeignSchema(
+      try speaker.store.schemaDescriptions(), device: speaker.author.device, isOwn: true)
+  }
+
+  @Test("a renamed column is no missing column: the other machine is told to rename, and does")
+  func adoptedRenaming() throws {
+    let (a, b) = try peers()
+    try a.run(Self.rename)
+    try synchronize([a, b])
+    try tell(a, of: b)
+    try tell(b, of: a)
+    #expect(try a.store.missingSchema() == [], "the former name is not missing")
+    let missing = try #require(try b.store.missingSchema().first)
+    #expect(missing.renamed == ["a": "b"] && missing.refusal == nil)
+    #expect(missing.statements == ["ALTER TABLE main.\"t\" RENAME COLUMN \"a\" TO \"b\""])
+    try b.run("UPDATE t SET a = 'edited before' WHERE id = 'k'")
+    try b.flush()
+    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    #expect(try b.store.missingSchema() == [])
+    try synchronize([a, b])
+    try expectEqual([a, b], Self.renamed, ["\"k\"|\"edited before\"", "\"l\"|\"other\"", "\"m\"|\"third\""])
+    try expectNoConflicts([a, b])
+  }
+
+  @Test("columns that two machines added at the same time are no renaming")
+  func addedOnBoth() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t ADD COLUMN x TEXT; UPDATE t SET x = 'same'")
+    try b.run("ALTER TABLE t ADD COLUMN y TEXT; UPDATE t SET y = 'same'")
+    try synchronize([a, b])
+    try tell(b, of: a)
+    #expect(try b.store.missingSchema().map(\.renamed) == [[:]])
+  }
+
+  @Test("the former name of a table is not missing where the table was renamed")
+  func formerTable() throws {
+    let (a, b) = try peers()
+    try a.run("ALTER TABLE t RENAME TO u")
+    try a.flush()
+    try a.store.untrack(["t"])
+    try tell(a, of: b)
+    #expect(try a.store.missingSchema() == [])
+    try a.store.track(tables: ["u"], now: a.now)
+    #expect(try a.store.missingSchema() == [])
+    try a.store.adopt(a.store.foreignSchemas(), now: a.now)
+    #expect(try !a.store.hasTable("t"))
+  }
+
+  @Test("a new row under the former name, in a table that has both, is shown under the new one")
+  func insertUnderFormerName() throws {
+    let (a, b) = try peers()
+    try a.run(Self.rename)
+    try synchronize([a, b])
+    try b.run("ALTER TABLE t ADD COLUMN b TEXT")
+    try synchronize([a, b])
+    try b.run("INSERT INTO t (id, a) VALUES ('n', 'eggs')")
+    try synchronize([a, b])
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT b FROM t WHERE id = 'n'") == ["\"eggs\""])
+    #expect(try b.rows("SELECT a, b FROM t WHERE id = 'n'") == ["\"eggs\"|\"eggs\""])
+    #expect(try a.digest() == b.digest())
+  }
+
   @Test("a merged value that the table refuses goes on under a column's new name")
   func refusedValue() throws {
     let a = try Peer(1, schema: Self.schema, track: ["t"])

@@ -37,43 +37,22 @@ extension Simulation {
     try checkWrites(node, mine, oracles)
   }
 
-  /// Every write of the node's app is in a change set that stands, or was beaten, or is in a receipt.
+  /// Every write of the node's app is in a change set that stands, was beaten, is in a receipt, or is listed by a member that had it.
   private func checkWrites(_ node: SimulatedNode, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]) throws {
     let missing = node.ledger.facts.filter { !isTold($0, node, mine, oracles) }
     guard !missing.isEmpty, let store = node.store else { return }
     let receipts = try receipts(store)
     let signed = try archive.writes(of: node.ledger, keys, cryptography)
     let beaten = try archive.beaten(signed, keys, cryptography)
-    for fact in missing.sorted(by: { $0.description < $1.description }) where !receipts.contains(fact) {
+    let listed = try honest.reduce(into: receipts) { $0.formUnion(try $1.database.kept()) }
+    for fact in missing.sorted(by: { $0.description < $1.description }) where !listed.contains(fact) {
       let write = signed.first { $0.fact == fact }
       if beaten.contains(fact) { continue }
       if let write, let oracle = oracles[write.zone], oracle.beats(write) { continue }
-      if let write, try wasHandedOver(write, by: node) { continue }
       // It was made here as well, and that went with it.
       if let write, write.undoes != nil, oracles[write.zone]?.states[fact.record] == nil { continue }
       let fate = write.map { "was signed in \(shareName($0.zone)) and is gone" } ?? "is in no change set"
-      violate("n\(node.index): \(fact) was committed, \(fate), and in no receipt")
-    }
-  }
-
-  /// Who leaves keeps nothing of what others have merged by then, and learns no more of it: it goes where a removal of the account
-  /// that was made at the same time refuses it, or where nobody is a member any more who had it.
-  private func wasHandedOver(_ write: Archive.Write, by node: SimulatedNode) throws -> Bool {
-    let (author, number, account) = (write.header.author, write.header.number, accountID(node.home.account))
-    guard let zone = zones.first(where: { $0.id == write.zone }), zone.root != nil, let state = try authority(zone),
-      let store = node.store
-    else { return false }
-    let hasLeft = try controlRecords(store, zone.id).contains { record in
-      guard case .leave(let ends) = record.act, state.account(of: record.author) == account else { return false }
-      return ends[author].map { $0.number >= number } ?? false
-    }
-    let takers = (everMerged[zone.id] ?? [:]).filter {
-      state.account(of: $0.key) != account && $0.value[author] >= number
-    }.keys
-    guard hasLeft, !takers.isEmpty else { return false }
-    if let limit = state.limit(ofUnknown: author), limit < number { return true }
-    return takers.allSatisfy { device in
-      state.cuts[device] != nil || state.account(of: device).flatMap(state.permission) == nil
+      violate("n\(node.index): \(fact) was committed, \(fate), and in no receipt or list")
     }
   }
 

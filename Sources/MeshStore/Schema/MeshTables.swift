@@ -86,7 +86,8 @@ enum MeshTables {
                                                   -- 8 adopt
       word INTEGER NOT NULL,                      -- op 1: 1 if mesh put a former version back; op 2: which 63 columns the mask is about; op 3: 1 if the row got another key;
                                                   -- op 4: not 0 if the table was tracked before; op 8: mesh_table.id of the old name
-      mask INTEGER NOT NULL,                      -- op 2: bit i: column number 63 * word + i has changed; op 8: see Tables.md
+      mask INTEGER NOT NULL,                      -- op 2: bit i: column number 63 * word + i has changed; op 8: 1 if
+                                                  -- the rows that the table lacks were deleted, 2 if it was adopted before
       wall INTEGER NOT NULL,                      -- milliseconds since 1970 by the writer's clock
       zone INTEGER                                -- mesh_zone.id, once it is known where the record belongs; see Tables.md
     )

@@ -425,7 +425,7 @@ extension Session {
   /// The described columns that a table doesn't have, former names of its columns apart.
   private func lacking(_ description: SchemaDescription, _ here: TableSchema?) throws -> [Int] {
     let table = try here.flatMap { try TrackedTable.read(db, name: $0.name) }.flatMap { catalog.table($0.id) }
-    let former = Set(try (table?.successors.keys ?? [:].keys).map { try catalog.column($0).folded })
+    let former = Set(try (table?.successors ?? [:]).keys.map { try catalog.column($0).name.folded })
     return description.lacking(here).filter { !former.contains(description.columns[$0].name.folded) }
   }
 
@@ -444,9 +444,10 @@ extension Session {
       guard let number = try catalog.knownColumn(name, of: table.id) else { continue }
       let former = try table.columns.indices.first { place in
         let own = table.columns[place].schema
-        guard !own.isKey, names.contains(where: { $0.contains(name.folded) && !$0.contains(own.name.folded) }) else {
-          return false
+        let isReplaced = names.contains { (theirs: Set<FoldedName>) in
+          theirs.contains(name.folded) && !theirs.contains(own.name.folded)
         }
+        guard !own.isKey, isReplaced else { return false }
         return try isCarried(table, place, to: number)
       }
       if let former { renamed[index] = table.columns[former].schema.name }

@@ -217,6 +217,21 @@ extension Table {
       conflict: _conflict(conflictTargets(Self.columns), targetFilter, updates, updateFilter))
   }
 
+  /// Inserts values of some columns, and updates each row that has the same values in some columns if a condition holds.
+  public static func insert<Values, Targets>(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
+    @InsertValuesBuilder<Values> values: () -> QueryFragment,
+    @InsertColumnsBuilder<Self> onConflict conflictTargets: (TableColumns) -> InsertColumns<Targets>,
+    doUpdate updates: (inout Updates<Self>, Excluded.TableColumns) -> Void,
+    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment]
+  ) -> InsertOf<Self> {
+    InsertOf<Self>(
+      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
+      source: .values(values()),
+      conflict: _conflict(conflictTargets(Self.columns), { _ in [] }, updates, updateFilter))
+  }
+
   /// Inserts the rows that a query returns.
   ///
   /// ```swift

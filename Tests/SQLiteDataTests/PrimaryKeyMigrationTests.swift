@@ -169,9 +169,10 @@ struct PrimaryKeyMigrationTests {
       REFERENCES "parents" ("id") ON DELETE SET NULL ON UPDATE NO ACTION MATCH FULL NOT DEFERRABLE INITIALLY DEFERRED)
       """)
     try expect(
-      "CREATE TABLE parents (id INT PRIMARY KEY, x) WITHOUT ROWID",
+      "CREATE TABLE parents (id INT PRIMARY KEY, x DEFAULT x'00', y DEFAULT 1.5e-5 NOT NULL) WITHOUT ROWID",
       """
-      CREATE TABLE "parents" (id TEXT PRIMARY KEY NOT NULL ON CONFLICT REPLACE DEFAULT ("uuid"()), x) WITHOUT ROWID
+      CREATE TABLE "parents" (id TEXT PRIMARY KEY NOT NULL ON CONFLICT REPLACE DEFAULT ("uuid"()), x DEFAULT x'00', \
+      y DEFAULT 1.5e-5 NOT NULL) WITHOUT ROWID
       """)
   }
 
@@ -191,7 +192,7 @@ struct PrimaryKeyMigrationTests {
       CREATE TABLE "children" ("id" INTEGER PRIMARY KEY, "name", "parentID" REFERENCES "parents");
       CREATE TABLE "customs" ("rowid" TEXT, "parentID" INTEGER REFERENCES "parents", "same" AS ("parentID"));
       INSERT INTO "parents" ("id", "name") VALUES (1, 'a'), (-5, 'b'), (9223372036854775807, 'c');
-      INSERT INTO "children" VALUES (7, 'x', '1'), (8, 'y', -5), (9, 'z', 9223372036854775807);
+      INSERT INTO "children" VALUES (7, 'x', '1.0'), (8, 'y', -5), (9, 'z', 9223372036854775807);
       INSERT INTO "customs" VALUES ('r', -5);
       """)
     try migrate(database) { try $0.migratePrimaryKeys(tables: Parent.self, Child.self, Custom.self, salt: "s") }

@@ -30,9 +30,13 @@ struct MigratedKey {
     case .null: nil
     case .int64(let number): "\(number)"
     case .double(let number): Int64(exactly: number).map { "\($0)" } ?? "\(number)"
-    case .string(let text): Int64(text.trimmingCharacters(in: .whitespaces)).map { "\($0)" } ?? text
+    case .string(let text): number(text.trimmingCharacters(in: .whitespaces)).map { "\($0)" } ?? text
     case .blob(let data): data.base64EncodedString()
     }
+  }
+
+  private static func number(_ text: String) -> Int64? {
+    Int64(text) ?? Double(text).flatMap(Int64.init(exactly:))
   }
 
   /// The name of the SQL function that makes a key from a table and a former key.

@@ -55,7 +55,12 @@ extension Substring {
     if first == "[" { return firstIndex(of: "]").map(index(after:)) ?? endIndex }
     guard "\"'`".contains(first) else {
       guard first.isWordPart else { return index(after: startIndex) }
-      return firstIndex { !$0.isWordPart } ?? endIndex
+      let end = firstIndex { !$0.isWordPart } ?? endIndex
+      // `x'00'` is one value, and so is `1e-5`.
+      let (word, rest) = (self[..<end].lowercased(), self[end...])
+      if word == "x", rest.first == "'" { return rest.endOfToken }
+      guard first.isNumber, word.last == "e", rest.first == "-" || rest.first == "+" else { return end }
+      return rest.dropFirst().endOfToken
     }
     var index = index(after: startIndex)
     while index < endIndex {

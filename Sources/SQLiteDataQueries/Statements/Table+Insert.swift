@@ -280,7 +280,7 @@ extension Table {
   }
 
   /// The names of all columns that an INSERT writes.
-  fileprivate static var _insertColumns: String {
+  static var _insertColumns: String {
     insertColumns.text(for: Self.self) {
       InsertOf<Self>.list(of: InsertColumns<()>(names: TableColumns.writableColumns.map(\.name)))
     }
@@ -289,9 +289,7 @@ extension Table {
   private static func _insert(
     _ conflictResolution: ConflictResolution?, _ values: QueryFragment
   ) -> InsertOf<Self> {
-    InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: _insertColumns, hasAllColumns: true,
-      source: .values(values))
+    InsertOf<Self>(conflictResolution: conflictResolution, columns: nil, source: .values(values))
   }
 
   private static func _conflict(
@@ -345,8 +343,7 @@ extension PrimaryKeyedTable {
       assignments.set(column.name, "\"excluded\".\(quote: column.name)")
     }
     return InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: _insertColumns,
-      source: .values(values()),
+      conflictResolution: conflictResolution, columns: nil, source: .values(values()),
       conflict: InsertOf<Self>.Conflict(targets: keys, assignments: assignments.fragment))
   }
 }

@@ -102,7 +102,7 @@ let package = Package(
     .target(
       name: "SQLiteData",
       dependencies: [
-        "Dependencies", "SQLiteDataQueries",
+        "CSodium", "Dependencies", "SQLiteDataQueries",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),

@@ -112,8 +112,8 @@ public enum Choices {
   /// How many times as much is taken from other accounts, who took it within their own bounds: or an honest record would
   /// lack a parent.
   public static let relayedControl = 4
-  /// Records that may be read at once because of one account's news, and each millisecond from then on. All of a log is read
-  /// whenever its state is computed: so the more there are, the more seldom.
+  /// Records of its own that may be read at once because of one account's news, and each millisecond from then on. All of them are
+  /// read whenever the state of a log is read: so the more an account has there, the more seldom.
   public static let controlReading = 4_096
   public static let controlReadingPerMillisecond = 1
   /// Bytes of control logs that an account's devices may be sent at once, or twice the log if that is more; and each millisecond

@@ -43,7 +43,7 @@ extension Replica {
   }
 
   private func pour(_ records: Outflow.Records, of zone: ZoneID, _ link: LinkID) {
-    let batch = records.left.prefix(Limits.controlBatch).compactMap { zones[zone]?.records[$0]?.encoded }
+    let batch = records.left.prefix(Limits.controlBatch).compactMap { zones[zone]?.log[$0]?.encoded }
     if !batch.isEmpty { send(link, .controlRecords(zone, batch)) }
     let left = records.left.dropFirst(Limits.controlBatch)
     guard left.isEmpty else {

@@ -62,7 +62,7 @@ extension Replica {
     }
     for start in stride(from: 0, to: headers.count, by: Limits.beginnings) {
       guard let excess = Excess(headers[start..<min(start + Limits.beginnings, headers.count)]),
-        zones[id]?.recordCounts[device]?.records ?? 0 < Choices.controlRecords
+        zones[id]?.log.uses[device]?.records ?? 0 < Choices.controlRecords
       else { return }
       try append(.excess(excess), id)
     }

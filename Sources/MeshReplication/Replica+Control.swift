@@ -3,14 +3,14 @@ public import MeshCore
 /// Control logs: kept, sent, learnt, added to.
 extension Replica {
   func loadZone(_ id: ZoneID) throws {
-    var zone = Zone(id, cryptography)
+    var zone = Zone(id)
     for bytes in try store.controlRecords(id) {
       guard let record = try? ControlRecord(bytes, cryptography), zone.isSound(record, accounts, cryptography) else {
         continue
       }
-      zone.insert(record, cryptography)
+      zone.log.insert(record, cryptography)
     }
-    zone.keys = try vault.epochKeys(id)
+    zone.add(try vault.epochKeys(id))
     zones[id] = zone
     recompute(id)
     let limits = try cutLimits(id)
@@ -34,10 +34,10 @@ extension Replica {
     }
   }
 
-  func recompute(_ id: ZoneID) {
-    guard let zone = zones[id], zone.computed != (zone.records.count, accountChanges) else { return }
-    zones[id]?.state = ZoneState(id, records: zone.records.values, accounts: accounts, cryptography)
-    zones[id]?.computed = (zone.records.count, accountChanges)
+  /// Returns the epochs among the news whose keys are not here.
+  @discardableResult
+  func recompute(_ id: ZoneID) -> [EpochID] {
+    zones[id]?.read(accounts, revision: accountChanges, cryptography) ?? []
   }
 
   // MARK: Control records
@@ -51,12 +51,12 @@ extension Replica {
   func sendAskedRecords(_ link: LinkID, now: Moment) throws {
     guard let asked = sessions[link]?.outflow.asked, let peer = sessions[link]?.peer else { return }
     for (id, heads) in asked.sorted(by: { $0.key < $1.key }) {
-      guard let zone = zones[id] else { continue }
-      let bound = max(Choices.controlSending, 2 * zone.recordBytes)
+      guard let log = zones[id]?.log else { continue }
+      let bound = max(Choices.controlSending, 2 * log.bytes)
       // To look what is lacking takes a visit of each record.
       guard
         sending[peer.account, default: Allowance()].take(
-          Self.visit * zone.records.count, bound: bound, rate: Choices.controlSendingPerMillisecond, now: now.steady)
+          Self.visit * log.count, bound: bound, rate: Choices.controlSendingPerMillisecond, now: now.steady)
       else { return }
       sessions[link]?.outflow.asked[id] = nil
       let bytes = try sendControlRecords(link, id, beyond: heads)
@@ -76,15 +76,9 @@ extension Replica {
   func sendControlRecords(
     _ link: LinkID, _ zone: ZoneID, beyond heads: [ControlID], closing: Message? = nil
   ) throws -> Int {
-    guard let records = zones[zone]?.records else { return 0 }
-    var known: Set<ControlID> = []
-    var stack = heads
-    while let id = stack.popLast() {
-      guard let record = records[id], known.insert(id).inserted else { continue }
-      stack.append(contentsOf: record.parents + (record.previous.map { [$0] } ?? []))
-    }
+    guard let log = zones[zone]?.log else { return 0 }
     let visible = sessions[link]?.peer.flatMap { zones[zone]?.visibleRecords(to: $0.account, here: account.id) }
-    let lacking = ordered(records.filter { !known.contains($0.key) && visible?.contains($0.key) != false })
+    let lacking = log.records(beyond: heads).filter { visible?.contains($0.id) != false }
     sessions[link]?.outflow.records[zone] = Outflow.Records(left: lacking.map(\.id)[...], closing: closing)
     try pour(link)
     return lacking.reduce(0) { $0 + $1.size }
@@ -105,30 +99,6 @@ extension Replica {
   /// Between two tellings of the same heads to a peer, in milliseconds.
   private static let tellingInterval: Int64 = 1_000
 
-  /// Parents before children.
-  private func ordered(_ records: [ControlID: ControlRecord]) -> [ControlRecord] {
-    var result: [ControlRecord] = []
-    var done: Set<ControlID> = []
-    var stack: [ControlID] = records.keys.sorted(by: >)
-    while let id = stack.last {
-      guard !done.contains(id), let record = records[id] else {
-        stack.removeLast()
-        continue
-      }
-      let before = (record.parents + (record.previous.map { [$0] } ?? [])).filter {
-        records[$0] != nil && !done.contains($0)
-      }
-      if before.isEmpty {
-        stack.removeLast()
-        done.insert(id)
-        result.append(record)
-      } else {
-        stack.append(contentsOf: before)
-      }
-    }
-    return result
-  }
-
   func learnControl(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard let peer = sessions[link]?.peer, maySend(peer.account, id) else { return }
     let wasNew = zones[id] == nil
@@ -148,33 +118,41 @@ extension Replica {
   func readNews(_ id: ZoneID, now: Moment) throws {
     guard let zone = zones[id], zone.hasUnread else { return }
     let isDue = zone.unreadAccounts.sorted().reduce(zone.unreadAccounts.isEmpty) { isDue, account in
-      // Each of them pays.
-      reading[account, default: Allowance()].take(
-        zone.records.count, bound: Choices.controlReading, rate: Choices.controlReadingPerMillisecond, now: now.steady)
+      // Each of them pays for its own part of the log: an honest account does not wait for what others filled it with.
+      let cost = zone.log.isSettled(accountChanges) ? zone.log.unread : zone.log.use(of: account, accounts).records
+      return reading[account, default: Allowance()].take(
+        Self.reading + cost, bound: Choices.controlReading, rate: Choices.controlReadingPerMillisecond, now: now.steady)
         || isDue
     }
     if isDue { try controlChanged(id, now: now) }
   }
+
+  /// As many records as are read in the time that it takes to act on what was read.
+  private static let reading = 128
 
   /// Those that are new and stand, kept in one durable write. If that fails, none of them is known.
   private func take(_ encoded: [[UInt8]], _ id: ZoneID, _ link: LinkID, now: Moment) throws -> [ControlRecord] {
     let wasNew = zones[id] == nil
     var new: [ControlRecord] = []
     var known = accounts(known: link)
+    var uses: [AccountID: ControlUse] = [:]
     do {
       for bytes in encoded {
         let record = try ControlRecord(bytes, cryptography)
-        guard zones[id]?.records[record.id] == nil else { continue }
+        guard zones[id]?.log.contains(record.id) != true else { continue }
         // What came before a record that does not stand, stands.
-        guard record.zone == id, hasRoom(for: record, known, link), try isAcceptable(record, known, link, now: now)
+        guard record.zone == id, hasRoom(for: record, known, &uses, link),
+          try isAcceptable(record, known, link, now: now)
         else { break }
-        zones[id, default: Zone(id, cryptography)].insert(record, cryptography)
+        zones[id, default: Zone(id)].log.insert(record, cryptography)
         new.append(record)
-        if let named = try meetPeople(of: record, link), let state = accounts[named] { known.set(state) }
+        guard let named = try meetPeople(of: record, link) else { continue }
+        if let state = accounts[named] { known.set(state) }
+        uses = [:]
       }
       if !new.isEmpty { try store.insertControlRecords(new.map { ($0.id, $0.encoded) }, zone: id) }
     } catch {
-      if wasNew { zones[id] = nil } else { zones[id]?.forget(new, cryptography) }
+      if wasNew { zones[id] = nil } else { zones[id]?.log.removeLast(new.count, cryptography) }
       throw error
     }
     return new
@@ -206,12 +184,18 @@ extension Replica {
 
   /// An account that fills the log is refused, by whichever of its devices. Other accounts may pass on what they took within the
   /// bound, so that nobody lacks a parent of an honest record.
-  private func hasRoom(for record: ControlRecord, _ known: Accounts, _ link: LinkID) -> Bool {
-    let zone = zones[record.zone]
-    let author = zone?.people.account(of: record.author, known)
-    let factor = author == nil || author == sessions[link]?.peer?.account ? 1 : Choices.relayedControl
-    var use = zone?.controlUse(of: author, known) ?? ControlUse()
+  ///
+  /// - Parameter uses: Those that were counted already.
+  private func hasRoom(
+    for record: ControlRecord, _ known: Accounts, _ uses: inout [AccountID: ControlUse], _ link: LinkID
+  ) -> Bool {
+    let log = zones[record.zone]?.log
+    let author = log?.people.account(of: record.author, known)
+    let factor = author == sessions[link]?.peer?.account ? 1 : Choices.relayedControl
+    // Of nobody's device no record is sound.
+    var use = author.flatMap { uses[$0] ?? log?.use(of: $0, known) } ?? ControlUse()
     use.add(record)
+    if let author { uses[author] = use }
     guard
       record.number > UInt64(Choices.controlRecords) || use.records > factor * Choices.controlRecordsOfAccount
         || use.bytes > factor * Choices.controlBytesOfAccount
@@ -224,9 +208,8 @@ extension Replica {
   private func isAcceptable(
     _ record: ControlRecord, _ accounts: Accounts, _ link: LinkID, now: Moment
   ) throws -> Bool {
-    let zone = zones[record.zone] ?? Zone(record.zone, cryptography)
-    let known = zone.records
-    guard (record.parents + (record.previous.map { [$0] } ?? [])).allSatisfy({ known[$0] != nil }) else {
+    let zone = zones[record.zone] ?? Zone(record.zone)
+    guard record.leading.allSatisfy(zone.log.contains) else {
       tellControlHeads(link, record.zone, now: now)
       return false
     }
@@ -245,7 +228,7 @@ extension Replica {
         return false
       }
     }
-    guard let previous = record.previous.flatMap({ known[$0] }) else { return true }
+    guard let previous = record.previous.flatMap({ zone.log[$0] }) else { return true }
     guard record.continues(previous) else {
       end(link, .protocolViolation, "a control record does not continue its author's")
       return false
@@ -258,8 +241,8 @@ extension Replica {
   func controlChanged(_ id: ZoneID, now: Moment) throws {
     zones[id]?.hasUnread = false
     zones[id]?.unreadAccounts = []
-    recompute(id)
-    guard let zone = zones[id], zone.state.owner != nil else { return }
+    let lacking = recompute(id)
+    guard zones[id]?.state.owner != nil else { return }
     try endDropping(id, now: now)
     try updateStandings()
     try setLimits(id)
@@ -272,7 +255,7 @@ extension Replica {
     }
     try leaveThoseOut(id, now: now)
     try offer(id, now: now)
-    for link in links(sharing: id) { requestKeys(link) }
+    for link in links(sharing: id) { requestKeys(link, id, lacking) }
     try askAgain(id, now: now)
     zones[id]?.needsApply = true
     needsFlush = true
@@ -301,7 +284,7 @@ extension Replica {
   func append(_ act: ControlAct, _ id: ZoneID) throws { try publish(try record(act, id)) }
 
   func record(_ act: ControlAct, _ id: ZoneID) throws -> ControlRecord {
-    let own = zones[id]?.records.values.filter { $0.author == device }.max { $0.number < $1.number }
+    let own = zones[id]?.log.last(of: device)
     return try ControlRecord(
       zone: id, parents: zones[id]?.state.heads ?? [], number: (own?.number ?? 0) + 1, previous: own?.id, act: act,
       secrets: secrets, cryptography)
@@ -316,7 +299,7 @@ extension Replica {
 
   /// A record of this device's that is kept, or about to be.
   func know(_ record: ControlRecord) {
-    zones[record.zone, default: Zone(record.zone, cryptography)].insert(record, cryptography)
+    zones[record.zone, default: Zone(record.zone)].log.insert(record, cryptography)
     recompute(record.zone)
   }
 

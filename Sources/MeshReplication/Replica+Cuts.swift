@@ -159,8 +159,7 @@ extension Replica {
   }
 
   private func lastRecord(of device: DeviceID, _ zone: ZoneID) -> DeviceCut.ControlPoint? {
-    let records = zones[zone]?.records.values.filter { $0.author == device } ?? []
-    let last = records.max { ($0.number, $1.id) < ($1.number, $0.id) }
+    let last = zones[zone]?.log.last(of: device)
     return last.map { DeviceCut.ControlPoint(number: $0.number, id: $0.id) }
   }
 
@@ -177,7 +176,7 @@ extension Replica {
 extension Replica.Zone {
   /// It signed two branches. (An author can also be ended by its own device, which then writes again what it wrote.)
   fileprivate func hasForked(_ author: Author) -> Bool {
-    records.values.contains { record in
+    log.records(of: .fork).contains { record in
       if case .fork(let proof) = record.act { proof.author == author } else { false }
     }
   }

@@ -93,7 +93,7 @@ extension Replica {
     guard let zone = zones[id], proof.limit < limit(proof.author, id, try store.citations(id)) ?? .max,
       certificate != nil, zone.state.cuts[device] == nil, zone.state.account(of: proof.author.device) != nil,
       zone.state.permission(account.id) != nil,
-      zone.recordCounts[device]?.records ?? 0 < Choices.controlRecords
+      zone.log.uses[device]?.records ?? 0 < Choices.controlRecords
     else { return }
     notify(fork: proof)
     try append(.fork(proof), id)

@@ -10,12 +10,10 @@ extension Replica {
   /// Nil where this device may not write, or lacks the key: local writes stay pending.
   func writer(_ id: ZoneID) throws -> ChangeSetWriter? {
     guard clockWatch.fault == nil, let zone = zones[id], mayWrite(zone), !zone.isBarred,
-      let epoch = zone.state.epochs.values.filter({ $0.isCurrent && zone.keys[$0.id] != nil }).min(by: { $0.id < $1.id }
-      ),
-      let key = zone.keys[epoch.id], let author = try writingAuthor(id, zone)
+      let epoch = zone.writingEpoch, let key = zone.keys[epoch], let author = try writingAuthor(id, zone)
     else { return nil }
     return ChangeSetWriter(
-      zone: id, author: author, citation: zone.state.citation(account.id), epoch: epoch.id, key: key, secrets: secrets,
+      zone: id, author: author, citation: zone.state.citation(account.id), epoch: epoch, key: key, secrets: secrets,
       cryptography: cryptography)
   }
 

@@ -145,10 +145,10 @@ extension Replica {
 
   /// Takes in a share that this account has joined. Everything in it was verified, and is again at every start.
   public func adopt(_ joined: JoinedShare, now: Moment) throws {
-    let new = joined.records.filter { zones[joined.zone]?.records[$0.id] == nil }
+    let new = joined.records.filter { zones[joined.zone]?.log.contains($0.id) != true }
     for record in new {
       try store.insertControlRecord(record.encoded, id: record.id, zone: joined.zone)
-      zones[joined.zone, default: Zone(joined.zone, cryptography)].insert(record, cryptography)
+      zones[joined.zone, default: Zone(joined.zone)].log.insert(record, cryptography)
     }
     for account in zones[joined.zone]?.people.all ?? [] where account != self.account.id {
       if let state = joined.accounts[account], try adopt(state) { gossip(account, besides: nil) }

@@ -28,7 +28,7 @@ extension Replica {
   func know(_ record: ControlRecord, _ key: EpochKey) {
     know(record)
     guard let epoch = EpochID(record.id.bytes) else { return }
-    zones[record.zone]?.keys[epoch] = key
+    zones[record.zone]?.add([epoch: key])
     zones[record.zone]?.keyMissingSince = nil
   }
 
@@ -50,18 +50,31 @@ extension Replica {
   /// How long the key of the current epoch may be missing, in milliseconds: several requests to everybody connected.
   private static let keyPatience: Int64 = 30_000
 
+  /// Asks for all keys that are not here, of the zones that are in common.
   func requestKeys(_ link: LinkID) {
-    guard let session = sessions[link], session.conversation.isOpen else { return }
-    for id in session.conversation.commonZones {
-      guard let zone = zones[id] else { continue }
-      var lacking = zone.state.epochs.keys.filter { zone.keys[$0] == nil }.sorted()
-      // A few are asked for whenever something has changed: until they come, nothing is flushed or merged.
-      if lacking.count > Limits.controlBatch { lacking.removeAll { session.askedKeys[$0] != nil } }
-      for epoch in lacking { sessions[link]?.askedKeys[epoch] = keyRound }
-      // All of them: or epochs whose keys nobody gives would keep those of others from being asked for.
-      for start in stride(from: 0, to: lacking.count, by: Limits.controlBatch) {
-        send(link, .keyRequest(id, Array(lacking[start..<min(start + Limits.controlBatch, lacking.count)])))
-      }
+    for id in sessions[link]?.conversation.commonZones ?? [] {
+      requestKeys(link, id, zones[id]?.lackingKeys.sorted() ?? [])
+    }
+  }
+
+  /// Asks for keys that are not here. If they are few, all are asked for whenever something has changed: until they come, nothing is
+  /// flushed or merged. Else some are; but each is in the end, or epochs whose keys nobody gives would keep those of others from
+  /// being asked for.
+  func requestKeys(_ link: LinkID, _ id: ZoneID, _ some: [EpochID]) {
+    guard let zone = zones[id], sessions[link]?.conversation.isOpen == true else { return }
+    let lacking = zone.lackingKeys.count <= Limits.controlBatch ? zone.lackingKeys.sorted() : some
+    sessions[link]?.keyRequests.note(lacking, id)
+    for start in stride(from: 0, to: lacking.count, by: Limits.controlBatch) {
+      send(link, .keyRequest(id, Array(lacking[start..<min(start + Limits.controlBatch, lacking.count)])))
+    }
+  }
+
+  /// Asks once more for those keys that were asked for longest ago.
+  func requestKeysAgain(_ link: LinkID) {
+    let oldest = sessions[link]?.keyRequests.takeOldest(Self.keysAskedAgain) ?? []
+    for id in sessions[link]?.conversation.commonZones ?? [] {
+      let lacking = oldest.filter { $0.zone == id && zones[id]?.lackingKeys.contains($0.epoch) == true }
+      requestKeys(link, id, lacking.map(\.epoch))
     }
   }
 
@@ -128,7 +141,7 @@ extension Replica {
       guard let arrived = zones[id]?.arrivedKeys, !arrived.isEmpty else { continue }
       try vault.saveEpochKeys(arrived, zone: id)
       zones[id]?.arrivedKeys = [:]
-      zones[id]?.keys.merge(arrived) { old, _ in old }
+      zones[id]?.add(arrived)
       keysKept += 1
       // Records that move between zones wait for the keys of both.
       for zone in zones.keys { zones[zone]?.needsApply = true }
@@ -136,5 +149,23 @@ extension Replica {
       // Others may have asked for them before they were here.
       for other in links(sharing: id) { sendKeys(other, id, arrived.keys.sorted()) }
     }
+  }
+}
+
+/// Epochs whose keys a peer was asked for. A member can mint them by the thousand and give none.
+struct KeyRequests {
+  /// The one that was asked for longest ago comes first.
+  private var order: ArraySlice<(zone: ZoneID, epoch: EpochID)> = []
+  private var asked: Set<EpochID> = []
+
+  mutating func note(_ epochs: [EpochID], _ zone: ZoneID) {
+    for epoch in epochs where asked.insert(epoch).inserted { order.append((zone, epoch)) }
+  }
+
+  mutating func takeOldest(_ count: Int) -> [(zone: ZoneID, epoch: EpochID)] {
+    let oldest = Array(order.prefix(count))
+    order.removeFirst(oldest.count)
+    asked.subtract(oldest.map(\.epoch))
+    return oldest
   }
 }

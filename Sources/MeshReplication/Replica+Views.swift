@@ -80,7 +80,7 @@ extension Replica {
     for author in try store.storedVector(id).authors {
       if let account = zone.state.account(of: author.device) { uses[account, default: ZoneUse()].authors += 1 }
     }
-    for (device, use) in zone.recordCounts {
+    for (device, use) in zone.log.uses {
       guard let account = zone.state.account(of: device) else { continue }
       uses[account, default: ZoneUse()].controlRecords += use.records
       uses[account, default: ZoneUse()].controlBytes += use.bytes

@@ -44,7 +44,7 @@ extension Replica {
     send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
     zones[zone]?.toldBacklog = nil
     // What it was asked for before the zone was in common, it did not give.
-    sessions[link]?.askedKeys = [:]
+    sessions[link]?.keyRequests = KeyRequests()
     requestKeys(link)
   }
 
@@ -140,7 +140,7 @@ extension Replica {
     guard let peer = sessions[link]?.peer, mayHaveLog(peer.account, id) else { return }
     try giveControlRecords(link, id, beyond: heads, now: now)
     // Who believes that it is out has told nothing of what it has: it may be in again.
-    if !isCommon(id, with: peer.account), heads.contains(where: { zones[id]?.records[$0] == nil }) {
+    if !isCommon(id, with: peer.account), heads.contains(where: { zones[id]?.log.contains($0) != true }) {
       tellControlHeads(link, id, now: now)
     }
     try share(id, link, now: now)

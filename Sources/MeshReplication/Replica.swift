@@ -111,28 +111,22 @@ public final class Replica {
   private static let keyRequestInterval: Int64 = 5_000
   /// Keys that one peer is asked for again in one round. What was asked for longest ago comes first: whoever opens epochs by the
   /// thousand and gives no key makes nobody ask for all of them every few seconds.
-  private static let keysAskedAgain = 256
-  /// Counts those rounds.
-  private(set) var keyRound = 0
+  static let keysAskedAgain = 256
   /// How often peers are told this machine's time, in milliseconds.
   private static let clockInterval: Int64 = 60_000
 
   /// What is known of one zone.
   struct Zone {
-    private(set) var records: [ControlID: ControlRecord] = [:]
-    /// Of each device.
-    private(set) var recordCounts: [DeviceID: ControlUse] = [:]
-    private(set) var recordBytes = 0
-    /// Whom the records name.
-    var people: ZonePeople
-    var state: ZoneState
-    /// What the state was computed from: how many records, and after how many changes of accounts.
-    var computed = (records: 0, accountChanges: -1)
+    var log: ZoneLog
     /// Records came of which the state says nothing yet.
     var hasUnread = false
     /// Whose they are.
     var unreadAccounts: Set<AccountID> = []
-    var keys: [EpochID: EpochKey] = [:]
+    private(set) var keys: [EpochID: EpochKey] = [:]
+    /// Epochs whose keys are not here.
+    private(set) var lackingKeys: Set<EpochID> = []
+    /// The current epoch with the lowest id whose key is here: what this device writes under.
+    private(set) var writingEpoch: EpochID?
     /// Verified, and not kept durably yet: nothing is read or written with them.
     var arrivedKeys: [EpochID: EpochKey] = [:]
     var needsApply = true
@@ -163,23 +157,32 @@ public final class Replica {
     /// Something that a cut took back may be left to be written again.
     var mayWriteAgain = true
 
-    init(_ zone: ZoneID, _ cryptography: any Cryptography) {
-      people = ZonePeople(zone)
-      state = ZoneState(zone, records: [], accounts: Accounts(), cryptography)
+    init(_ zone: ZoneID) { log = ZoneLog(zone) }
+
+    /// Whom the records name.
+    var people: ZonePeople { log.people }
+    var state: ZoneState { log.state }
+
+    /// Reads the state, and returns the epochs among the news whose keys are not here.
+    mutating func read(_ accounts: Accounts, revision: Int, _ cryptography: any Cryptography) -> [EpochID] {
+      let judged = log.read(accounts, revision: revision, cryptography)
+      if judged.count == state.epochs.count { (lackingKeys, writingEpoch) = ([], nil) }
+      let lacking = judged.filter { keys[$0] == nil }
+      lackingKeys.formUnion(lacking)
+      useKeys(of: judged)
+      return lacking
     }
 
-    mutating func insert(_ record: ControlRecord, _ cryptography: any Cryptography) {
-      guard records.updateValue(record, forKey: record.id) == nil else { return }
-      recordCounts[record.author, default: ControlUse()].add(record)
-      recordBytes += record.size
-      people.meet(record.act, id: record.id, cryptography)
+    mutating func add(_ new: [EpochID: EpochKey]) {
+      keys.merge(new) { old, _ in old }
+      lackingKeys.subtract(new.keys)
+      useKeys(of: new.keys)
     }
 
-    /// As if these had never come.
-    mutating func forget(_ gone: [ControlRecord], _ cryptography: any Cryptography) {
-      let left = records.values.filter { record in !gone.contains { $0.id == record.id } }
-      (records, recordCounts, recordBytes, people) = ([:], [:], 0, ZonePeople(state.zone))
-      for record in left { insert(record, cryptography) }
+    private mutating func useKeys(of epochs: some Sequence<EpochID>) {
+      for epoch in epochs where keys[epoch] != nil && log.state.currentEpochs.contains(epoch) {
+        writingEpoch = min(writingEpoch ?? epoch, epoch)
+      }
     }
 
     /// Whether a record can stand after those that are here.
@@ -189,7 +192,7 @@ public final class Replica {
       return record.isSound(people, accounts, cryptography)
     }
 
-    var lacksKey: Bool { !state.epochs.values.contains { $0.isCurrent && keys[$0.id] != nil } }
+    var lacksKey: Bool { writingEpoch == nil }
   }
 
   /// What is known of one session.
@@ -220,8 +223,7 @@ public final class Replica {
     /// Assets that are not complete here, of which the peer is told when there is more.
     var toldAssets: Set<ToldAsset> = []
     var unaskedChunks = 0
-    /// Epochs whose keys it was asked for, and in which round.
-    var askedKeys: [EpochID: Int] = [:]
+    var keyRequests = KeyRequests()
     /// Heads of control logs that it was told last, and when.
     var toldHeads: [ZoneID: (heads: [ControlID], at: Int64)] = [:]
     /// Zones whose heads it is told again later.
@@ -343,14 +345,11 @@ public final class Replica {
     }
     if now.steady &- lastKeyRequest > Self.keyRequestInterval || lastKeyRequest == .min {
       lastKeyRequest = now.steady
-      keyRound += 1
       // Whatever else changed: a zone that ended, what was written again.
       _ = try refreshAssets(now: now)
       for link in sessions.keys.sorted() {
         sessions[link]?.givenKeys = [:]
-        let asked = sessions[link]?.askedKeys.sorted { ($0.value, $0.key) < ($1.value, $1.key) } ?? []
-        for (epoch, _) in asked.prefix(Self.keysAskedAgain) { sessions[link]?.askedKeys[epoch] = nil }
-        requestKeys(link)
+        requestKeysAgain(link)
       }
       reading = reading.filter { $0.value.left(rate: Choices.controlReadingPerMillisecond, now: now.steady) > 0 }
       sending = sending.filter { $0.value.left(rate: Choices.controlSendingPerMillisecond, now: now.steady) > 0 }

@@ -6,14 +6,8 @@ extension Replica.Zone {
   /// Nil if the account may know all: the one here, and members.
   func visibleRecords(to peer: AccountID, here: AccountID) -> Set<ControlID>? {
     guard peer != here, state.permission(peer) == nil else { return nil }
-    var visible: Set<ControlID> = []
-    let subject = Subject(peer, records.values, owner: state.owner) { state.account(of: $0) }
-    var stack = records.values.filter { concerns($0, subject) }.map(\.id)
-    while let id = stack.popLast() {
-      guard let record = records[id], visible.insert(id).inserted else { continue }
-      stack.append(contentsOf: record.parents + (record.previous.map { [$0] } ?? []))
-    }
-    return visible
+    let subject = Subject(peer, log, owner: state.owner)
+    return log.past(of: log.records.filter { concerns($0, subject) }.map(\.id))
   }
 
   /// Whose words decide whether an account is out. Without the cut of a device that let it in, or the removal of a participant that
@@ -28,11 +22,11 @@ extension Replica.Zone {
     private(set) var devices: Set<DeviceID> = []
 
     init(
-      _ account: AccountID, _ records: some Sequence<ControlRecord>, owner: AccountID?,
-      _ accountOf: (DeviceID) -> AccountID?
+      _ account: AccountID, _ log: ZoneLog, owner: AccountID?
     ) {
       self.account = account
       accounts = [account]
+      let records = [.participant, .admission].flatMap { log.records(of: $0) }
       let words = records.compactMap { record -> (author: DeviceID, about: AccountID, invite: ControlID?)? in
         switch record.act {
         case .participant(let account, _, let invite, _): (record.author, account, invite)
@@ -45,7 +39,8 @@ extension Replica.Zone {
         for word in words where word.about == next {
           devices.insert(word.author)
           if let invite = word.invite { invites.insert(invite) }
-          guard let author = accountOf(word.author), author != owner, accounts.insert(author).inserted else { continue }
+          guard let author = log.state.account(of: word.author), author != owner, accounts.insert(author).inserted
+          else { continue }
           left.append(author)
         }
       }
@@ -56,7 +51,7 @@ extension Replica.Zone {
   func visiblePeople(to peer: AccountID, here: AccountID, _ cryptography: any Cryptography) -> ZonePeople {
     guard let visible = visibleRecords(to: peer, here: here) else { return people }
     return visible.reduce(into: ZonePeople(state.zone)) { people, id in
-      if let act = records[id]?.act { people.meet(act, cryptography) }
+      if let act = log[id]?.act { people.meet(act, cryptography) }
     }
   }
 

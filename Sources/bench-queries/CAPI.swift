@@ -57,32 +57,38 @@ final class CAPI: @unchecked Sendable {
     try execute("BEGIN IMMEDIATE")
     let statement = try prepare(Self.insertion)
     defer { sqlite3_finalize(statement) }
-    let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
     for row in rows {
-      sqlite3_bind_text(statement, 1, row.title, -1, copied)
-      sqlite3_bind_text(statement, 2, row.notes, -1, copied)
-      sqlite3_bind_text(statement, 3, row.author, -1, copied)
-      sqlite3_bind_int64(statement, 4, row.isDone ? 1 : 0)
-      sqlite3_bind_int64(statement, 5, row.isFlagged ? 1 : 0)
-      if let priority = row.priority {
-        sqlite3_bind_int64(statement, 6, Int64(priority))
-      } else {
-        sqlite3_bind_null(statement, 6)
-      }
-      sqlite3_bind_int64(statement, 7, Int64(row.position))
-      sqlite3_bind_double(statement, 8, row.price)
-      if let weight = row.weight {
-        sqlite3_bind_double(statement, 9, weight)
-      } else {
-        sqlite3_bind_null(statement, 9)
-      }
-      sqlite3_bind_int64(statement, 10, Int64(row.listID))
-      sqlite3_bind_int64(statement, 11, Int64(row.rank))
+      Self.bind(row, to: statement)
       let code = sqlite3_step(statement)
       guard code == SQLITE_DONE else { throw Failure.code(code) }
       sqlite3_reset(statement)
     }
     try execute("COMMIT")
+  }
+
+  private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+  /// Binds the values of ``insertion``.
+  static func bind(_ row: Wide, to statement: OpaquePointer) {
+    sqlite3_bind_text(statement, 1, row.title, -1, copied)
+    sqlite3_bind_text(statement, 2, row.notes, -1, copied)
+    sqlite3_bind_text(statement, 3, row.author, -1, copied)
+    sqlite3_bind_int64(statement, 4, row.isDone ? 1 : 0)
+    sqlite3_bind_int64(statement, 5, row.isFlagged ? 1 : 0)
+    if let priority = row.priority {
+      sqlite3_bind_int64(statement, 6, Int64(priority))
+    } else {
+      sqlite3_bind_null(statement, 6)
+    }
+    sqlite3_bind_int64(statement, 7, Int64(row.position))
+    sqlite3_bind_double(statement, 8, row.price)
+    if let weight = row.weight {
+      sqlite3_bind_double(statement, 9, weight)
+    } else {
+      sqlite3_bind_null(statement, 9)
+    }
+    sqlite3_bind_int64(statement, 10, Int64(row.listID))
+    sqlite3_bind_int64(statement, 11, Int64(row.rank))
   }
 
   private static func wide(_ statement: OpaquePointer) -> Wide {

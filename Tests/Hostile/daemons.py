@@ -144,6 +144,18 @@ class Node:
         with open(self.log.name, errors="replace") as file:
             return "\n".join(file.read().split("\n")[-lines:])
 
+    def turns(self):
+        """Seconds for which the daemon's threads ran, and for which they waited for a processor."""
+        ran = waited = 0
+        for task in os.listdir(f"/proc/{self.daemon.pid}/task"):
+            try:
+                with open(f"/proc/{self.daemon.pid}/task/{task}/schedstat") as file:
+                    numbers = file.read().split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            ran, waited = ran + int(numbers[0]), waited + int(numbers[1])
+        return ran / 1e9, waited / 1e9
+
     def memory(self):
         """Resident bytes of the daemon."""
         with open(f"/proc/{self.daemon.pid}/status") as file:
@@ -210,13 +222,18 @@ class Mesh:
         self.reaper.stdin.close()
         self.reaper.wait()
 
-    def start(self):
+    def start_owner(self):
+        """The owner's devices alone, and their share."""
         self.tower = self.node("tower").found("alice")
         self.laptop = self.node("laptop").link(self.tower)
         self.tower.sql("INSERT INTO notes VALUES ('root', 'milk', 1), ('mine', 'private', 0)")
         self.tower.done("share", "create", "notes", "root", "--title", "Shared")
+        eventually("laptop has the rows", lambda: len(self.laptop.sql("SELECT 1 FROM notes")) == 2)
+        return self
+
+    def start(self):
+        self.start_owner()
         self.carol = self.node("carol").found("carol")
         self.carol.done("share", "join", "-", "--yes", input=self.tower.invite() + "\n")
         eventually("carol has the root", lambda: self.carol.sql("SELECT 1 FROM notes WHERE id = 'root'"))
-        eventually("laptop has the rows", lambda: len(self.laptop.sql("SELECT 1 FROM notes")) == 2)
         return self

@@ -18,8 +18,14 @@ PATIENCE = 30
 WRITE_LOCK = 10.0
 # Bytes by which a daemon may grow over what it had before the attack. A debug build keeps most of what it ever used.
 GROWTH = 300 << 20
-# Seconds of an idle mesh that are measured before attacks.
-IDLE = 5
+# How many times as long honest rows may take as in a mesh beside it that nobody attacks. It is measured during the attack, so it
+# has the same machine with the same processes.
+SLOWER = 3
+# Seconds below which no ratio counts, on a processor that the daemons have to themselves: a few ticks and messages. Where they
+# wait for their turns, as the kernel tells, it is as much more.
+PROMPT = 0.75
+# Seconds before an attack in which the calm mesh is watched as well: many attacks are over after a few rows.
+BEFORE = 10
 
 
 class Watch(threading.Thread):
@@ -28,6 +34,7 @@ class Watch(threading.Thread):
     def __init__(self, writer, reader, every=0.1):
         super().__init__(daemon=True)
         self.writer, self.reader, self.every = writer, reader, every
+        # When each row was seen, or given up, and after how long.
         self.seen, self.written, self.failed = [], [], None
         self._over = threading.Event()
         self._prefix = os.urandom(4).hex()
@@ -50,11 +57,11 @@ class Watch(threading.Thread):
                 for key in [key for (key,) in reading.execute(
                         "SELECT id FROM tags WHERE id IN (SELECT value FROM json_each(?))",
                         ('["' + '","'.join(list(waiting)[:500]) + '"]',))] if waiting else []:
-                    self.seen.append(time.monotonic() - waiting.pop(key))
+                    self.seen.append((time.monotonic(), time.monotonic() - waiting.pop(key)))
                 time.sleep(0.01)
         except sqlite3.Error as error:
             self.failed = error
-        self.lost = [time.monotonic() - start for start in waiting.values()]
+        self.seen += [(time.monotonic(), time.monotonic() - start) for start in waiting.values()]
         writing.close()
         reading.close()
 
@@ -63,9 +70,8 @@ class Watch(threading.Thread):
         self.join()
         return self
 
-    @property
-    def p99(self):
-        times = sorted(self.seen + self.lost)
+    def p99(self, since=0.0):
+        times = sorted(took for at, took in list(self.seen) if at >= since)
         return times[min(len(times) - 1, int(len(times) * 0.99))] if times else 0.0
 
     @property
@@ -73,13 +79,69 @@ class Watch(threading.Thread):
         return max(self.written, default=0.0)
 
 
-def idle(scene):
-    """Watches a mesh that nobody attacks. Its p99 is printed beside those of attacks and never asserted: a busy machine makes
-    either of them many times as long."""
-    watch = Watch(scene.tower, scene.laptop)
-    watch.start()
-    time.sleep(IDLE)
-    return watch.finish().p99
+class Slower(Failed):
+    """Honest rows took too many times as long as in a mesh that nobody attacks."""
+
+
+class Calm:
+    """A mesh that nobody attacks, on the same machine, watched all the time."""
+
+    def __init__(self):
+        self.mesh, self.watch = Mesh().__enter__(), None
+        try:
+            self.mesh.start_owner()
+            self.watch = Watch(self.mesh.tower, self.mesh.laptop)
+            self.watch.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self):
+        if self.watch is not None:
+            self.watch.finish()
+        self.mesh.__exit__(None, None, None)
+
+
+class Pace:
+    """Watches honest rows of a mesh, and of a calm one beside it."""
+
+    def __init__(self, scene, calm):
+        self.calm = calm
+        self.attacked = Watch(scene.tower, scene.laptop)
+
+    def __enter__(self):
+        self.start = time.monotonic()
+        self.turns = self.count_turns()
+        self.attacked.start()
+        return self
+
+    def count_turns(self):
+        """For each daemon of both meshes, seconds that it ran and that it waited for a processor."""
+        nodes = [self.attacked.writer, self.attacked.reader, self.calm.mesh.tower, self.calm.mesh.laptop]
+        return {node.daemon.pid: node.turns() for node in nodes if node.alive()}
+
+    def __exit__(self, *_):
+        self.attacked.finish()
+        if self.calm.watch.failed:
+            raise Failed(f"the calm mesh has failed: {self.calm.watch.failed}")
+        self.p99, self.calm_p99 = self.attacked.p99(), self.calm.watch.p99(self.start - BEFORE)
+        self.ratio = self.p99 / max(self.calm_p99, 0.001)
+        # Daemons that were restarted are others.
+        turns = [(ran - self.turns[pid][0], waited - self.turns[pid][1])
+                 for pid, (ran, waited) in self.count_turns().items() if pid in self.turns]
+        ran, waited = (max(0.001, sum(column)) for column in zip(*turns)) if turns else (1, 0)
+        self.prompt = PROMPT * (1 + waited / ran)
+
+    def __str__(self):
+        return f"p99 {self.p99:.2f} s ({self.ratio:.1f} × the {self.calm_p99:.2f} s of a calm mesh)"
+
+    def check(self, slower=SLOWER):
+        if self.attacked.failed:
+            raise Failed(f"an honest program could not write: {self.attacked.failed}")
+        if self.attacked.longest_write > WRITE_LOCK:
+            raise Failed(f"a program waited {self.attacked.longest_write:.1f} s for the write lock")
+        if self.p99 > max(self.prompt, slower * self.calm_p99):
+            raise Slower(f"honest rows were slow: {self}; at most {slower:g} × is expected, or {self.prompt:.2f} s")
 
 
 class Scene:

@@ -27,8 +27,10 @@ extension Daemons {
     @Test("a peer written from the documents joins a share, reads its rows and writes some")
     func thePeerIsHonest() async throws { try await python("honest.py") }
 
+    @Test("attacks that slow honest rows down fail") func slowRowsFail() async throws { try await python("pace.py") }
+
     @Test(
-      "honest devices sync, survive a restart and are not blamed after attacks",
+      "honest devices sync, keep their pace, survive a restart and are not blamed after attacks",
       arguments: ["accounts", "assets", "changesets", "claims", "control", "extremes", "listener", "transport"])
     func honestDevicesGoOn(attacks: String) async throws { try await python("run.py", attacks) }
   }

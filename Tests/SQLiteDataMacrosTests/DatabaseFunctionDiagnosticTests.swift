@@ -53,6 +53,40 @@ import Testing
         "@DatabaseFunction(as: ((Int) -> Int).self) func f() -> Int { 1 }",
         "1:23 error: 'as:' describes 1 arguments, but 'f' takes 0"
       ),
+      (
+        "@DatabaseFunction func f(_ t: @escaping () -> Int) {}",
+        "1:1 error: SQL can't take or return a function; name a representation with 'as:'"
+      ),
+      (
+        "@DatabaseFunction func f() -> (Int, Int) { (1, 1) }",
+        "1:1 error: SQL can't take or return a tuple; name a representation with 'as:'"
+      ),
+      (
+        "struct S { @DatabaseFunction mutating func f() {} }",
+        "1:12 error: SQL can't call a mutating function, because it has no variable to change"
+      ),
+      (
+        "actor A { @DatabaseFunction func f() {} }",
+        "1:11 error: SQL can't call a function of an actor, because SQLite doesn't wait; write 'nonisolated'"
+      ),
+      (
+        "@MainActor @DatabaseFunction func f() {}",
+        "1:12 error: SQL can't call a function of an actor, because SQLite doesn't wait; write 'nonisolated'"
+      ),
+      (
+        "struct S { @DatabaseFunction static func + (a: S, b: S) -> Int { 1 } }",
+        "1:42 error: SQL can't call operator '+'; write a function with a name"
+      ),
+      (
+        "func g() { @DatabaseFunction func f() {} }",
+        "1:12 error: '@DatabaseFunction' can't be applied inside of a function, because Swift doesn't find there what "
+          + "it makes; move the declaration out of the function"
+      ),
+      (
+        "protocol P { @DatabaseFunction func f() }",
+        "1:14 error: '@DatabaseFunction' can't be applied to a requirement, because a protocol has no function to call; "
+          + "apply it in the type that conforms"
+      ),
     ])
   func refuses(source: String, problem: String) {
     #expect(Expansion(source).problems == [problem])

@@ -12,6 +12,8 @@ struct Expansion {
   let text: String
   /// `line:column severity: message`, in the order of reporting.
   let problems: [String]
+  /// What the first fix-it of each diagnostic replaces, and with what.
+  let replacements: [String]
   /// The source with the first fix-it of each diagnostic applied.
   let fixed: String
 
@@ -31,6 +33,10 @@ struct Expansion {
       let place = root.location(for: diagnostic.position, anchoredAt: diagnostic.node, fileName: "File.swift")
       let severity = diagnostic.diagMessage.severity == .error ? "error" : "warning"
       return "\(place.line):\(place.column) \(severity): \(diagnostic.message)"
+    }
+    replacements = root.diagnostics.flatMap { $0.fixIts.prefix(1).flatMap(\.changes) }.compactMap { change in
+      guard case .replace(let old, let new) = change else { return nil }
+      return "\(old.trimmedDescription) → \(new.trimmedDescription)"
     }
     let messages = root.diagnostics.flatMap { $0.fixIts.prefix(1).map(\.message.message) }
     fixed =

@@ -120,6 +120,35 @@ import Testing
     #expect(try Functions.$tomorrow.invoke(&date) == .int(86400))
   }
 
+  @Test("names of cases, properties and parameters don't clash with what the macros make")
+  func clashes() throws {
+    var decoder = ArrayDecoder([.null, .text("a"), .null])
+    guard case .base("a") = try Names(decoder: &decoder) else { throw QueryDecodingError.missingRequiredColumn }
+    #expect(Names.decoder(7).queryFragment.bindings == [.int(7), .null, .null])
+    let row = MoreNames(id: 1, allColumns: "x", columns: 2, init: 3)
+    #expect(row.queryFragment.bindings == [.int(1), .text("x"), .int(2), .int(1), .int(3)])
+    #expect(MoreNames.Columns(id: 1, allColumns: "y", columns: 2, decoder: 3, init: Int?.some(4)).allColumns.count == 5)
+    #expect(Functions.oppositeOfGood.debugDescription == #""opposite"(0)"#)
+    var none = ArrayDecoder([])
+    #expect(throws: QueryDecodingError.integerOverflow) { try Functions.$failing.invoke(&none) }
+    #expect(Functions.$last(1, of: "a").queryFragment.debugDescription == #""last"(1, 'a')"#)
+    #expect(RemindersList.Draft.$isSame(1, as: 2).queryFragment.debugDescription == #""isSame"(1, 2)"#)
+  }
+
+  @Test("arguments of #sql and #bind may have comments at their end")
+  func comments() {
+    let fragment = #sql(
+      "\(1)",  // the value
+      as: Int.self  // its type
+    ).queryFragment
+    #expect(fragment.bindings == [.int(1)])
+    #expect(
+      #bind(
+        2,
+        as: Int.self  // its type
+      ).queryFragment.bindings == [.int(2)])
+  }
+
   @Test("an aggregate function reads the rows of a group")
   func aggregates() throws {
     #expect($longest(RemindersList.title).queryFragment.sql == #""longest"("remindersLists"."list_title")"#)

@@ -124,7 +124,36 @@ private struct Hidden {
   fileprivate var title = ""
 }
 
+// Names that the expansions use themselves.
+@Table
+enum Names {
+  case decoder(Int)
+  case base(String)
+  case value(Int)
+}
+
+@Table
+struct MoreNames {
+  let id: Int
+  var allColumns = ""
+  var columns = 0
+  var decoder = 1
+  var `init`: Int?
+}
+
 enum Functions {
+  private enum Mood: Int, QueryBindable { case good, bad }
+
+  @DatabaseFunction
+  private static func opposite(_ mood: Mood) -> Mood { mood == .good ? .bad : .good }
+  static var oppositeOfGood: QueryFragment { $opposite(Mood.good).queryFragment }
+
+  @DatabaseFunction
+  static var failing: Int { get throws { throw QueryDecodingError.integerOverflow } }
+
+  @DatabaseFunction
+  static func last(_: Int, of _: consuming String) -> String { "" }
+
   @DatabaseFunction
   nonisolated static func exclaim(_ text: String, times: Int) throws -> String {
     text + String(repeating: "!", count: times)
@@ -138,6 +167,12 @@ enum Functions {
 
   @DatabaseFunction(as: ((Date.UnixTimeRepresentation) -> Date.UnixTimeRepresentation?).self)
   static func tomorrow(after date: Date) -> Date? { date + 86400 }
+}
+
+extension RemindersList.Draft {
+  @DatabaseFunction
+  static func isSame(_ id: Int, as other: Self.Key) -> Bool { id == other }
+  typealias Key = Int
 }
 
 @DatabaseFunction

@@ -56,6 +56,13 @@ import Testing
     #expect(
       expansion.problems == ["1:25 error: @Table can't tell the type of 'a' from its initial value; write the type"])
     #expect(expansion.fixed == "@Table struct Foo { var a: <#Type#> = make() }")
+    // `Optional(1)` leaves out an argument, and a row can't be a column of itself.
+    for value in ["Optional(1)", "Array(1...3)", "Set([1])", "Foo.start", "Self.start"] {
+      #expect(
+        Expansion("@Table struct Foo { var a = \(value) }").problems == [
+          "1:25 error: @Table can't tell the type of 'a' from its initial value; write the type"
+        ])
+    }
   }
 
   @Test("a name used by two columns is refused")
@@ -161,6 +168,140 @@ import Testing
         "1:37 error: case 'b' of 'Foo' needs exactly one associated value: "
           + "a row shows its case by the column that isn't NULL; give it a value, as in 'b(Bool)'",
         "1:45 error: case 'c' of 'Foo' needs exactly one associated value: put the values into a '@Selection' struct",
+      ])
+  }
+
+  @Test("a case inside of #if is refused")
+  func conditionalCase() {
+    #expect(
+      Expansion("@Table enum Foo {\n  case a(Int)\n  #if DEBUG\n    case b(Int)\n  #endif\n}").problems == [
+        "3:3 error: @Table can't see which branch of '#if' is compiled, so cases can't be inside it; "
+          + "move the condition around the whole type"
+      ])
+  }
+
+  @Test(
+    "an attribute that decides what is made is refused inside of #if", arguments: ["Column", "Columns", "Ephemeral"])
+  func conditionalAttribute(name: String) {
+    #expect(
+      Expansion("@Table struct Foo {\n  #if DEBUG\n  @\(name)\n  #endif\n  var a = 1\n}").problems == [
+        "3:3 error: @Table can't see which branch of '#if' is compiled, so '@\(name)' can't be inside it; "
+          + "move the condition around the whole type"
+      ])
+    #expect(
+      Expansion("@Table struct Foo {\n  #if DEBUG\n  @available(*, deprecated)\n  #endif\n  var a = 1\n}").problems
+        == [])
+  }
+
+  @Test("a second @Column is refused")
+  func twoColumns() {
+    #expect(
+      Expansion("@Table struct Foo { @Column(\"b\") @Column(primaryKey: true) var a = 1 }").problems == [
+        "1:34 error: 'a' already has '@Column'; write all arguments into one attribute"
+      ])
+  }
+
+  @Test("a type inside of a function is refused")
+  func local() {
+    #expect(
+      Expansion("func f() { @Table struct Foo { let id: Int } }").problems == [
+        "1:26 error: @Table can't be applied to 'Foo' inside of a function, because Swift can't extend a type there; "
+          + "move the type out of the function"
+      ])
+  }
+
+  @Test("a type inside of a generic type is refused")
+  func genericPlace() {
+    #expect(
+      Expansion("struct Box<T> { enum Inner { @Selection struct Foo { let id: Int } } }").problems == [
+        "1:48 error: @Selection can't be applied to 'Foo' inside of generic type 'Box', because a table has fixed "
+          + "columns; move the type out of 'Box'"
+      ])
+  }
+
+  @Test("a nested type can't be private, and the fix-it makes it fileprivate")
+  func privateType() {
+    let expansion = Expansion("enum Outer {\n  @Table\n  private struct Foo { let id: Int }\n}")
+    #expect(
+      expansion.problems == [
+        "3:3 error: 'Foo' can't be private, because the conformance that @Table adds stands outside of 'Outer'; "
+          + "make it 'fileprivate'"
+      ])
+    #expect(expansion.replacements == ["private → fileprivate"])
+    #expect(
+      Expansion("enum A { private enum B { @Table struct Foo { let id: Int } } }").problems == [
+        "1:41 error: 'Foo' can't be inside of private type 'B', because the conformance that @Table adds stands outside "
+          + "of 'A'; make 'B' 'fileprivate'"
+      ])
+    #expect(Expansion("private enum A { @Table struct Foo { let id: Int } }").problems == [])
+    #expect(Expansion("@Table private struct Foo { let id: Int; private(set) var a = 1 }").problems == [])
+  }
+
+  @Test("names of what the macro makes are refused")
+  func reservedNames() {
+    #expect(
+      Expansion("@Table struct Draft { let id: Int }").problems == [
+        "1:15 error: @Table makes a nested type 'Draft', so the type itself needs another name; "
+          + "write '@Table(\"drafts\")' to keep the table's name"
+      ])
+    #expect(
+      Expansion("@Selection struct Selection { let a: Int }").problems == [
+        "1:19 error: @Selection makes a nested type 'Selection', so the type itself needs another name"
+      ])
+    #expect(Expansion("@Table struct Draft { let a: Int }").problems == [])
+    for name in ["`self`", "`Type`", "`Protocol`", "primaryKey"] {
+      let text = name.unquoted
+      #expect(
+        Expansion("@Table struct Foo { let id: Int; var \(name): Int }").problems == [
+          "1:38 error: '\(text)' can't be the name of a column's property, because it already means something else here; "
+            + "rename the property and write '@Column(\"\(text)\")'"
+        ])
+    }
+    #expect(Expansion("@Selection struct Foo { let id: Int; var primaryKey: Int }").problems == [])
+  }
+
+  @Test("a type that no column can hold is refused, unless the column has a representation")
+  func storage() {
+    for (type, kind) in [
+      ("(Int, Int)", "a tuple"), ("() -> Void", "a function"), ("(@Sendable () -> Void)?", "a function"),
+      ("any Foo", "a value whose type is open"),
+    ] {
+      #expect(
+        Expansion("@Table struct Foo { let id: Int; var a: \(type) }").problems == [
+          "1:38 error: 'a' can't be a column, because it holds \(kind); name a representation with '@Column(as:)', "
+            + "or mark it '@Ephemeral'"
+        ])
+      #expect(Expansion("@Table struct Foo { let id: Int; @Column(as: Bar.self) var a: \(type) }").problems == [])
+    }
+    #expect(
+      Expansion("@Table enum Foo { case a(() -> Void) }").problems == [
+        "1:24 error: 'a' can't be a column, because it holds a function; name a representation with '@Column(as:)'"
+      ])
+    #expect(Expansion("@Table struct Foo { let id: Int; var a: (Int) }").problems == [])
+  }
+
+  @Test("an array is stored as JSON, and the message shows how")
+  func arrays() {
+    #expect(
+      Expansion("@Table struct Foo { let id: Int; var a: [String]? }").problems == [
+        "1:38 error: 'a' can't be a column, because it holds an array; to store it as JSON, write "
+          + "'@Column(as: [String]?.JSONRepresentation.self)'"
+      ])
+    #expect(
+      Expansion("@Table struct Foo { let id: Int; var a = [1, 2] }").problems == [
+        "1:38 error: 'a' can't be a column, because it holds an array; to store it as JSON, write "
+          + "'@Column(as: [Int].JSONRepresentation.self)'"
+      ])
+    #expect(Expansion("@Table struct Foo { let id: Int; var a: [UInt8]; var b: [Byte] }").problems == [])
+    #expect(
+      Expansion("@Table struct Foo { @Column(as: [String].JSONRepresentation.self) var a = [\"b\"] }").problems == [])
+  }
+
+  @Test("a reference to an object is refused", arguments: ["weak", "unowned"])
+  func references(modifier: String) {
+    #expect(
+      Expansion("@Table struct Foo { let id: Int; \(modifier) var a: Bar? }").problems == [
+        "1:34 error: 'a' can't be a column, because it refers to an object; remove '\(modifier)' or mark it '@Ephemeral'"
       ])
   }
 

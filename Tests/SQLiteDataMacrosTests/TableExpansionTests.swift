@@ -30,7 +30,7 @@ import Testing
             public init(
               text: some SQLiteDataQueries.QueryExpression<Swift.String> = Swift.String(queryOutput: "")
             ) {
-              allColumns = SQLiteDataQueries._flattened(expressions: text)
+              self.allColumns = SQLiteDataQueries._flattened(expressions: text)
             }
           }
 
@@ -61,19 +61,18 @@ import Testing
         var c = Priority.low
         var d = -1
         var e = 1.5
-        var f = ["a", "b"]
         var g = 0 as Int64
         var h = Module.Kind(1)
         var i = Optional<Int>.none
-        var j = [Int]()
+        var j = Set<Int>()
         var k = "a\\(b)"
       }
       """
     ).text
     for column in [
       "Date>.for(\"a\"", "UUID>.for(\"b\"", "Priority>.for(\"c\"", "Swift.Int>.for(\"d\"", "Swift.Double>.for(\"e\"",
-      "[Swift.String]>.for(\"f\"", "Int64>.for(\"g\"", "Module.Kind>.for(\"h\"", "Optional<Int>>.for(\"i\"",
-      "[Int]>.for(\"j\"", "Swift.String>.for(\"k\"",
+      "Int64>.for(\"g\"", "Module.Kind>.for(\"h\"", "Optional<Int>>.for(\"i\"",
+      "Set<Int>>.for(\"j\"", "Swift.String>.for(\"k\"",
     ] {
       #expect(text.contains("_TableColumn<QueryValue, \(column)"))
     }

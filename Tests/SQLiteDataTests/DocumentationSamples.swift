@@ -103,6 +103,46 @@ struct ReminderText: FTS5 {
   let title: String
 }
 
+// MARK: An existing schema
+
+@Table
+struct Project: Identifiable {
+  let id: UUID
+  var title = ""
+}
+
+@Table
+struct Milestone: Identifiable {
+  let id: UUID
+  var title = ""
+  var projectID: Project.ID?
+}
+
+@Table
+struct ProjectMember: Identifiable {
+  let id: UUID
+  let projectID: Project.ID
+  var name = ""
+}
+
+func registerKeyMigrations(_ migrator: inout DatabaseMigrator) {
+  migrator.registerMigration("Give UUIDs to all rows") { db in
+    try db.migratePrimaryKeys(tables: Project.self, Milestone.self, ProjectMember.self)
+  }
+}
+
+func registerKeyMigrationsWithSalt(_ migrator: inout DatabaseMigrator) {
+  migrator.registerMigration("Give UUIDs to all rows") { db in
+    try db.migratePrimaryKeys(tables: Project.self, Milestone.self, ProjectMember.self, salt: "my-app 2")
+  }
+}
+
+func registerKeyMigrationsWithoutUnique(_ migrator: inout DatabaseMigrator) {
+  migrator.registerMigration("Give UUIDs to all rows, and drop UNIQUE") { db in
+    try db.migratePrimaryKeys(tables: Project.self, Milestone.self, ProjectMember.self, dropUniqueConstraints: true)
+  }
+}
+
 // MARK: Properties
 
 struct FetchedProperties {

@@ -41,6 +41,41 @@ public enum ControlAct: Hashable, Sendable {
     }
   }
 
+  public enum Kind: Sendable {
+    case genesis, epoch, cut, title, fork, end, invite, revokeInvite, participant, admission, leave, stop, excess
+    case unknown
+
+    /// Whether it matters what such an act had seen, and who had seen it.
+    var isJudgedByPast: Bool {
+      switch self {
+      case .cut, .invite, .revokeInvite, .participant, .admission, .leave: true
+      case .genesis, .epoch, .title, .fork, .end, .stop, .excess, .unknown: false
+      }
+    }
+
+    /// Whether such an act may change what others mean.
+    var isWeighed: Bool { self != .epoch && self != .unknown }
+  }
+
+  public var kind: Kind {
+    switch self {
+    case .genesis, .shareGenesis: .genesis
+    case .epoch: .epoch
+    case .cut: .cut
+    case .title: .title
+    case .fork: .fork
+    case .end: .end
+    case .invite: .invite
+    case .revokeInvite: .revokeInvite
+    case .participant: .participant
+    case .admission: .admission
+    case .leave: .leave
+    case .stop: .stop
+    case .excess: .excess
+    case .unknown: .unknown
+    }
+  }
+
   /// Whether it lets an account in, or leaves it in.
   var isGrant: Bool {
     switch self {

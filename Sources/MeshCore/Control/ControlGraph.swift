@@ -1,67 +1,72 @@
 /// The records of a zone's log with what is needed to judge them: whose each is, what led to it, and where a cut ends its author.
 struct ControlGraph {
-  let records: [ControlID: ControlRecord]
-  let people: ZonePeople
+  let log: ZoneLog
   let accounts: Accounts
-  /// Records of devices that one of the zone's accounts certified, by id.
-  let certified: [ControlRecord]
-  let ancestry: Ancestry
+  /// Whose each device is that one of the zone's accounts certified.
+  let devices: [DeviceID: AccountID]
   /// Where cut devices end.
   let cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]]
   /// The cuts that count, which `cuts` sums up.
   let countingCuts: [DeviceID: Set<DeviceCut>]
-  /// The records that bring the cuts that count: those that alone bring one, and the others by what they bring.
-  private let onlyCopies: MarkSet
-  private let copies: [MarkSet]
+  let copies: EpochRule.CountingCopies
   /// Records of cut devices that still count.
-  private let standing: [DeviceID: Set<ControlID>]
+  let standing: [DeviceID: Set<ControlID>]
+  /// Marks of records of devices that nobody has certified; nil if there are none.
+  private let strangers: MarkSet?
 
-  init(_ records: [ControlID: ControlRecord], _ people: ZonePeople, _ accounts: Accounts) {
-    self.records = records
-    self.people = people
+  init(_ log: ZoneLog, _ accounts: Accounts, _ devices: [DeviceID: AccountID]) {
+    self.log = log
     self.accounts = accounts
-    certified = records.values.filter { people.account(of: $0.author, accounts) != nil }.sorted { $0.id < $1.id }
-    ancestry = Ancestry(records, marking: certified.filter(\.act.isJudgedByPast).map(\.id))
-    var copies: [DeviceCut: [ControlID]] = [:]
-    for record in certified {
-      if case .cut(let cut) = record.act { copies[cut, default: []].append(record.id) }
+    self.devices = devices
+    let strangers = log.uses.keys.filter { devices[$0] == nil }.flatMap { log.records(of: $0).map(\.id) }
+    self.strangers = strangers.isEmpty ? nil : log.marks(of: strangers)
+    var brought: [DeviceCut: [ControlID]] = [:]
+    for record in log.records(of: .cut) where devices[record.author] != nil {
+      if case .cut(let cut) = record.act { brought[cut, default: []].append(record.id) }
     }
     var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
     var standing: [DeviceID: Set<ControlID>] = [:]
-    let byAuthor = Dictionary(grouping: certified, by: \.author)
-    countingCuts = Self.counting(copies.keys, people, accounts)
+    countingCuts = Self.counting(brought.keys, log.people, accounts)
     var bringing: [[ControlID]] = []
-    for (device, counting) in countingCuts {
+    for (device, counting) in countingCuts.sorted(by: { $0.key < $1.key }) {
       for cut in counting { cuts[device] = cuts[device].map { Self.least($0, cut.heads) } ?? cut.heads }
       let points = Set(counting.map(\.last))
       // Each point takes a reading of what the device said.
-      let lines = points.count > Limits.forks ? [] : points.map { Self.line(of: device, to: $0, byAuthor, records) }
+      let lines = points.count > Limits.forks ? [] : points.map { Self.line(of: device, to: $0, log) }
       standing[device] = lines.dropFirst().reduce(lines.first ?? []) { $0.intersection($1) }
       // Whoever repeats a cut that the account signed says nothing new.
-      let brought = counting.compactMap { copies[$0] }
-      bringing += points.count > Limits.forks ? [Array(brought.joined())] : brought
+      let copies = counting.compactMap { brought[$0]?.sorted() }.sorted { ($0.first ?? .zero) < ($1.first ?? .zero) }
+      bringing += points.count > Limits.forks ? [Array(copies.joined())] : copies
     }
     self.cuts = cuts
     self.standing = standing
-    onlyCopies = ancestry.marks(of: bringing.filter { $0.count == 1 }.joined())
-    self.copies = bringing.filter { $0.count > 1 }.map(ancestry.marks(of:))
+    copies = EpochRule.CountingCopies(
+      only: log.marks(of: bringing.filter { $0.count == 1 }.joined()),
+      several: bringing.filter { $0.count > 1 }.map(log.marks(of:)))
   }
 
-  /// Whether a record has seen all cuts that count.
-  func hasSeenCuts(_ id: ControlID) -> Bool {
-    let seen = ancestry.marks(before: id)
-    return seen.isSuperset(of: onlyCopies) && copies.allSatisfy(seen.intersects)
+  var owner: AccountID? { log.people.owner }
+
+  /// Records of devices that one of the zone's accounts certified.
+  func certified(_ kind: ControlAct.Kind) -> [ControlRecord] {
+    log.records(of: kind).filter { devices[$0.author] != nil }
   }
 
-  func isBefore(_ earlier: ControlID, _ later: ControlID) -> Bool { ancestry.isMarked(earlier, before: later) }
+  /// Those that count, of the zone's owner.
+  func owners(_ kind: ControlAct.Kind) -> [ControlRecord] {
+    log.records(of: kind).filter { devices[$0.author] == owner && counts($0) }.sorted { $0.id < $1.id }
+  }
 
-  func account(of record: ControlRecord) -> AccountID? { people.account(of: record.author, accounts) }
+  /// How many marked records lead to one, of devices that somebody has certified.
+  func pastCount(_ seen: MarkSet) -> Int { strangers.map { seen.subtracting($0).count } ?? seen.count }
+
+  func account(of record: ControlRecord) -> AccountID? { devices[record.author] }
 
   /// False for what a cut device said beyond its last accepted record, or on another branch, and for whatever a device says
   /// whose certificate nobody who counts has signed.
   func counts(_ record: ControlRecord) -> Bool {
     if let standing = standing[record.author] { return standing.contains(record.id) }
-    return account(of: record).flatMap { accounts[$0] }?.isUnconfirmed(record.author) != true
+    return devices[record.author].flatMap { accounts[$0] }?.isUnconfirmed(record.author) != true
   }
 
   /// The cuts by signers who count. If a revoked device has none, those of former signers: they stand until somebody who counts
@@ -83,16 +88,15 @@ struct ControlGraph {
 
   /// What a device said up to a point. Where the record at the point is not here, the number alone tells.
   private static func line(
-    of device: DeviceID, to point: DeviceCut.ControlPoint?, _ byAuthor: [DeviceID: [ControlRecord]],
-    _ records: [ControlID: ControlRecord]
+    of device: DeviceID, to point: DeviceCut.ControlPoint?, _ log: ZoneLog
   ) -> Set<ControlID> {
     guard let point else { return [] }
-    guard records[point.id] != nil else {
-      return Set((byAuthor[device] ?? []).filter { $0.number <= point.number }.map(\.id))
+    guard log.contains(point.id) else {
+      return Set(log.records(of: device).filter { $0.number <= point.number }.map(\.id))
     }
     var line: Set<ControlID> = []
     var next: ControlID? = point.id
-    while let id = next, line.insert(id).inserted { next = records[id]?.previous }
+    while let id = next, line.insert(id).inserted { next = log[id]?.previous }
     return line
   }
 
@@ -106,15 +110,5 @@ struct ControlGraph {
       both[key] = (point.number, point.id) <= (other.number, other.id) ? point : other
     }
     return both
-  }
-}
-
-extension ControlAct {
-  /// Whether it matters what such an act had seen, and who had seen it.
-  fileprivate var isJudgedByPast: Bool {
-    switch self {
-    case .cut, .invite, .revokeInvite, .participant, .admission, .leave: true
-    case .genesis, .shareGenesis, .epoch, .title, .fork, .end, .stop, .excess, .unknown: false
-    }
   }
 }

@@ -63,6 +63,21 @@ public struct ZonePeople: Sendable, Equatable {
   /// The owner, then the others by their ids.
   public var all: [AccountID] { (owner.map { [$0] } ?? []) + others.subtracting(owner.map { [$0] } ?? []).sorted() }
 
+  /// How many they are; they only grow.
+  var count: Int { others.count + (owner == nil || owner.map(others.contains) == true ? 0 : 1) }
+
+  /// Whose each device is that one of them certified.
+  func devices(_ accounts: Accounts) -> [DeviceID: AccountID] {
+    var devices: [DeviceID: AccountID] = [:]
+    for account in all {
+      for device in accounts[account]?.certificates.keys ?? [:].keys where devices[device] == nil {
+        // The owner comes first, then the account with the lowest id.
+        devices[device] = account
+      }
+    }
+    return devices
+  }
+
   public func has(_ account: AccountID) -> Bool { account == owner || others.contains(account) }
 
   /// To be called before the soundness of a record is asked for that may open the zone, and for each that stands.

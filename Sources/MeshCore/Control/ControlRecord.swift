@@ -50,6 +50,9 @@ public struct ControlRecord: Hashable, Sendable {
     return writer.bytes
   }
 
+  /// The records that it names.
+  public var leading: [ControlID] { previous.map { parents + [$0] } ?? parents }
+
   /// Bytes of its encoding.
   public let size: Int
 

@@ -8,13 +8,16 @@ struct Standings {
   /// For each grant that leaves beat, of an account that has left: those leaves. An epoch encrypts only if it has seen one of them.
   /// One is enough to know that the account is out, and an account may say it ever so often. A grant that no leave beats gave way to
   /// a removal.
-  private(set) var leavings: [MarkSet] = []
+  private(set) var leavings: Set<MarkSet> = []
 
   private let graph: ControlGraph
 
   /// What one record says of one account.
   private struct Word {
     let id: ControlID
+    let mark: Int
+    /// The marked records that lead to it.
+    let seen: MarkSet
     let account: AccountID
     /// Nil: out.
     let permission: Permission?
@@ -23,134 +26,167 @@ struct Standings {
     let cuts: [Author: ControlAct.CutPoint]
     /// How many of the owner's words on the account lead to it, one for itself; 0 of an admission. A leave has the highest.
     let rank: Int
+
+    var isLeave: Bool { rank == .max }
+
+    /// Whether a word that puts out or lowers ends a grant: it had seen it, or neither had seen the other and it ranks as high.
+    func beats(_ grant: Word) -> Bool {
+      if grant.seen.contains(mark) { return false }
+      return seen.contains(grant.mark)
+        || (rank, grant.permission?.rawValue ?? 0) >= (grant.rank, permission?.rawValue ?? 0)
+    }
+  }
+
+  /// A record with what it has seen.
+  private struct Act {
+    let record: ControlRecord
+    let mark: Int
+    let seen: MarkSet
+    let past: Int
+
+    init(_ record: ControlRecord, _ graph: ControlGraph) {
+      self.record = record
+      mark = graph.log.mark(of: record.id) ?? 0
+      seen = graph.log.seen(by: record.id)
+      past = graph.pastCount(seen)
+    }
+
+    /// Whatever leads to a record has seen less.
+    static func ordered(_ records: [ControlRecord], _ graph: ControlGraph) -> [Act] {
+      records.map { Act($0, graph) }.sorted { ($0.past, $0.record.id) < ($1.past, $1.record.id) }
+    }
   }
 
   init(_ graph: ControlGraph) {
     self.graph = graph
     let words = Self.ownersWords(graph)
     let said = Self.leaves(graph)
-    let leaves = Self.counting(said, graph)
+    let leaves = said.mapValues { Array($0.prefix(Limits.leaves)) }
     invites = Self.invites(graph)
     let admissions = admissions(words, leaves)
     removals = words.filter { $0.permission == nil }.map(\.id)
     countUses(words.filter { $0.permission != nil } + admissions)
-    let byAccount = Dictionary(grouping: words + admissions, by: \.account)
-    let leavesByAccount = Dictionary(grouping: leaves, by: \.account)
-    for (account, words) in byAccount {
-      let leaves = leavesByAccount[account] ?? []
+    for (account, words) in Dictionary(grouping: words + admissions, by: \.account) {
+      let leaves = leaves[account] ?? []
       participants[account] = participant(words, leaves)
-      let lowering = words.filter { $0.permission != .readWrite } + leaves
-      for grant in words where grant.permission == .readWrite {
-        grants[grant.id] = WriteGrant(account: account, ceiling: ceiling(grant, lowering))
-      }
+      readCeilings(words, leaves, account)
       guard participants[account]?.status == .left else { continue }
-      let marks = graph.ancestry.marks(of: said.filter { $0.account == account }.map(\.id))
+      let marks = Self.marks(said[account] ?? [])
       for grant in words where grant.permission != nil {
-        let beating = marks.subtracting(graph.ancestry.marks(before: grant.id))
-        if beating.count > 0, leavings.last != beating { leavings.append(beating) }
+        let beating = marks.subtracting(grant.seen)
+        if !beating.isEmpty { leavings.insert(beating) }
       }
     }
   }
+
+  private static func marks(_ words: [Word]) -> MarkSet { words.reduce(into: MarkSet()) { $0.insert($1.mark) } }
 
   // MARK: Words
 
   /// The rank counts what cut devices said too: else a cut could raise an old word above one that was said since.
   private static func ownersWords(_ graph: ControlGraph) -> [Word] {
-    guard let owner = graph.people.owner else { return [] }
-    var byAccount: [AccountID: [(record: ControlRecord, word: Word)]] = [:]
-    let acts = graph.certified.filter { graph.account(of: $0) == owner }
-    // Whatever leads to a record has fewer marks before it.
-    let ordered = acts.map { ($0, graph.ancestry.marks(before: $0.id).count) }.sorted { $0.1 < $1.1 }
-    for (record, _) in ordered {
-      guard case .participant(let account, let permission, let invite, let cuts) = record.act, account != owner else {
+    guard let owner = graph.owner else { return [] }
+    /// Ascending by rank.
+    var byAccount: [AccountID: [Word]] = [:]
+    var words: [Word] = []
+    for act in Act.ordered(graph.certified(.participant), graph) where graph.account(of: act.record) == owner {
+      guard case .participant(let account, let permission, let invite, let cuts) = act.record.act, account != owner
+      else {
         continue
       }
-      let earlier = (byAccount[account] ?? []).filter { graph.isBefore($0.record.id, record.id) }
-      let rank = 1 + (earlier.map(\.word.rank).max() ?? 0)
+      let known = byAccount[account] ?? []
+      let rank = 1 + (known.last { act.seen.contains($0.mark) }?.rank ?? 0)
       let word = Word(
-        id: record.id, account: account, permission: permission, invite: invite, cuts: cuts, rank: rank)
-      byAccount[account, default: []].append((record, word))
+        id: act.record.id, mark: act.mark, seen: act.seen, account: account, permission: permission, invite: invite,
+        cuts: cuts, rank: rank)
+      byAccount[account, default: []].insert(word, at: (known.lastIndex { $0.rank <= rank } ?? -1) + 1)
+      if graph.counts(act.record) { words.append(word) }
     }
-    return byAccount.values.flatMap { $0 }.filter { graph.counts($0.record) }.map(\.word).sorted { $0.id < $1.id }
+    return words.sorted { $0.id < $1.id }
   }
 
-  private static func leaves(_ graph: ControlGraph) -> [Word] {
-    graph.certified.compactMap { record -> Word? in
-      guard case .leave(let cuts) = record.act, graph.counts(record), let account = graph.account(of: record),
-        account != graph.people.owner
+  /// Of each account those first that had seen the least, which stay the same when there are more.
+  private static func leaves(_ graph: ControlGraph) -> [AccountID: [Word]] {
+    let words = Act.ordered(graph.certified(.leave).filter(graph.counts), graph).compactMap { act -> Word? in
+      guard case .leave(let cuts) = act.record.act, let account = graph.account(of: act.record), account != graph.owner
       else { return nil }
-      return Word(id: record.id, account: account, permission: nil, invite: nil, cuts: cuts, rank: .max)
+      return Word(
+        id: act.record.id, mark: act.mark, seen: act.seen, account: account, permission: nil, invite: nil, cuts: cuts,
+        rank: .max)
     }
+    return Dictionary(grouping: words, by: \.account)
   }
 
-  /// Of each account those that had seen the least, which stay the same when there are more.
-  private static func counting(_ leaves: [Word], _ graph: ControlGraph) -> [Word] {
-    let counting = Dictionary(grouping: leaves, by: \.account).values.flatMap { leaves in
-      let ordered = leaves.map { ($0, graph.ancestry.marks(before: $0.id).count) }.sorted {
-        ($0.1, $0.0.id) < ($1.1, $1.0.id)
-      }
-      return ordered.prefix(Limits.leaves).map(\.0)
+  /// The words that let an account in, as they are read, and those that put it out.
+  private struct Grants {
+    let departures: [Word]
+    private(set) var marks = MarkSet()
+    /// For each departure the grants that it beats.
+    private var beaten: [MarkSet]
+
+    init(departures: [Word]) {
+      self.departures = departures
+      beaten = departures.map { _ in MarkSet() }
     }
-    return counting.sorted { $0.id < $1.id }
+
+    mutating func add(_ grant: Word) {
+      marks.insert(grant.mark)
+      for index in departures.indices where departures[index].beats(grant) { beaten[index].insert(grant.mark) }
+    }
+
+    /// Whether some of the grants that lead to a record are beaten by none of the departures that matter.
+    func stand(before record: Act, _ matters: (Word) -> Bool) -> Bool {
+      // Mostly it has seen none.
+      guard marks.intersects(record.seen) else { return false }
+      var standing = marks.intersection(record.seen)
+      for (index, departure) in departures.enumerated() where matters(departure) { standing.subtract(beaten[index]) }
+      return !standing.isEmpty
+    }
   }
 
   /// Those that stand: by a member, by an open invite that it knew, and did not know to be revoked, of somebody who was no member,
   /// and about whom it knew of no decision by the owner.
-  private func admissions(_ words: [Word], _ leaves: [Word]) -> [Word] {
-    let records = graph.certified.filter { if case .admission = $0.act { graph.counts($0) } else { false } }
-    let ordered = records.map { ($0, graph.ancestry.marks(before: $0.id).count) }.sorted {
-      ($0.1, $0.0.id) < ($1.1, $1.0.id)
-    }
-    var granted = Dictionary(grouping: words.filter { $0.permission != nil }, by: \.account)
-    let departures = Dictionary(grouping: words.filter { $0.permission == nil } + leaves, by: \.account)
-    let decided = Dictionary(grouping: words, by: \.account)
-    var marks = granted.mapValues { graph.ancestry.marks(of: $0.map(\.id)) }
+  private func admissions(_ words: [Word], _ leaves: [AccountID: [Word]]) -> [Word] {
+    let records = graph.certified(.admission)
+    guard !records.isEmpty else { return [] }
+    let byAccount = Dictionary(grouping: words, by: \.account)
+    let decided = byAccount.mapValues(Self.marks)
+    let revocations = invites.mapValues { graph.log.marks(of: $0.revocations) }
     var admissions: [Word] = []
-    /// Whether a record has seen that an account was let in, and not that it left since.
-    func isGranted(_ account: AccountID, before record: ControlID) -> Bool {
-      // Mostly it has seen none: then no grant is looked at.
-      guard let granting = marks[account], graph.ancestry.marks(before: record).intersects(granting) else {
-        return false
-      }
-      return (granted[account] ?? []).contains { earlier in
-        graph.isBefore(earlier.id, record)
-          && !(departures[account] ?? []).contains {
-            $0.rank == .max && graph.isBefore($0.id, record) && beats($0, earlier)
-          }
-      }
+    var granted: [AccountID: Grants] = [:]
+    func grants(_ account: AccountID) -> Grants {
+      if let known = granted[account] { return known }
+      let words = byAccount[account] ?? []
+      var grants = Grants(departures: words.filter { $0.permission == nil } + (leaves[account] ?? []))
+      for word in words where word.permission != nil { grants.add(word) }
+      granted[account] = grants
+      return grants
     }
-    for (record, _) in ordered {
-      guard case .admission(let claim) = record.act, let member = graph.account(of: record),
-        let invite = invites[claim.invite], claim.account != graph.people.owner,
-        graph.isBefore(claim.invite, record.id), invite.lets(in: claim),
-        !invite.revocations.contains(where: { graph.isBefore($0, record.id) }),
-        !(decided[claim.account] ?? []).contains(where: { graph.isBefore($0.id, record.id) }),
-        !isGranted(claim.account, before: record.id)
+    for act in Act.ordered(records.filter(graph.counts), graph) {
+      guard case .admission(let claim) = act.record.act, let member = graph.account(of: act.record),
+        let invite = invites[claim.invite], claim.account != graph.owner,
+        graph.log.mark(of: claim.invite).map(act.seen.contains) == true, invite.lets(in: claim),
+        revocations[claim.invite]?.intersects(act.seen) != true,
+        decided[claim.account]?.intersects(act.seen) != true,
+        !grants(claim.account).stand(before: act, { $0.isLeave && act.seen.contains($0.mark) }),
+        // Leaves and removals that knew of the admission did not end the right to it.
+        member == graph.owner || grants(member).stand(before: act, { !$0.seen.contains(act.mark) })
       else { continue }
-      let isMember =
-        member == graph.people.owner
-        || (granted[member] ?? []).contains { grant in
-          graph.isBefore(grant.id, record.id)
-            && (departures[member] ?? []).allSatisfy { !beats($0, grant) || graph.isBefore(record.id, $0.id) }
-        }
-      guard isMember else { continue }
       let word = Word(
-        id: record.id, account: claim.account, permission: invite.terms.permission, invite: claim.invite,
-        admittedBy: member, cuts: [:], rank: 0)
+        id: act.record.id, mark: act.mark, seen: act.seen, account: claim.account, permission: invite.terms.permission,
+        invite: claim.invite, admittedBy: member, cuts: [:], rank: 0)
       admissions.append(word)
-      granted[claim.account, default: []].append(word)
-      marks[claim.account, default: MarkSet()].formUnion(graph.ancestry.marks(of: [record.id]))
+      granted[claim.account]?.add(word)
     }
     return admissions
   }
 
   private static func invites(_ graph: ControlGraph) -> [ControlID: Invite] {
-    let acts = graph.certified.filter { graph.account(of: $0) == graph.people.owner && graph.counts($0) }
     var invites: [ControlID: Invite] = [:]
-    for record in acts {
+    for record in graph.owners(.invite) {
       if case .invite(let terms) = record.act { invites[record.id] = Invite(id: record.id, terms: terms) }
     }
-    for record in acts {
+    for record in graph.owners(.revokeInvite) {
       if case .revokeInvite(let id, let standing) = record.act {
         invites[id]?.revoke(by: record.id, leaving: standing)
       }
@@ -166,22 +202,17 @@ struct Standings {
 
   // MARK: Which word stands
 
-  /// Whether a word that puts out or lowers ends a grant: it had seen it, or neither had seen the other and it ranks as high.
-  private func beats(_ word: Word, _ grant: Word) -> Bool {
-    if graph.isBefore(word.id, grant.id) { return false }
-    return graph.isBefore(grant.id, word.id)
-      || (word.rank, grant.permission?.rawValue ?? 0) >= (grant.rank, word.permission?.rawValue ?? 0)
-  }
-
   /// The highest rank; among equals the most restrictive, then the lowest id.
   private func participant(_ words: [Word], _ leaves: [Word]) -> Participant? {
     func isHigher(_ one: Word, _ other: Word) -> Bool {
       let (mine, theirs) = (one.permission?.rawValue ?? 0, other.permission?.rawValue ?? 0)
       return (one.rank, theirs, other.id) > (other.rank, mine, one.id)
     }
-    let hasLeft = { (word: Word) in word.permission != nil && leaves.contains { beats($0, word) } }
-    let best = words.filter { !hasLeft($0) }.max { isHigher($1, $0) }
-    let left = words.filter(hasLeft).max { isHigher($1, $0) }
+    // A leave beats whatever has not seen it.
+    let marks = Self.marks(leaves)
+    let hasLeft = words.map { $0.permission != nil && !$0.seen.isSuperset(of: marks) }
+    let best = zip(words, hasLeft).filter { !$0.1 }.map(\.0).max { isHigher($1, $0) }
+    let left = zip(words, hasLeft).filter(\.1).map(\.0).max { isHigher($1, $0) }
     if let left, best == nil || best?.permission == nil && (best?.rank ?? 0) < left.rank {
       return Participant(
         status: .left, grant: left.id, invite: left.invite, admittedBy: left.admittedBy, granted: left.permission)
@@ -193,17 +224,41 @@ struct Standings {
     }
   }
 
-  /// Where authors end that cite a grant; nil where none does.
-  private func ceiling(_ grant: Word, _ lowering: [Word]) -> [Author: ControlAct.CutPoint]? {
-    let beating = lowering.filter { beats($0, grant) }
-    let departures = beating.filter { $0.permission == nil }
-    var ceiling: [Author: ControlAct.CutPoint]?
-    for word in beating {
-      // Who comes back to read alone had lost the grant before, and keeps what it had written.
-      if word.permission != nil, departures.contains(where: { graph.isBefore($0.id, word.id) }) { continue }
-      let points = graph.isBefore(grant.id, word.id) ? word.cuts : [:]
-      ceiling = ceiling.map { ControlGraph.least($0, points) } ?? points
+  /// Where authors end that cite a grant of an account. Grants are many if other participants admit the account again and again.
+  private mutating func readCeilings(_ words: [Word], _ leaves: [Word], _ account: AccountID) {
+    let lowering = Dictionary(
+      (words.filter { $0.permission != .readWrite } + leaves).map { ($0.mark, $0) },
+      uniquingKeysWith: { first, _ in first })
+    let departures = lowering.values.filter { $0.permission == nil }
+    let marks = Self.marks(Array(lowering.values))
+    // Who comes back to read alone had lost the grant before, and keeps what it had written.
+    let since = departures.map { departure in
+      (departure, Self.marks(lowering.values.filter { $0.permission != nil && $0.seen.contains(departure.mark) }))
     }
+    var ceilings: [MarkSet: [Author: ControlAct.CutPoint]?] = [:]
+    for grant in words where grant.permission == .readWrite {
+      var beating = marks.subtracting(grant.seen)
+      for (departure, words) in since where departure.beats(grant) { beating.subtract(words) }
+      grants[grant.id] = WriteGrant(
+        account: account, ceiling: ceiling(grant, beating.members.lazy.compactMap { lowering[$0] }, &ceilings))
+    }
+  }
+
+  /// Nil if none of some words beats the grant.
+  private func ceiling(
+    _ grant: Word, _ lowering: some Sequence<Word>, _ known: inout [MarkSet: [Author: ControlAct.CutPoint]?]
+  ) -> [Author: ControlAct.CutPoint]? {
+    var beating: [Word] = []
+    for word in lowering where word.beats(grant) {
+      // Nothing is less.
+      guard word.seen.contains(grant.mark), !word.cuts.isEmpty else { return [:] }
+      beating.append(word)
+    }
+    let marks = Self.marks(beating)
+    if let ceiling = known[marks] { return ceiling }
+    var ceiling: [Author: ControlAct.CutPoint]?
+    for word in beating { ceiling = ceiling.map { ControlGraph.least($0, word.cuts) } ?? word.cuts }
+    known[marks] = .some(ceiling)
     return ceiling
   }
 }

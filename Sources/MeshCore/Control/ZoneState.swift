@@ -17,6 +17,10 @@ public struct ZoneState: Sendable, Equatable {
   /// Instances that forked or were given up, and their last number.
   public private(set) var ends: [Author: UInt64] = [:]
   public private(set) var epochs: [EpochID: Epoch] = [:]
+  /// The epoch that writers use: of those that are current, the one with the lowest id.
+  public private(set) var currentEpoch: Epoch?
+  /// Those that are current.
+  public private(set) var currentEpochs: Set<EpochID> = []
   /// As the owner's devices named it; else a share is called by its root's table, and a private zone not at all.
   public private(set) var title = ""
   /// When it was given.
@@ -26,8 +30,8 @@ public struct ZoneState: Sendable, Equatable {
   public private(set) var heads: [ControlID] = []
   private var overfull = Overfull()
   private var grants: [ControlID: WriteGrant] = [:]
-  /// Records that let somebody in, or would, whether or not they stand.
-  private var words: Set<ControlID> = []
+  /// Records that let somebody in, or would, whether or not they stand, by what instances under them begin with.
+  private var words: [UInt64: Set<ControlID>] = [:]
   /// Whose each device is.
   private var devices: [DeviceID: AccountID] = [:]
 
@@ -43,32 +47,64 @@ public struct ZoneState: Sendable, Equatable {
   public init(
     _ zone: ZoneID, records: some Sequence<ControlRecord>, accounts: Accounts, _ cryptography: any Cryptography
   ) {
-    self.zone = zone
-    let byID = Dictionary(
-      records.filter { $0.zone == zone }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-    heads = Self.heads(byID)
-    var people = ZonePeople(zone)
-    for record in byID.values { people.meet(record.act, cryptography) }
-    guard let owner = people.owner, accounts[owner] != nil else { return }
+    var log = ZoneLog(zone, records, cryptography)
+    log.read(accounts, revision: 0, cryptography)
+    self = log.state
+  }
+
+  /// That of a log without records.
+  init(_ zone: ZoneID) { self.zone = zone }
+
+  /// Reads all but the epochs and the heads. Returns what epochs are judged by; nil if the log has no owner.
+  mutating func read(_ graph: ControlGraph, _ cryptography: any Cryptography) -> EpochRule? {
+    let before = self
+    self = ZoneState(zone)
+    (epochs, currentEpoch, currentEpochs, heads) = (
+      before.epochs, before.currentEpoch, before.currentEpochs, before.heads
+    )
+    guard let owner = graph.owner, graph.accounts[owner] != nil else { return nil }
     self.owner = owner
-    let graph = ControlGraph(byID, people, accounts)
-    heads = Self.inTurn(heads, graph)
     cuts = graph.cuts
     countingCuts = graph.countingCuts
     ends = Self.ends(graph)
-    for account in people.all {
-      for device in accounts[account]?.certificates.keys.sorted() ?? [] {
-        devices[device] = people.account(of: device, accounts)
-      }
-    }
+    devices = graph.devices
     overfull = Overfull(
-      graph.certified.compactMap { if case .excess(let excess) = $0.act { excess } else { nil } }, owner: owner
+      graph.certified(.excess).compactMap { if case .excess(let excess) = $0.act { excess } else { nil } }, owner: owner
     ) { [devices] in devices[$0] }
     readOwnersActs(graph, cryptography)
     let standings = Standings(graph)
     (participants, invites, grants) = (standings.participants, standings.invites, standings.grants)
-    words = Set(graph.certified.filter(\.act.isGrant).map(\.id))
-    readEpochs(graph, standings)
+    for record in graph.certified(.participant) + graph.certified(.admission) where record.act.isGrant {
+      words[InstanceID.half(of: record.id), default: []].insert(record.id)
+    }
+    return EpochRule(
+      removals: graph.log.marks(of: standings.removals), leavings: standings.leavings, cuts: graph.copies,
+      standing: graph.standing)
+  }
+
+  mutating func forgetEpochs() { (epochs, currentEpoch, currentEpochs) = ([:], nil, []) }
+
+  mutating func add(_ epoch: Epoch) {
+    epochs[epoch.id] = epoch
+    guard epoch.isCurrent else { return }
+    currentEpochs.insert(epoch.id)
+    if currentEpoch.map({ epoch.id < $0.id }) != false { currentEpoch = epoch }
+  }
+
+  /// - Parameter heads: With whose each is.
+  mutating func setHeads(_ heads: [(id: ControlID, account: AccountID?)]) {
+    var lines = Dictionary(grouping: heads, by: \.account).mapValues { $0.map(\.id).sorted() }
+    guard owner != nil else {
+      self.heads = heads.map(\.id).sorted()
+      return
+    }
+    self.heads = lines.removeValue(forKey: owner) ?? []
+    var turn = 0
+    while !lines.isEmpty {
+      self.heads += lines.values.map { $0[turn] }.sorted()
+      turn += 1
+      lines = lines.filter { $0.value.count > turn }
+    }
   }
 
   // MARK: Questions
@@ -89,9 +125,6 @@ public struct ZoneState: Sendable, Equatable {
   public func citation(_ account: AccountID) -> ControlID? {
     permission(account) == .readWrite ? participants[account]?.grant : nil
   }
-
-  /// The epoch that writers use: of those that are current, the one with the lowest id.
-  public var currentEpoch: Epoch? { epochs.values.filter(\.isCurrent).min { $0.id < $1.id } }
 
   /// Where an author's change sets end; nil where they do not. An author of a participant writes by what its first change set
   /// cites; without such a grant it ends at zero.
@@ -124,7 +157,7 @@ public struct ZoneState: Sendable, Equatable {
   public func limit(ofUnknown author: Author) -> UInt64? {
     guard let account = devices[author.device] else { return nil }
     guard account != owner, !isOverfull(author.device) else { return limit(author, citing: nil) }
-    let cited = words.filter(author.instance.isUnder)
+    let cited = words[author.instance.half] ?? []
     let limits = cited.map { limit(author, citing: $0) }
     guard !limits.isEmpty, !limits.contains(nil) else { return nil }
     return limits.compactMap(\.self).max()
@@ -134,20 +167,18 @@ public struct ZoneState: Sendable, Equatable {
 
   private mutating func readOwnersActs(_ graph: ControlGraph, _ cryptography: any Cryptography) {
     var last: (time: HybridTime, author: DeviceID, text: String)?
-    for record in graph.certified where graph.account(of: record) == owner {
+    for record in graph.certified(.genesis).sorted(by: { $0.id < $1.id }) where graph.account(of: record) == owner {
       if case .shareGenesis(_, _, let root) = record.act, self.root == nil,
         record.act.opening(zone, cryptography) == owner
       {
         self.root = root
       }
-      guard graph.counts(record) else { continue }
-      switch record.act {
-      case .stop: isStopped = true
-      case .title(let text, let time):
-        if let known = last, (known.time, known.author, known.text) >= (time, record.author, text) { continue }
-        last = (time, record.author, text)
-      default: break
-      }
+    }
+    isStopped = !graph.owners(.stop).isEmpty
+    for record in graph.owners(.title) {
+      guard case .title(let text, let time) = record.act else { continue }
+      if let known = last, (known.time, known.author, known.text) >= (time, record.author, text) { continue }
+      last = (time, record.author, text)
     }
     title = last?.text ?? root?.table ?? ""
     titled = last?.time ?? .zero
@@ -156,55 +187,15 @@ public struct ZoneState: Sendable, Equatable {
   private static func ends(_ graph: ControlGraph) -> [Author: UInt64] {
     var given: [Author: Set<UInt64>] = [:]
     var forks: [Author: Set<UInt64>] = [:]
-    for record in graph.certified {
-      switch record.act {
-      case .end(let instance, let number) where graph.counts(record):
-        let author = Author(device: record.author, instance: instance)
-        given[author, default: []].insert(number)
-      case .fork(let proof):
-        forks[proof.author, default: []].insert(proof.limit)
-      default: break
-      }
+    for record in graph.certified(.end) where graph.counts(record) {
+      guard case .end(let instance, let number) = record.act else { continue }
+      given[Author(device: record.author, instance: instance), default: []].insert(number)
+    }
+    for record in graph.certified(.fork) {
+      if case .fork(let proof) = record.act { forks[proof.author, default: []].insert(proof.limit) }
     }
     // Each lower end has to be carried out by reading the log again.
     func least(_ numbers: Set<UInt64>) -> UInt64 { numbers.count > Limits.forks ? 0 : numbers.min() ?? 0 }
     return given.mapValues(least).merging(forks.mapValues(least)) { min($0, $1) }
-  }
-
-  /// Ascending.
-  private static func heads(_ records: [ControlID: ControlRecord]) -> [ControlID] {
-    var heads = Set(records.keys)
-    for record in records.values {
-      heads.subtract(record.parents)
-      if let previous = record.previous { heads.remove(previous) }
-    }
-    return heads.sorted()
-  }
-
-  private static func inTurn(_ heads: [ControlID], _ graph: ControlGraph) -> [ControlID] {
-    var turns: [AccountID?: Int] = [:]
-    let ranked = heads.map { id -> (turn: Int, id: ControlID) in
-      let account = graph.records[id].flatMap(graph.account)
-      guard account != graph.people.owner else { return (0, id) }
-      turns[account, default: 0] += 1
-      return (turns[account, default: 0], id)
-    }
-    return ranked.sorted { ($0.turn, $0.id) < ($1.turn, $1.id) }.map(\.id)
-  }
-
-  private mutating func readEpochs(_ graph: ControlGraph, _ standings: Standings) {
-    let removals = graph.ancestry.marks(of: standings.removals)
-    for record in graph.certified {
-      guard case .epoch(let commitment) = record.act, let id = EpochID(record.id.bytes),
-        let account = graph.account(of: record)
-      else { continue }
-      let seen = graph.ancestry.marks(before: record.id)
-      let isCurrent =
-        permission(account) == .readWrite && graph.counts(record)
-        && graph.accounts[account]?.isRevoked(record.author) == false
-        && seen.isSuperset(of: removals) && standings.leavings.allSatisfy(seen.intersects)
-        && graph.hasSeenCuts(record.id)
-      epochs[id] = Epoch(id: id, minter: record.author, commitment: commitment, isCurrent: isCurrent)
-    }
   }
 }

@@ -41,8 +41,12 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable {
     d = try reader.uint64()
   }
 
+  /// The first four bytes, big-endian.
+  var beginning: UInt64 { a >> 32 }
+
   public static func < (left: Self, right: Self) -> Bool {
-    (left.a, left.b, left.c, left.d) < (right.a, right.b, right.c, right.d)
+    left.a == right.a
+      ? (left.b, left.c, left.d) < (right.b, right.c, right.d) : left.a < right.a
   }
 }
 
@@ -85,9 +89,11 @@ extension InstanceID {
     self.init(Self.half(of: grant) << 32 | UInt64(random))
   }
 
-  public func isUnder(_ grant: ControlID) -> Bool { value >> 32 == Self.half(of: grant) }
+  public func isUnder(_ grant: ControlID) -> Bool { half == Self.half(of: grant) }
 
-  private static func half(of grant: ControlID) -> UInt64 { grant.bytes.prefix(4).reduce(0) { $0 << 8 | UInt64($1) } }
+  var half: UInt64 { value >> 32 }
+
+  static func half(of grant: ControlID) -> UInt64 { grant.beginning }
 }
 
 /// Who wrote a change set; the index of a version vector.

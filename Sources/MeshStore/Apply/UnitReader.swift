@@ -152,7 +152,9 @@ struct UnitReader {
   }
 
   private func limit(_ author: Author, _ head: AuthorHead?) -> UInt64 {
-    min(head?.cut ?? .max, reader.cuts[author] ?? (head == nil ? reader.unknown(author) : nil) ?? .max)
+    // All that was here of an author may have been taken back.
+    let isUnknown = head?.stored ?? 0 == 0
+    return min(head?.cut ?? .max, reader.cuts[author] ?? (isUnknown ? reader.unknown(author) : nil) ?? .max)
   }
 
   // MARK: One author

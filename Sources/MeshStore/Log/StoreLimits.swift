@@ -21,7 +21,7 @@ enum StoreLimits {
   /// Devices of another account whose descriptions of tables are kept: 4 MiB.
   static let schemasOfAccount = 4
   /// Columns that one transaction adds to tables: with 2,000 columns in a table, each takes some 4 ms.
-  static let columnsTogether = 64
+  static let columnsTogether = 256
   /// Rows of the pending log that one flush part reads: many writes of few records must not fill the memory.
   static let pendingRows = 20_000
   /// Records whose states a cut has in memory at one time (some 25 MiB, where they are short): for each so many it reads the log

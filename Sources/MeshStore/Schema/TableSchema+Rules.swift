@@ -4,12 +4,12 @@ extension TableSchema {
   /// What the table computes, read from the texts that made it.
   func rules(for description: SchemaDescription) -> SchemaRules {
     var reader = RulesReader(table: name, columns: Set(description.columns.map(\.name.folded)))
+    let told = Set(description.columns.filter { $0.defaultValue != nil }.map(\.name))
     for column in columns where column.generated == .no {
       if Collation(sql: column.collation) == nil {
         reader.leaveOut(.collation, column.name, SchemaRefusal(.collation, column.collation))
       }
-      let isTold = description.columns.first { $0.name == column.name }?.defaultValue != nil
-      if !isTold, let sql = column.defaultSQL { reader.initial(column.name, sql) }
+      if !told.contains(column.name), let sql = column.defaultSQL { reader.initial(column.name, sql) }
     }
     if let sql { reader.checks(sql) }
     for index in uniqueIndexes {

@@ -239,9 +239,18 @@ extension Store {
         adoption.leftOut += try session.adopt(description, &room).map { $0.text(table: description.name) }
       }
       adoption.hasMore = room < 0
+      func names(_ isPrivate: Bool, besides tracked: Set<FoldedName> = []) -> [String] {
+        descriptions.filter { $0.isPrivate == isPrivate && !tracked.contains($0.name.folded) }.map(\.name)
+      }
+      var tracked: Set<FoldedName> = []
+      if adoption.hasMore {
+        // A table that is synchronized gets its triggers alone, once, as if a program had added the columns.
+        try TrackingRules.validate(
+          session.db, tables: names(false), private: names(true), integerKeys: integerKeys || keyed)
+        tracked = Set(try TrackedTable.all(session.db).map(\.name.folded))
+      }
       _ = try session.install(
-        descriptions.filter { !$0.isPrivate }.map(\.name), private: descriptions.filter(\.isPrivate).map(\.name),
-        integerKeys: integerKeys || keyed)
+        names(false, besides: tracked), private: names(true, besides: tracked), integerKeys: integerKeys || keyed)
       return adoption
     }
     try takeIn(now: now)

@@ -56,7 +56,8 @@ struct ModelZone {
   /// Numbers that were cut are not waited for.
   func isMerged(_ context: CausalContext, _ reader: ChangeSetReader) -> Bool {
     context.entries.allSatisfy { author, seen in
-      let limit = reader.cuts[author] ?? (authors[author] == nil ? reader.unknown(author) : nil)
+      let isUnknown = authors[author]?.stored.isEmpty != false
+      let limit = reader.cuts[author] ?? (isUnknown ? reader.unknown(author) : nil)
       return min(seen.number, limit ?? .max) <= UInt64(authors[author]?.merged ?? 0)
     }
   }

@@ -86,6 +86,7 @@ extension FaultPlan {
     (plan.forgeries, plan.truncations, plan.replays, plan.gaps) = (6, 12, 8, 12)
     (plan.farFutures, plan.generations, plan.floods, plan.forks) = (20, 20, 20, 20)
     (plan.brokenChains, plan.contexts, plan.forgedHeads, plan.unknownTables) = (20, 10, 10, 20)
+    (plan.crowds, plan.relays, plan.hostileSchemas) = (10, 8, 20)
     return plan
   }()
 
@@ -131,6 +132,7 @@ extension FaultPlan {
     (plan.overreaches, plan.controlForgeries, plan.oldEpochs, plan.keyLeaks) = (8, 12, 12, 12)
     plan.revokedWrites = 8
     (plan.generations, plan.contexts, plan.forgedHeads, plan.unknownTables, plan.clockLies) = (20, 20, 12, 20, 8)
+    (plan.crowds, plan.relays, plan.hostileSchemas) = (4, 8, 12)
     return plan
   }()
 

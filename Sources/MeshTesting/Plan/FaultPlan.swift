@@ -181,6 +181,12 @@ public struct FaultPlan: Sendable, Equatable {
   public var forgedHeads = 0
   /// Names of tables that nobody has.
   public var unknownTables = 0
+  /// Devices that its account certifies by the dozen, where that is its own, and instances: with what they write.
+  public var crowds = 0
+  /// Control records, change sets and accounts of others, passed on in another order, several times, or for another zone.
+  public var relays = 0
+  /// Descriptions of tables that are reserved, private, contradictory or wide.
+  public var hostileSchemas = 0
   /// The time, told to devices of other accounts: a device of the own account has a vote.
   public var clockLies = 0
   /// In shares: change sets beyond permission, control records that are not its to say, change sets under an old epoch, keys

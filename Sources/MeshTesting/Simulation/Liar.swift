@@ -13,6 +13,8 @@ struct Liar {
   private(set) var sent: [[UInt8]] = []
   private(set) var received: [[UInt8]] = []
   private var chains: [Line: ChangeSetHead] = [:]
+  /// Devices of its account that run nowhere.
+  var crowd: [DeviceKeys] = []
 
   private struct Line: Hashable {
     let zone: ZoneID
@@ -61,17 +63,19 @@ struct Liar {
   enum Chain: UInt64 {
     case future = 9_001
     case generation, fork, flood, gap, forgery, broken, overreach, oldEpoch, revoked, context, table
+    case crowd = 10_000
   }
 
   /// A change set of a chain of lies, as the rules want it but for what is given otherwise.
   mutating func changeSet(
     _ chain: Chain, _ occasion: Occasion, author: DeviceID? = nil, key: Value, generation: UInt64 = 1, title: String,
-    ahead: Int64 = 0, skipping gap: UInt64 = 0, breaksChain: Bool = false, keeps: Bool = true, table: String = "list",
+    ahead: Int64 = 0, instance number: UInt64 = 0, skipping gap: UInt64 = 0, breaksChain: Bool = false,
+    keeps: Bool = true, table: String = "list",
     context: (Author, HybridTime) -> CausalContext = { _, _ in CausalContext() },
     raising: (HybridTime) -> UInt64? = { _ in nil }
   ) throws -> ChangeSet {
-    let instance =
-      occasion.citation.map { InstanceID(under: $0, random: UInt32(chain.rawValue)) } ?? InstanceID(chain.rawValue)
+    let random = chain.rawValue + number
+    let instance = occasion.citation.map { InstanceID(under: $0, random: UInt32(random)) } ?? InstanceID(random)
     let author = Author(device: author ?? occasion.device, instance: instance)
     let line = Line(zone: occasion.zone, author: author)
     let last = chains[line]

@@ -167,7 +167,7 @@ extension Simulation {
   /// What liars do is not to be known.
   private func isWrittenAgain() throws -> @Sendable (Stamp) -> Bool {
     guard rewritesHistory else { return { _ in false } }
-    let (stamps, liars) = (try archive.stamps(keys, cryptography), Set(nodes.filter(\.isLiar).map(\.device)))
+    let (stamps, liars) = (try archive.stamps(keys, cryptography), Set(nodes.filter(\.isLiar).flatMap(\.devices)))
     return { stamp in
       liars.contains(stamp.author.device)
         || stamps[stamp.time]?.contains { $0 != stamp.author } ?? false

@@ -23,6 +23,7 @@ extension Simulation {
       tell("liars.forgedHeads", node, liar.forgedHeads(occasion, authors))
     }
     if isDue(plan.clockLies) { lieAboutTheTime(node, liar.clock(occasion)) }
+    try lieAsMany(node, occasion, &liar)
     try lieInShares(node, occasion, &liar)
     if isDue(plan.forks), let first = wires(node).first, let last = wires(node).last, first != last {
       let (one, other) = try liar.fork(occasion)

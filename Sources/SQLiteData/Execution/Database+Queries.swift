@@ -23,7 +23,10 @@ extension Database {
   public func _execute(_ run: _StatementRun) throws {
     guard !run.sql.isEmpty else { return }
     func ignore(_ row: OpaquePointer) {}
-    try _rows(of: run.sql, run.bindings) { try StepCursor($0).forEach(ignore) }
+    // Up to this size, the memory is on the stack.
+    try withUnsafeTemporaryAllocation(byteCount: 1 << 10, alignment: 1) { room in
+      try _rows(of: run.sql, run.placeholders, TextRoom(room)) { try StepCursor($0).forEach(ignore) }
+    }
   }
 
   /// Runs a query and returns what a closure makes of its first row, or nil if there is none.
@@ -45,23 +48,26 @@ extension Database {
   public func _withFirstRow(
     of sql: String, binding: QueryBinding, _ row: (inout SQLiteQueryDecoder) throws -> Void
   ) throws {
-    try _rows(of: sql, CollectionOfOne(binding)) { try $0.withFirstRow(row) }
+    let placeholder = QueryFragment.Placeholder(offset: 0, binding: binding)
+    try _rows(of: sql, CollectionOfOne(placeholder), TextRoom()) { try $0.withFirstRow(row) }
   }
 
   /// Prepares a query, binds its values and lets a closure step through it.
   private func _rows(of query: QueryFragment, _ run: (GRDB.Statement) throws -> Void) throws {
     guard !query.isEmpty else { return }
-    try _rows(of: query.sql, query.placeholders.lazy.map(\.binding), run)
+    try _rows(of: query.sql, query.placeholders, TextRoom(), run)
   }
 
   private func _rows(
-    of sql: String, _ bindings: some Sequence<QueryBinding>, _ run: (GRDB.Statement) throws -> Void
+    of sql: String, _ placeholders: some Sequence<QueryFragment.Placeholder>, _ texts: TextRoom,
+    _ run: (GRDB.Statement) throws -> Void
   ) throws {
     var statement = try _prepared(sql) { try cachedStatement(sql: $0) }
     // A function that a query calls may run the same query.
     if sqlite3_stmt_busy(statement.sqliteStatement) != 0 { statement = try makeStatement(sql: sql) }
-    try statement.bind(bindings)
+    // Also after a value that can't be bound: the memory of the texts before it doesn't outlive this call.
     defer { statement.release() }
+    try statement.bind(placeholders, texts)
     try run(statement)
   }
 
@@ -99,18 +105,18 @@ final class RowStatement: _BindingStatement {
   private let steps: StepCursor
   private var index: Int32 = 0
   private var error: (any Error)?
-  /// Holds the texts of one row, so that SQLite needs no copies of its own.
-  private let texts = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 1)
-  private var textCount = 0
+  private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 16 << 10, alignment: 1)
+  private var texts: TextRoom
 
   init(_ query: QueryFragment, in db: Database) throws {
     statement = try db._prepared(query.sql) { try db.makeStatement(sql: $0) }
     steps = StepCursor(statement)
+    texts = TextRoom(room)
   }
 
   deinit {
     statement.release()
-    texts.deallocate()
+    room.deallocate()
   }
 
   /// Runs with the values that an encoder for this statement binds.
@@ -119,7 +125,7 @@ final class RowStatement: _BindingStatement {
   func run(with row: any SQLiteDataQueries.Table, _ encoder: inout RowEncoder) throws -> Bool {
     sqlite3_reset(statement.sqliteStatement)
     index = 0
-    textCount = 0
+    texts = TextRoom(room)
     row._encode(into: &encoder)
     guard encoder.isPlain else { return false }
     if let error { throw error }
@@ -131,20 +137,33 @@ final class RowStatement: _BindingStatement {
 
   func bind(_ binding: QueryBinding) {
     index += 1
-    if case .text(let text) = binding, bindInPlace(text) { return }
+    if case .text(let text) = binding, texts.bind(text, to: statement.sqliteStatement, at: index) { return }
     do { try statement.bind(binding, at: index) } catch { self.error = self.error ?? error }
   }
+}
 
-  /// Binds a text that has room beside the others of its row.
-  private func bindInPlace(_ text: String) -> Bool {
+/// Memory for the texts that one run of a statement binds, so that SQLite needs no copies of its own.
+private struct TextRoom {
+  private var next: UnsafeMutableRawPointer?
+  private var left = 0
+
+  /// No memory, so that SQLite copies each text.
+  init() {}
+
+  init(_ room: UnsafeMutableRawBufferPointer) {
+    next = room.baseAddress
+    left = room.count
+  }
+
+  /// Binds a text if there is room for it beside the others.
+  mutating func bind(_ text: String, to statement: OpaquePointer, at index: Int32) -> Bool {
     let count = text.utf8.count
-    guard count > 0, count <= texts.count - textCount else { return false }
-    let place = UnsafeMutableRawBufferPointer(rebasing: texts[textCount..<textCount + count])
-    place.copyBytes(from: text.utf8)
-    textCount += count
+    guard count > 0, count <= left, let place = next else { return false }
+    UnsafeMutableRawBufferPointer(start: place, count: count).copyBytes(from: text.utf8)
+    next = place + count
+    left -= count
     return sqlite3_bind_text64(
-      statement.sqliteStatement, index, place.assumingMemoryBound(to: CChar.self).baseAddress, UInt64(count), nil,
-      UInt8(SQLITE_UTF8)) == SQLITE_OK
+      statement, index, place.assumingMemoryBound(to: CChar.self), UInt64(count), nil, UInt8(SQLITE_UTF8)) == SQLITE_OK
   }
 }
 
@@ -162,7 +181,7 @@ public final class QueryCursor<Element>: DatabaseCursor {
     // Not a cached statement, because the cursor may outlive other uses of the same query.
     _statement = try db._prepared(query.isEmpty ? "SELECT 0 WHERE 0" : query.sql) { try db.makeStatement(sql: $0) }
     self.row = row
-    try _statement.bind(query.placeholders.lazy.map(\.binding))
+    try _statement.bind(query.placeholders, TextRoom())
   }
 
   public func _element(sqliteStatement: OpaquePointer) throws -> Element {
@@ -173,12 +192,14 @@ public final class QueryCursor<Element>: DatabaseCursor {
 
 extension GRDB.Statement {
   /// Binds the values of a query.
-  fileprivate func bind(_ bindings: some Sequence<QueryBinding>) throws {
+  fileprivate func bind(_ placeholders: some Sequence<QueryFragment.Placeholder>, _ texts: TextRoom) throws {
     sqlite3_reset(sqliteStatement)
+    var texts = texts
     var index: Int32 = 0
-    for binding in bindings {
+    for placeholder in placeholders {
       index += 1
-      try bind(binding, at: index)
+      if case .text(let text) = placeholder.binding, texts.bind(text, to: sqliteStatement, at: index) { continue }
+      try bind(placeholder.binding, at: index)
     }
     try checkCount(of: index)
   }

@@ -9,15 +9,14 @@ enum DatabaseFunctionMacro: PeerMacro {
     of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
     in context: some MacroExpansionContext
   ) -> [DeclSyntax] {
-    var reader = FunctionReader()
+    var reader = FunctionReader(surroundings: context.lexicalContext)
     let function = reader.read(declaration, attribute: node)
     for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
     guard let function else { return [] }
     let type = context.makeUniqueName(function.property.unquoted).text
-    let isLocal = context.lexicalContext.first.map { !$0.isProtocol((any DeclGroupSyntax).self) } ?? false
     return [
       DeclSyntax(source: function.type(named: type)),
-      DeclSyntax(source: function.variable(of: type, isLocal: isLocal)),
+      DeclSyntax(source: function.variable(of: type)),
     ]
   }
 }
@@ -74,12 +73,12 @@ extension DatabaseFunctionModel {
     return "@Sendable (\(parameters))\(effect) -> \(result)"
   }
 
-  func variable(of type: String, isLocal: Bool) -> String {
+  func variable(of type: String) -> String {
     let value =
       isProperty
-      ? "{ \(property) }" : isAggregate ? "{ \(isThrowing ? "try " : "")\(property)(\(labelled("$0"))) }" : property
+      ? "{ \(trying)\(property) }" : isAggregate ? "{ \(trying)\(property)(\(labelled("$0"))) }" : property
     return
-      "\(access)\(isStatic ? "static " : "")\(isLocal ? "" : "nonisolated ")var $\(property.unquoted): \(type) { \(type)(body: \(value)) }"
+      "\(access)\(isStatic ? "static " : "")nonisolated var $\(property.unquoted): \(type) { \(type)(body: \(value)) }"
   }
 
   private func labelled(_ value: String) -> String {
@@ -94,7 +93,7 @@ extension DatabaseFunctionModel {
         \(visible)typealias Input = \(tuple(labelled: false, \.value))
         \(visible)typealias Output = \(output)
       \(isProperty ? propertyMembers : "")\
-        fileprivate let body: \(bodyType)
+        let body: \(bodyType)
         \(visible)var name: Swift.String { \(name.literal) }
         \(visible)var argumentCount: Swift.Int? { \(arguments.count) }
         \(visible)var isDeterministic: Swift.Bool { \(isDeterministic) }
@@ -133,8 +132,10 @@ extension DatabaseFunctionModel {
     zip(locals, arguments).map { "    let \($0) = try decoder.required(\($1.value).self)\n" }.joined()
   }
 
+  private var trying: String { isThrowing ? "try " : "" }
+
   private func returning(_ call: String) -> String {
-    let call = (isThrowing ? "try " : "") + call
+    let call = trying + call
     return result == nil ? "\(call)\n    return .null" : "return \(output)(queryOutput: \(call)).queryBinding"
   }
 

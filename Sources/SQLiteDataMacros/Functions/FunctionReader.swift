@@ -4,7 +4,13 @@ import SwiftSyntaxBuilder
 
 /// Reads the declaration that `@DatabaseFunction` is attached to, and collects what is wrong with it.
 struct FunctionReader {
+  /// The declarations around it, the innermost first.
+  let surroundings: [Syntax]
   private(set) var diagnostics: [Diagnostic] = []
+
+  init(surroundings: [Syntax]) {
+    self.surroundings = surroundings
+  }
 
   private mutating func report(_ id: String, _ message: String, at node: some SyntaxProtocol) {
     diagnostics.append(Diagnostic(node: Syntax(node), message: Problem("function.\(id)", message)))
@@ -35,7 +41,41 @@ struct FunctionReader {
       }
     }
     if let representation = attribute["as"] { apply(representation, to: &model) }
-    return diagnostics.isEmpty ? model : nil
+    for value in model?.values ?? [] where diagnostics.isEmpty {
+      guard let kind = value.unstorableKind else { continue }
+      report("storage", "SQL can't take or return \(kind); name a representation with 'as:'", at: attribute)
+    }
+    checkPlace(of: declaration, attribute: attribute)
+    return diagnostics.isEmpty ? model?.replacingSelf(by: surroundings.first?.declaredName ?? "Self") : nil
+  }
+
+  /// Reports a place where the type that the macro makes can't stand, or from which SQL can't call.
+  private mutating func checkPlace(of declaration: some DeclSyntaxProtocol, attribute: AttributeSyntax) {
+    let modifiers = declaration.asProtocol((any WithModifiersSyntax).self)?.modifiers ?? []
+    let attributes = declaration.asProtocol((any WithAttributesSyntax).self)?.attributes ?? []
+    if surroundings.first?.isProtocol((any DeclGroupSyntax).self) == false {
+      report(
+        "local",
+        "'@DatabaseFunction' can't be applied inside of a function, because Swift doesn't find there what it makes; "
+          + "move the declaration out of the function",
+        at: attribute)
+    }
+    if surroundings.first?.is(ProtocolDeclSyntax.self) == true {
+      report(
+        "protocol",
+        "'@DatabaseFunction' can't be applied to a requirement, because a protocol has no function to call; "
+          + "apply it in the type that conforms",
+        at: attribute)
+    }
+    if modifiers.contains(.mutating) {
+      report("mutating", "SQL can't call a mutating function, because it has no variable to change", at: attribute)
+    }
+    let isFree = modifiers.contains(.nonisolated) || modifiers.contains(.static)
+    if attributes.first("MainActor") != nil || (surroundings.first?.is(ActorDeclSyntax.self) == true && !isFree) {
+      report(
+        "actor", "SQL can't call a function of an actor, because SQLite doesn't wait; write 'nonisolated'",
+        at: attribute)
+    }
   }
 
   private mutating func read(_ function: FunctionDeclSyntax) -> DatabaseFunctionModel? {
@@ -43,6 +83,9 @@ struct FunctionReader {
     let signature = function.signature
     if let generics = function.genericParameterClause {
       report("generic", "SQL can't call generic function '\(name)'; write the types of its parameters", at: generics)
+    }
+    if case .binaryOperator = function.name.tokenKind {
+      report("operator", "SQL can't call operator '\(name)'; write a function with a name", at: function.name)
     }
     if let async = signature.effectSpecifiers?.asyncSpecifier {
       report(
@@ -61,8 +104,9 @@ struct FunctionReader {
       model.arguments = element.rowArguments(named: (parameters[0].secondName ?? parameters[0].firstName).text)
       return model
     }
-    for parameter in parameters {
-      let inner = (parameter.secondName ?? parameter.firstName).text
+    for (index, parameter) in parameters.enumerated() {
+      let written = (parameter.secondName ?? parameter.firstName).text
+      let inner = written == "_" ? "value\(index)" : written
       if parameter.ellipsis != nil || parameter.type.isInout {
         report(
           "parameter",
@@ -80,7 +124,7 @@ struct FunctionReader {
       model.arguments.append(
         DatabaseFunctionModel.Argument(
           label: parameter.firstName.text == "_" ? nil : parameter.firstName.text, name: inner,
-          type: parameter.type.trimmed))
+          type: parameter.type.passed))
     }
     return model
   }
@@ -143,14 +187,37 @@ extension DeclModifierListSyntax {
     let levels: [Keyword] = [.public, .open, .package, .internal, .fileprivate, .private]
     for modifier in self where modifier.detail == nil {
       if let level = levels.first(where: { modifier.name.tokenKind == .keyword($0) }) {
-        return level == .open ? "public " : level == .private ? "fileprivate " : "\(modifier.name.text) "
+        return level == .open ? "public " : "\(modifier.name.text) "
       }
     }
     return ""
   }
 }
 
+extension DatabaseFunctionModel {
+  /// The types of the values that SQL passes and receives.
+  fileprivate var values: [TypeSyntax] { arguments.map(\.value) + [resultRepresentation ?? result].compactMap(\.self) }
+
+  /// The expansion nests a type, in which `Self` would mean that type.
+  fileprivate func replacingSelf(by name: String) -> Self {
+    var model = self
+    for index in arguments.indices {
+      model.arguments[index].type = arguments[index].type.replacingSelf(by: name)
+      model.arguments[index].representation = arguments[index].representation?.replacingSelf(by: name)
+    }
+    model.result = result?.replacingSelf(by: name)
+    model.resultRepresentation = resultRepresentation?.replacingSelf(by: name)
+    return model
+  }
+}
+
 extension TypeSyntax {
+  /// The type of a value that is passed, without `consuming`, `borrowing` or `sending`.
+  fileprivate var passed: TypeSyntax {
+    guard let attributed = self.as(AttributedTypeSyntax.self), attributed.attributes.isEmpty else { return trimmed }
+    return attributed.baseType.trimmed
+  }
+
   fileprivate var isInout: Bool {
     self.as(AttributedTypeSyntax.self)?.specifiers.contains {
       $0.as(SimpleTypeSpecifierSyntax.self)?.specifier.tokenKind == .keyword(.inout)

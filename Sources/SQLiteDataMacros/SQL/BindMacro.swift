@@ -9,6 +9,6 @@ enum BindMacro: ExpressionMacro {
   static func expansion(
     of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
   ) -> ExprSyntax {
-    "SQLiteDataQueries.BindQueryExpression(\(node.arguments))"
+    "SQLiteDataQueries.BindQueryExpression(\(node.arguments.trimmed))"
   }
 }

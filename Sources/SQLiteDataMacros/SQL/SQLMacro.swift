@@ -13,7 +13,7 @@ enum SQLMacro: ExpressionMacro {
     if let literal = node.arguments.first?.expression.as(StringLiteralExprSyntax.self) {
       for finding in literal.scanned { report(finding, in: literal, to: context) }
     }
-    return "SQLiteDataQueries.SQLQueryExpression(\(node.arguments))"
+    return "SQLiteDataQueries.SQLQueryExpression(\(node.arguments.trimmed))"
   }
 
   private static func report(

@@ -10,6 +10,17 @@ extension AttributeListSyntax {
     }
     return nil
   }
+
+  /// An attribute of one of these names inside of `#if`.
+  func conditional(_ names: [String]) -> AttributeSyntax? {
+    for case .ifConfigDecl(let condition) in self {
+      for clause in condition.clauses {
+        guard case .attributes(let attributes) = clause.elements else { continue }
+        if let found = names.lazy.compactMap(attributes.first).first ?? attributes.conditional(names) { return found }
+      }
+    }
+    return nil
+  }
 }
 
 extension AttributeSyntax {

@@ -87,7 +87,7 @@ extension Record {
         \(access)init(
       \(parameters.joined(separator: ",\n"))
         ) {
-          allColumns = \(core)._flattened(expressions: \(columns.map(\.property).joined(separator: ", ")))
+          self.allColumns = \(core)._flattened(expressions: \(columns.map(\.property).joined(separator: ", ")))
         }
       """
   }
@@ -139,10 +139,13 @@ extension Record {
   }
 
   private var caseDecoding: String {
-    let values = columns.map { "    let \($0.property) = try decoder.decode(\(valueName(of: $0)).self)" }
-    let choices = columns.map { column in
+    // Numbered, because a case may have the name of a parameter or of another local.
+    let values = columns.enumerated().map { index, column in
+      "    let value\(index) = try decoder.decode(\(valueName(of: column)).self)"
+    }
+    let choices = columns.enumerated().map { index, column in
       let label = column.label.map { $0 == "_" ? "" : "\($0): " } ?? ""
-      return "if let \(column.property) {\n      self = .\(column.property)(\(label)\(column.property))\n    }"
+      return "if let value\(index) {\n      self = .\(column.property)(\(label)value\(index))\n    }"
     }
     return """
       \(values.joined(separator: "\n"))
@@ -158,13 +161,13 @@ extension Record {
     let properties = columns.map { column in
       """
         \(access)var \(column.property): \(column.type)? {
-          if case .\(column.property)(let value) = base { value } else { nil }
+          if case .\(column.property)(let value) = _base { value } else { nil }
         }
       """
     }
     return [
-      "\(access)nonisolated struct _Cases {\n  let base: \(name)\n\(properties.joined(separator: "\n"))\n}",
-      "\(access)nonisolated var _cases: _Cases { _Cases(base: self) }",
+      "\(access)nonisolated struct _Cases {\n  let _base: \(name)\n\(properties.joined(separator: "\n"))\n}",
+      "\(access)nonisolated var _cases: _Cases { _Cases(_base: self) }",
     ]
   }
 

@@ -24,15 +24,22 @@ struct Record {
 struct RecordReader {
   /// The macro as people write it: `@Table` or `@Selection`.
   let macro: String
+  /// The declarations around the type, the innermost first.
+  let surroundings: [Syntax]
   private(set) var diagnostics: [Diagnostic] = []
+  /// The name of the type.
+  private(set) var typeName = ""
 
-  init(macro: String) {
+  init(macro: String, surroundings: [Syntax]) {
     self.macro = macro
+    self.surroundings = surroundings
   }
 
   /// Returns nothing if the declaration or its attribute has an error.
   mutating func read(_ declaration: some DeclGroupSyntax, attribute: AttributeSyntax) -> Record? {
     guard let (name, isEnum) = kind(of: declaration) else { return nil }
+    typeName = name.text
+    guard checkPlace(of: declaration, name: name) else { return nil }
     if let generics = declaration.asProtocol((any WithGenericParametersSyntax).self)?.genericParameterClause {
       report(
         "generic",
@@ -48,8 +55,9 @@ struct RecordReader {
         "\(macro) needs at least one \(isEnum ? "case" : "stored property") in '\(name.text)': each becomes a column",
         at: name)
     }
-    checkNames(of: columns)
     let key = isEnum || macro != "@Table" ? nil : key(of: columns, in: name.text)
+    checkName(name, isKeyed: key != nil)
+    checkNames(of: columns, isKeyed: key != nil)
     let table = attribute.name.flatMap { self.name($0, of: "table") } ?? name.text.unquoted.tableName
     let schema = attribute["schema"].flatMap { $0.isNil ? nil : self.name($0, of: "schema") }
     guard diagnostics.isEmpty else { return nil }
@@ -95,7 +103,16 @@ struct RecordReader {
     return FixIt(message: Remedy("Replace 'class' with 'struct'"), changes: changes)
   }
 
-  private mutating func checkNames(of columns: [Column]) {
+  private mutating func checkNames(of columns: [Column], isKeyed: Bool) {
+    for column in columns {
+      let name = column.property.unquoted
+      guard ["self", "Type", "Protocol"].contains(name) || (name == "primaryKey" && isKeyed) else { continue }
+      report(
+        "member",
+        "'\(name)' can't be the name of a column's property, because it already means something else here; "
+          + "rename the property and write '@Column(\"\(column.name)\")'",
+        at: column.syntax)
+    }
     var seen: Set<String> = []
     for column in columns where !seen.insert(column.name.lowercased()).inserted {
       report(

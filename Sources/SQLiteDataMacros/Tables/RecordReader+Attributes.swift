@@ -4,6 +4,13 @@ import SwiftSyntax
 extension RecordReader {
   /// Reads `@Column` and `@Columns`.
   mutating func read(_ attributes: AttributeListSyntax, into column: inout Column, binding: VariableDeclSyntax?) {
+    let names = ["Column", "Columns"]
+    let written = attributes.compactMap { $0.as(AttributeSyntax.self) }.filter { names.contains($0.baseName) }
+    for attribute in written.dropFirst() {
+      report(
+        "twice", "'\(column.property)' already has '@\(written[0].baseName)'; write all arguments into one attribute",
+        at: attribute)
+    }
     if let group = attributes.first("Columns") {
       column.isGroup = true
       column.primaryKey = flag("primaryKey", of: group)

@@ -19,6 +19,7 @@ extension RecordReader {
 
   private mutating func columns(of variable: VariableDeclSyntax) -> [Column] {
     guard !variable.modifiers.contains(.static), !variable.modifiers.contains(.class) else { return [] }
+    guard checkConditions(of: variable.attributes) else { return [] }
     let ephemeral = variable.attributes.first("Ephemeral")
     var type: TypeSyntax?
     var columns: [Column] = []
@@ -44,6 +45,14 @@ extension RecordReader {
         at: binding.pattern)
       return nil
     }
+    if let reference = variable.modifiers.first(where: \.isReference) {
+      report(
+        "reference",
+        "'\(identifier)' can't be a column, because it refers to an object; remove '\(reference.name.text)' or mark it "
+          + "'@Ephemeral'",
+        at: reference)
+      return nil
+    }
     if variable.modifiers.contains(.lazy) {
       report(
         "lazy",
@@ -53,7 +62,7 @@ extension RecordReader {
       return nil
     }
     let initial = binding.initializer?.value.trimmed
-    guard let type = annotated ?? (initial.flatMap { $0.isNil ? nil : $0.spelledType }) else {
+    guard let type = annotated ?? spelledType(of: initial) else {
       report(
         "type", "\(macro) can't tell the type of '\(identifier)' from its initial value; write the type",
         at: binding.pattern, fixIts: [annotation(of: binding)])
@@ -64,7 +73,45 @@ extension RecordReader {
       isConstant: variable.bindingSpecifier.tokenKind == .keyword(.let), syntax: Syntax(binding.pattern))
     if initial == nil, type.isOptional, !column.isConstant { column.initial = "nil" }
     read(variable.attributes, into: &column, binding: variable)
+    checkStorage(of: column)
     return column
+  }
+
+  /// The type of an initial value, unless the value can't be of the type that its spelling names.
+  private func spelledType(of initial: ExprSyntax?) -> TypeSyntax? {
+    guard let initial, !initial.isNil, let type = initial.spelledType else { return nil }
+    // `Self.start` is a value of another type: a row can't be in its own column. `Optional(1)` leaves out an argument.
+    let incomplete = ["Self", typeName, "Array", "Dictionary", "Optional", "Set"]
+    return incomplete.contains(type.trimmedDescription) ? nil : type
+  }
+
+  /// Reports a type that no column can hold.
+  private mutating func checkStorage(of column: Column) {
+    guard column.representation == nil else { return }
+    if let list = column.type.listOfValues {
+      report(
+        "list",
+        "'\(column.property)' can't be a column, because it holds an array; to store it as JSON, write "
+          + "'@Column(as: \(list).JSONRepresentation.self)'",
+        at: column.syntax)
+    }
+    guard let kind = column.type.unstorableKind else { return }
+    report(
+      "storage",
+      "'\(column.property)' can't be a column, because it holds \(kind); name a representation with '@Column(as:)'"
+        + (column.syntax.is(EnumCaseElementSyntax.self) ? "" : ", or mark it '@Ephemeral'"),
+      at: column.syntax)
+  }
+
+  /// Reports an attribute that decides what is generated inside of `#if`.
+  private mutating func checkConditions(of attributes: AttributeListSyntax) -> Bool {
+    guard let attribute = attributes.conditional(["Column", "Columns", "Ephemeral"]) else { return true }
+    report(
+      "conditionalAttribute",
+      "\(macro) can't see which branch of '#if' is compiled, so '@\(attribute.baseName)' can't be inside it; "
+        + "move the condition around the whole type",
+      at: attribute)
+    return false
   }
 
   private func annotation(of binding: PatternBindingSyntax) -> FixIt {
@@ -104,7 +151,14 @@ extension RecordReader {
   mutating func cases(of declaration: some DeclGroupSyntax, named type: String) -> [Column] {
     var columns: [Column] = []
     for member in declaration.memberBlock.members {
-      guard let list = member.decl.as(EnumCaseDeclSyntax.self) else { continue }
+      if let condition = member.decl.as(IfConfigDeclSyntax.self), condition.declaresCase {
+        report(
+          "condition",
+          "\(macro) can't see which branch of '#if' is compiled, so cases can't be inside it; "
+            + "move the condition around the whole type",
+          at: condition)
+      }
+      guard let list = member.decl.as(EnumCaseDeclSyntax.self), checkConditions(of: list.attributes) else { continue }
       for element in list.elements {
         guard let parameter = element.parameterClause?.parameters.first, element.parameterClause?.parameters.count == 1
         else {
@@ -121,6 +175,7 @@ extension RecordReader {
           syntax: Syntax(element))
         column.label = parameter.firstName?.text
         read(list.attributes, into: &column, binding: nil)
+        checkStorage(of: column)
         columns.append(column)
       }
     }
@@ -142,19 +197,53 @@ extension PatternBindingSyntax {
 
 extension IfConfigDeclSyntax {
   fileprivate var declaresStoredProperty: Bool {
+    declares { declaration in
+      guard let variable = declaration.as(VariableDeclSyntax.self) else { return false }
+      return !variable.modifiers.contains(.static) && variable.attributes.first("Ephemeral") == nil
+        && variable.bindings.contains(where: \.isStored)
+    }
+  }
+
+  fileprivate var declaresCase: Bool { declares { $0.is(EnumCaseDeclSyntax.self) } }
+
+  /// Whether a declaration in one of the branches fulfils a condition.
+  private func declares(_ condition: (DeclSyntax) -> Bool) -> Bool {
     clauses.contains { clause in
       guard case .decls(let members) = clause.elements else { return false }
-      return members.contains { member in
-        if let nested = member.decl.as(IfConfigDeclSyntax.self) { return nested.declaresStoredProperty }
-        guard let variable = member.decl.as(VariableDeclSyntax.self) else { return false }
-        return !variable.modifiers.contains(.static) && variable.attributes.first("Ephemeral") == nil
-          && variable.bindings.contains(where: \.isStored)
-      }
+      return members.contains { $0.decl.as(IfConfigDeclSyntax.self)?.declares(condition) ?? condition($0.decl) }
     }
   }
 }
 
+extension DeclModifierSyntax {
+  fileprivate var isReference: Bool {
+    name.tokenKind == .keyword(.weak) || name.tokenKind == .keyword(.unowned)
+  }
+}
+
 extension TypeSyntax {
+  /// What a value of this type is, if no column can hold it.
+  var unstorableKind: String? {
+    if let wrapped { return wrapped.unstorableKind }
+    if let attributed = self.as(AttributedTypeSyntax.self) { return attributed.baseType.unstorableKind }
+    if let tuple = self.as(TupleTypeSyntax.self) {
+      return tuple.elements.count == 1 ? tuple.elements.first?.type.unstorableKind : "a tuple"
+    }
+    if self.is(FunctionTypeSyntax.self) { return "a function" }
+    return self.is(SomeOrAnyTypeSyntax.self) ? "a value whose type is open" : nil
+  }
+
+  /// This array type as it stands before a representation, if its elements aren't bytes as far as their spelling tells.
+  fileprivate var listOfValues: String? {
+    if let wrapped { return wrapped.listOfValues.map { "\($0)?" } }
+    // Inferred types name their module.
+    guard let element = self.as(ArrayTypeSyntax.self)?.element.trimmedDescription.replacing("Swift.", with: "") else {
+      return nil
+    }
+    return ["Bool", "Date", "Double", "Float", "Int", "Int64", "String", "URL", "UUID"].contains(element)
+      ? "[\(element)]" : nil
+  }
+
   /// The type as it can stand in any place: `T?` for an implicitly unwrapped `T!`.
   fileprivate var plain: TypeSyntax {
     self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self).map { "\($0.wrappedType.trimmed)?" } ?? self

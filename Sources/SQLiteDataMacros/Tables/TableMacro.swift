@@ -11,7 +11,7 @@ extension TableMacro: MemberMacro {
     of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
     conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
   ) -> [DeclSyntax] {
-    var reader = RecordReader(macro: "@Table")
+    var reader = RecordReader(macro: "@Table", surroundings: context.lexicalContext)
     var record = reader.read(declaration, attribute: node)
     record?.place(in: context)
     for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
@@ -25,7 +25,7 @@ extension TableMacro: ExtensionMacro {
     providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
     in context: some MacroExpansionContext
   ) -> [ExtensionDeclSyntax] {
-    var reader = RecordReader(macro: "@Table")
+    var reader = RecordReader(macro: "@Table", surroundings: context.lexicalContext)
     guard var record = reader.read(declaration, attribute: node) else { return [] }
     record.place(in: context)
     return [record.conformance(of: type)]
@@ -44,7 +44,7 @@ extension SelectionMacro: MemberMacro {
   ) -> [DeclSyntax] {
     // `@Table` makes all that `@Selection` makes.
     guard declaration.attributes.first("Table") == nil else { return [] }
-    var reader = RecordReader(macro: "@Selection")
+    var reader = RecordReader(macro: "@Selection", surroundings: context.lexicalContext)
     var record = reader.read(declaration, attribute: node)
     record?.place(in: context)
     for diagnostic in reader.diagnostics { context.diagnose(diagnostic) }
@@ -59,7 +59,7 @@ extension SelectionMacro: ExtensionMacro {
     in context: some MacroExpansionContext
   ) -> [ExtensionDeclSyntax] {
     guard declaration.attributes.first("Table") == nil else { return [] }
-    var reader = RecordReader(macro: "@Selection")
+    var reader = RecordReader(macro: "@Selection", surroundings: context.lexicalContext)
     guard var record = reader.read(declaration, attribute: node) else { return [] }
     record.place(in: context)
     return [record.conformance(of: type)]

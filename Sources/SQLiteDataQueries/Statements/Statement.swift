@@ -10,9 +10,7 @@ public protocol Statement<QueryValue>: QueryExpression {
 /// The SQL of a statement and the values of its placeholders in their order, for running it.
 public struct _StatementRun {
   public let sql: String
-  let placeholders: [QueryFragment.Placeholder]
-
-  public var bindings: some Sequence<QueryBinding> { placeholders.lazy.map(\.binding) }
+  public let placeholders: [QueryFragment.Placeholder]
 }
 
 extension Statement {

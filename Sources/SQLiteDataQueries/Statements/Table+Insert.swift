@@ -217,6 +217,21 @@ extension Table {
       conflict: _conflict(conflictTargets(Self.columns), targetFilter, updates, updateFilter))
   }
 
+  /// Inserts values of some columns, and updates each row that has the same values in some columns if a condition holds.
+  public static func insert<Values, Targets>(
+    or conflictResolution: ConflictResolution? = nil,
+    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
+    @InsertValuesBuilder<Values> values: () -> QueryFragment,
+    @InsertColumnsBuilder<Self> onConflict conflictTargets: (TableColumns) -> InsertColumns<Targets>,
+    doUpdate updates: (inout Updates<Self>, Excluded.TableColumns) -> Void,
+    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment]
+  ) -> InsertOf<Self> {
+    InsertOf<Self>(
+      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
+      source: .values(values()),
+      conflict: _conflict(conflictTargets(Self.columns), { _ in [] }, updates, updateFilter))
+  }
+
   /// Inserts the rows that a query returns.
   ///
   /// ```swift
@@ -265,7 +280,7 @@ extension Table {
   }
 
   /// The names of all columns that an INSERT writes.
-  fileprivate static var _insertColumns: String {
+  static var _insertColumns: String {
     insertColumns.text(for: Self.self) {
       InsertOf<Self>.list(of: InsertColumns<()>(names: TableColumns.writableColumns.map(\.name)))
     }
@@ -274,9 +289,7 @@ extension Table {
   private static func _insert(
     _ conflictResolution: ConflictResolution?, _ values: QueryFragment
   ) -> InsertOf<Self> {
-    InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: _insertColumns, hasAllColumns: true,
-      source: .values(values))
+    InsertOf<Self>(conflictResolution: conflictResolution, columns: nil, source: .values(values))
   }
 
   private static func _conflict(
@@ -330,8 +343,7 @@ extension PrimaryKeyedTable {
       assignments.set(column.name, "\"excluded\".\(quote: column.name)")
     }
     return InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: _insertColumns,
-      source: .values(values()),
+      conflictResolution: conflictResolution, columns: nil, source: .values(values()),
       conflict: InsertOf<Self>.Conflict(targets: keys, assignments: assignments.fragment))
   }
 }

@@ -30,10 +30,18 @@ public struct With<QueryValue>: PartialSelectStatement, Sendable {
   }
 
   /// Creates a query of whole rows from common table expressions and the query that uses them.
-  public init<From: Table, each J: Table>(
+  public init(
     @CommonTableExpressionBuilder _ expressions: () -> [CommonTableExpressionClause],
-    query statement: () -> some SelectStatement<(), From, (repeat each J)>
-  ) where QueryValue == (From, repeat each J) {
+    query statement: () -> some SelectStatement<(), QueryValue, ()>
+  ) where QueryValue: Table {
+    query = Self.query(expressions(), statement().query)
+  }
+
+  /// Creates a query of whole rows of joined tables from common table expressions and the query that uses them.
+  public init<From: Table, J1: Table, each J2: Table>(
+    @CommonTableExpressionBuilder _ expressions: () -> [CommonTableExpressionClause],
+    query statement: () -> some SelectStatement<(), From, (J1, repeat each J2)>
+  ) where QueryValue == (From, J1, repeat each J2) {
     query = Self.query(expressions(), statement().query)
   }
 

@@ -287,7 +287,8 @@ def schemas_of_every_column(scene):
 
 @attack("message schema: tables[].key", "message schema: tables[].foreignKeys[].column", "message schema: tables[].flags",
         "message schema: tables[].columns[].flags", "message schema: tables[].columns[].collation",
-        "message schema: tables[].foreignKeys[].onDelete", "message schema: tables[].foreignKeys[].onUpdate")
+        "message schema: tables[].foreignKeys[].onDelete", "message schema: tables[].foreignKeys[].onUpdate",
+        slower=300, reason="a person adopts thousands of columns meanwhile, and rows wait for the triggers of each step")
 def schemas_that_are_no_schemas(scene):
     """Describes reserved, contradictory and enormous tables, and flags the share's tables as private; the share goes on
     and `schema --apply` adds nothing of it."""

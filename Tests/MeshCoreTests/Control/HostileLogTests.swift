@@ -74,6 +74,41 @@ import Testing
     #expect(log.state.permission(log.ids[1]) == nil)
   }
 
+  @Test("epochs by the thousand cost the next reading nothing") func epochsAreReadAlone() throws {
+    var log = try ControlLog([1, 1])
+    try log.set(0, 1, .readWrite)
+    var grown = ZoneLog(log.zone, log.records, StubCryptography())
+    grown.read(log.accounts, revision: 0, StubCryptography())
+    for _ in 0..<300 { grown.insert(try log.epoch(1, after: log.records.suffix(1)), StubCryptography()) }
+    #expect(grown.isSettled(0) && grown.unread == 300)
+    #expect(grown.read(log.accounts, revision: 0, StubCryptography()).count == 300)
+    grown.insert(try log.epoch(1, after: log.records.suffix(1)), StubCryptography())
+    #expect(grown.isSettled(0) && grown.unread == 1 && !grown.isSettled(1))
+    #expect(grown.read(log.accounts, revision: 0, StubCryptography()).count == 1)
+    #expect(grown.state == log.state)
+    // The owner's word makes all of them be judged again.
+    grown.insert(try log.set(0, 1, nil), StubCryptography())
+    #expect(!grown.isSettled(0))
+    #expect(grown.read(log.accounts, revision: 0, StubCryptography()).count == 301)
+    #expect(grown.state == log.state && grown.state.currentEpoch == nil)
+  }
+
+  @Test("concurrent admissions of one account by one that was admitted as often are judged by what they have seen")
+  func admissionsAreMany() throws {
+    var log = try ControlLog([1, 1, 1, 1])
+    try log.set(0, 1, .readWrite)
+    let invite = try log.invite(0)
+    let first = try (0..<100).map { _ in try log.admit(1, 2, by: invite, after: [invite]) }
+    let second = try (0..<100).map { _ in try log.admit(2, 3, by: invite, after: first.suffix(1)) }
+    #expect(log.state.permission(log.ids[2]) == .readWrite && log.state.permission(log.ids[3]) == .readWrite)
+    // A leave of whoever was admitted, which has seen the admissions by it, takes nothing from them.
+    let leave = try log.append(2, .leave(cuts: [:]), after: Array(first.suffix(1) + second.suffix(1)))
+    #expect(log.state.permission(log.ids[2]) == nil && log.state.permission(log.ids[3]) == .readWrite)
+    // What it admits after that does not stand.
+    let third = try log.admit(2, 1, by: invite, after: [leave])
+    #expect(log.state.citation(log.ids[1]) != third.id)
+  }
+
   @Test("a device that is cut at very many places has said nothing") func cutsAreBounded() throws {
     var log = try ControlLog([1, 2])
     try log.set(0, 1, .readWrite)

@@ -98,6 +98,44 @@ import Testing
     }
   }
 
+  /// Reads the state after each record, or after several, and after changes of accounts.
+  @Test("a log that grows has the state of its records read at once", arguments: 1...40 as ClosedRange<UInt64>)
+  func aGrowingLogHasTheStateOfItsRecords(seed: UInt64) throws {
+    var generator = Generator(seed: 2_000 + seed)
+    var history = try history(&generator, steps: 24)
+    var log = ZoneLog(history.log.zone)
+    var revision = 0
+    for (index, record) in history.log.records.enumerated() {
+      log.insert(record, StubCryptography())
+      if generator.flag(oneIn: 8) {
+        history.log.revoke(generator.below(6))
+        revision += 1
+      }
+      if generator.flag(oneIn: 3) { continue }
+      log.read(history.log.accounts, revision: revision, StubCryptography())
+      #expect(log.state == history.log.state(of: history.log.records.prefix(index + 1)))
+    }
+    let heads = history.log.records.shuffled(using: &generator).prefix(2).map(\.id)
+    let past = log.past(of: heads)
+    #expect(log.records(beyond: heads).map(\.id) == log.records.map(\.id).filter { !past.contains($0) })
+  }
+
+  @Test("records that were not kept leave no trace in a log") func recordsThatWereNotKept() throws {
+    var generator = Generator(seed: 5)
+    let records = try history(&generator, steps: 24).log
+    var log = ZoneLog(records.zone)
+    for record in records.records.prefix(12) { log.insert(record, StubCryptography()) }
+    log.read(records.accounts, revision: 0, StubCryptography())
+    for record in records.records[12..<18] { log.insert(record, StubCryptography()) }
+    log.removeLast(6, StubCryptography())
+    log.read(records.accounts, revision: 0, StubCryptography())
+    #expect(log.count == 12 && log.state == records.state(of: records.records.prefix(12)))
+    for record in records.records[12...] { log.insert(record, StubCryptography()) }
+    log.read(records.accounts, revision: 0, StubCryptography())
+    let whole = ZoneLog(records.zone, records.records, StubCryptography())
+    #expect(log.state == records.state && log.people == whole.people)
+  }
+
   @Test(arguments: 1...60)
   func theRemovedAndTheRevokedUndoNothing(seed: UInt64) throws {
     var generator = Generator(seed: 1_000 + seed)

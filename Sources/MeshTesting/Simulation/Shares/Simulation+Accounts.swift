@@ -88,19 +88,6 @@ extension Simulation {
       KnownZone(id: made, account: node.home.account, name: hasShares ? "private-\(letter(node.home.account))" : ""))
   }
 
-  /// What every node of the simulation knows of accounts, laid together.
-  var knownAccounts: Accounts {
-    var known = Accounts()
-    for account in accounts.indices {
-      var state = accounts[account].state
-      for node in nodes {
-        if let more = node.replica?.accountState(state.id) { state.merge(more, cryptography) }
-      }
-      known.set(state)
-    }
-    return known
-  }
-
   /// What a node knows of accounts.
   func accountsKnown(to node: SimulatedNode) -> Accounts {
     Accounts(accounts.indices.compactMap { node.replica?.accountState(accountID($0)) })

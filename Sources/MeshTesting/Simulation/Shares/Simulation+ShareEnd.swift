@@ -9,7 +9,7 @@ extension Simulation {
       let state = try zoneState(owner, zone.id)
     else { return }
     let records = try controlRecords(store, zone.id)
-    checkSecondReading(zone, state, records)
+    checkSecondReading(zone, owner, state, records)
     let known = try nodes.filter { !$0.isLiar }.flatMap { try $0.store.map { try controlRecords($0, zone.id) } ?? [] }
     checkKeys(zone, state, ControlLog(records + known) { state.account(of: $0) })
   }

@@ -1,0 +1,28 @@
+/// What somebody's control records take in a zone.
+public struct ControlUse: Sendable, Equatable {
+  public private(set) var records = 0
+  public private(set) var bytes = 0
+
+  public init() {}
+
+  public mutating func add(_ record: ControlRecord) {
+    records += 1
+    bytes += record.size
+  }
+
+  public mutating func add(_ other: ControlUse) {
+    records += other.records
+    bytes += other.bytes
+  }
+}
+
+extension ZoneLog {
+  /// What the records of all devices of an account take.
+  public func use(of account: AccountID, _ accounts: Accounts) -> ControlUse {
+    let certified = accounts[account]?.certificates.keys ?? [:].keys
+    let devices = certified.count < uses.count ? certified.filter { uses[$0] != nil } : Array(uses.keys)
+    return devices.reduce(into: ControlUse()) { sum, device in
+      if let use = uses[device], people.account(of: device, accounts) == account { sum.add(use) }
+    }
+  }
+}

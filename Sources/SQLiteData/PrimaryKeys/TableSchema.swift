@@ -1,0 +1,89 @@
+import GRDB
+
+/// What SQLite tells about a table.
+struct TableSchema {
+  struct Column {
+    var name: String
+    var type: String
+    var defaultValue: String?
+    /// The place in the primary key. The first is 1; 0 is no part of it.
+    var keyIndex: Int
+    var isGenerated: Bool
+
+    /// Whether SQLite gives the column the affinity of integers.
+    var isInteger: Bool { type.uppercased().contains("INT") }
+    var isText: Bool { ["CHAR", "CLOB", "TEXT"].contains { type.uppercased().contains($0) } }
+  }
+
+  /// A column that refers to a column of another table.
+  struct Reference: Hashable {
+    var column: String
+    var table: String
+    /// The column that it refers to, or nil for the column of the primary key at `index`.
+    var target: String?
+    var index: Int
+  }
+
+  var name: String
+  var sql: String
+  var columns: [Column]
+  var references: [Reference]
+  var hasRowID: Bool
+
+  var keys: [Column] { columns.filter { $0.keyIndex > 0 }.sorted { $0.keyIndex < $1.keyIndex } }
+
+  func column(_ name: String) -> Column? { columns.first { $0.name.isSameName(as: name) } }
+
+  /// The column to which a reference to this table points.
+  func target(of reference: Reference) -> Column? {
+    if let name = reference.target { return column(name) }
+    return reference.index < keys.count ? keys[reference.index] : nil
+  }
+
+  /// Whether the rows are told apart by one number.
+  func isNumberKey(_ column: Column) -> Bool { column.keyIndex > 0 && keys.count == 1 && column.isInteger }
+
+  /// A name of the row's number that no column has.
+  var rowID: String? {
+    hasRowID ? ["rowid", "_rowid_", "oid"].first { column($0) == nil } : nil
+  }
+
+  /// Reads all tables of the main database, without virtual tables and those of SQLite itself.
+  static func all(_ db: Database) throws -> [TableSchema] {
+    let tables = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT "name", "sql" FROM "sqlite_schema"
+        WHERE "type" = 'table' AND "name" NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "sql" NOT LIKE 'CREATE VIRTUAL%'
+        ORDER BY "name"
+        """)
+    return try tables.map { row in
+      let name: String = row["name"]
+      let isWithoutRowID = try Bool.fetchOne(
+        db, sql: "SELECT \"wr\" FROM pragma_table_list(?) WHERE \"schema\" = 'main'", arguments: [name])
+      return TableSchema(
+        name: name, sql: row["sql"], columns: try columns(of: name, db), references: try references(of: name, db),
+        hasRowID: isWithoutRowID != true)
+    }
+  }
+
+  private static func columns(of table: String, _ db: Database) throws -> [Column] {
+    try Row.fetchAll(db, sql: "SELECT * FROM pragma_table_xinfo(?, 'main')", arguments: [table]).map { row in
+      let hidden: Int = row["hidden"]
+      return Column(
+        name: row["name"], type: row["type"] ?? "", defaultValue: row["dflt_value"], keyIndex: row["pk"],
+        isGenerated: hidden == 2 || hidden == 3)
+    }
+  }
+
+  private static func references(of table: String, _ db: Database) throws -> [Reference] {
+    try Row.fetchAll(
+      db, sql: "SELECT * FROM pragma_foreign_key_list(?, 'main') ORDER BY \"id\" DESC, \"seq\"", arguments: [table]
+    ).map { Reference(column: $0["from"], table: $0["table"], target: $0["to"], index: $0["seq"]) }
+  }
+}
+
+extension String {
+  /// SQLite doesn't tell the names of tables and columns apart by the case of ASCII letters.
+  func isSameName(as other: String) -> Bool { lowercased() == other.lowercased() }
+}

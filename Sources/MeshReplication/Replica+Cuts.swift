@@ -180,13 +180,11 @@ extension Replica.Zone {
       if case .fork(let proof) = record.act { proof.author == author } else { false }
     }
   }
-}
 
-extension Replica.Zone {
   /// Whether the removal or the leave of an author's account has left the author more than a limit does.
   fileprivate func isPastDeparture(_ author: Author, _ limit: UInt64) -> Bool {
     guard let writer = state.account(of: author.device), state.permission(writer) == nil else { return false }
-    return records.values.contains { record in
+    return log.records.contains { record in
       switch record.act {
       case .participant(writer, nil, _, let ends): (ends[author]?.number ?? 0) > limit
       case .leave(let ends) where state.account(of: record.author) == writer: (ends[author]?.number ?? 0) > limit

@@ -100,7 +100,7 @@ extension Replica {
       return end(
         link, .notAdmitted,
         "this node knows the peer neither as a device of its account nor of one that shares with it; whom another participant "
-          + "let into a share may join again by the link")
+          + "let into a share may join again with the invite")
     }
     try open(link, hello, certificate, state, info, now: now)
   }

@@ -74,12 +74,23 @@ extension Replica {
     if let reason = refusal(invite, certificate.account, zone.state, now: now) {
       return end(link, .linkRefused, reason)
     }
+    // Whoever has the text of an invite can be any number of accounts.
+    let bound = max(Choices.controlSending, 2 * zone.log.bytes)
+    func takes(_ bytes: Int, bound: Int) -> Bool {
+      showing[invite.id, default: Allowance()].take(
+        bytes, bound: bound, rate: Choices.controlSendingPerMillisecond, now: now.steady)
+    }
+    guard takes(Choices.leastShown, bound: bound) else {
+      return end(link, .elsewhere, "too many devices use the invite at this time: try again in a minute")
+    }
     sessions[link]?.claimant = Claimant(
       zone: zone.state.zone, invite: invite.id, certificate: certificate, shown: zone.state.heads)
     sayHello(link)
-    for account in zone.people.all { sendAccount(account, link) }
-    try sendControlRecords(
+    let states = zone.people.all.compactMap { accounts[$0]?.encoded }
+    for state in states { send(link, .account(state)) }
+    let bytes = try sendControlRecords(
       link, zone.state.zone, beyond: [], closing: .controlHeads(zone.state.zone, zone.state.heads))
+    _ = takes(states.reduce(bytes) { $0 + $1.count }, bound: .max)
   }
 
   /// Why an invite lets an account in no more; nil for a member, who needs none.

@@ -3,7 +3,7 @@ import GRDB
 /// The tables that the store keeps beside the app's: one constant each. `Tables.md` is their specification.
 enum MeshTables {
   /// Of the whole set; a file with a greater number is refused.
-  static let format = 14
+  static let format = 15
 
   /// Makes what is missing. Throws `StoreError` (`formatTooNew`) where a later version of this program made them.
   static func create(_ db: Database) throws {

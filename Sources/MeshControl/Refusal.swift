@@ -33,12 +33,26 @@ public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertib
   /// The message.
   public var description: String { message }
 
-  /// The refusal of ``VerifyRequest`` and ``WaitRequest`` if no other device is connected.
-  public static let noMember = Refusal(
-    code: "peers.none",
-    message:
-      "No other device of this mesh is connected. See mesh peers; add an address with mesh serve --peer HOST:PORT.",
-    exit: .noMember)
+  /// The refusal of ``VerifyRequest`` and ``WaitRequest`` if no other device is connected, and none connected in time.
+  ///
+  /// - Parameters:
+  ///   - tried: Each address that is dialled, since when, and what came of it.
+  ///   - knowsOthers: Whether the account has another device, or shares with another account.
+  package static func noMember(tried: [String], knowsOthers: Bool) -> Refusal {
+    var message = "No other device of this mesh is connected"
+    if !tried.isEmpty {
+      message +=
+        ":\n  " + tried.joined(separator: "\n  ") + "\nCheck that a daemon runs there (mesh serve). A device that has "
+        + "another address now is reached with mesh serve --peer HOST:PORT"
+    } else if knowsOthers {
+      message +=
+        ", and this node has no address to dial. Start the daemon of a device that dials this one (mesh peers lists "
+        + "devices), or give this node an address: mesh serve --peer HOST:PORT"
+    } else {
+      message += ": the account has one device, and shares nothing. Invite another one: mesh device invite"
+    }
+    return Refusal(code: "peers.none", message: message, exit: .noMember)
+  }
 }
 
 /// An error that can say itself as a `Refusal`. The errors of each module that reach a verb conform to it.

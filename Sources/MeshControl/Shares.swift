@@ -90,6 +90,8 @@ public struct ShareReport: Codable, Hashable, Sendable {
       case removed
       /// The account has left.
       case left
+      /// The owner has stopped sharing: the account was a member until then.
+      case stopped
     }
 
     /// The id of the account.

@@ -46,6 +46,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public var quotas: [QuotaReport]
   /// Problems that you should look into, each with its way out. It is empty when all is well.
   public var alarms: [String]
+  /// What you should know of, and what is no fault of this node: files that were restored, change sets that were refused.
+  public var warnings: [String]
   /// The zones of this node.
   public var zones: [ZoneReport]
   /// The other devices, connected or only known.
@@ -57,13 +59,14 @@ public struct StatusReport: Codable, Hashable, Sendable {
     work: [WorkReport] = [], receipts: [String: Int] = [:], ended: [String: String] = [:],
     assets: LackingAssets = LackingAssets(), fetching: FetchingAssets = FetchingAssets(),
     keptBlobs: KeptBlobs = KeptBlobs(), quotas: [QuotaReport] = [], alarms: [String] = [],
-    zones: [ZoneReport], peers: [PeerReport]
+    warnings: [String] = [], zones: [ZoneReport], peers: [PeerReport]
   ) {
     (self.running, self.account, self.accountName, self.device) = (running, account, accountName, device)
     (self.deviceName, self.instance, self.database, self.listen) = (deviceName, instance, database, listen)
     (self.tables, self.pending, self.held, self.work) = (tables, pending, held, work)
     (self.receipts, self.ended, self.assets, self.fetching) = (receipts, ended, assets, fetching)
-    (self.keptBlobs, self.quotas, self.alarms, self.zones, self.peers) = (keptBlobs, quotas, alarms, zones, peers)
+    (self.keptBlobs, self.quotas, self.alarms, self.warnings) = (keptBlobs, quotas, alarms, warnings)
+    (self.zones, self.peers) = (zones, peers)
   }
 }
 

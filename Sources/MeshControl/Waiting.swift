@@ -1,6 +1,6 @@
 /// Waits until every connected device has what this node has, then compares digests. `mesh verify`.
 ///
-/// The node refuses with ``Refusal/noMember`` if no other device is connected.
+/// The node refuses with ``ExitStatus/noMember`` if no other device is connected, and none connects in time.
 public struct VerifyRequest: ControlRequest, Hashable {
   public static let route = ControlRoute<VerifyReport>.post("/v1/verify")
 
@@ -97,19 +97,33 @@ public struct VerifyReport: Codable, Hashable, Sendable {
 
 /// Waits until nothing is pending and every connected device has everything. `mesh wait`.
 ///
-/// The node refuses with ``Refusal/noMember`` if no other device is connected.
+/// The node refuses with ``ExitStatus/noMember`` if no other device is connected, and none connects in time.
 public struct WaitRequest: ControlRequest, Hashable {
   public static let route = ControlRoute<WaitReport>.post("/v1/wait")
 
   package var timeoutSeconds: Double?
+  private var hereOnly: Bool?
 
   /// Creates the request.
   ///
-  /// - Parameter timeout: How long the node waits, at most a year. Nil stands for one minute.
-  public init(timeout: Duration? = nil) { timeoutSeconds = timeout?.inSeconds }
+  /// - Parameters:
+  ///   - timeout: How long the node waits, at most a year. Nil stands for one minute.
+  ///   - here: Whether to wait only until what connected devices have sent is in this machine's tables. The node then
+  ///     needs no other device.
+  public init(timeout: Duration? = nil, here: Bool = false) {
+    (timeoutSeconds, hereOnly) = (timeout?.inSeconds, here ? true : nil)
+  }
 
   /// How long the node waits.
   public var timeout: Duration { timeoutSeconds.map { .seconds(clamped: $0) } ?? .controlTimeout }
+
+  /// Whether to wait for this machine's tables only.
+  public var here: Bool { hereOnly ?? false }
+
+  private enum CodingKeys: String, CodingKey {
+    case timeoutSeconds
+    case hereOnly = "here"
+  }
 
   /// The timeout and 30 seconds.
   public var timeLimit: Duration { timeout + .controlMargin }
@@ -124,7 +138,7 @@ extension Duration {
 public struct WaitReport: Codable, Hashable, Sendable {
   /// Whether every connected device has everything.
   public var complete: Bool
-  /// Whether the node is looking through rows, as after a change of the schema. It has not captured their changes yet.
+  /// Whether the node still captures, merges or shows rows, as after a change of the schema.
   public var working: Bool
   /// The number of rows that are captured and not yet flushed.
   public var pending: Int

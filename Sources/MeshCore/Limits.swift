@@ -129,7 +129,18 @@ public enum Choices {
   /// Keys of a zone's epochs that are kept, beside those that this account and the zone's owner minted: 4 MiB in the home. An
   /// honest zone has one for each removal, revocation or lost device.
   public static let epochKeys = 65_536
-  /// Bytes of states of accounts that one session may show before records name them: thousands of accounts with a few devices.
+  /// Sessions with peers whose hello has come: beyond that, the newest of the other account that has most of them ends.
+  public static let sessions = 384
+  /// Sessions with peers whose hello has not come, or that use an invite. The oldest gives way.
+  public static let unnamedSessions = 64
+  /// Sessions of one other account: an honest one has no more devices.
+  public static let sessionsOfAccount = Limits.liveDevices
+  /// Sessions that one other account may open at once, and four a second from then on. Each costs a few milliseconds.
+  public static let sessionsOpened = 8 * Limits.liveDevices
+  /// Bytes of control logs that somebody who uses an invite counts for at least, whatever the log has.
+  public static let leastShown = 16 << 10
+  /// Bytes of states of accounts that one account's sessions may show before records name them: thousands of accounts with a few
+  /// devices.
   public static let offeredAccounts = 8 << 20
   /// Bytes of overwritten BLOBs that a device keeps to restore them, if `config.toml` doesn't say.
   public static let keptBlobs = 1 << 30

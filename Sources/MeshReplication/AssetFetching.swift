@@ -3,8 +3,11 @@ import MeshCore
 /// Which chunks of which assets are asked of whom: a value, like a conversation. Peers are asked side by side, each for as much as
 /// its `ChunkWindow` says, so that change sets are never behind more than that.
 struct AssetFetching: Sendable {
-  /// Silence of a peer after which others are asked, in milliseconds.
+  /// How long a peer may give none of the chunks that it was asked for, before others are asked for them, in milliseconds. That it
+  /// says that it has them doesn't count.
   static let patience: Int64 = 15_000
+  /// How often the pause of a peer that gives nothing doubles.
+  private static let doublings = 5
   /// How long a peer that has not what it was asked for is not asked for it again, in milliseconds; it may say earlier that it has
   /// more.
   static let pause: Int64 = 30_000
@@ -26,7 +29,15 @@ struct AssetFetching: Sendable {
   /// Who can be asked in which zones.
   struct Peer {
     let link: LinkID
+    let device: DeviceID
     let zones: Set<ZoneID>
+  }
+
+  /// What a device did not give in time, since it last gave something.
+  private struct Failure {
+    var count = 0
+    /// It is asked for nothing until then, in whichever session.
+    var pausedUntil: Int64
   }
 
   private struct Fetch {
@@ -46,9 +57,11 @@ struct AssetFetching: Sendable {
     var window = ChunkWindow()
     /// When each chunk was asked for.
     var asked: [Place: Int64] = [:]
-    var lastHeard: Int64 = .min
-    /// It was asked, and has not answered for too long.
+    /// When it last gave a chunk that it was asked for.
+    var lastGiven: Int64 = .min
+    /// It was asked, and has not given anything for too long.
     var isSilent = false
+    var device: DeviceID?
   }
 
   private struct Place: Hashable {
@@ -59,6 +72,7 @@ struct AssetFetching: Sendable {
   private var order: [AssetID] = []
   private var fetches: [AssetID: Fetch] = [:]
   private var lines: [LinkID: Line] = [:]
+  private var failures: [DeviceID: Failure] = [:]
   /// Assets that made way because nobody has them, and until when.
   private var aside: [AssetID: Int64] = [:]
   /// Others wait for their turn.
@@ -88,12 +102,17 @@ struct AssetFetching: Sendable {
 
   // MARK: Asking
 
+  /// Devices that did not give what they were asked for come last, once their pause is over.
   mutating func requests(of peers: [Peer], now: Int64) -> [Request] {
-    peers.flatMap { requests(of: $0, now: now) }
+    let able = peers.filter { failures[$0.device].map { $0.pausedUntil <= now } ?? true }
+    let reliable = able.filter { failures[$0.device] == nil }
+    let others = able.filter { failures[$0.device] != nil }
+    return (reliable + others).flatMap { requests(of: $0, now: now) }
   }
 
   private mutating func requests(of peer: Peer, now: Int64) -> [Request] {
     var requests: [Request] = []
+    lines[peer.link, default: Line()].device = peer.device
     var free = lines[peer.link, default: Line()].window.size - lines[peer.link, default: Line()].asked.count
     for asset in order where free > 0 {
       guard let fetch = fetches[asset], fetch.pausedUntil <= now,
@@ -133,9 +152,10 @@ struct AssetFetching: Sendable {
 
   /// True where the chunk was asked of the peer.
   mutating func arrived(_ index: Int, of asset: AssetID, from link: LinkID, now: Int64) -> Bool {
-    lines[link]?.lastHeard = now
-    lines[link]?.isSilent = false
     guard let since = lines[link]?.asked.removeValue(forKey: Place(asset: asset, index: index)) else { return false }
+    lines[link]?.lastGiven = now
+    lines[link]?.isSilent = false
+    if let device = lines[link]?.device { failures[device] = nil }
     if fetches[asset]?.asked[index] == link { fetches[asset]?.asked[index] = nil }
     lines[link]?.window.answered(asked: since, now: now)
     return true
@@ -154,15 +174,14 @@ struct AssetFetching: Sendable {
     order.removeAll { $0 == asset }
   }
 
-  /// The peer says which chunks it has: what it was asked for and has not is asked of others.
+  /// The peer says which chunks it has: what it was asked for and has not is asked of others. What it says that it has, it still
+  /// has to give in time.
   mutating func has(_ chunks: ChunkSet?, of asset: AssetID, _ link: LinkID, now: Int64) {
     guard let count = fetches[asset]?.staged.count else {
       if let chunks, chunks.present > 0 { aside[asset] = aside[asset].map { min($0, now) } }
       return release(link) { $0.asset == asset }
     }
     let chunks = chunks.flatMap { $0.count == count ? $0 : nil } ?? ChunkSet(count: count)
-    lines[link]?.lastHeard = now
-    lines[link]?.isSilent = false
     fetches[asset]?.known[link] = (chunks, now + Self.pause)
     release(link) { $0.asset == asset && !chunks.contains($0.index) }
   }
@@ -205,6 +224,10 @@ struct AssetFetching: Sendable {
       // Whatever it says that it has.
       if lines[peer.link]?.isSilent == true {
         until = min(until, now + Self.pause)
+        continue
+      }
+      if let failure = failures[peer.device], failure.pausedUntil > now {
+        until = min(until, failure.pausedUntil)
         continue
       }
       guard let known = fetch.known[peer.link], known.until > now,
@@ -269,13 +292,26 @@ struct AssetFetching: Sendable {
   /// line it may yet do, or is gone.
   mutating func expire(now: Int64) {
     for (link, line) in lines.sorted(by: { $0.key < $1.key }) {
-      guard let first = line.asked.values.min(), now - max(first, line.lastHeard) > Self.patience else { continue }
+      guard !line.isSilent, let first = line.asked.values.min(), now - max(first, line.lastGiven) > Self.patience
+      else { continue }
       lines[link]?.window = ChunkWindow()
       lines[link]?.isSilent = true
+      if let device = line.device { fail(device, now: now) }
       for place in line.asked.keys where fetches[place.asset]?.asked[place.index] == link {
         fetches[place.asset]?.asked[place.index] = nil
       }
     }
+  }
+
+  private mutating func fail(_ device: DeviceID, now: Int64) {
+    let count = (failures[device]?.count ?? 0) + 1
+    // Devices come from other accounts as well: those whose pause was over first are forgotten.
+    if failures[device] == nil, failures.count >= Limits.devicesEver,
+      let oldest = failures.min(by: { ($0.value.pausedUntil, $0.key) < ($1.value.pausedUntil, $1.key) })
+    {
+      failures[oldest.key] = nil
+    }
+    failures[device] = Failure(count: count, pausedUntil: now + Self.pause << Int64(min(count - 1, Self.doublings)))
   }
 
   private mutating func release(_ link: LinkID, where isMeant: (Place) -> Bool) {
@@ -283,5 +319,6 @@ struct AssetFetching: Sendable {
       lines[link]?.asked[place] = nil
       if fetches[place.asset]?.asked[place.index] == link { fetches[place.asset]?.asked[place.index] = nil }
     }
+    if lines[link]?.asked.isEmpty == true { lines[link]?.isSilent = false }
   }
 }

@@ -47,7 +47,7 @@ public struct Conversation: Sendable {
   /// How long an announced change set may be missing before it is asked for, in milliseconds: longer than the tree takes.
   public static let graftAfter: Int64 = 300
 
-  /// Zones whose wants are kept until they are in common.
+  /// Zones whose wants are kept until they are in common, with as many authors together as one zone can have.
   private static let earlyWants = 16
 
   private enum Phase { case hello, admission, open }
@@ -163,7 +163,9 @@ public struct Conversation: Sendable {
       return zones.keys.sorted().flatMap { read($0) }
     case (.open, .want(let zone, let vector)):
       guard zones[zone] == nil else { return want(zone, vector) }
-      if early.count < Self.earlyWants { early[zone] = vector }
+      let others = early.reduce(0) { $1.key == zone ? $0 : $0 + $1.value.numbers.count }
+      let fits = others + vector.numbers.count <= Limits.authors
+      if early.count < Self.earlyWants, fits { early[zone] = vector }
       return []
     case (.open, .announceOnly(let zone)):
       guard let merged = zones[zone]?.merged else { return [] }

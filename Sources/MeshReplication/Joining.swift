@@ -41,7 +41,7 @@ public struct Joining: Sendable {
         signer: info.role.other, handshakeHash: info.handshakeHash, peerStatic: secrets.sessionKey)
       guard let certificate = hello.certificate, certificate.account == link.account,
         certificate.request.sessionKey == info.remoteStatic, hello.isSigned(binding, cryptography)
-      else { return [.refused("the node at \(info.address) is not a device of the account that made the link")] }
+      else { return [.refused("the node at \(info.address) is not a device of the account that made the invite")] }
       responder = certificate
       return []
     case .account(let bytes):

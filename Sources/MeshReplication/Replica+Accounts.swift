@@ -38,8 +38,11 @@ extension Replica {
 
   /// With what the peer of a session offered of accounts that no zone names yet.
   func accounts(known link: LinkID) -> Accounts {
-    guard let offered = sessions[link]?.offered, !offered.states.isEmpty else { return accounts }
-    return offered.states.values.reduce(into: accounts) { if $0[$1.id] == nil { $0.set($1) } }
+    guard let session = sessions[link], !session.offered.states.isEmpty else { return accounts }
+    if let known = session.withOffered, known.accountChanges == accountChanges { return known.accounts }
+    let known = session.offered.states.values.reduce(into: accounts) { if $0[$1.id] == nil { $0.set($1) } }
+    sessions[link]?.withOffered = (accountChanges, known)
+    return known
   }
 
   /// Whether a zone here names the account: no other's state is kept.
@@ -96,11 +99,23 @@ extension Replica {
     let theirs = try AccountState(from: &reader, cryptography) { accounts[$0] ?? sessions[link]?.offered[$0] }
     guard isNamed(theirs.id) else {
       // It comes before the records that name it.
-      sessions[link]?.offer(theirs, bytes: bytes.count, cryptography)
-      return
+      return offer(theirs, bytes: bytes.count, link)
     }
     guard try adopt(theirs) else { return }
     try accountChanged(theirs.id, besides: link, now: now)
+  }
+
+  /// Keeps a state of an account that no zone here names yet, as it grows. An honest log needs no more than fit, in all sessions of
+  /// the peer's account together.
+  private func offer(_ state: AccountState, bytes: Int, _ link: LinkID) {
+    let peer = sessions[link]?.peer?.account
+    let offered = sessions.values.reduce(0) { $1.peer?.account == peer ? $0 + $1.offeredBytes : $0 }
+    guard offered + bytes <= Choices.offeredAccounts else { return }
+    var known = sessions[link]?.offered[state.id] ?? state
+    known.merge(state, cryptography)
+    sessions[link]?.offered.set(known)
+    sessions[link]?.offeredBytes += bytes
+    sessions[link]?.withOffered = nil
   }
 
   /// After certificates or revocations came: who is in a session and may not be is put out.
@@ -119,16 +134,5 @@ extension Replica {
       actions.append(.log(.warning, "the account revoked this device: it takes no further part"))
       for other in sessions.keys.sorted() { end(other, .revoked, "this device was revoked") }
     }
-  }
-}
-
-extension Replica.Session {
-  /// States of accounts that no zone here names yet, as they grow; more than fit are not needed by an honest log.
-  mutating func offer(_ state: AccountState, bytes: Int, _ cryptography: any Cryptography) {
-    guard offeredBytes + bytes <= Choices.offeredAccounts else { return }
-    var known = offered[state.id] ?? state
-    known.merge(state, cryptography)
-    offered.set(known)
-    offeredBytes += bytes
   }
 }

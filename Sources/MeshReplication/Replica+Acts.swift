@@ -38,7 +38,7 @@ extension Replica {
   public func issueLink(expires: Int64, addresses: [String], now: Moment) throws -> DeviceLink {
     let power = try power(to: "invite a device")
     guard account.hasRoom(under: power.authority) else { throw ReplicaError.notReady(usedUpPromotion) }
-    guard expires > now.wall else { throw ReplicaError.notReady("a link's expiry lies in the future") }
+    guard expires > now.wall else { throw ReplicaError.notReady("an invite's expiry lies in the future") }
     let seed = randomness.bytes(32)
     links.removeAll { $0.expires <= now.wall }
     links.append(IssuedLink(publicHalf: cryptography.publicKey(seed: seed), expires: expires))

@@ -69,7 +69,7 @@ extension Replica {
       guard let session = sessions[link], session.conversation.isOpen, let device = session.peer?.device,
         !liars.contains(device)
       else { return nil }
-      return AssetFetching.Peer(link: link, zones: Set(session.conversation.commonZones))
+      return AssetFetching.Peer(link: link, device: device, zones: Set(session.conversation.commonZones))
     }
   }
 

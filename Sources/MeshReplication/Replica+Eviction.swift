@@ -1,12 +1,13 @@
 public import MeshCore
 
-/// Giving up the bytes of an asset, where another member has them.
+/// Giving up the bytes of an asset, if another device has them whose word this account relies on: one of its own or, in another
+/// account's share, one of the owner's. What another participant says of its copy nobody can check.
 ///
 /// Two that evict at once must not rely on each other. So whoever means to evict says first, to whoever asks, that it has nothing, and asks
 /// then. Of several that do, the last to begin asks when all others say so already: it counts none of them, and so at least one
 /// copy is left that nobody is giving up.
 extension Replica {
-  /// What members have said since an eviction began.
+  /// What those devices have said since an eviction began.
   struct Eviction {
     /// Those that have not answered.
     var asked: Set<LinkID>
@@ -17,9 +18,9 @@ extension Replica {
   public enum Holders: Sendable, Equatable {
     /// Somebody has not answered yet.
     case asking
-    /// A member has all of it, and would have it after a power cut.
+    /// A device has all of it, and would have it after a power cut.
     case held(by: DeviceID)
-    /// Of those that are connected, so many were asked.
+    /// Of those devices so many are connected, and were asked.
     case nobody(asked: Int)
   }
 
@@ -28,8 +29,8 @@ extension Replica {
     guard evictions[asset] == nil else { return false }
     var asked: Set<LinkID> = []
     for link in sessions.keys.sorted() {
-      guard let device = sessions[link]?.peer?.device, !liars.contains(device),
-        let zone = zones.sorted().first(where: { isCommon($0, link) })
+      guard let peer = sessions[link]?.peer, !liars.contains(peer.device),
+        let zone = zones.sorted().first(where: { isCommon($0, link) && reliesOn(peer.account, $0) })
       else { continue }
       asked.insert(link)
       send(link, .assetWant(zone, asset, 0..<0))
@@ -48,6 +49,10 @@ extension Replica {
   public func endEviction(_ asset: AssetID) {
     evictions[asset] = nil
     grownAssets.insert(asset)
+  }
+
+  private func reliesOn(_ other: AccountID, _ zone: ZoneID) -> Bool {
+    other == account.id || other == zones[zone]?.state.owner
   }
 
   func learnHolder(_ link: LinkID, _ asset: AssetID, _ chunks: ChunkSet?) {

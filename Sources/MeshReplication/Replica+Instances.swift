@@ -105,9 +105,7 @@ extension Replica {
       HighWaterMark(instance: author.instance, number: head.number, id: head.id), zone: id)
   }
 
-  static let copied =
-    "this home was copied from another place, or restored. If the other one still runs, stop it, and link that machine as a "
-    + "device of its own: two that share their keys take each other's sessions"
+  static let copied = "this home was copied from another place, or restored"
 
   /// A change set that this very device has signed, and this file never had. The caller has checked the signature.
   func meetOwn(_ author: Author, number: UInt64, stored: UInt64, _ id: ZoneID) throws {
@@ -118,8 +116,8 @@ extension Replica {
       try renewInstance(id, because: "the database is older than what this device has sent: it was restored")
     } else if stored == 0 {
       notify(
-        "change sets came that this device signed and this home did not write (instance \(author.instance)): it was restored, "
-          + "or a copy of it is at work. If so, stop one, and link that machine as a device of its own")
+        "change sets came that this device signed and that this file does not have: the file or the home was restored, or a "
+          + "copy of the home is at work")
     }
   }
 

@@ -7,15 +7,15 @@ extension Replica {
   /// A device without a certificate, with a link's proof. Nothing is consumed yet.
   func welcomeJoiner(_ link: LinkID, _ hello: Hello, _ info: LinkInfo, now: Moment) {
     guard let proof = hello.proof, proof.isValid(handshakeHash: info.handshakeHash, cryptography) else {
-      return end(link, .notAdmitted, "the peer has neither a certificate of this account nor a link")
+      return end(link, .notAdmitted, "the peer has neither a certificate of this account nor an invite")
     }
     guard let issued = links.first(where: { $0.publicHalf == proof.publicHalf }) else {
       return end(
         link, .linkRefused,
-        "the link is not one of this node's, or it is over: make a new one with “mesh device invite”")
+        "the invite is not one of this node's, or it is over: make a new one with “mesh device invite”")
     }
     guard issued.expires > now.wall else {
-      return end(link, .linkRefused, "the link has expired: make a new one with “mesh device invite”")
+      return end(link, .linkRefused, "the invite has expired: make a new one with “mesh device invite”")
     }
     sessions[link]?.joiningBy = proof.publicHalf
     sayHello(link)
@@ -25,11 +25,11 @@ extension Replica {
   func admit(_ link: LinkID, _ claim: DeviceClaim, now: Moment) throws {
     guard let publicHalf = sessions[link]?.joiningBy, let info = sessions[link]?.info,
       let index = links.firstIndex(where: { $0.publicHalf == publicHalf && $0.expires > now.wall })
-    else { return end(link, .linkRefused, "no link of this node's is being used in this session") }
+    else { return end(link, .linkRefused, "no invite of this node's is being used in this session") }
     guard claim.isSigned(account: account.id, publicHalf: publicHalf, cryptography),
       claim.request.sessionKey == info.remoteStatic
     else {
-      return end(link, .protocolViolation, "the claim is not signed by the link and by the device of this session")
+      return end(link, .protocolViolation, "the claim is not signed by the invite and by the device of this session")
     }
     guard let power else {
       return end(link, .linkRefused, "this machine neither holds the account's key nor is it an administrator any more")
@@ -37,7 +37,7 @@ extension Replica {
     if let usedBy = links[index].usedBy, usedBy != claim.request.device {
       return end(
         link, .linkRefused,
-        "the link was used already: each lets in one device; make a new one with “mesh device invite”")
+        "the invite was used already: each lets in one device; make a new one with “mesh device invite”")
     }
     if let known = account.certificate(claim.request.device), known.request == claim.request {
       return send(link, .admitted(known))
@@ -74,12 +74,23 @@ extension Replica {
     if let reason = refusal(invite, certificate.account, zone.state, now: now) {
       return end(link, .linkRefused, reason)
     }
+    // Whoever has the text of an invite can be any number of accounts.
+    let bound = max(Choices.controlSending, 2 * zone.log.bytes)
+    func takes(_ bytes: Int, bound: Int) -> Bool {
+      showing[invite.id, default: Allowance()].take(
+        bytes, bound: bound, rate: Choices.controlSendingPerMillisecond, now: now.steady)
+    }
+    guard takes(Choices.leastShown, bound: bound) else {
+      return end(link, .elsewhere, "too many devices use the invite at this time: try again in a minute")
+    }
     sessions[link]?.claimant = Claimant(
       zone: zone.state.zone, invite: invite.id, certificate: certificate, shown: zone.state.heads)
     sayHello(link)
-    for account in zone.people.all { sendAccount(account, link) }
-    try sendControlRecords(
+    let states = zone.people.all.compactMap { accounts[$0]?.encoded }
+    for state in states { send(link, .account(state)) }
+    let bytes = try sendControlRecords(
       link, zone.state.zone, beyond: [], closing: .controlHeads(zone.state.zone, zone.state.heads))
+    _ = takes(states.reduce(bytes) { $0 + $1.count }, bound: .max)
   }
 
   /// Why an invite lets an account in no more; nil for a member, who needs none.

@@ -29,6 +29,7 @@ extension Replica {
     case .digest(let zone, let vector, let digest, let unsent):
       if isCommon(zone, link) { sessions[link]?.digests[zone] = (vector, digest, unsent) }
     case .schemaRules(let tables):
+      guard let account = sessions[link]?.peer?.account, mayRule(account) else { break }
       sessions[link]?.rules = Dictionary(
         tables.map { ($0.table.folded, $0.rules) }, uniquingKeysWith: { first, _ in first })
     case .schema(let tables):
@@ -100,7 +101,7 @@ extension Replica {
       return end(
         link, .notAdmitted,
         "this node knows the peer neither as a device of its account nor of one that shares with it; whom another participant "
-          + "let into a share may join again by the link")
+          + "let into a share may join again with the invite")
     }
     try open(link, hello, certificate, state, info, now: now)
   }
@@ -143,7 +144,7 @@ extension Replica {
       return end(
         link, .notAdmitted, "both ends are the same device: this address is this node's own, or its home was copied")
     }
-    guard keepsOver(link, certificate) else { return }
+    guard keepsOver(link, certificate), hasRoom(link, certificate.account, now: now) else { return }
     try handle(link, .admitted, now: now)
     actions.append(
       .log(.info, "connected to \(printable(certificate.request.name)) (\(certificate.device)) at \(info.address)"))
@@ -172,6 +173,40 @@ extension Replica {
     try store.nameAccount(peer.account, name)
     // Not before: while a program has the lock, the message is tried again.
     sessions[link]?.hasNamed = true
+  }
+
+  /// Ends sessions of other accounts where there are too many. What a new one causes is drawn from its account's allowance. Devices
+  /// of this account always find room. False if the session has ended.
+  private func hasRoom(_ link: LinkID, _ account: AccountID, now: Moment) -> Bool {
+    if account != self.account.id,
+      !opening[account, default: Allowance()].take(
+        250, bound: 250 * Choices.sessionsOpened, rate: 1, now: now.steady)
+    {
+      end(link, .stalled, "the account has opened too many sessions with this node: try again in a minute")
+      return false
+    }
+    let named = sessions.filter { $0.value.peer != nil }
+    let others = Dictionary(
+      grouping: named.filter { $0.value.peer?.account != self.account.id }.keys,
+      by: { named[$0]?.peer?.account ?? account })
+    if others[account]?.count ?? 0 > Choices.sessionsOfAccount {
+      end(
+        link, .stalled,
+        "the account has as many sessions with this node as it can have: \(Choices.sessionsOfAccount)")
+      return false
+    }
+    let newest = others.values.map { (count: $0.count, link: $0.max() ?? link) }
+    guard named.count > sessionBound, let last = newest.max(by: { ($0.count, $0.link) < ($1.count, $1.link) })?.link
+    else { return true }
+    end(last, .stalled, "this node has as many sessions as it can have: \(sessionBound)")
+    return last != link
+  }
+
+  /// Peers that have not said who they are take no room from those who have.
+  func makeRoomForUnnamed() {
+    let unnamed = sessions.filter { $0.value.peer == nil && $0.value.info.role == .listener }.keys
+    guard unnamed.count >= Choices.unnamedSessions, let oldest = unnamed.min() else { return }
+    end(oldest, .stalled, "others came that had not said who they are either")
   }
 
   /// One session per device. Of two that were dialled both ways at once, both sides keep the one that the lower id dialled; of two

@@ -99,7 +99,7 @@ extension Replica {
       : "“\(name)” signs for the account: it stays a device, and writes no more there"
     return
       "A copy of the database gets new ones, as a further device: sqlite3 DATABASE \"VACUUM INTO 'COPY'\", mesh device "
-      + "invite on the machine that made the account, mesh init --home NEW --database COPY --link LINK; \(last)"
+      + "invite on the machine that made the account, mesh init --home NEW --database COPY --link -; \(last)"
   }
 
   /// Why this account has no part in a share any more; nil where it has.
@@ -160,6 +160,9 @@ extension Replica {
     guard let zone = privateZone.flatMap({ zones[$0] }) else { return false }
     return hasForeignSchema && cannotWrite(zone) == nil
   }
+
+  /// A zone has change sets to merge, or merged records to show.
+  public var isMergeDue: Bool { zones.values.contains { $0.needsApply } }
 
   public var sessionCount: Int { sessions.count }
 

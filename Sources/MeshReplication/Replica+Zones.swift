@@ -67,6 +67,11 @@ extension Replica {
     return tables.shared(from: owned.compactMap(\.state.root?.table))
   }
 
+  /// Whether what the account says of tables' expressions can count.
+  func mayRule(_ other: AccountID) -> Bool {
+    other == account.id || zones.values.contains { $0.state.owner == other && isCommon($0.state.zone, with: other) }
+  }
+
   /// The rules of the tables, as many as one message carries.
   private static func fitting(_ tables: [SchemaDescription]) -> [NamedRules] {
     var room = Limits.message / 2

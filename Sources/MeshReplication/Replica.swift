@@ -104,6 +104,12 @@ public final class Replica {
   var reading: [AccountID: Allowance] = [:]
   /// What each account may be sent of control logs.
   var sending: [AccountID: Allowance] = [:]
+  /// What those who use an invite may be shown of its share before they claim it.
+  var showing: [ControlID: Allowance] = [:]
+  /// The sessions that each other account may open.
+  var opening: [AccountID: Allowance] = [:]
+  /// Sessions with peers that have said who they are.
+  var sessionBound = Choices.sessions
   /// How often keys that came were kept since the last tick.
   var keysKept = 0
 
@@ -208,6 +214,8 @@ public final class Replica {
     var told: Set<ZoneID> = []
     /// States of accounts that no zone here names yet: they come before the records that do.
     var offered = Accounts()
+    /// All accounts and those, as they were after so many changes of accounts.
+    var withOffered: (accountChanges: Int, accounts: Accounts)?
     var offeredBytes = 0
     var merged: [ZoneID: VersionVector] = [:]
     var acknowledged: [ZoneID: VersionVector] = [:]
@@ -295,6 +303,7 @@ public final class Replica {
   /// A handshake is over. The dialler speaks first.
   public func linkOpened(_ link: LinkID, _ info: LinkInfo, now: Moment) throws {
     try resumeDropping(now: now)
+    makeRoomForUnnamed()
     sessions[link] = Session(info: info, conversation: Conversation(now: now.steady))
     if info.role == .dialler { sayHello(link) }
   }
@@ -353,6 +362,8 @@ public final class Replica {
       }
       reading = reading.filter { $0.value.left(rate: Choices.controlReadingPerMillisecond, now: now.steady) > 0 }
       sending = sending.filter { $0.value.left(rate: Choices.controlSendingPerMillisecond, now: now.steady) > 0 }
+      showing = showing.filter { $0.value.left(rate: Choices.controlSendingPerMillisecond, now: now.steady) > 0 }
+      opening = opening.filter { $0.value.left(rate: 1, now: now.steady) > 0 }
       try cutRevokedDevices(now: now)
       for zone in zones.keys.sorted() { try replaceMissingEpoch(zone, now: now) }
       // Nothing arrives when the clock has caught up with what was signed ahead of it.

@@ -93,7 +93,7 @@ public struct ShareJoining: Sendable {
     }
   }
 
-  private var faulty: String { "the node at \(info.address) did not show the share of the link" }
+  private var faulty: String { "the node at \(info.address) did not show the share of the invite" }
 
   /// The log is here up to the responder's heads.
   private mutating func look(_ heads: [ControlID]) -> [Output] {

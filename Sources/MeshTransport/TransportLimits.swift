@@ -10,7 +10,7 @@ public struct TransportLimits: Sendable {
   public var strangers = 128
   /// The same for one address (an IPv6 network of 64 bits). Beyond either, the oldest connection gives way.
   public var strangersPerAddress = 16
-  /// Links of known peers at one time. An account has at most 32 devices; the rest is room for shares.
+  /// Links of peers that have proven a key, at one time. Replication ends sessions beyond 448, so that another finds room.
   public var acceptedLinks = 512
   /// Connections one address may open at once before `connectionsPerSecond` counts.
   public var connectionBurst = 64

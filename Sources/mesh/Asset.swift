@@ -140,7 +140,8 @@ struct Asset: AsyncParsableCommand {
         the BLOB from all rows that show the same bytes, and stops its download. mesh asset fetch downloads it again. A new \
         version of the BLOB follows the table's policy. SQLite uses the space again; VACUUM makes the file shorter.
 
-        Another connected device must have the whole BLOB. --force evicts it without one, and then it may be lost.
+        Another connected device of your account, or of the share's owner, must have the whole BLOB. --force evicts it \
+        without one, and then it may be lost.
 
         Example:
           mesh asset evict films f1

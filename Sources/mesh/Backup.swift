@@ -37,7 +37,9 @@ struct Backup: AsyncParsableCommand {
   }
 
   private func lacking(_ assets: LackingAssets) -> [String] {
-    let amounts = [(assets.coming, "still downloading"), (assets.absent, "on demand, or on no connected device")]
+    let amounts = [
+      (assets.coming, "still downloading"), (assets.absent, "on demand, evicted, or on no connected device"),
+    ]
     return amounts.filter { $0.0.assets > 0 }.map { "\(Output.blobs($0.0)) \($0.1)" }
   }
 }

@@ -11,6 +11,9 @@ struct Conflicts: AsyncParsableCommand {
       value. If one device deleted the record, it has none. This machine keeps the value that lost: mesh restore --conflict puts \
       it back, by the number in the first column.
 
+      The list belongs to this machine. Another machine lists the conflicts that it has seen: it has none if it received both \
+      values in order.
+
       A value that is marked "imported" is one that nobody edited: it was in the file before its table was tracked, or a \
       migration filled it in. It loses against every edit.
 

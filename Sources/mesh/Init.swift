@@ -14,7 +14,7 @@ struct Init: AsyncParsableCommand {
 
       Examples:
         mesh init --database notes.db --account alice
-        mesh init --database notes.db --link mesh-device-… --adopt-schema
+        mesh init --database notes.db --adopt-schema --link -
         ssh tower mesh device invite | tail -1 | mesh init --database n.db --adopt-schema --link -
       """)
 
@@ -31,7 +31,7 @@ struct Init: AsyncParsableCommand {
   var device: String?
 
   @Option(
-    help: ArgumentHelp("Join an account with this invite; - reads it from standard input.", valueName: "link"))
+    help: ArgumentHelp("Join an account with this invite; - reads it from standard input.", valueName: "invite"))
   var link: String?
 
   @Flag(help: "With --link: create and track the account's tables that the database lacks.")
@@ -83,7 +83,9 @@ struct Init: AsyncParsableCommand {
   /// Arguments are visible to other users of the machine; standard input is not.
   private func readLink() throws -> String? {
     guard link == "-" else { return link }
-    guard let line = readLine(), !line.isEmpty else { throw ValidationError("No invite came on standard input.") }
+    guard let line = readLine(), !line.isEmpty else {
+      throw ValidationError("No invite came on standard input. Paste the line that mesh device invite printed.")
+    }
     return line
   }
 
@@ -98,6 +100,12 @@ struct Init: AsyncParsableCommand {
     if !report.peers.isEmpty { facts.append(("peers", report.peers.joined(separator: ", "))) }
     Output.facts(facts)
     Schema.showLeftOut(report.leftOut)
+    for namesake in report.namesakes {
+      Output.note(
+        "Another device of the account is called “\(printable(report.deviceName))” too: \(namesake). mesh shows the beginning of "
+          + "the id behind the name. To give this machine another name, revoke it (mesh device revoke \(report.device)) and join "
+          + "again with a new home: mesh init --home DIR --device NAME …")
+    }
     if report.joined {
       Output.note(
         report.adopted.isEmpty

@@ -19,8 +19,8 @@ struct Mesh: AsyncParsableCommand {
         mesh serve
       On the first machine, in a second terminal:
         mesh device invite
-      On the second machine, with the line that it printed:
-        mesh init --database notes.db --link mesh-device-… --adopt-schema
+      On the second machine, and paste the line that it printed:
+        mesh init --database notes.db --adopt-schema --link -
         mesh serve
 
       Exit codes: 0 done; 1 the answer is no; 2 usage; 3 a daemon is needed and none \
@@ -41,11 +41,17 @@ struct Mesh: AsyncParsableCommand {
     do {
       try checkVerbs(CommandLine.arguments.dropFirst())
       let command = try await asyncParseAsRoot()
-      if var command = command as? any AsyncParsableCommand {
-        try await command.run()
-      } else {
-        var command = command
-        try command.run()
+      do {
+        if var command = command as? any AsyncParsableCommand {
+          try await command.run()
+        } else {
+          var command = command
+          try command.run()
+        }
+      } catch let error as ValidationError {
+        // The parser is done and knows no verb any more: by itself it would print the usage of mesh.
+        Output.note("Error: \(error.message)\nUsage: \(usageString(for: type(of: command)))")
+        Glibc.exit(ExitStatus.usage.rawValue)
       }
     } catch {
       leave(with: error)

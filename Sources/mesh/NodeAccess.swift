@@ -1,4 +1,5 @@
 import MeshControl
+import MeshCore
 import MeshNode
 
 /// How a verb reaches the node of a home: through the daemon's socket while one runs, else by opening the home itself.
@@ -30,6 +31,20 @@ struct NodeAccess {
       guard let what else { return try await node.perform(request) }
       return try await Progress.during(what) { try await node.perform(request) }
     }
+  }
+
+  /// Waits until what is merged is in this machine's tables, and until connected devices have sent what they have.
+  ///
+  /// - Parameter what: The work of the node meanwhile, for the person who waits.
+  func filled(_ what: String) async throws {
+    let report = try await withNode(.home) { node in
+      try await Progress.during(what, detail: { await Progress.filling(node) }) {
+        try await node.perform(WaitRequest(here: true))
+      }
+    }
+    guard !report.complete else { return }
+    Output.note(
+      report.locked.map { printable($0) } ?? "\(what) takes more than 60 s and goes on in the background: mesh wait")
   }
 
   func withNode<Answer>(_ need: Need, _ body: (any NodeControl) async throws -> Answer) async throws -> Answer {

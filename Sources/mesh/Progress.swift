@@ -1,4 +1,5 @@
 import MeshControl
+import MeshCore
 import MeshNode
 
 /// Tells a person that something takes its time, on standard error.
@@ -53,10 +54,21 @@ enum Progress {
     return "\(share) % (\(what): \(work.done) of \(work.total))"
   }
 
+  /// Returns how far this machine is with its own tables, for `during`.
+  static func filling(_ node: any NodeControl) async -> String? {
+    guard let status = try? await node.perform(StatusRequest()) else { return nil }
+    let here = status.peers.filter(\.connected).reduce(0) { $0 + $1.behind.here }
+    return (status.work.map(text) + ["\(here) to receive"]).joined(separator: ", ")
+  }
+
   /// Returns what the daemon has yet to receive and to send, for `during`.
   static func behind(_ node: any NodeControl) async -> String? {
     guard let status = try? await node.perform(StatusRequest()) else { return nil }
     let connected = status.peers.filter(\.connected)
+    guard !connected.isEmpty else {
+      let errors = status.peers.compactMap { peer in peer.lastError.map { printable($0) } }
+      return (["no device is connected yet"] + errors).joined(separator: "; ")
+    }
     let here = connected.reduce(0) { $0 + $1.behind.here }
     let there = connected.reduce(0) { $0 + $1.behind.there }
     var text = "\(status.pending.counted("row", "rows")) pending, \(here) to receive, \(there) to send, "

@@ -7,7 +7,8 @@ struct Schema: AsyncParsableCommand {
     abstract: "Show tables and columns of the mesh that this file lacks, or has in another form.",
     discussion: """
       If this file lacks a table, mesh keeps its records whole and shows them once the table exists. --apply creates and tracks \
-      the missing tables and columns from their description. If one is refused, it creates none.
+      the missing tables and columns from their description. If one is refused, it creates none. It returns when the new tables \
+      and columns have their rows, or after 60 s: the node then goes on in the background.
 
       The tables get the defaults, CHECKs and indexes that your own devices and the owner of a share have, as far as mesh \
       carries their expressions over. The parts that are left out are listed with the reason.
@@ -32,6 +33,9 @@ struct Schema: AsyncParsableCommand {
       apply
       ? try await access.perform(ApplySchemaRequest(), telling: what)
       : try await access.perform(SchemaRequest(), telling: what)
+    if report.applied, report.missing.contains(where: { $0.refusal == nil }) {
+      try await access.filled("filling the new tables and columns")
+    }
     if json.isOn { return try Output.json(report) }
     if report.missing.isEmpty { Output.print("Nothing is missing: this file has every table and column of the mesh.") }
     for missing in report.missing { show(missing, applied: report.applied) }

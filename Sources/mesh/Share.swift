@@ -11,7 +11,7 @@ struct Share: AsyncParsableCommand {
       Examples:
         mesh share create lists groceries --title Groceries
         mesh share invite Groceries --permission read-write
-        mesh share join mesh-share-…
+        mesh share join -
         mesh share list
       You can abbreviate an id (control-7k2m) if no other id begins in the same way.
       """,
@@ -139,19 +139,20 @@ extension Share {
     static let configuration = CommandConfiguration(
       abstract: "Join a share with an invite.",
       discussion: """
-        Shows the offer, asks, and returns once this account is a member. If a member answers that only another device can \
+        Shows the offer, asks, and returns once this account is a member and the share's records are here, or after 60 s: the \
+        node then goes on in the background. If a member answers that only another device can \
         admit this account, the command waits for that device. Then create missing tables with mesh schema --apply. --json \
         needs --yes, because it can't ask.
 
         Examples:
-          mesh share join mesh-share-…
-          mesh share join - --yes
-          mesh share join mesh-share-… --peer second.example:7404
+          mesh share join -
+          mesh share join - --yes < invite.txt
+          mesh share join - --peer second.example:7404
         """)
 
     @OptionGroup var home: HomeOption
     @OptionGroup var json: JSONFlag
-    @Argument(help: "The invite; - reads it from standard input.") var link: String
+    @Argument(help: ArgumentHelp("The invite; - reads it from standard input.", valueName: "invite")) var link: String
     @Flag(help: "Do not ask.") var yes = false
     @Option(name: .customLong("peer"), help: "The address of another member, beside those in the invite: HOST:PORT.")
     var peers: [HostPort] = []
@@ -179,7 +180,10 @@ extension Share {
         let report = try await access.perform(
           ShareJoinRequest(link: link, claims: true, peers: peers), Share.need)
         guard report.state == .waiting else {
-          if json.isOn { return try Output.json(report) }
+          if json.isOn {
+            try await access.filled("receiving the share's records")
+            return try Output.json(report)
+          }
           Output.facts([
             ("joined", Output.named(report.share, report.title)), ("owner", report.owner),
             ("permission", report.permission?.rawValue ?? ""),
@@ -188,6 +192,7 @@ extension Share {
             Output.note("This account was a member before. The invite changes nothing, not even the permission.")
           }
           warn(of: report)
+          try await access.filled("receiving the share's records")
           return try await warnOfTables(of: report, access)
         }
         if !told { Output.note("waiting: \(printable(report.reason ?? ""))") }
@@ -236,7 +241,9 @@ extension Share {
     /// Arguments are visible to other users of the machine; standard input is not.
     private func text() throws -> String {
       guard link == "-" else { return link }
-      guard let line = readLine(), !line.isEmpty else { throw ValidationError("No link came on standard input.") }
+      guard let line = readLine(), !line.isEmpty else {
+        throw ValidationError("No invite came on standard input. Paste the line that mesh share invite printed.")
+      }
       return line
     }
 

@@ -70,7 +70,8 @@ struct Status: AsyncParsableCommand {
     }
     if !report.quotas.isEmpty { facts.append(("", "mesh doctor says how to free space")) }
     for alarm in report.alarms { facts.append(("alarm", alarm)) }
-    if !report.held.isEmpty || !report.alarms.isEmpty {
+    for warning in report.warnings { facts.append(("warning", warning)) }
+    if !report.held.isEmpty || !report.alarms.isEmpty || !report.warnings.isEmpty {
       facts.append(("", "mesh doctor checks everything, and says what to do"))
     }
     for (share, count) in report.receipts.sorted(by: { $0.key < $1.key }) {

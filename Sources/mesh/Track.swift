@@ -8,6 +8,8 @@ struct Track: AsyncParsableCommand {
       Checks all tables first, and reports every problem at once. Then installs triggers that capture what any program writes, \
       and takes in the rows that the tables have. If a table is tracked already, takes in none of its rows.
 
+      Returns when rows that other devices wrote are in the tables as well, or after 60 s: the node then goes on in the background.
+
       Examples:
         mesh track notes tags
         mesh track notes --private drafts settings
@@ -34,7 +36,9 @@ struct Track: AsyncParsableCommand {
 
   func run() async throws {
     let request = TrackRequest(tables: tables, privateTables: privateTables, integerKeys: integerKeys)
-    let report = try await home.access().perform(request, telling: "taking in rows")
+    let access = try home.access()
+    let report = try await access.perform(request, telling: "taking in rows")
+    try await access.filled("filling the tables")
     if json.isOn { return try Output.json(report) }
     var table = TextTable("TABLE", "ROWS TAKEN IN", "SHARING")
     for row in report.tables {

@@ -73,10 +73,13 @@ struct Wait: AsyncParsableCommand {
     abstract: "Wait until every connected device has everything.",
     discussion: """
       Waits for the rows, and for the BLOBs of more than 16 KiB that travel beside them. Then you can switch this machine off. \
+      Also waits until this machine's own tables show what was merged. If no device is connected yet, waits for one as long as \
+      the node dials an address, or has just started.
+
       Skips BLOBs that the other device is set not to download, or that no device connected to it has, and lists them.
 
       Exit code 0: nothing is pending, and every connected device has everything; 1: not in time, with what is missing; 4: no \
-      device is connected.
+      device has connected, with what was tried.
 
       Examples:
         sqlite3 notes.db "insert into notes values ('n1', 'milk')" && mesh wait
@@ -122,7 +125,7 @@ struct Wait: AsyncParsableCommand {
     }
     if let locked = report.locked { Output.print(printable(locked)) }
     if report.working {
-      Output.print("mesh compares rows after a change of the schema: mesh status shows how far it is.")
+      Output.print("This machine still merges rows or fills its tables: mesh status shows how far it is.")
     }
     if report.pending > 0 {
       Output.print("\(report.pending.counted("row", "rows")) captured and not sent yet.")

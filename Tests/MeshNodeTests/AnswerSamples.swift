@@ -45,7 +45,7 @@ enum AnswerSamples {
       + [QuotaReport.What.authors, .controlRecords, .controlBytes, .waitingBytes].map {
         .init(account: "account-2", accountName: nil, share: nil, shareName: nil, what: $0, used: 9, limit: 16)
       },
-    alarms: ["Look."], zones: zones, peers: [peer])
+    alarms: ["Look."], warnings: ["Note."], zones: zones, peers: [peer])
 
   static let hold = HoldReport(
     reason: "constraint", message: "CHECK failed", since: when,
@@ -197,6 +197,7 @@ enum AnswerSamples {
         ], restored: 1, discarded: 2, inTheWay: [.init(table: "lists", key: .text("a"))]),
       InitReport(
         home: "/home", account: "account-1", accountName: "alice", device: "device-1", deviceName: "tower",
-        database: "/n.db", created: true, joined: true, adopted: ["notes"], leftOut: ["an index"], peers: ["a:1"]),
+        database: "/n.db", created: true, joined: true, adopted: ["notes"], leftOut: ["an index"], peers: ["a:1"],
+        namesakes: ["device-3"]),
     ] + roles as [any Codable & Equatable & Sendable]
 }

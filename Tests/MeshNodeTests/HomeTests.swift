@@ -44,6 +44,10 @@ import Testing
       try home.write(Configuration(database: "/x.db"))
       #expect(code { _ = try Home.open(at: path) } == nil)
       #expect(code { _ = try Home.create(at: path) } == .exists)
+      try home.write(.accountKey, [1])
+      let error = #expect(throws: HomeError.self) { try Home.create(at: path) }
+      let message = try #require(error).message
+      #expect(message.contains("the account's key") && message.contains("don't remove it"))
     }
   }
 

@@ -252,6 +252,32 @@ import Testing
     #expect(replica.holders(world.asset.id) == .nobody(asked: 1))
   }
 
+  @Test("of other accounts the owner of a share alone is relied upon")
+  func aParticipantsCopyDoesNotCount() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    try mesh.connect(1, 0)
+    try mesh.pump()
+    let bytes = content(3 * Limits.chunk)
+    mesh.nodes[0].store.write(Self.photo, ["title": .text("t"), "image": .blob(bytes)], zone: zone)
+    mesh.nodes[0].replica.databaseChanged()
+    try mesh.pump()
+    try mesh.wait(300)
+    #expect((shown(mesh, 1) == .blob(bytes)) == true)
+    let value = try #require(mesh.nodes[0].store.record(Self.photo, zone: zone)?.cells["image"]?.value)
+    guard case .asset(let asset) = value else { throw Stray() }
+    func holders(_ node: Int) throws -> Replica.Holders {
+      let replica = mesh.nodes[node].replica
+      #expect(replica.beginEviction(asset.id, zones: [zone]))
+      try mesh.pump()
+      defer { replica.endEviction(asset.id) }
+      return replica.holders(asset.id)
+    }
+    #expect(try holders(0) == .nobody(asked: 0), "it is the owner's, and the other a participant")
+    #expect(try holders(1) == .held(by: mesh.nodes[0].device))
+  }
+
   @Test func nobodyElseLearnsOfAnAsset() throws {
     let mesh = try TestMesh([2, 1])
     try write(mesh, 0, content(2 * Limits.chunk))

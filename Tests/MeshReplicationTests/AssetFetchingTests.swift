@@ -34,7 +34,13 @@ import Testing
   }
 
   private func peers(_ count: Int, in zone: ZoneID = zone) -> [AssetFetching.Peer] {
-    links.prefix(count).map { AssetFetching.Peer(link: $0, zones: [zone]) }
+    links.prefix(count).enumerated().map { index, link in
+      AssetFetching.Peer(link: link, device: Self.device(index), zones: [zone])
+    }
+  }
+
+  private static func device(_ index: Int) -> DeviceID {
+    DeviceID([UInt8](repeating: UInt8(index + 1), count: 32)) ?? .zero
   }
 
   private func chunks(_ requests: [AssetFetching.Request]) -> [Int] { requests.flatMap { Array($0.chunks) } }
@@ -135,6 +141,53 @@ import Testing
     #expect(chunks(box.requests(of: [peers(2)[1]], now: AssetFetching.patience + 1)) == [0])
     box.fetching.lost(links[1])
     #expect(chunks(box.requests(of: [peers(3)[2]], now: AssetFetching.patience + 1)) == [0])
+  }
+
+  @Test("a device that promises chunks and gives none keeps nobody from them")
+  func aPromiseKeepsNoChunkBack() {
+    box.fetching.want(WantedAssets([wanted()], isAll: true))
+    // It is asked first, and says every few seconds that it has everything.
+    #expect(chunks(box.requests(of: peers(1), now: 0)) == [0])
+    for now in stride(from: Int64(5_000), through: 15_000, by: 5_000) {
+      box.fetching.has(.all(40), of: Self.asset.id, links[0], now: now)
+      box.fetching.expire(now: now)
+    }
+    var now = AssetFetching.patience + 1
+    box.fetching.expire(now: now)
+    let asked = box.requests(of: peers(2), now: now)
+    #expect(asked.map(\.link) == [links[1]] && chunks(asked) == [0])
+    // It says that it has nothing, and then everything: it is not asked, in another session neither, until its pause is over.
+    box.fetching.has(nil, of: Self.asset.id, links[0], now: now)
+    box.fetching.has(.all(40), of: Self.asset.id, links[0], now: now)
+    #expect(box.requests(of: peers(1), now: now).isEmpty)
+    box.fetching.lost(links[0])
+    let again = AssetFetching.Peer(link: links[2], device: Self.device(0), zones: [Self.zone])
+    #expect(box.requests(of: [again], now: now).isEmpty)
+    now += AssetFetching.pause
+    #expect(chunks(box.requests(of: [again], now: now)) == [1])
+    // The next pause is longer.
+    now += AssetFetching.patience + 1
+    box.fetching.expire(now: now)
+    box.fetching.has(nil, of: Self.asset.id, links[2], now: now)
+    box.fetching.has(.all(40), of: Self.asset.id, links[2], now: now)
+    #expect(box.requests(of: [again], now: now + AssetFetching.pause).isEmpty)
+    #expect(!box.requests(of: [again], now: now + 2 * AssetFetching.pause).isEmpty)
+  }
+
+  @Test("a device that did not give a chunk in time is asked after the others")
+  func aDeviceThatFailedComesLast() {
+    box.fetching.want(WantedAssets([wanted()], isAll: true))
+    _ = box.requests(of: peers(1), now: 0)
+    box.fetching.expire(now: AssetFetching.patience + 1)
+    box.fetching.has(nil, of: Self.asset.id, links[0], now: AssetFetching.patience + 1)
+    box.fetching.has(.all(40), of: Self.asset.id, links[0], now: AssetFetching.patience + 1)
+    let later = AssetFetching.patience + 1 + AssetFetching.pause
+    #expect(box.requests(of: peers(2), now: later).map(\.link) == [links[1], links[0]])
+    box.arrived(1, of: Self.asset.id, from: links[0], now: later)
+    box.fetching.staged(1, of: Self.asset.id)
+    box.arrived(0, of: Self.asset.id, from: links[1], now: later)
+    box.fetching.staged(0, of: Self.asset.id)
+    #expect(box.requests(of: peers(2), now: later).map(\.link) == [links[0], links[1]], "it gave a chunk")
   }
 
   @Test func aChunkThatWasNotAskedForIsNotExpected() {

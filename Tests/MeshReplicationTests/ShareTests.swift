@@ -156,7 +156,7 @@ import Testing
     try mesh.meet(0, 2)
     #expect(mesh.permission(2, zone, of: 2) == .readWrite, "nobody told it otherwise")
     #expect(mesh.permission(0, zone, of: 2) == nil)
-    #expect(mesh.nodes[2].closed.contains { $0.contains("may join again by the link") })
+    #expect(mesh.nodes[2].closed.contains { $0.contains("may join again with the invite") })
 
     #expect(try mesh.join(2, open, at: 0) == .done)
     try mesh.write(2, "again", "of a member", in: zone)

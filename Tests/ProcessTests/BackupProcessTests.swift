@@ -82,7 +82,7 @@ extension Daemons {
         try await laptop.sqlite("INSERT INTO notes VALUES ('wed', 'after the start', 3)")
         try await expectAll(tower, laptop, "mon tue wed")
         #expect(try await laptop.status().instance == instance)
-        #expect(try await tower.status().alarms.allSatisfy { !$0.contains("two change sets") })
+        #expect(try await tower.status().complaints.allSatisfy { !$0.contains("two change sets") })
       }
     }
 

@@ -26,7 +26,7 @@ extension Daemons {
         try await laptop.sqlite("INSERT INTO notes VALUES ('late', 'written under a wrong clock', 1)")
         try await eventually("it is captured") { try await laptop.status().pending == 1 }
         #expect(try await clock(laptop)?.what.contains("seconds ahead of 1 of 1 other devices of the account") == true)
-        #expect(try await laptop.status().alarms.contains { $0.contains("Local writes stay pending") })
+        #expect(try await laptop.status().complaints.contains { $0.contains("Local writes stay pending") })
         #expect(try await clock(tower)?.state == .ok)
         try await tower.sqlite("INSERT INTO notes VALUES ('early', 'waits behind it', 1)")
         #expect(try await wrong.terminate().status == 0)

@@ -31,9 +31,10 @@ extension Daemons {
         #expect(try await laptop.rows() == tower.rows())
         #expect(try await copy.rows() == tower.rows())
         for node in [laptop, copy] {
-          #expect(try await node.status().alarms.contains { $0.contains("link that machine as a device of its own") })
+          #expect(
+            try await node.status().complaints.contains { $0.contains("as a device of its own") })
         }
-        #expect(try await tower.status().alarms.allSatisfy { !$0.contains("fork") })
+        #expect(try await tower.status().complaints.allSatisfy { !$0.contains("fork") })
       }
     }
 
@@ -90,7 +91,7 @@ extension Daemons {
         }
         try await laptop.settled(with: "tower")
         #expect(try await laptop.rows() == tower.rows())
-        #expect(try await laptop.status().alarms.contains { $0.contains("writes on as a new instance") })
+        #expect(try await laptop.status().complaints.contains { $0.contains("writes on as a new instance") })
         // What only the lost file had comes back from where it was merged.
         for node in [tower, laptop] {
           try await eventually("it is back") {

@@ -43,7 +43,7 @@ extension Daemons {
         try Data(repeating: 65, count: 8192).write(to: URL(fileURLWithPath: mesh.database))
         #expect(try await faults(mesh)["database"]?.what.contains("is not a SQLite database") == true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: mesh.home)
-        #expect(try await faults(mesh)["home"]?.what.contains("chmod 700") == true)
+        #expect(try await faults(mesh)["home"]?.wayOut?.contains("chmod 700 \(mesh.home)") == true)
       }
     }
 
@@ -135,7 +135,7 @@ extension Daemons {
         let fault = try #require(try await faults(mesh)["write-ahead-log"])
         #expect(fault.state == .alarm)
         #expect(fault.what.contains("process \(reader.pid) (python"))
-        #expect(try await mesh.status().alarms.contains { $0.contains("\(reader.pid)") })
+        #expect(try await mesh.status().complaints.contains { $0.contains("\(reader.pid)") })
         await reader.kill()
         try await eventually("the log is emptied") { try await faults(mesh)["write-ahead-log"] == nil }
         #expect(try await mesh.number("SELECT count(*) FROM other") == 4)

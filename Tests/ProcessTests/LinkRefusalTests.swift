@@ -41,8 +41,8 @@ extension Daemons {
         let mistyped = link[..<middle] + (link[middle] == "a" ? "b" : "a") + link[link.index(after: middle)...]
         let device = try await nodes[0].status().device
         let wrong = [
-          ("hello", "is not a link"), (String(mistyped), "damaged"), (String(link.dropLast()), "damaged"),
-          (device, "not a link for a device"), ("mesh-device-", "damaged"),
+          ("hello", "is not an invite"), (String(mistyped), "damaged"), (String(link.dropLast()), "damaged"),
+          (device, "not an invite for a device"), ("mesh-device-", "damaged"),
         ]
         for (text, reason) in wrong {
           let finished = try await join(nodes[1], text)
@@ -51,6 +51,37 @@ extension Daemons {
           #expect(!FileManager.default.fileExists(atPath: nodes[1].database))
         }
         #expect(try await join(nodes[1], "  \(link.uppercased())  ").status == 0)
+      }
+    }
+
+    @Test("an empty standard input is answered with the usage of the verb")
+    func emptyInput() async throws {
+      try await MeshProcess.scope { mesh in
+        let joined = try await mesh.run("init", "--database", mesh.database, "--link", "-")
+        #expect(joined.status == ExitStatus.usage.rawValue)
+        #expect(joined.stderr.contains("No invite came") && joined.stderr.contains("Usage: mesh init "))
+        try await mesh.done("init", "--database", mesh.database)
+        let replaced = try await mesh.run("account", "replace-key")
+        #expect(replaced.status == ExitStatus.usage.rawValue)
+        #expect(replaced.stderr.contains("Usage: mesh account replace-key "))
+      }
+    }
+
+    @Test("a second device with the same name is told so, and both are shown with the beginning of their ids")
+    func equalNames() async throws {
+      try await MeshProcess.scope(nodes: 3) { nodes in
+        _ = try await nodes[0].found()
+        var told: [Bool] = []
+        for node in nodes[1...] {
+          let joined = try await node.done(
+            "init", "--database", node.database, "--link", "-", "--adopt-schema", "--device", "laptop",
+            input: try await nodes[0].invite())
+          told.append(joined.stderr.contains("called “laptop” too"))
+        }
+        #expect(told == [false, true])
+        let names = try await nodes[0].status().peers.map { $0.name ?? "" }
+        #expect(names.count == 2 && Set(names).count == 2)
+        #expect(names.allSatisfy { $0.hasPrefix("laptop (device-") })
       }
     }
 

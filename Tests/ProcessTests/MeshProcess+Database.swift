@@ -45,7 +45,8 @@ extension MeshProcess {
       (python == nil ? ["python3"] : []) + ["-c", script, database], executable: python ?? Self.env)
   }
 
-  private func tool(_ arguments: String..., input: String) async throws -> String {
+  @discardableResult
+  func tool(_ arguments: String..., input: String) async throws -> String {
     let finished = try await start(arguments, executable: Self.env, input: input).finished(within: Self.deadline)
     guard finished.status == 0 else { throw Unexpected("\(arguments): \(finished)") }
     return finished.stdout

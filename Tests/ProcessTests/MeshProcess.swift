@@ -115,6 +115,11 @@ struct MeshProcess: Sendable {
   }
 }
 
+extension StatusReport {
+  /// Everything that a person should look into.
+  var complaints: [String] { alarms + warnings }
+}
+
 /// Looks again and again until `condition` holds; fails when it has not by the deadline.
 func eventually(
   _ what: String, within limit: Duration = .seconds(60), _ condition: () async throws -> Bool

@@ -40,7 +40,7 @@ extension Daemons {
           // A tag whose note is gone is in the table of the machine that wrote it, and that machine lists it.
           let dangling = try await node.number("SELECT count(*) FROM tags WHERE note NOT IN (SELECT id FROM notes)")
           #expect(try await node.status().held["shown-here-only"] ?? 0 == dangling)
-          #expect(try await node.status().alarms.isEmpty)
+          #expect(try await node.status().complaints.isEmpty)
           #expect(try await node.sqlite("PRAGMA integrity_check") == "ok\n")
         }
         #expect(

@@ -33,9 +33,28 @@ extension Daemons {
         // At once: nobody waits for the sessions to come back.
         try await laptop.done("wait")
         try await expectAll(tower, laptop, "mon tue wed")
-        #expect(try await tower.status().alarms.allSatisfy { !$0.contains("fork") })
+        #expect(try await tower.status().complaints.allSatisfy { !$0.contains("fork") })
         let checks = try await laptop.report(DoctorReport.self, "doctor").checks
         #expect(checks.contains { $0.name == "history" && $0.what.contains("restored") })
+      }
+    }
+
+    @Test("a file from before mesh init that is restored is told once")
+    func restoredFromBeforeInit() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        let blank = "\(laptop.directory)/blank.db"
+        try await laptop.tool("sqlite3", blank, input: MeshProcess.schema)
+        for day in ["mon", "tue"] {
+          try await laptop.sqlite("INSERT INTO notes VALUES ('\(day)', 'day', 1)")
+          try await laptop.settled(with: "tower")
+          try await laptop.sqlite(".restore \(blank)")
+          try await laptop.done("wait")
+          try await laptop.done("track", "notes", "tags")
+        }
+        let checks = try await laptop.report(DoctorReport.self, "doctor").checks.filter { $0.name == "history" }
+        #expect(checks.map(\.state) == [.warning])
+        #expect(checks.allSatisfy { $0.what.components(separatedBy: "change sets came").count == 2 })
+        #expect(try await laptop.run("status").stdout.contains("warning"))
       }
     }
 
@@ -159,7 +178,7 @@ extension Daemons {
         #expect(verified.status == 1 && verified.stdout.contains("is locked by process"), "\(verified)")
         #expect(try await laptop.isConnected(to: "tower"))
         try await expectAll(tower, laptop, "a b c")
-        #expect(try await laptop.status().alarms.isEmpty)
+        #expect(try await laptop.status().complaints.isEmpty)
       }
     }
   }

@@ -21,7 +21,7 @@ extension Daemons {
     }
 
     private func isToldOfItsRevocation(_ mesh: MeshProcess) async throws -> Bool {
-      try await mesh.status().alarms.contains { $0.contains("revoked this device") }
+      try await mesh.status().complaints.contains { $0.contains("revoked this device") }
     }
 
     @Test func aRevokedDeviceIsOutAtOnceAndTheOthersGoOn() async throws {

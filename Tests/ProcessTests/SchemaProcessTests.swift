@@ -117,7 +117,7 @@ extension Daemons {
           try await laptop.number("SELECT count(*) FROM notes WHERE mood = 'calm'") == 199
         }
         #expect(try await laptop.sqlite("SELECT mood FROM notes WHERE id = 'after'") == "glad\n")
-        #expect(try await tower.status().alarms.isEmpty)
+        #expect(try await tower.status().complaints.isEmpty)
       }
     }
 
@@ -176,7 +176,7 @@ extension Daemons {
         try await laptop.sqlite("INSERT INTO notes (id, body) VALUES ('new', 'from the laptop')")
         try await laptop.settled(with: "tower")
         #expect(try await tower.number("SELECT count(*) FROM notes WHERE id = 'new'") == 1)
-        #expect(try await tower.status().alarms.isEmpty)
+        #expect(try await tower.status().complaints.isEmpty)
       }
     }
 

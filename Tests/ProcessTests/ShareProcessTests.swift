@@ -191,7 +191,7 @@ extension Daemons {
         let restored = try await bob.report(ShareReceiptReport.self, "share", "receipt", "Shared", "--restore")
         #expect(restored.restored == 2 && restored.receipts.isEmpty)
         for node in [alice, bob] {
-          let alarms = try await node.status().alarms
+          let alarms = try await node.status().complaints
           #expect(alarms == [], "\(node.directory): \(alarms)")
         }
         try await arrives(alice, "what bob restored", text, "bread")
@@ -348,7 +348,8 @@ extension Daemons {
         let (alice, bob) = (nodes[0], nodes[1])
         _ = try await account(alice, "alice")
         try await alice.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 1); INSERT INTO tags VALUES ('t', 'n1', 'red')")
-        try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
+        let created = try await alice.report(ShareReport.self, "share", "create", "notes", "n1", "--title", "Shared")
+        #expect(created.records == 2)
         try await bob.sqlite(MeshProcess.schema)
         try await bob.done("init", "--database", bob.database, "--account", "bob", "--device", "bob")
         try await bob.done("track", "notes", "--private", "tags")
@@ -382,7 +383,14 @@ extension Daemons {
         try await eventually("alice is told") {
           try await share(alice).participants.contains { $0.status == .left }
         }
+        let invite = try await alice.done("share", "invite", "Shared", "--permission", "read-only").stdout
+        let own = try await alice.run(
+          ["share", "join", "-", "--yes"], input: String(try #require(invite.split(separator: "\n").last)))
+        #expect(own.status == ExitStatus.refused.rawValue && own.stderr.contains("own share"))
         try await alice.done("share", "stop", "Shared")
+        let members = try await share(alice).participants
+        #expect(members.map(\.status).sorted { $0.rawValue < $1.rawValue } == [.left, .stopped])
+        #expect(members.allSatisfy { $0.permission == nil })
         try await eventually("carol is told") { try await share(carol).role == .ended }
         try await arrives(carol, "her copy goes", count, "0")
         try await eventually("the record is private again") {
@@ -392,14 +400,16 @@ extension Daemons {
         #expect(try await bob.sqlite("SELECT text FROM notes") == "bob's\n")
         let stopped = try await alice.run(["share", "invite", "Shared", "--permission", "read-only"])
         #expect(stopped.status == ExitStatus.refused.rawValue)
-        for node in [alice, bob, carol] { #expect(try await node.status().alarms == [], "nothing of it is a fault") }
+        for node in [alice, bob, carol] {
+          #expect(try await node.status().complaints == [], "nothing of it is a fault")
+        }
         // Its title is free again, and who had left comes back.
         try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
         try await join(carol, alice, "read-write")
         try await arrives(carol, "the record again", "SELECT text FROM notes", "milk")
         try await carol.sqlite("UPDATE notes SET text = 'bread'")
         try await arrives(alice, "carol's edit", "SELECT text FROM notes", "bread")
-        #expect(try await carol.status().alarms == [])
+        #expect(try await carol.status().complaints == [])
       }
     }
 

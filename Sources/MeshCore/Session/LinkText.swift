@@ -60,8 +60,8 @@ public enum LinkKind: Sendable {
 
   fileprivate var name: String {
     switch self {
-    case .device: "a link for a device"
-    case .share: "a link to join a share"
+    case .device: "an invite for a device"
+    case .share: "an invite to a share"
     }
   }
 
@@ -84,13 +84,13 @@ public enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
 
   public var description: String {
     switch self {
-    case .notALink(let wanted): "this is not a link: one begins with “\(wanted.prefix)” and is a single line"
+    case .notALink(let wanted): "this is not an invite: one begins with “\(wanted.prefix)” and is a single line"
     case .otherKind(let kind, let wanted):
       "this is \(kind), not \(wanted.name): “\(wanted.verb)” prints one, which begins with “\(wanted.prefix)”"
-    case .damaged: "the link is damaged: a character was lost or changed on the way; copy the whole line again"
-    case .version(let version): "the link is of version \(version), which this program does not know: update it"
+    case .damaged: "the invite is damaged: a character was lost or changed on the way; copy the whole line again"
+    case .version(let version): "the invite is of version \(version), which this program does not know: update it"
     case .malformed(let wanted):
-      "the link's content is not what such a link holds: ask for a new one with “\(wanted.verb)”"
+      "the invite's content is not what such an invite holds: ask for a new one with “\(wanted.verb)”"
     }
   }
 }

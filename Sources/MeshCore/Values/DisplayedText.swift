@@ -112,7 +112,7 @@ extension Identifier: CustomStringConvertible {
 /// What a text seems to be by its beginning, in words; nil for none of the texts of a mesh.
 func kind(ofDisplayed text: String) -> String? {
   let kinds: [(prefix: String, name: String)] = [
-    ("mesh-share-", "a link to join a share"), ("mesh-device-", "a link for a device"),
+    ("mesh-share-", "an invite to a share"), ("mesh-device-", "an invite for a device"),
     ("mesh-recovery-", "an account's recovery key"), ("account-", "the id of an account"),
     ("device-", "the id of a device"), ("zone-", "the id of a zone"), ("changeset-", "the id of a change set"),
     ("epoch-", "the id of an epoch"), ("control-", "the id of a control record"),

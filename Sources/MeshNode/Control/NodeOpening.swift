@@ -92,10 +92,13 @@ public struct InitReport: Codable, Hashable, Sendable {
   public var leftOut: [String]
   /// Addresses remembered.
   public var peers: [String]
+  /// Other devices of the account that have the same name: their ids.
+  public var namesakes: [String]
 
   public init(
     home: String, account: String, accountName: String, device: String, deviceName: String, database: String,
-    created: Bool, joined: Bool, adopted: [String] = [], leftOut: [String] = [], peers: [String] = []
+    created: Bool, joined: Bool, adopted: [String] = [], leftOut: [String] = [], peers: [String] = [],
+    namesakes: [String] = []
   ) {
     self.home = home
     self.account = account
@@ -108,5 +111,6 @@ public struct InitReport: Codable, Hashable, Sendable {
     self.adopted = adopted
     self.leftOut = leftOut
     self.peers = peers
+    self.namesakes = namesakes
   }
 }

@@ -43,12 +43,12 @@ extension Node {
     guard !replica.notices.isEmpty else {
       return [HealthCheck("history", .ok, "No file and no home was found restored or copied since the start.")]
     }
-    return replica.notices.map { notice in
+    return [
       HealthCheck(
-        "history", .warning, "Since the start: \(notice).",
+        "history", .warning, "Since the start: \(replica.notices.joined(separator: "; ")).",
         wayOut:
-          "Look for what was overwritten or taken back: mesh conflicts, and mesh held. See that no two machines run on one "
-          + "home, or on copies of it.")
-    }
+          "Look for what was overwritten or taken back: mesh conflicts, and mesh held. If two machines run on one home, "
+          + "or on copies of it, they take each other's sessions: stop one, and invite it as a device of its own.")
+    ]
   }
 }

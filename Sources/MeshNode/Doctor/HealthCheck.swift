@@ -1,3 +1,4 @@
+import Foundation
 package import MeshControl
 
 extension Int {
@@ -9,6 +10,12 @@ extension DoctorReport {
   /// Of a node that does not open, or does not answer: the reason is the only thing to be known, and it has its way out.
   package init(unopened refusal: Refusal) {
     let name = refusal.code.split(separator: ".").first.map(String.init) ?? "node"
-    self.init(checks: [.library, HealthCheck(name, .alarm, refusal.message, wayOut: "Do what the message says.")])
+    // The first sentence is the reason, and the others are the advice.
+    let end = refusal.message.range(of: ". ")
+    let what = end.map { String(refusal.message[..<$0.lowerBound]) + "." } ?? refusal.message
+    let advice = end.map { String(refusal.message[$0.upperBound...]) }
+    self.init(checks: [
+      .library, HealthCheck(name, .alarm, what, wayOut: advice ?? "Mend what it names, and ask again: mesh doctor"),
+    ])
   }
 }

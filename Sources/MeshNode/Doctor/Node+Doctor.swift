@@ -64,14 +64,7 @@ extension Node {
   }
 
   func deviceChecks() throws -> [HealthCheck] {
-    guard !replica.isRevoked else {
-      return [
-        HealthCheck(
-          "device", .alarm, "The account revoked this device: it takes no further part, and its writes stay here.",
-          wayOut: "Make a new home, and join again by a link of the account: mesh init --home DIR --database PATH "
-            + "--link LINK.")
-      ]
-    }
+    if let revocation { return [revocation] }
     let live = replica.account.liveDevices.count
     guard live < Limits.liveDevices else {
       return [

@@ -101,7 +101,7 @@ extension Node {
           "malformed", .alarm, "\(what): they break a rule of the format.\(malformedAuthors)",
           wayOut:
             "Update mesh here and on the device that wrote them. If they stay, that device can write on with a new home: "
-            + "mesh init --home DIR --database PATH --link LINK.",
+            + "mesh init --home DIR --database PATH --link -",
           figures: ["changeSets": count])
       case .epochKey:
         return HealthCheck(
@@ -200,12 +200,16 @@ extension Node {
   }
 
   func peerChecks() throws -> [HealthCheck] {
-    guard listening != nil else { return [] }
+    // A device that was revoked is let in nowhere, and its own check says so.
+    guard listening != nil, !replica.isRevoked else { return [] }
     let failing = dials.filter { address, dial in wantedPeers.contains(address) && dial.device == nil }
     let checks = failing.sorted { $0.key.description < $1.key.description }.compactMap { address, dial in
       dial.lastError.map { error in
         HealthCheck(
-          "peer", .warning, "\(address) was never reached since the start: \(printable(error))",
+          "peer", .warning,
+          dial.hasAnswered
+            ? "\(address) answers, and no session came about since the start: \(printable(error))"
+            : "\(address) was never reached since the start: \(printable(error))",
           wayOut:
             "Check that a daemon runs there and that the network lets this machine through; or remove the address "
             + "from \(configuration.peers.contains(address) ? "peers in config.toml" : home.path(of: .peers)) and restart it."

@@ -21,13 +21,23 @@ public struct Home: Hashable, Sendable {
     try Disk.makeDirectories(home.path)
     try home.checkDirectories()
     guard try !home.exists(.configuration) else {
-      throw HomeError(
-        .exists,
-        "\(home.path) is a node's home already. Choose another directory with --home, or remove this one first.")
+      throw HomeError(.exists, try home.existing())
     }
     for directory in directories { try Disk.makeDirectories("\(home.path)/\(directory)") }
     try home.checkSecrets()
     return home
+  }
+
+  /// What to say instead of making a node where one is.
+  private func existing() throws(HomeError) -> String {
+    let keys =
+      try exists(.accountKey)
+      ? "It holds the account's key and this device's keys: don't remove it. Without the account's key you can invite and "
+        + "revoke no device, and only the recovery key replaces it."
+      : "It holds this device's keys: don't remove it, or the device is lost to its account."
+    return
+      "\(path) is a node's home already. \(keys) Start this node with mesh serve, or make a second one in another directory: "
+      + "mesh init --home DIR --database PATH"
   }
 
   /// Takes away a home in which there is no key yet; another stays, to be taken up again.

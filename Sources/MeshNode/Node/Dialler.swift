@@ -31,6 +31,7 @@ struct Dialler: Sendable {
         continue
       }
       let started = ContinuousClock.now
+      await node.dialBegins(address)
       let reason = await session(address)
       await node.dialEnded(address, reason)
       failures = ContinuousClock.now - started > Self.goodSession ? 1 : failures + 1
@@ -94,6 +95,10 @@ extension Node {
   /// What kept these from answering, or from letting this device in, is over.
   func dialSoon(_ addresses: [HostPort]) {
     for address in addresses { dials[address, default: DialState()].isDue = true }
+  }
+
+  func dialBegins(_ address: HostPort) {
+    if dials[address]?.triedSince == nil { dials[address, default: DialState()].triedSince = time.milliseconds() }
   }
 
   func dialEnded(_ address: HostPort, _ reason: String?) {

@@ -85,7 +85,7 @@ extension Node {
     replica.assetChoicesChanged()
   }
 
-  /// - Throws: Where no connected device has it.
+  /// - Throws: If no connected device has it that this account relies on.
   private func findHolder(of asset: AssetID) async throws {
     let deadline = ContinuousClock.now + Self.answerLimit
     while replica.holders(asset) == .asking, ContinuousClock.now < deadline { try await Task.sleep(for: Self.look) }
@@ -93,8 +93,9 @@ extension Node {
     throw Refusal(
       code: "asset.lastCopy",
       message:
-        "No device that is connected now says that it has this BLOB, so the bytes here may be the only ones. Connect one that has it "
-        + "(mesh peers), or say --force to lose them here all the same.")
+        "No other device of this account is connected now and says that it has this BLOB, so the bytes here may be the only ones. In "
+        + "another account's share, a device of the owner's counts as well, and one of another participant never does. Connect one "
+        + "that has the BLOB (mesh peers), or remove the bytes here all the same: add --force.")
   }
 
   // MARK: Figures

@@ -11,7 +11,7 @@ extension Node {
     let zone = try replica.privateZone.flatMap { try replica.zoneView($0) }
     return StatusReport(
       running: listening != nil, account: replica.account.id.description, accountName: zone?.title ?? "",
-      device: replica.device.description, deviceName: deviceName(replica.device) ?? "",
+      device: replica.device.description, deviceName: plainName(replica.device) ?? "",
       instance: zone?.author?.instance.description, database: store.path,
       listen: listening?.description,
       tables: try store.tables().map(\.name), pending: try store.pendingCount(), held: try heldCounts(),
@@ -22,7 +22,7 @@ extension Node {
       ended: Dictionary(endedShares.map { ($0.zone.description, $0.reason) }, uniquingKeysWith: { $1 }),
       assets: try lackingAssets(), fetching: try fetchingAssets(),
       keptBlobs: KeptBlobs(bytes: try store.overwrittenBytes(), limit: configuration.keptBlobs),
-      quotas: try quotas(), alarms: try alarms(),
+      quotas: try quotas(), alarms: try alarms(), warnings: warnings(),
       zones: try zoneReports(), peers: try peerReports())
   }
 
@@ -36,10 +36,16 @@ extension Node {
 
   /// What the doctor finds without reading the schema: this is asked often.
   private func alarms() throws -> [String] {
-    let alarms = try ([workCheck(), logCheck()] + deviceChecks() + zoneChecks() + clockChecks() + digestChecks())
-      .filter { $0.state == .alarm }
-    let warnings = (historyChecks() + refusalChecks()).filter { $0.state == .warning }
-    return (alarms + warnings).map { [$0.what, $0.wayOut].compactMap(\.self).joined(separator: " ") }
+    let checks = try [workCheck(), logCheck()] + deviceChecks() + zoneChecks() + clockChecks() + digestChecks()
+    return checks.filter { $0.state == .alarm }.map(Self.text)
+  }
+
+  private func warnings() -> [String] {
+    (historyChecks() + refusalChecks()).filter { $0.state == .warning }.map(Self.text)
+  }
+
+  private static func text(_ check: HealthCheck) -> String {
+    [check.what, check.wayOut].compactMap(\.self).joined(separator: " ")
   }
 
   private func zoneReport(_ id: ZoneID) throws -> ZoneReport? {
@@ -61,7 +67,7 @@ extension Node {
       connected.insert(peer.device)
       reports.append(
         PeerReport(
-          device: peer.device.description, account: peer.account.description, name: printable(peer.name),
+          device: peer.device.description, account: peer.account.description, name: name(of: peer),
           address: peer.address, connected: true, behind: try behind(peer), assets: lackingAssets(peer), lastError: nil)
       )
     }
@@ -116,7 +122,7 @@ extension Node {
     return behind
   }
 
-  private func behind(_ peer: Replica.PeerView, _ zone: ZoneID) throws -> PeerReport.Behind {
+  func behind(_ peer: Replica.PeerView, _ zone: ZoneID) throws -> PeerReport.Behind {
     guard let view = try replica.zoneView(zone) else { return PeerReport.Behind(here: 0, there: 0) }
     let theirs = peer.merged[zone] ?? VersionVector()
     return PeerReport.Behind(
@@ -136,7 +142,7 @@ extension Node {
       if let suspension { throw suspension }
       let comparisons = try comparisons()
       let isOver = ContinuousClock.now >= deadline
-      guard !comparisons.isEmpty || awaitsPeers && !isOver else { throw Refusal.noMember }
+      if comparisons.isEmpty, isOver || !mayConnect { throw noMember }
       let locked = lockedBy
       if isOver || locked == nil && !comparisons.isEmpty && comparisons.allSatisfy(\.isDecided) {
         return VerifyReport(
@@ -178,23 +184,10 @@ extension Node {
             isComparable ? .equal : .notInTime
           }
         let comparison = VerifyReport.Comparison(
-          zone: zone.description, device: peer.device.description, name: printable(peer.name), outcome: outcome,
+          zone: zone.description, device: peer.device.description, name: name(of: peer), outcome: outcome,
           here: Self.hexadecimal(view.digest.hash), there: theirs.map { Self.hexadecimal($0.digest.hash) })
         return (comparison, isComparable)
       }
-    }
-  }
-
-  func wait(timeout: Duration) async throws -> WaitReport {
-    let deadline = ContinuousClock.now + timeout
-    while true {
-      lookAtDatabase()
-      if let suspension { throw suspension }
-      if !awaitsPeers || ContinuousClock.now >= deadline {
-        let report = try waitReport()
-        if report.complete || ContinuousClock.now >= deadline { return report }
-      }
-      try await Task.sleep(for: Self.look)
     }
   }
 
@@ -207,23 +200,10 @@ extension Node {
       "\(store.path) is locked by \(who): nothing is flushed or merged before its transaction ends. End the transaction, or the program."
   }
 
-  private func waitReport() throws -> WaitReport {
-    let peers = replica.peerViews
-    guard !peers.isEmpty else { throw Refusal.noMember }
-    let members = try peers.flatMap { peer in
-      try peer.zones.map { zone in
-        WaitReport.Missing(
-          zone: zone.description, device: peer.device.description, name: printable(peer.name),
-          behind: try behind(peer, zone), assets: peer.backlogs[zone].map(LackingAssets.init))
-      }
-    }
-    return WaitReport(
-      working: try store.isUpkeepDue(), pending: try store.pendingCount(), tooLong: try store.tooLongCount(),
-      members: members,
-      assets: try lackingAssets(), locked: lockedBy)
-  }
-
   // MARK: Tables
+
+  /// A daemon flushes the rest of a large table.
+  private static let flushPatience = Duration.controlTimeout
 
   func track(_ request: TrackRequest) throws -> TrackReport {
     try beginGuard()
@@ -232,6 +212,9 @@ extension Node {
       tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds()
     )
     try replica.schemaChanged()
+    // What is taken in becomes records now, so that a row that is deleted next can be restored. If that fails, the rows
+    // stay pending, and the daemon flushes them.
+    if listening == nil { _ = try? workAlone(until: .now + Self.flushPatience) }
     return TrackReport(
       tables: tables.map { table in
         TrackReport.Table(
@@ -329,7 +312,7 @@ extension Node {
   func deviceInvite(expires: Duration) throws -> InviteReport {
     guard let listening else {
       throw Refusal(
-        code: "daemon.needed", message: "A link needs a running daemon to answer it: start one with mesh serve.",
+        code: "daemon.needed", message: "An invite needs a running daemon to answer it: start one with mesh serve.",
         exit: .daemonNeeded)
     }
     let addresses = LocalAddresses.toAdvertise(listening, configured: configuration.advertise)
@@ -388,7 +371,7 @@ extension Node {
     try home.write(.accountState, replica.account.encoded)
     let zones = try replica.zoneIDs.filter { try replica.zoneView($0)?.cuts.contains(device) ?? false }
     return RevokeReport(
-      device: device.description, name: deviceName(device) ?? "",
+      device: device.description, name: plainName(device) ?? "",
       revoked: Self.date(replica.account.revocations[device]?.issued ?? time.milliseconds()),
       zones: zones.map(\.description))
   }
@@ -407,7 +390,7 @@ extension Node {
     return AccountReport(
       account: replica.account.id.description,
       name: try replica.privateZone.flatMap { try replica.zoneView($0) }?.title ?? "",
-      device: replica.device.description, deviceName: deviceName(replica.device) ?? "",
+      device: replica.device.description, deviceName: plainName(replica.device) ?? "",
       holdsAccountKey: replica.holdsAccountKey,
       keyHolder: replica.account.successor == nil ? devices.first.map { "\($0.name) (\($0.device))" } : nil,
       administrators: devices.filter(\.isAdministrator).map { "\($0.name) (\($0.device))" },
@@ -430,8 +413,26 @@ extension Node {
     throw Refusal(code: "device.unknown", message: "\(printable(text)): \(why). See mesh device list.")
   }
 
+  /// With the beginning of the id behind it if another device of the account has the same name.
   func deviceName(_ device: DeviceID) -> String? {
+    guard let name = plainName(device) else { return nil }
+    return namesakes(of: device).isEmpty ? name : "\(name) (\(device.description.prefix(Self.idBeginning)))"
+  }
+
+  /// For a place that has the id beside it.
+  private func plainName(_ device: DeviceID) -> String? {
     replica.certificate(of: device).map { printable($0.request.name) }
+  }
+
+  func name(of peer: Replica.PeerView) -> String { deviceName(peer.device) ?? printable(peer.name) }
+
+  /// The prefix and eight characters.
+  private static let idBeginning = DeviceKind.prefix.count + 1 + 8
+
+  /// The account's other devices with the same name.
+  func namesakes(of device: DeviceID) -> [DeviceID] {
+    guard let name = replica.account.certificates[device]?.request.name else { return [] }
+    return replica.account.liveDevices.filter { $0 != device && replica.account.certificates[$0]?.request.name == name }
   }
 
   static func date(_ milliseconds: Int64) -> Date { Date(timeIntervalSince1970: Double(milliseconds) / 1_000) }

@@ -39,7 +39,7 @@ extension Node: NodeControl {
       try await cancelWhenGracefulShutdown { try await node.verify(timeout: request.timeout) }
     }
     handlers.on(WaitRequest.self) { node, request in
-      try await cancelWhenGracefulShutdown { try await node.wait(timeout: request.timeout) }
+      try await cancelWhenGracefulShutdown { try await node.wait(request) }
     }
     handlers.on(AssetsRequest.self) { node, _ in try node.assets() }
     handlers.on(AssetShowRequest.self) { try $0.assetShow($1) }

@@ -28,17 +28,17 @@ extension Node {
       epoch: state.currentEpoch?.id.description,
       lastActivity: try store.mergedHeads(zone).values.map(\.time).max().map { Self.date($0.milliseconds) },
       participants: state.participants.sorted { $0.key < $1.key }.map {
-        participantReport($0.key, $0.value, name: names[$0.key])
+        participantReport($0.key, $0.value, name: names[$0.key], isStopped: state.isStopped)
       },
       invites: state.invites.values.sorted { $0.id < $1.id }.map(inviteReport))
   }
 
   private func participantReport(
-    _ account: AccountID, _ participant: Participant, name: String?
+    _ account: AccountID, _ participant: Participant, name: String?, isStopped: Bool
   ) -> ShareReport.Participant {
     let status: ShareReport.Participant.Status =
       switch participant.status {
-      case .member: .accepted
+      case .member: isStopped ? .stopped : .accepted
       case .removed: .removed
       case .left: .left
       }
@@ -47,7 +47,7 @@ extension Node {
     }
     return ShareReport.Participant(
       account: account.description, name: name, status: status,
-      permission: participant.permission.map(SharePermission.init),
+      permission: isStopped ? nil : participant.permission.map(SharePermission.init),
       devices: devices)
   }
 
@@ -83,8 +83,8 @@ extension Node {
     let root = found ?? RecordName(table: request.table, key: .text(Array(request.key.utf8)))
     let zone = try replica.createShare(of: root, title: title, now: time.now)
     performActions()
-    // The root record moves with the next flush: what is told is what there will be.
-    for _ in 0..<Self.moveLooks where try store.digest(zone).records == 0 {
+    // The records move with the next flushes: what is told is what there will be.
+    for _ in 0..<Self.moveLooks where try store.digest(zone).records == 0 || store.pendingCount() > 0 {
       try await Task.sleep(for: .milliseconds(20))
     }
     return try report(zone)
@@ -104,7 +104,7 @@ extension Node {
   func shareInvite(_ request: ShareInviteRequest) throws -> ShareInviteReport {
     guard let listening else {
       throw Refusal(
-        code: "daemon.needed", message: "A link needs a running daemon to answer it: start one with mesh serve.",
+        code: "daemon.needed", message: "An invite needs a running daemon to answer it: start one with mesh serve.",
         exit: .daemonNeeded)
     }
     let zone = try share(named: request.share)
@@ -192,10 +192,17 @@ extension Node {
   func shareJoin(_ request: ShareJoinRequest) async throws -> ShareJoinReport {
     let link = try ShareLink(text: request.link)
     let addresses = ((request.peers ?? []) + link.addresses).compactMap { HostPort($0) }
+    if isOwn(link) {
+      throw Refusal(
+        code: "share.own",
+        message:
+          "“\(printable(replica.title(link.zone)))” is this account's own share: its devices have it already. The "
+          + "invite is for another account.")
+    }
     let joined = memberReport(link)
     if let joined {
       // An earlier try may have been cut short here.
-      if !isOwn(link) { remember(addresses) }
+      remember(addresses)
       guard isAdmittedByParticipant(link) else { return joined }
     }
     var reasons: [String] = []
@@ -221,7 +228,7 @@ extension Node {
     if let joined { return joined }
     throw Refusal(
       code: "link.unreachable",
-      message: "No address of the link could be reached:\n  " + reasons.joined(separator: "\n  ")
+      message: "No address of the invite could be reached:\n  " + reasons.joined(separator: "\n  ")
         + "\nCheck that a member's daemon runs there and that the network lets this machine through, or name another member's "
         + "address with --peer.", exit: .noMember)
   }

@@ -60,6 +60,10 @@ actor Node {
 
   struct DialState {
     var device: DeviceID?
+    /// A node has answered there since the start, whether it let this one in or not.
+    var hasAnswered = false
+    /// The first try since the last session, in milliseconds since 1970.
+    var triedSince: Int64?
     var lastError: String?
     /// When the last session there ended, or the last try.
     var ended: ContinuousClock.Instant?
@@ -96,8 +100,10 @@ actor Node {
   /// Why nothing can be done with the database now, and what to do.
   var suspension: Refusal? { database.suspension }
   var databasePlace: String { store.place }
-  /// The database was opened again a moment ago, and nobody has come back yet.
-  var awaitsPeers: Bool { ContinuousClock.now < reconnected && replica.peerViews.isEmpty }
+  /// The node began to listen or opened its database again a moment ago: devices that dial it have had no time to come.
+  var isExpectingPeers: Bool { ContinuousClock.now < reconnected }
+
+  func expectPeers() { reconnected = .now + Self.reconnecting }
 
   // MARK: Links
 
@@ -121,6 +127,7 @@ actor Node {
     nextLink += 1
     let id = LinkID(nextLink)
     links[id] = OpenLink(link: link, dialled: dialled)
+    if let dialled { dials[dialled, default: DialState()].hasAnswered = true }
     let info = LinkInfo(
       role: link.role == .dialler ? .dialler : .listener, handshakeHash: link.handshakeHash,
       remoteStatic: link.remoteStatic, address: dialled?.description ?? link.remoteAddress)
@@ -226,6 +233,7 @@ actor Node {
       guard let address = open.dialled, let device = replica.device(at: id) else { continue }
       dials[address, default: DialState()].device = device
       dials[address]?.lastError = nil
+      dials[address]?.triedSince = nil
       if knownPeers.device(at: address) != device { changeKnownPeers { $0.met(device, at: address) } }
     }
     waker.yield()
@@ -312,7 +320,7 @@ actor Node {
       openings += 1
       (dataVersion, faults) = (nil, Faults())
       (converged, suspected, digestAlarms) = ([:], [], [])
-      reconnected = .now + Self.reconnecting
+      expectPeers()
       do {
         if listening != nil { try beginGuard() }
       } catch {
@@ -326,8 +334,8 @@ actor Node {
     performActions()
   }
 
-  /// Those who dial this node come back within it, as a rule.
-  private static let reconnecting = Duration.seconds(20)
+  /// Devices that dial this node come back within it: the longest wait between two tries.
+  private static let reconnecting = Backoff.dial.last * 1.5
 
   /// Flushes what is pending, within a bound, and says goodbye. What is left stays in the file, and is flushed at the next start.
   func stop() {

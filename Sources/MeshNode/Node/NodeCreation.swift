@@ -92,13 +92,13 @@ struct NodeCreation {
 
   func join(_ link: DeviceLink, progress: @escaping @Sendable (String) -> Void) async throws -> InitReport {
     guard link.expires > time.milliseconds() else {
-      throw Refusal(code: "link.expired", message: "The link has expired. Make a new one with mesh device invite.")
+      throw Refusal(code: "link.expired", message: "The invite has expired. Make a new one with mesh device invite.")
     }
     let addresses = link.addresses.compactMap { HostPort($0) }
     guard !addresses.isEmpty else {
       throw Refusal(
         code: "link.addresses",
-        message: "The link names no address to dial. Make a new one with mesh device invite on a running node.")
+        message: "The invite names no address to dial. Make a new one with mesh device invite on a running node.")
     }
     let transport = Transport(keys: keys, randomness: cryptography, clock: time)
     let address = try await firstAdmitting(addresses, link, transport, progress)
@@ -114,7 +114,9 @@ struct NodeCreation {
   /// The home is whole before it: a table here that does not fit can be changed, and the schema taken then.
   private func adopt(_ node: Node) async throws -> SchemaReport {
     do {
-      return try await node.schema(apply: true)
+      let report = try await node.schema(apply: true)
+      _ = try await node.wait(WaitRequest(here: true))
+      return report
     } catch let error as any Refusing {
       throw Refusal(
         code: error.refusal.code,
@@ -141,7 +143,7 @@ struct NodeCreation {
     }
     throw Refusal(
       code: "link.unreachable",
-      message: "No address of the link could be reached:\n  " + reasons.joined(separator: "\n  ")
+      message: "No address of the invite could be reached:\n  " + reasons.joined(separator: "\n  ")
         + "\nCheck that the daemon runs there and that the network lets this machine through.", exit: .noMember)
   }
 
@@ -201,12 +203,13 @@ struct NodeCreation {
     _ node: Node, joined: Bool, adopted: SchemaReport? = nil, peers: [HostPort] = []
   ) async throws -> InitReport {
     let account = try await node.accountShow()
+    let namesakes = await node.namesakes
     await node.close()
     return InitReport(
       home: home.path, account: account.account, accountName: account.name, device: account.device,
       deviceName: account.deviceName, database: options.database, created: created, joined: joined,
       adopted: adopted?.missing.filter { $0.refusal == nil }.map(\.table) ?? [], leftOut: adopted?.leftOut ?? [],
-      peers: peers.map(\.description))
+      peers: peers.map(\.description), namesakes: namesakes.map(\.description))
   }
 }
 
@@ -217,4 +220,7 @@ extension Node {
   }
 
   var hasWhatJoiningNeeds: Bool { replica.isReady }
+
+  /// Of this device.
+  fileprivate var namesakes: [DeviceID] { namesakes(of: replica.device) }
 }

@@ -84,8 +84,8 @@ struct NodeDatabase {
         code: "database.missing",
         message:
           "\(path), the database of this node (\(home.path(of: .configuration))), is not there, and only mesh init "
-          + "makes one. Put it back, or a copy of it; or correct database in config.toml; or join again with a new home: "
-          + "mesh init --home DIR --database PATH --link LINK --adopt-schema")
+          + "makes one. Put it back, or a copy of it; or correct database in config.toml; or join again with a new home and an invite: "
+          + "mesh init --home DIR --database PATH --adopt-schema --link -")
     }
   }
 
@@ -152,8 +152,9 @@ struct NodeDatabase {
     let names = others.map { "process \($0.pid) (\(printable($0.program)))" }.joined(separator: ", ")
     return suspend(
       "database.replaced",
-      "another file was moved to \(path), and \(names) still has the one before open, so nothing is synchronized. End that "
-        + "program, or have it open the database again: the node opens the new file by itself then.")
+      "another file was moved to \(path), and \(names) still has the one before open, so nothing is synchronized. What is "
+        + "written there goes to the replaced file and is lost. End that program, or have it open the database again: the "
+        + "node opens the new file by itself then.")
   }
 
   private mutating func suspend(_ code: String, _ message: String) -> Change? {

@@ -79,6 +79,7 @@ extension Node {
   func listen(_ address: HostPort) async throws -> Listener {
     let listener = try await transport.listen(host: address.host, port: Int(address.port))
     listening = HostPort(host: listener.host, port: UInt16(clamping: listener.port))
+    expectPeers()
     logger.info("listening on \(listener.address)")
     return listener
   }

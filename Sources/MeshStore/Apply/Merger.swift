@@ -9,11 +9,16 @@ final class Merger {
   let materialiser: Materialiser
   /// The author's head before this unit.
   let previous: AuthorHead
+  /// Nil if this device writes its own values again.
+  let accounts: Accounts?
   let now: Int64
   private var seen: CausalContext?
   private var session: Session { records.session }
 
-  init(_ records: ZoneRecords, _ materialiser: Materialiser, previous: AuthorHead, now: Int64) {
+  init(
+    _ records: ZoneRecords, _ materialiser: Materialiser, previous: AuthorHead, _ accounts: Accounts?, now: Int64
+  ) {
+    self.accounts = accounts
     self.records = records
     self.materialiser = materialiser
     self.previous = previous
@@ -50,10 +55,13 @@ final class Merger {
     let tableID: Int64
     let columns: [Int64]
     let birth: BirthWriter?
+    /// The author's account; that of a device of which no account is known is the device.
+    let owner: [UInt8]?
 
     init(_ merger: Merger, _ table: TableChanges, _ part: UnitReader.Part, _ long: LongValues) throws {
       self.merger = merger
       self.part = part
+      owner = merger.accounts.map { WaitingQuota.owner(part.header.author.device, $0) }
       self.long = long
       let catalog = merger.session.catalog
       let id = try catalog.tableNumber(table.table)
@@ -83,7 +91,7 @@ final class Merger {
       // Before the row changes, which has the bytes of what is lost.
       let comesAgain = try comesAgain(ref, change, before)
       for loss in losses where try isConflict(loss, state, comesAgain: comesAgain) {
-        try merger.records.noteConflict(ref, loss, now: merger.now)
+        try merger.records.noteConflict(ref, loss, by: owner, now: merger.now)
       }
       if state != before {
         let changed = Set(state.cells.filter { before.cells[$0.key] != $0.value }.keys)
@@ -109,7 +117,8 @@ final class Merger {
           part.context.hasSeen(known.stamp)
         else { continue }
         try merger.records.noteConflict(
-          ref, State.Loss(column: successor, loser: known, winner: new.stamp, wasLocal: true), now: merger.now)
+          ref, State.Loss(column: successor, loser: known, winner: new.stamp, wasLocal: true), by: owner,
+          now: merger.now)
       }
     }
 
@@ -166,7 +175,7 @@ final class Merger {
         let delete = State.Cell(stamp: life, value: .null)
         try merger.records.noteConflict(
           ref, State.Loss(column: ZoneRecords.wholeRecord, loser: delete, winner: change.stamp, wasLocal: true),
-          now: merger.now)
+          by: owner, now: merger.now)
       }
     }
 
@@ -227,24 +236,41 @@ extension ZoneRecords {
   static let wholeRecord: Int64 = 0
 
   /// Lists a value that lost, and keeps the bytes of a BLOB. To be called before the row changes.
-  func noteConflict(_ ref: RecordRef, _ loss: State.Loss, now: Int64) throws {
+  ///
+  /// - Parameter owner: The account whose change set made it a conflict; nil if none did.
+  func noteConflict(_ ref: RecordRef, _ loss: State.Loss, by owner: [UInt8]? = nil, now: Int64) throws {
     let loser = try local(loss.loser.stamp)
     let winner = try loss.winner.map(local)
     let sql = session.sql
     try sql.run(
       """
       INSERT INTO mesh_conflict (zone, tbl, key, col, value, loser_author, loser_time, winner_author, winner_time,
-        was_local, noted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        was_local, noted, cause) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
       """,
       [
         .integer(zone.id), .integer(ref.table), ref.key, .integer(loss.column),
         .blob(ExtraValues.encode(loss.loser.value)), .integer(loser.author), .bits(loser.time.value),
         .optional(winner?.author), winner.map { .bits($0.time.value) } ?? .null, .integer(loss.wasLocal ? 1 : 0),
-        .integer(now),
+        .integer(now), owner.map { .blob($0) } ?? .null,
       ])
-    let newest = sql.lastInsertedID
-    try sql.run("DELETE FROM mesh_conflict WHERE id <= ?", [.integer(newest - Int64(StoreLimits.conflicts))])
+    if sql.lastInsertedID % StoreLimits.conflictsBetweenLooks == 0 { try dropOldConflicts() }
     if let asset = loss.loser.value.asset { try session.keepOverwritten(asset, ref, loss.column, isConflict: true) }
+  }
+}
+
+extension ZoneRecords {
+  /// Of a zone with too many conflicts, those go first that have the most later ones of the same account: nobody displaces those of
+  /// others.
+  private func dropOldConflicts() throws {
+    try session.sql.run(
+      """
+      DELETE FROM mesh_conflict WHERE id IN (
+        SELECT id FROM (
+          SELECT id, row_number() OVER (PARTITION BY zone ORDER BY later, id DESC) AS place FROM (
+            SELECT id, zone, row_number() OVER (PARTITION BY zone, cause ORDER BY id DESC) AS later
+            FROM mesh_conflict))
+        WHERE place > ?)
+      """, [.integer(StoreLimits.conflicts)])
   }
 }
 

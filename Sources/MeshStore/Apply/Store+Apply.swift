@@ -124,7 +124,7 @@ extension Store {
     let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
     let materialiser = try Materialiser(records, session.progress(), refused: refused)
     materialiser.believed = believed
-    let merger = Merger(records, materialiser, previous: slice.head, now: now)
+    let merger = Merger(records, materialiser, previous: slice.head, owners, now: now)
     var head = slice.head
     var context: CausalContext?
     for part in slice.parts {

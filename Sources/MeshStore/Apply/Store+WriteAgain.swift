@@ -124,7 +124,7 @@ private struct Rewriter {
       session: session, zone: part.zone.id, author: part.head.author, reader: reader,
       numbers: start.stored + 1..<changeSet.header.number)
     let body = ChangeSetBody(context: part.context, content: .changes(tables))
-    try Merger(records, materialiser, previous: start, now: now).merge(
+    try Merger(records, materialiser, previous: start, nil, now: now).merge(
       UnitReader.Part(
         header: changeSet.header, id: changeSet.id, body: body, size: changeSet.bytes.count, context: part.context,
         rows: 0..<body.rowCount, rowCount: body.rowCount), long: long)

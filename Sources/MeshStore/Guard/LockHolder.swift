@@ -39,6 +39,16 @@ public struct LockHolder: Hashable, Sendable {
     return found.sorted()
   }
 
+  /// Whether the process lives and has a file open. A process whose open files this user can't see counts as one that has.
+  func hasOpen(_ file: FileIdentity) -> Bool {
+    let directory = "/proc/\(pid)/fd"
+    guard FileManager.default.fileExists(atPath: directory) else { return false }
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
+      return FileManager.default.fileExists(atPath: directory)
+    }
+    return names.contains { FileIdentity(at: "\(directory)/\($0)") == file }
+  }
+
   private static func name(_ pid: Int32) -> String {
     guard let text = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8) else { return "" }
     return text.trimmingCharacters(in: .newlines)

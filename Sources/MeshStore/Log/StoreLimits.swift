@@ -45,8 +45,10 @@ enum StoreLimits {
   static let placedBytes = 8 << 20
   /// Rows into which one transaction puts assets.
   static let placedRows = 200
-  /// Conflicts that are kept: some megabytes of usual values.
-  static let conflicts = 10_000
+  /// Conflicts that are kept of each zone: some megabytes of usual values.
+  static let conflicts: Int64 = 10_000
+  /// Conflicts that are listed before it is looked at again whether a zone has more.
+  static let conflictsBetweenLooks: Int64 = 256
   /// Rows that are taken in (or looked at again) in one transaction: each is one short row of the pending log.
   static let importSlice = 10_000
   /// Times that a flush starts over because other writers were faster; then it leaves the rest to the next call.

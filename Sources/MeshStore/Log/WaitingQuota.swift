@@ -13,16 +13,18 @@ struct WaitingQuota {
   init(_ session: Session, _ accounts: Accounts) throws {
     self.accounts = accounts
     for (device, bytes) in try session.catalog.heads.waiting() {
-      owners[owner(device), default: 0] += bytes
+      owners[Self.owner(device, accounts), default: 0] += bytes
       all += bytes
     }
   }
 
-  private func owner(_ device: DeviceID) -> Owner { accounts.account(certifying: device)?.bytes ?? device.bytes }
+  static func owner(_ device: DeviceID, _ accounts: Accounts) -> Owner {
+    accounts.account(certifying: device)?.bytes ?? device.bytes
+  }
 
   /// False where the account's share is full; and where all is full, unless the account has less than what is kept free for each.
   mutating func take(_ bytes: Int64, _ device: DeviceID) -> Bool {
-    let owner = owner(device)
+    let owner = Self.owner(device, accounts)
     let own = (owners[owner] ?? 0) + bytes
     guard own <= StoreLimits.waitingBytes,
       all + bytes <= StoreLimits.waitingBytesOfAll || own <= StoreLimits.waitingShare

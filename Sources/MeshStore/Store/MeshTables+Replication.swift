@@ -10,7 +10,7 @@ extension MeshTables {
   ]
 
   /// Made once the tables have the columns of this format.
-  static let indexes = [assetWaiting]
+  static let indexes = [assetWaiting, conflictCause]
 
   /// Brings tables of an earlier format up to this one.
   static func update(_ db: Database, from format: Int) throws {
@@ -61,6 +61,8 @@ extension MeshTables {
     if format < 15 {
       for column in ["successor_row INTEGER", "origin INTEGER"] { try add(column, to: "mesh_table", db) }
     }
+    // Of those that are listed already nobody knows.
+    if format < 15 { try add("cause BLOB", to: "mesh_conflict", db) }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
@@ -181,7 +183,7 @@ extension MeshTables {
     ) WITHOUT ROWID
     """
 
-  /// Values that lost without having been seen by who overwrote them. The oldest go first.
+  /// Values that lost without having been seen by who overwrote them.
   static let conflict = """
     CREATE TABLE IF NOT EXISTS mesh_conflict (
       id INTEGER PRIMARY KEY,
@@ -193,9 +195,12 @@ extension MeshTables {
       loser_author INTEGER NOT NULL, loser_time INTEGER NOT NULL,
       winner_author INTEGER, winner_time INTEGER, -- of the winning value, birth or delete
       was_local INTEGER NOT NULL,                 -- 1: the loser was here and the winner arrived
-      noted INTEGER NOT NULL                      -- milliseconds since 1970
+      noted INTEGER NOT NULL,                     -- milliseconds since 1970
+      cause BLOB                                  -- account (else device) whose change set made it a conflict; NULL: none did
     )
     """
+
+  static let conflictCause = "CREATE INDEX IF NOT EXISTS mesh_conflict_cause ON mesh_conflict (zone, cause)"
 
   /// SQLite's own words about records that it refuses to show.
   static let held = """

@@ -24,7 +24,9 @@ extension Store {
   public func abandon() throws -> [LockHolder] {
     closeOthers()
     let isIndexLeft = file.indexIdentity != nil && FileIdentity(at: file.place + "-shm") == file.indexIdentity
-    let others = isIndexLeft ? LockHolder.all(LockHolder.Lock.open, ofIndex: file.indexIdentity?.inode) : []
+    // A program that has opened the next file already found the old log's index there, and has nothing of the old file.
+    let others = (isIndexLeft ? LockHolder.all(LockHolder.Lock.open, ofIndex: file.indexIdentity?.inode) : [])
+      .filter { holder in file.identity.map(holder.hasOpen) ?? true }
     if others.isEmpty { _ = try waiting(atMost: Self.patience) { try checkpoint(truncate: true) } }
     return others
   }

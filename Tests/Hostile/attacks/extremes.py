@@ -63,7 +63,7 @@ def sample_messages(scene, member, zone, peer):
         "pong": {"number": 1},
         "heads": {"zone": zone.id, "heads": [{"author": someone, "number": 1, "id": bytes(16)}]},
         "line request": {"zone": zone.id, "author": someone, "number": 1},
-        "line": {"zone": zone.id, "author": header["author"], "headers": [proof]},
+        "line": {"zone": zone.id, "headers": [proof]},
         "clock": {"now": 1},
         "account heads": {"heads": [{"account": bytes(32), "hash": bytes(32)}]},
         "share claim": {"zone": zone.id, "claim": claim},

@@ -567,7 +567,7 @@ MESSAGES = {
     "pong": (22, Struct(number=U64)),
     "heads": (23, Struct(zone=ID, heads=List(Struct(author=AUTHOR, number=VARINT, id=Bytes(16)), 8_192))),
     "line request": (24, Struct(zone=ID, author=AUTHOR, number=VARINT)),
-    "line": (25, Struct(zone=ID, author=AUTHOR, headers=List(Inside(SIGNED_HEADER, 512), 64))),
+    "line": (25, Struct(zone=ID, headers=List(Inside(SIGNED_HEADER, 512), 64))),
     "clock": (26, Struct(now=SIGNED)),
     "account heads": (27, Struct(heads=List(Struct(account=ID, hash=ID), 16_384))),
     "share claim": (28, Struct(zone=ID, claim=CLAIM)),

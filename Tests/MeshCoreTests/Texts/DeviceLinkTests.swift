@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func otherTextsOfAMeshAreNamed() {
-    #expect(fault("mesh-share-abcd") == .otherKind("a link to join a share", wanted: .device))
+    #expect(fault("mesh-share-abcd") == .otherKind("an invite to a share", wanted: .device))
     #expect(fault("MESH-RECOVERY-abcd") == .otherKind("an account's recovery key", wanted: .device))
     #expect(fault(Self.link.account.description) == .otherKind("the id of an account", wanted: .device))
     #expect(fault("hello") == .notALink(wanted: .device))

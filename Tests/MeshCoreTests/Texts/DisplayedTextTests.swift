@@ -59,7 +59,7 @@ import Testing
     let fault = try #require(DeviceID.fault(inDisplayed: zone.description))
     #expect(fault.contains("zone") && fault.contains("device"))
     let link = try #require(DeviceID.fault(inDisplayed: generator.link().text))
-    #expect(link.contains("link"))
+    #expect(link.contains("an invite for a device"))
     #expect(DeviceID.fault(inDisplayed: "desk") != nil)
     #expect(DeviceID.fault(inDisplayed: "") != nil)
   }

@@ -26,6 +26,32 @@ import Testing
     }
   }
 
+  @Test("nobody's conflicts displace those of others")
+  func bounds() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v TEXT)"
+    let peers = try [1, 2, 3].map { try Peer($0, schema: schema, track: ["t"]) }
+    let (a, b, c) = (peers[0], peers[1], peers[2])
+    let many = StoreLimits.conflicts + StoreLimits.conflictsBetweenLooks
+    try a.run(
+      """
+      WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < \(many))
+      INSERT INTO t SELECT 'k' || i, 'v' FROM n; INSERT INTO t VALUES ('honest', 'v')
+      """)
+    try synchronize(peers)
+    try a.run("UPDATE t SET v = 'a'")
+    try a.flush()
+    b.now = a.now + 1_000
+    try b.run("UPDATE t SET v = 'b' WHERE id = 'honest'")
+    try synchronize([a, b])
+    #expect(try a.store.conflicts(ConflictFilter(limit: 1)).total == 1)
+    c.now = b.now + 1_000
+    try c.run("UPDATE t SET v = 'c' WHERE id <> 'honest'")
+    try synchronize([a, c])
+    let kept = try a.store.conflicts(ConflictFilter(limit: .max))
+    #expect(kept.total < many && kept.total >= Int(StoreLimits.conflicts) - 1)
+    #expect(kept.conflicts.contains { $0.key == .text("honest") })
+  }
+
   @Test("conflicts are listed page by page, and by table, device and time")
   func pages() throws {
     let schema = """

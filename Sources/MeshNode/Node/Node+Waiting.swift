@@ -1,0 +1,117 @@
+import Foundation
+import MeshControl
+import MeshCore
+import MeshReplication
+import MeshStore
+
+/// What `wait` waits for.
+extension Node {
+  func wait(_ request: WaitRequest) async throws -> WaitReport {
+    let deadline = ContinuousClock.now + request.timeout
+    while true {
+      lookAtDatabase()
+      if let suspension { throw suspension }
+      let isOver = ContinuousClock.now >= deadline
+      if request.here {
+        // Without a daemon nobody else does the work.
+        if listening == nil, try workAlone(until: deadline) { return try waitReport(here: true) }
+        let report = try waitReport(here: true)
+        if report.complete || isOver { return report }
+      } else if replica.peerViews.isEmpty {
+        if isOver || !mayConnect { throw noMember }
+      } else {
+        let report = try waitReport(here: false)
+        if report.complete || isOver { return report }
+      }
+      try await Task.sleep(for: Self.look)
+    }
+  }
+
+  /// Flushes, merges and shows as far as this home can by itself.
+  ///
+  /// - Returns: False if the time was over before.
+  @discardableResult
+  func workAlone(until deadline: ContinuousClock.Instant) throws -> Bool {
+    try beginGuard()
+    replica.databaseChanged()
+    while try replica.work(now: time.now) {
+      performActions()
+      if ContinuousClock.now >= deadline { return false }
+    }
+    return true
+  }
+
+  private func waitReport(here: Bool) throws -> WaitReport {
+    var members = try replica.peerViews.flatMap { peer in
+      try peer.zones.map { zone in
+        WaitReport.Missing(
+          zone: zone.description, device: peer.device.description, name: name(of: peer),
+          behind: try behind(peer, zone), assets: peer.backlogs[zone].map(LackingAssets.init))
+      }
+    }
+    let isWorking = try store.isUpkeepDue() || store.isShowing() || replica.isMergeDue
+    if here {
+      members = members.filter { $0.behind.here > 0 || $0.assets == nil }
+      return WaitReport(
+        working: try isWorking || replica.zoneIDs.contains(where: isAwaited), pending: 0, tooLong: 0, members: members,
+        locked: lockedBy)
+    }
+    return WaitReport(
+      working: isWorking, pending: try store.pendingCount(), tooLong: try store.tooLongCount(), members: members,
+      assets: try lackingAssets(), locked: lockedBy)
+  }
+
+  /// Nothing has come yet of a share that this account has joined.
+  private func isAwaited(_ zone: ZoneID) throws -> Bool {
+    guard listening != nil, let state = replica.shareState(zone), state.owner != replica.account.id,
+      state.permission(replica.account.id) != nil
+    else { return false }
+    return try store.storedVector(zone).authors.isEmpty
+  }
+
+  // MARK: Nobody is connected
+
+  /// Whether another device may still connect: an address is dialled, or the node has just started and knows others.
+  var mayConnect: Bool {
+    guard !replica.isRevoked else { return false }
+    return !wantedPeers.isEmpty || isExpectingPeers && knowsOthers
+  }
+
+  private var knowsOthers: Bool {
+    replica.account.liveDevices.contains { $0 != replica.device }
+      || replica.zoneIDs.contains { zone in
+        guard let state = replica.shareState(zone), state.permission(replica.account.id) != nil else { return false }
+        return state.owner != replica.account.id
+          || state.participants.values.contains { $0.permission != nil }
+      }
+  }
+
+  /// Why nobody is connected, with what was tried.
+  var noMember: Refusal {
+    if let revocation {
+      return Refusal(code: "device.revoked", message: "\(revocation.what) \(revocation.wayOut ?? "")")
+    }
+    let tried = wantedPeers.map { address -> String in
+      guard let dial = dials[address], let since = dial.triedSince else { return "\(address): not tried yet" }
+      let outcome = dial.lastError.map { printable($0) } ?? "no answer yet"
+      return "\(address), tried since \(ControlJSON.text(Self.date(since))): \(outcome)"
+    }
+    return .noMember(tried: tried, knowsOthers: knowsOthers)
+  }
+
+  /// What is wrong if the account takes this device for none of its own; nil if all is well.
+  var revocation: HealthCheck? {
+    guard replica.isRevoked else { return nil }
+    if replica.account.isUnconfirmed(replica.device) {
+      return HealthCheck(
+        "device", .alarm,
+        "The account's key was replaced, and nobody has confirmed this device since: it takes no part, and its writes "
+          + "stay here.",
+        wayOut: "On the machine with the account's key: mesh device confirm \(replica.device)")
+    }
+    return HealthCheck(
+      "device", .alarm, "The account revoked this device: it takes no further part, and its writes stay here.",
+      wayOut: "Make a new home, and join again with an invite of the account: mesh init --home DIR --database PATH "
+        + "--link -")
+  }
+}

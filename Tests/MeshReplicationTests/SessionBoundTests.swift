@@ -1,0 +1,101 @@
+import MeshCore
+import MeshCrypto
+import MeshTesting
+import Testing
+
+@testable import MeshReplication
+
+/// How many sessions there are, and who finds room. Node 0 is the owner's.
+@Suite struct SessionBoundTests {
+  private func isOpen(_ mesh: TestMesh, _ links: [LinkID]) -> [Bool] { links.map { mesh.isOpen(0, $0) } }
+
+  @Test("an account has as many sessions as devices, and the owner's devices find room")
+  func sessionsOfAccount() throws {
+    let mesh = try TestMesh([2, Choices.sessionsOfAccount + 1])
+    let zone = try mesh.share()
+    try mesh.join(2, mesh.invite(zone), at: 0)
+    let links = try (0...Choices.sessionsOfAccount).map { try mesh.admit($0, of: mesh.accounts[1], to: 0) }
+    #expect(!isOpen(mesh, links.dropLast()).contains(false))
+    let last = try #require(links.last)
+    #expect(!mesh.isOpen(0, last) && mesh.goodbye(0, last) == .stalled)
+    #expect(mesh.isOpen(0, try mesh.admit(1, to: 0)))
+  }
+
+  @Test("if a node has too many sessions, the newest of the account that has most ends")
+  func sessionsOfAll() throws {
+    let mesh = try TestMesh([2, 3, 2])
+    let zone = try mesh.share()
+    for node in [2, 5] { try mesh.join(node, mesh.invite(zone), at: 0) }
+    mesh.nodes[0].replica.sessionBound = 4
+    let most = try (0..<3).map { try mesh.admit($0, of: mesh.accounts[1], to: 0) }
+    let other = try mesh.admit(0, of: mesh.accounts[2], to: 0)
+    #expect(!isOpen(mesh, most + [other]).contains(false))
+    let own = try mesh.admit(1, to: 0)
+    #expect(isOpen(mesh, most + [other, own]) == [true, true, false, true, true])
+    let another = try mesh.admit(1, of: mesh.accounts[2], to: 0)
+    #expect(isOpen(mesh, most + [other, own, another]) == [true, true, false, true, true, false])
+    #expect(mesh.goodbye(0, another) == .stalled)
+  }
+
+  @Test("an account that opens sessions again and again is told to come back")
+  func sessionsOpened() throws {
+    let mesh = try TestMesh([2, 1])
+    let zone = try mesh.share()
+    try mesh.join(2, mesh.invite(zone), at: 0)
+    for _ in 0..<Choices.sessionsOpened { #expect(mesh.isOpen(0, try mesh.admit(0, of: mesh.accounts[1], to: 0))) }
+    let refused = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    #expect(!mesh.isOpen(0, refused) && mesh.goodbye(0, refused) == .stalled)
+    #expect(mesh.isOpen(0, try mesh.admit(1, to: 0)), "the owner's devices have no such bound")
+    try mesh.wait(1_001)
+    #expect(mesh.isOpen(0, try mesh.admit(0, of: mesh.accounts[1], to: 0)))
+  }
+
+  @Test("peers that do not say who they are make room for one another")
+  func unnamed() throws {
+    let mesh = try TestMesh(2)
+    let named = try mesh.admit(1, to: 0)
+    let key = mesh.nodes[1].keys.sessionKey
+    let links = try (0...Choices.unnamedSessions).map { _ in try mesh.open(0, peer: key).0 }
+    try mesh.pump()
+    #expect(mesh.nodes[0].replica.sessions.count == Choices.unnamedSessions + 1)
+    #expect(mesh.goodbye(0, links[0]) == .stalled && mesh.goodbye(0, links[1]) == nil)
+    #expect(mesh.isOpen(0, named))
+  }
+
+  @Test("devices that only look at an invite are told to come back")
+  func claimants() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    let (open, other) = (try mesh.invite(zone, uses: nil), try mesh.invite(zone, uses: nil))
+    var looks = 0
+    while looks < 1_000, case .offered = try mesh.join(1, open, at: 0, claims: false) { looks += 1 }
+    #expect(looks > 200 && looks < 1_000)
+    guard case .wait = try mesh.join(1, open, at: 0, claims: false) else {
+      Issue.record("it is not told to come back")
+      return
+    }
+    guard case .offered = try mesh.join(1, other, at: 0, claims: false) else {
+      Issue.record("the allowance is that of one invite")
+      return
+    }
+    try mesh.wait(10_000)
+    #expect(try mesh.join(1, open, at: 0) == .done)
+  }
+
+  @Test("states that come before the records that name them count in later messages")
+  func offeredStates() throws {
+    let mesh = try TestMesh([1, 1])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    let replica = mesh.nodes[0].replica
+    for seed in [1_000, 2_000] as [UInt64] {
+      let state = try TestAccount(devices: 1, seed: seed).state
+      try mesh.give(.account(state.encoded), to: 0, link)
+      #expect(replica.sessions[link]?.withOffered == nil)
+      for _ in 0..<2 { try mesh.give(.controlRecords(zone, []), to: 0, link) }
+      #expect(replica.sessions[link]?.withOffered?.accounts[state.id] == state)
+    }
+    #expect(replica.sessions[link]?.withOffered?.accountChanges == replica.accountChanges)
+  }
+}

@@ -19,6 +19,9 @@ struct Allowance: Sendable {
     return true
   }
 
+  /// Gives back an amount that somebody else answers for now.
+  mutating func giveBack(_ amount: Int) { used = max(0, used.saturatingSubtracting(Int64(amount))) }
+
   /// What has not flowed back yet.
   func left(rate: Int, now: Int64) -> Int64 {
     let passed = max(0, now.saturatingSubtracting(since))

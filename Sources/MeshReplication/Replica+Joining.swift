@@ -90,7 +90,9 @@ extension Replica {
     for state in states { send(link, .account(state)) }
     let bytes = try sendControlRecords(
       link, zone.state.zone, beyond: [], closing: .controlHeads(zone.state.zone, zone.state.heads))
-    _ = takes(states.reduce(bytes) { $0 + $1.count }, bound: .max)
+    let cost = states.reduce(bytes) { $0 + $1.count }
+    _ = takes(cost, bound: .max)
+    sessions[link]?.claimant?.cost = Choices.leastShown + cost
   }
 
   /// Why an invite lets an account in no more; nil for a member, who needs none.
@@ -130,6 +132,8 @@ extension Replica {
             : "only the device that made the invite can let in by it, and another device answered")
       }
       try append(act, id)
+      // The allowance is for those who only look: an account that is let in has quotas of its own.
+      showing[claim.invite]?.giveBack(claimant.cost)
       actions.append(.log(.info, "let \(claim.account) into “\(printable(state.title))”"))
       try controlChanged(id, now: now)
     }

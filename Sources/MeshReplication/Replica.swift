@@ -250,6 +250,8 @@ public final class Replica {
     let certificate: Certificate
     /// The heads of the log that it was shown.
     let shown: [ControlID]
+    /// What its invite's allowance was charged for that.
+    var cost = 0
   }
 
   public init(

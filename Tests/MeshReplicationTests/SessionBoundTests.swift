@@ -82,6 +82,23 @@ import Testing
     #expect(try mesh.join(1, open, at: 0) == .done)
   }
 
+  @Test("accounts that are let in use up nothing of their invite's allowance")
+  func joiners() throws {
+    let mesh = try TestMesh([1, 1, 1])
+    let zone = try mesh.share()
+    let open = try mesh.invite(zone, uses: nil)
+    var looks = 0
+    while looks < 1_000, case .offered = try mesh.join(1, open, at: 0, claims: false) { looks += 1 }
+    try mesh.wait(1_000)
+    let left = try #require(mesh.nodes[0].replica.showing.values.first)
+    #expect(try mesh.join(1, open, at: 0) == .done)
+    let after = try #require(mesh.nodes[0].replica.showing.values.first)
+    let now = mesh.now.steady
+    #expect(
+      after.left(rate: Choices.controlSendingPerMillisecond, now: now)
+        <= left.left(rate: Choices.controlSendingPerMillisecond, now: now))
+  }
+
   @Test("states that come before the records that name them count in later messages")
   func offeredStates() throws {
     let mesh = try TestMesh([1, 1])

@@ -110,6 +110,7 @@ extension Replica {
   private func aftermath(_ id: ZoneID) throws -> [Author: Aftermath] {
     guard let zone = zones[id] else { return [:] }
     let citations = try store.citations(id)
+    let departures = zone.departures
     var aftermath: [Author: Aftermath] = [:]
     for author in zone.limits.keys where zone.state.cuts[author.device] == nil {
       if zone.state.permission(account.id) == nil, author.device == device {
@@ -117,7 +118,7 @@ extension Replica {
       } else if zone.state.lostPermission(author, citations[author]) != nil {
         if zone.state.account(of: author.device) == account.id {
           aftermath[author] = .receipt
-        } else if let limit = zone.limits[author], zone.isPastDeparture(author, limit) {
+        } else if let limit = zone.limits[author], let end = departures[author], end > limit {
           aftermath[author] = .kept
         }
       } else if zone.state.ends[author] != nil {
@@ -181,16 +182,22 @@ extension Replica.Zone {
     }
   }
 
-  /// Whether the removal or the leave of an author's account has left the author more than a limit does.
-  fileprivate func isPastDeparture(_ author: Author, _ limit: UInt64) -> Bool {
-    guard let writer = state.account(of: author.device), state.permission(writer) == nil else { return false }
-    return log.records.contains { record in
-      switch record.act {
-      case .participant(writer, nil, _, let ends): (ends[author]?.number ?? 0) > limit
-      case .leave(let ends) where state.account(of: record.author) == writer: (ends[author]?.number ?? 0) > limit
-      default: false
+  /// What the removal or the leave of an account that is gone has left each of its authors.
+  fileprivate var departures: [Author: UInt64] {
+    var departures: [Author: UInt64] = [:]
+    for record in [ControlAct.Kind.participant, .leave].flatMap({ Array(log.records(of: $0)) }) {
+      let (account, ends): (AccountID?, [Author: ControlAct.CutPoint]) =
+        switch record.act {
+        case .participant(let account, nil, _, let ends): (account, ends)
+        case .leave(let ends): (state.account(of: record.author), ends)
+        default: (nil, [:])
+        }
+      guard let account, state.permission(account) == nil else { continue }
+      for (author, end) in ends where state.account(of: author.device) == account {
+        departures[author] = max(departures[author] ?? 0, end.number)
       }
     }
+    return departures
   }
 }
 

@@ -30,7 +30,7 @@ extension Node {
 
   /// Tables and columns that other devices have and this file lacks, or does not synchronize.
   func schemaChecks() throws -> [HealthCheck] {
-    let missing = try store.missingSchema()
+    let missing = try store.missingSchema(trusts: isTrusted)
     guard !missing.isEmpty else {
       return [HealthCheck("schema", .ok, "This file has every table and column that other devices synchronize.")]
     }

@@ -128,7 +128,7 @@ extension Node {
     let counts = try store.status().held
     guard !counts.isEmpty else { return [HealthCheck("held", .ok, "Every live record is in its table.")] }
     let records = Dictionary(grouping: try store.heldRecords(limit: Self.heldLooked), by: \.reason)
-    let ways = try WaysOut(store)
+    let ways = try WaysOut(store, trusts: isTrusted)
     return counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { reason, count in
       let named = (records[reason] ?? []).prefix(Self.heldNamed).map { "\($0.table) \(ReportedValue($0.key))" }
       let what =

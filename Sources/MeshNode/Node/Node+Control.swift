@@ -269,7 +269,7 @@ extension Node {
       var hasMore = true
       while hasMore {
         let wanted = try store.foreignSchemas(trusts: isTrusted).filter { taken.contains($0.name.folded) }
-        let adoption = try store.adopt(wanted, now: time.milliseconds())
+        let adoption = try store.adopt(wanted, trusts: isTrusted, now: time.milliseconds())
         refusedParts += adoption.leftOut
         hasMore = adoption.hasMore
         try replica.schemaChanged()

@@ -8,7 +8,7 @@ import MeshStore
 extension Node {
   func held() throws -> HeldReport {
     let records = try store.heldRecords(limit: Self.heldLimit + 1)
-    let ways = try WaysOut(store)
+    let ways = try WaysOut(store, trusts: isTrusted)
     return HeldReport(
       counts: try heldCounts(),
       records: records.prefix(Self.heldLimit).map { record in
@@ -104,10 +104,11 @@ struct WaysOut {
   private let adoptable: Set<String>
   private let here: Set<String>
 
-  init(_ store: Store) throws {
+  /// - Parameter trusts: Whose tables and renamings are taken over.
+  init(_ store: Store, trusts: (DeviceID) -> Bool) throws {
     tables = try store.tables()
     gone = try store.missingTables()
-    let missing = try store.missingSchema().filter { $0.refusal == nil }
+    let missing = try store.missingSchema(trusts: trusts).filter { $0.refusal == nil }
     adoptable = Set(missing.filter { !$0.exists }.map(\.table))
     here = Set(missing.filter(\.exists).map(\.table))
   }

@@ -133,7 +133,8 @@ final class Merger {
       let target = RecordRef(table: heir.id, key: ref.key)
       let known = try records.load(target).map { try records.state(target, $0) } ?? State()
       for column in Set(before.cells.keys).union(state.cells.keys).sorted() {
-        let number = try session.catalog.columnNumber(session.catalog.column(column).name, of: heir.id)
+        let same = try session.catalog.columnNumber(session.catalog.column(column).name, of: heir.id)
+        let number = heir.successors[same] ?? same
         let (own, new) = (known.cells[number], state.cells[column])
         // Written under the new name, and under the former one.
         let isOwn = own.map { own in before.cells[column].map { $0.stamp < own.stamp } ?? true } ?? false

@@ -169,8 +169,12 @@ extension FlushPlanner {
     var (cells, base): ([Int64: State.Cell], [Int64: Value]) = ([:], [:])
     for (column, cell) in state.cells {
       let number = try session.catalog.columnNumber(session.catalog.column(column).name, of: new)
-      cells[number] = cell
-      base[number] = source.base(column)
+      // The column may have another name here as well.
+      for number in [number, session.catalog.table(new)?.successors[number]].compactMap(\.self)
+      where cells[number].map({ $0.stamp < cell.stamp }) ?? true {
+        cells[number] = cell
+        base[number] = source.base(column)
+      }
     }
     if !state.isAlive {
       for (column, value) in source.shown {

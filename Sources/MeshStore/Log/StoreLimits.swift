@@ -45,6 +45,8 @@ enum StoreLimits {
   static let placedBytes = 8 << 20
   /// Rows into which one transaction puts assets.
   static let placedRows = 200
+  /// Records that are looked at to find out whether another device renamed a column.
+  static let recordsThatTell = 100
   /// Conflicts that are kept of each zone: some megabytes of usual values.
   static let conflicts: Int64 = 10_000
   /// Conflicts that are listed before it is looked at again whether a zone has more.

@@ -204,7 +204,7 @@ extension Store {
 
   public func missingSchema(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [MissingSchema] {
     let wanted = try foreignSchemas(trusts: trusts)
-    return try read { session in try wanted.compactMap(session.missing) }
+    return try read { session in try wanted.compactMap { try session.missing($0, trusts) } }
   }
 
   /// What other devices' tables have and those of this file lack, since the grammar doesn't have it; a line for each.
@@ -229,14 +229,19 @@ extension Store {
   /// Creates the tables that are missing, adds columns that are missing, and synchronizes them all: in one transaction, so that
   /// nothing is done where one of the tables is refused. SQLite reads a table's whole text for each column that is added, so many
   /// columns take several calls, and programs can write in between.
+  ///
+  /// - Parameter trusts: Whose renamings are made here, too.
   @discardableResult
-  public func adopt(_ descriptions: [SchemaDescription], integerKeys: Bool = false, now: Int64) throws -> Adoption {
+  public func adopt(
+    _ descriptions: [SchemaDescription], integerKeys: Bool = false, trusts: (DeviceID) -> Bool = { _ in true },
+    now: Int64
+  ) throws -> Adoption {
     let keyed = descriptions.contains { $0.columns[$0.key].declaredType.asciiLowercased == "integer" }
     let adoption = try write { session in
       var (adoption, room) = (Adoption(), StoreLimits.columnsTogether)
       let descriptions = try descriptions.filter { try !session.isFormerName($0.name) }
       for description in descriptions {
-        adoption.leftOut += try session.adopt(description, &room).map { $0.text(table: description.name) }
+        adoption.leftOut += try session.adopt(description, &room, trusts).map { $0.text(table: description.name) }
       }
       adoption.hasMore = room < 0
       func names(_ isPrivate: Bool, besides tracked: Set<FoldedName> = []) -> [String] {
@@ -385,7 +390,9 @@ extension Session {
   }
 
   /// Nil where nothing is missing. A table that is here and not synchronized lacks no column, and is missing all the same.
-  fileprivate func missing(_ description: SchemaDescription) throws -> Store.MissingSchema? {
+  fileprivate func missing(
+    _ description: SchemaDescription, _ trusts: (DeviceID) -> Bool
+  ) throws -> Store.MissingSchema? {
     let here = try TableSchema.read(db, description.name)
     let lacking = try lacking(description, here)
     guard try !isFormerName(description.name),
@@ -395,7 +402,7 @@ extension Session {
       table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
       statements: [])
     do {
-      let renamed = try renamed(description, lacking)
+      let renamed = try renamed(description, lacking, trusts)
       missing.renamed = renamed.reduce(into: [:]) { $0[$1.value] = description.columns[$1.key].name }
       let plan = try plan(description, lacking, here, renamed)
       missing.statements = plan.steps.map(\.sql)
@@ -440,60 +447,76 @@ extension Session {
 
   /// The missing columns that other devices have in the place of one of this table's, by their index, and what they are called here.
   ///
-  /// A device that renames a column writes each value again under the new name, with the stamp that it has.
-  private func renamed(_ description: SchemaDescription, _ lacking: [Int]) throws -> [Int: String] {
-    guard let table = try TrackedTable.read(db, name: description.name).flatMap({ catalog.table($0.id) }) else {
-      return [:]
-    }
-    let others = try foreignDescriptions { _ in true }.map(\.table).filter { $0.name.folded == description.name.folded }
-    let names = others.map { Set($0.columns.map(\.name.folded)) }
-    var renamed: [Int: String] = [:]
+  /// A device that renames a column writes each value again under the new name, with the stamp that it has. Some records tell.
+  private func renamed(
+    _ description: SchemaDescription, _ lacking: [Int], _ trusts: (DeviceID) -> Bool
+  ) throws -> [Int: String] {
+    guard !lacking.isEmpty,
+      let table = try TrackedTable.read(db, name: description.name).flatMap({ catalog.table($0.id) })
+    else { return [:] }
+    var indexes: [Int64: Int] = [:]
     for index in lacking {
-      let name = description.columns[index].name
-      guard let number = try catalog.knownColumn(name, of: table.id) else { continue }
-      let former = try table.columns.indices.first { place in
-        let own = table.columns[place].schema
-        let isReplaced = names.contains { (theirs: Set<FoldedName>) in
-          theirs.contains(name.folded) && !theirs.contains(own.name.folded)
-        }
-        guard !own.isKey, isReplaced else { return false }
-        return try isCarried(table, place, to: number)
+      if let column = try catalog.knownColumn(description.columns[index].name, of: table.id) { indexes[column] = index }
+    }
+    let others =
+      try indexes.isEmpty
+      ? []
+      : foreignDescriptions(trusts: trusts).filter { trusts($0.device) }.map(\.table)
+        .filter { $0.name.folded == description.name.folded }.map { Set($0.columns.map(\.name.folded)) }
+    guard !others.isEmpty else { return [:] }
+    var renamed: [Int: String] = [:]
+    for (record, values) in try someRecords(of: table) {
+      let stamps = Dictionary(
+        record.columns.map { ($0.column, $0.stamp) }, uniquingKeysWith: { first, _ in first })
+      let places = Dictionary(grouping: table.columns.indices.filter { !table.columns[$0].schema.isKey }) { place in
+        let column = table.columns[place].id
+        return Carried(stamp: stamps[column], value: values[column])
       }
-      if let former { renamed[index] = table.columns[former].schema.name }
+      for (column, value) in record.extra where value != .null && stamps[column] != nil {
+        guard let index = indexes[column] else { continue }
+        let name = description.columns[index].name.folded
+        let former = (places[Carried(stamp: stamps[column], value: value)] ?? []).filter { place in
+          let own = table.columns[place].schema.name.folded
+          return others.contains { $0.contains(name) && !$0.contains(own) }
+        }
+        // Of two columns with one value nobody can say which it was.
+        if former.count == 1 { renamed[index] = table.columns[former[0]].schema.name }
+      }
     }
     return renamed
   }
 
-  /// Whether one of some records has a value with the same stamp under both names.
-  private func isCarried(_ table: TableForm, _ place: Int, to column: Int64) throws -> Bool {
-    let zones = try sql.all("SELECT zone FROM mesh_zone ORDER BY id") { ZoneID($0.bytes(0)) }.compactMap(\.self)
-    for zone in zones {
-      guard let zone = try ZoneRow.read(zone, sql) else { continue }
+  private struct Carried: Hashable {
+    let stamp: LocalStamp?
+    let value: Value?
+  }
+
+  /// A few records that are shown, and their merged values.
+  private func someRecords(
+    of table: TableForm
+  ) throws -> [(record: (columns: [(column: Int64, stamp: LocalStamp)], extra: [Int64: Value]), values: [Int64: Value])]
+  {
+    try sql.all(
+      """
+      SELECT zone, key FROM mesh_record WHERE tbl = ? AND generation & 1 AND held IS NULL
+      LIMIT \(StoreLimits.recordsThatTell)
+      """, [.integer(table.id)]
+    ) { (zone: $0.integer(0), ref: RecordRef(table: table.id, key: $0.value(1))) }
+    .compactMap { zone, ref in
+      guard let zone = try ZoneRow.read(id: zone, sql) else { return nil }
       let records = ZoneRecords(self, zone: zone)
-      let keys = try sql.all(
-        "SELECT key FROM mesh_record WHERE zone = ? AND tbl = ? AND generation & 1 AND held IS NULL LIMIT \(Choices.slice)",
-        [.integer(zone.id), .integer(table.id)]
-      ) { $0.value(0) }
-      for key in keys {
-        guard let record = try records.load(RecordRef(table: table.id, key: key)), let value = record.extra[column],
-          value != .null
-        else { continue }
-        let stamps = Dictionary(
-          try records.columns(record.stamps).map { ($0.column, $0.stamp) }, uniquingKeysWith: { first, _ in first })
-        guard let stamp = stamps[column], stamps[table.columns[place].id] == stamp else { continue }
-        if try records.values(RecordRef(table: table.id, key: key), record)[table.columns[place].id] == value {
-          return true
-        }
-      }
+      guard let record = try records.load(ref), !record.extra.isEmpty else { return nil }
+      return ((try records.columns(record.stamps), record.extra), try records.values(ref, record))
     }
-    return false
   }
 
   /// - Parameter room: How many columns may still be added; below 0 where there are more.
-  fileprivate func adopt(_ description: SchemaDescription, _ room: inout Int) throws -> [SchemaRules.LeftOut] {
+  fileprivate func adopt(
+    _ description: SchemaDescription, _ room: inout Int, _ trusts: (DeviceID) -> Bool
+  ) throws -> [SchemaRules.LeftOut] {
     let here = try TableSchema.read(db, description.name)
     let lacking = try lacking(description, here)
-    let plan = try plan(description, lacking, here, try renamed(description, lacking), atMost: max(0, room))
+    let plan = try plan(description, lacking, here, try renamed(description, lacking, trusts), atMost: max(0, room))
     if here != nil { room -= lacking.count }
     return try plan.leftOut + plan.steps.flatMap(run)
   }

@@ -18,6 +18,14 @@ import Testing
 
   private static let renamed = "SELECT id, b FROM t ORDER BY id"
 
+  /// As the guide says.
+  private func renameTable(_ peer: Peer) throws {
+    try peer.run("ALTER TABLE t RENAME TO u")
+    try peer.flush()
+    try peer.store.untrack(["t"])
+    try peer.store.track(tables: ["u"], now: peer.now)
+  }
+
   enum Moment: CaseIterable {
     /// The other machine's renaming is merged before the edit, after it, or after both.
     case before, between, after
@@ -103,10 +111,7 @@ import Testing
   @Test("a table that each machine renames keeps edits and deletes of the old name", arguments: [true, false])
   func renamedTable(_ isFlushed: Bool) throws {
     let (a, b) = try peers()
-    try a.run("ALTER TABLE t RENAME TO u")
-    try a.flush()
-    try a.store.untrack(["t"])
-    try a.store.track(tables: ["u"], now: a.now)
+    try renameTable(a)
     try a.flush()
     try b.run("UPDATE t SET a = 'new' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'")
     if isFlushed { try b.pull(from: a) }
@@ -159,10 +164,7 @@ import Testing
   @Test("an edit under a table's old name appears under the new one, and of two blind edits the loser is listed")
   func editUnderOldTableName() throws {
     let (a, b) = try peers()
-    try a.run("ALTER TABLE t RENAME TO u")
-    try a.flush()
-    try a.store.untrack(["t"])
-    try a.store.track(tables: ["u"], now: a.now)
+    try renameTable(a)
     try a.flush()
     try b.run("UPDATE t SET a = 'from b' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'")
     try a.pull(from: b)
@@ -176,10 +178,7 @@ import Testing
     try a.pull(from: b)
     try a.flush()
     #expect(try a.store.conflicts(limit: 9).map(\.loserValue) == [.text("under the new name")])
-    try b.run("ALTER TABLE t RENAME TO u")
-    try b.flush()
-    try b.store.untrack(["t"])
-    try b.store.track(tables: ["u"], now: b.now)
+    try renameTable(b)
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id, a FROM u ORDER BY id", ["\"k\"|\"from b\"", "\"m\"|\"under the old name\""])
   }
@@ -192,10 +191,7 @@ import Testing
     try a.run("DELETE FROM u WHERE id <> 'm'")
     try a.store.untrack(["t"])
     try a.store.track(tables: ["u"], now: a.now)
-    try b.run("ALTER TABLE t RENAME TO u")
-    try b.flush()
-    try b.store.untrack(["t"])
-    try b.store.track(tables: ["u"], now: b.now)
+    try renameTable(b)
     try synchronize([a, b])
     try expectEqual([a, b], "SELECT id FROM u", ["\"m\""])
   }
@@ -223,6 +219,49 @@ import Testing
     #expect(try b.store.missingSchema() == [])
     try synchronize([a, b])
     try expectEqual([a, b], Self.renamed, ["\"k\"|\"edited before\"", "\"l\"|\"other\"", "\"m\"|\"third\""])
+    try expectNoConflicts([a, b])
+  }
+
+  @Test("a device that isn't trusted renames no column of others")
+  func untrustedRenaming() throws {
+    let (a, b) = try peers()
+    try a.run(Self.rename)
+    try synchronize([a, b])
+    try tell(b, of: a)
+    let trusts = { (device: DeviceID) in device != a.author.device }
+    let missing = try #require(try b.store.missingSchema(trusts: trusts).first)
+    #expect(missing.renamed.isEmpty && missing.statements.allSatisfy { !$0.contains("RENAME") })
+    try b.store.adopt(b.store.foreignSchemas(trusts: trusts), trusts: trusts, now: b.now)
+    #expect(try b.rows("SELECT name FROM pragma_table_info('t')").contains("\"a\""))
+  }
+
+  @Test("of two columns with one value and one stamp, none is taken for the renamed one")
+  func ambiguousRenaming() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, c TEXT)"
+    let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('k', 'same', 'same')")
+    try synchronize([a, b])
+    try a.run("\(Self.rename); ALTER TABLE t RENAME COLUMN c TO d")
+    try synchronize([a, b])
+    try tell(b, of: a)
+    #expect(try b.store.missingSchema().map(\.renamed) == [[:]])
+  }
+
+  @Test("an edit under the former names of a table and of its column appears under both new names")
+  func renamedTableAndColumn() throws {
+    let (a, b) = try peers()
+    try renameTable(a)
+    try a.run("ALTER TABLE u RENAME COLUMN a TO b")
+    try a.flush()
+    try b.run("UPDATE t SET a = 'late' WHERE id = 'k'")
+    try a.pull(from: b)
+    try a.flush()
+    #expect(try a.rows("SELECT b FROM u WHERE id = 'k'") == ["\"late\""])
+    try renameTable(b)
+    try b.run("ALTER TABLE u RENAME COLUMN a TO b")
+    try synchronize([a, b])
+    try expectEqual(
+      [a, b], "SELECT id, b FROM u ORDER BY id", ["\"k\"|\"late\"", "\"l\"|\"other\"", "\"m\"|\"third\""])
     try expectNoConflicts([a, b])
   }
 

@@ -114,10 +114,8 @@ extension Daemons {
         #expect(try await laptop.done("status").stdout.contains("1 BLOB (50 kB): the table has \(reason)"))
         let doctor = try await laptop.run(["doctor"])
         #expect(doctor.status == 1 && doctor.stdout.contains("1 BLOB is waited for and can't be kept"))
-        let begun = ContinuousClock.now
-        let fetched = try await laptop.run(["asset", "fetch", "notes", "paper", "--timeout", "60s"])
+        let fetched = try await laptop.run(["asset", "fetch", "notes", "paper", "--timeout", "10m"])
         #expect(fetched.status == 1 && fetched.stdout.contains(reason))
-        #expect(ContinuousClock.now - begun < .seconds(30))
         try await laptop.done("schema", "--apply")
         try await laptop.done("asset", "fetch", "notes", "paper")
         #expect(try await laptop.number("SELECT length(scan) FROM notes") == 50_000)

@@ -32,10 +32,8 @@ extension Daemons {
     func nobodyToWaitFor() async throws {
       try await MeshProcess.scope { mesh in
         _ = try await mesh.found()
-        let started = ContinuousClock.now
-        let alone = try await mesh.run("wait")
+        let alone = try await mesh.run("wait", "--timeout", "10m")
         #expect(alone.status == ExitStatus.noMember.rawValue && alone.stderr.contains("mesh device invite"))
-        #expect(ContinuousClock.now - started < .seconds(20))
       }
     }
 

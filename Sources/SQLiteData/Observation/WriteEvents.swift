@@ -13,15 +13,15 @@ final class WriteEvents: Sendable {
     /// Before the other looks, in milliseconds. Together they are longer than a commit takes on a disk that isn't in
     /// trouble.
     static let later: [Int32] = [5, 10, 20]
-    /// Between two looks without an event, in milliseconds.
-    static let poll: Int32 = 500
   }
 
   /// The writing end of a pipe. Closing it stops the thread, which polls the other end.
   private let stopping: Int32
 
   /// Starts a thread that calls `look` whenever the file may have changed.
-  init(database path: String, look: @escaping @Sendable () -> Void) {
+  ///
+  /// - Parameter poll: The longest time between two looks without an event, in milliseconds; -1 for none without an event.
+  init(database path: String, poll: Int32 = 500, look: @escaping @Sendable () -> Void) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
       stopping = -1
@@ -33,7 +33,7 @@ final class WriteEvents: Sendable {
     let stopped = ends[0]
     // A thread of its own, because it blocks.
     DispatchQueue(label: "SQLiteData.WriteEvents", qos: .userInitiated).async {
-      Self.watch(path, stopped, look)
+      Self.watch(path, poll, stopped, look)
       close(stopped)
     }
   }
@@ -42,7 +42,7 @@ final class WriteEvents: Sendable {
     if stopping >= 0 { close(stopping) }
   }
 
-  private static func watch(_ path: String, _ stopped: Int32, _ look: () -> Void) {
+  private static func watch(_ path: String, _ poll: Int32, _ stopped: Int32, _ look: () -> Void) {
     let events = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     defer { if events >= 0 { close(events) } }
     // The WAL comes and goes, so the directory is watched for new files as well.
@@ -54,7 +54,7 @@ final class WriteEvents: Sendable {
         // A database in another journal mode than WAL is written in place.
         for file in [path, path + "-wal"] { _ = inotify_add_watch(events, file, UInt32(IN_MODIFY)) }
       }
-      switch wait(events, stopped, atMost: gaps.popFirst() ?? Gaps.poll) {
+      switch wait(events, stopped, atMost: gaps.popFirst() ?? poll) {
       case .stopped: return
       case .timedOut: look()
       case .event:

@@ -139,6 +139,8 @@ public struct SchemaReport: Codable, Hashable, Sendable {
     public var table: String
     /// Whether the table is here. It is then missing columns, or it is not synchronized.
     public var exists: Bool
+    /// The name that the table has here, if other devices renamed it.
+    @OrNull public var former: String?
     /// The missing columns.
     public var columns: [String]
     /// The SQL that creates them.
@@ -146,8 +148,10 @@ public struct SchemaReport: Codable, Hashable, Sendable {
     /// Why the node can't create them. It is nil if the node can.
     @OrNull public var refusal: String?
 
-    package init(table: String, exists: Bool, columns: [String], statements: [String], refusal: String?) {
-      (self.table, self.exists, self.columns) = (table, exists, columns)
+    package init(
+      table: String, exists: Bool, former: String?, columns: [String], statements: [String], refusal: String?
+    ) {
+      (self.table, self.exists, self.former, self.columns) = (table, exists, former, columns)
       (self.statements, self.refusal) = (statements, refusal)
     }
   }

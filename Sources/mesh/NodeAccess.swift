@@ -20,6 +20,9 @@ struct NodeAccess {
   /// takes a second or two.
   static let patience = Duration.seconds(10)
 
+  /// A daemon that was started in the same moment, as by `mesh serve & mesh wait`, has the home after so long.
+  static let daemonStart = Duration.seconds(1)
+
   /// Between two looks at the socket and the lock.
   private static let poll = Duration.milliseconds(50)
 
@@ -48,7 +51,7 @@ struct NodeAccess {
   }
 
   func withNode<Answer>(_ need: Need, _ body: (any NodeControl) async throws -> Answer) async throws -> Answer {
-    let deadline = ContinuousClock.now + Self.patience
+    let begun = ContinuousClock.now
     while true {
       let socket = home.path(of: .controlSocket)
       if UnixSocket.isListening(at: socket) { return try await body(ControlClient(socket: socket)) }
@@ -59,7 +62,11 @@ struct NodeAccess {
             "\(home.path) belongs to the user \(owner), and no daemon runs on it. Run the verb as that user: sudo -u "
             + "\(owner) mesh …", exit: .daemonNeeded)
       }
-      if let lock = try lock(lastAttempt: ContinuousClock.now >= deadline) {
+      if case .daemon = need, ContinuousClock.now < begun + Self.daemonStart {
+        try await Task.sleep(for: Self.poll)
+        continue
+      }
+      if let lock = try lock(lastAttempt: ContinuousClock.now >= begun + Self.patience) {
         defer { lock.release() }
         if case .daemon(let reason) = need { throw Self.daemonNeeded(reason) }
         return try await body(opening.local(home: home, lock: lock))

@@ -10,6 +10,8 @@ struct Schema: AsyncParsableCommand {
       the missing tables and columns from their description. If one is refused, it creates none. It returns when the new tables \
       and columns have their rows, or after 60 s: the node then goes on in the background.
 
+      Tables and columns that your own devices or the owner of a share renamed are renamed here, too.
+
       The tables get the defaults, CHECKs and indexes that your own devices and the owner of a share have, as far as mesh \
       carries their expressions over. The parts that are left out are listed with the reason.
 
@@ -62,16 +64,28 @@ struct Schema: AsyncParsableCommand {
 
   private func show(_ missing: SchemaReport.Missing, applied: Bool) {
     let columns = missing.columns.joined(separator: ", ")
-    let what =
-      !missing.exists
-      ? "table \(missing.table) (\(columns))"
-      : columns.isEmpty
-        ? "table \(missing.table)\(applied ? "" : ", which is here: mesh track \(missing.table), or mesh schema --apply")"
-        : "columns of \(missing.table): \(columns)"
-    if let refusal = missing.refusal { return Output.facts([("refused", what), ("", refusal)]) }
     let isUntracked = missing.exists && columns.isEmpty
-    Output.facts([(applied ? isUntracked ? "tracked" : "created" : isUntracked ? "untracked" : "missing", what)])
-    if !applied || missing.statements.contains(where: { $0.contains(" RENAME COLUMN ") }) {
+    let (what, done): (String, String) =
+      if let former = missing.former {
+        ("table \(missing.table), which is \(former) here", "renamed")
+      } else if isUntracked {
+        ("table \(missing.table)", "tracked")
+      } else if missing.exists {
+        ("columns of \(missing.table): \(columns)", "created")
+      } else {
+        ("table \(missing.table) (\(columns))", "created")
+      }
+    if let refusal = missing.refusal { return Output.facts([("refused", what), ("", refusal)]) }
+    if applied {
+      Output.facts([(done, missing.former.map { "table \($0) to \(missing.table)" } ?? what)])
+    } else if isUntracked {
+      Output.facts([
+        ("untracked", "\(what), which is here: mesh track \(missing.table), or mesh schema --apply")
+      ])
+    } else {
+      Output.facts([("missing", what)])
+    }
+    if !applied || missing.statements.contains(where: { $0.contains(" RENAME ") }) {
       for statement in missing.statements {
         for line in statement.split(separator: "\n") { Output.print("  " + printable(String(line))) }
       }

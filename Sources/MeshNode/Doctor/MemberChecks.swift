@@ -39,6 +39,8 @@ extension Node {
       let what: String
       if isUntracked {
         what = "Other devices synchronize the table \(one.table), and this one does not."
+      } else if let former = one.former {
+        what = "Other devices renamed the table \(former) to \(one.table)."
       } else if !one.renamed.isEmpty {
         let names = one.renamed.sorted { $0.key < $1.key }.map { "\($0.key) is \($0.value) there" }
         what = "Other devices renamed columns of \(one.table): \(names.joined(separator: ", "))."

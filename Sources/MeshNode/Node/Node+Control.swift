@@ -266,6 +266,11 @@ extension Node {
       try beginGuard()
       // What else peers describe meanwhile was not looked at.
       let taken = Set(missing.filter { $0.refusal == nil }.map(\.table.folded))
+      if missing.contains(where: { $0.former != nil }) {
+        let wanted = try store.foreignSchemas(trusts: isTrusted).filter { taken.contains($0.name.folded) }
+        let former = try store.renameTables(wanted, trusts: isTrusted)
+        if !former.isEmpty { _ = try untrack(former) }
+      }
       var hasMore = true
       while hasMore {
         let wanted = try store.foreignSchemas(trusts: isTrusted).filter { taken.contains($0.name.folded) }
@@ -282,7 +287,8 @@ extension Node {
       applied: apply,
       missing: missing.map {
         SchemaReport.Missing(
-          table: $0.table, exists: $0.exists, columns: $0.columns, statements: $0.statements, refusal: $0.refusal)
+          table: $0.table, exists: $0.exists, former: $0.former, columns: $0.columns, statements: $0.statements,
+          refusal: $0.refusal)
       },
       different: try foreignSchemas().map { different in
         SchemaReport.Difference(

@@ -199,6 +199,8 @@ extension FlushPlanner {
         continue
       }
       if shown == known.value || shown == base[column] { continue }
+      // A column that the former table did not have has its default in each row: nobody wrote that.
+      if former.cells[column] == nil, row[index] == entry.table.defaultValue(index) { continue }
       if known == former.cells[column], base[column] == known.value {
         cells[column] = State.Cell(stamp: global(time(entry.columns[column] ?? now)), value: shown)
       } else {

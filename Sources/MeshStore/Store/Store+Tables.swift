@@ -192,6 +192,8 @@ extension Store {
     /// The table is here, and lacks columns.
     public var exists: Bool
     public var columns: [String]
+    /// The table of this file that other devices renamed to this one.
+    public var former: String?
     /// By a column of this file's table, what other devices renamed it to.
     public var renamed: [String: String] = [:]
     /// The SQL that `adopt` would run.
@@ -400,7 +402,11 @@ extension Session {
     else { return nil }
     var missing = Store.MissingSchema(
       table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
-      statements: [])
+      former: try formerName(description, trusts), statements: [])
+    if let former = missing.former {
+      missing.statements = [renaming(former, to: description.name)]
+      return missing
+    }
     do {
       let renamed = try renamed(description, lacking, trusts)
       missing.renamed = renamed.reduce(into: [:]) { $0[$1.value] = description.columns[$1.key].name }

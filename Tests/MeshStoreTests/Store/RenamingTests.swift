@@ -289,6 +289,65 @@ import Testing
     #expect(try !a.store.hasTable("t"))
   }
 
+  /// As the node applies what others have.
+  private func applySchema(_ peer: Peer, trusts: (DeviceID) -> Bool = { _ in true }) throws {
+    let former = try peer.store.renameTables(peer.store.foreignSchemas(trusts: trusts), trusts: trusts)
+    try peer.flush()
+    if !former.isEmpty { try peer.store.untrack(former) }
+    try peer.store.adopt(peer.store.foreignSchemas(trusts: trusts), trusts: trusts, now: peer.now)
+    try peer.flush()
+  }
+
+  @Test("a renamed table is no missing table: the other machine is told to rename, and does")
+  func adoptedTableRenaming() throws {
+    let (a, b) = try peers()
+    try renameTable(a)
+    try a.run("ALTER TABLE u ADD COLUMN x TEXT; UPDATE u SET x = 'added' WHERE id = 'm'")
+    try synchronize([a, b])
+    try tell(b, of: a)
+    let missing = try #require(try b.store.missingSchema().first)
+    #expect(missing.former == "t" && missing.refusal == nil)
+    #expect(missing.statements == ["ALTER TABLE main.\"t\" RENAME TO \"u\""])
+    // A crash after the renaming leaves a table that is here and not synchronized, and rows that are pending.
+    try b.run("UPDATE t SET a = 'edited before' WHERE id = 'k'; DELETE FROM t WHERE id = 'l'")
+    try applySchema(b)
+    #expect(try b.store.missingSchema() == [] && !b.store.hasTable("t"))
+    try synchronize([a, b])
+    try expectEqual(
+      [a, b], "SELECT id, a, x FROM u ORDER BY id", ["\"k\"|\"edited before\"|NULL", "\"m\"|\"third\"|\"added\""])
+    try expectNoConflicts([a, b])
+  }
+
+  @Test("a device that isn't trusted renames no table of others")
+  func untrustedTableRenaming() throws {
+    let (a, b) = try peers()
+    try renameTable(a)
+    try synchronize([a, b])
+    try tell(b, of: a)
+    let trusts = { (device: DeviceID) in device != a.author.device }
+    #expect(try b.store.missingSchema(trusts: trusts).map(\.former) == [nil])
+    try applySchema(b, trusts: trusts)
+    #expect(try b.store.hasTable("t") && b.store.hasTable("u"))
+  }
+
+  @Test("tables that one transaction filled with equal keys, or that the other device has both, are no renaming")
+  func noTableRenaming() throws {
+    let schema = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT, n INTEGER NOT NULL DEFAULT 0)"
+    let other = "CREATE TABLE u (id TEXT PRIMARY KEY NOT NULL, a TEXT, c TEXT)"
+    let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
+    try a.run(other)
+    try a.store.track(tables: ["u"], now: a.now)
+    try a.run("INSERT INTO t VALUES ('k', 'a value', 1); INSERT INTO u VALUES ('k', 'another', 'c')")
+    try synchronize([a, b])
+    try tell(b, of: a)
+    #expect(try b.store.missingSchema().map(\.former) == [nil])
+    try a.run("DROP TABLE t")
+    try a.flush()
+    try a.store.untrack(["t"])
+    try tell(b, of: a)
+    #expect(try b.store.missingSchema().map(\.former) == [nil])
+  }
+
   @Test("a new row under the former name, in a table that has both, is shown under the new one")
   func insertUnderFormerName() throws {
     let (a, b) = try peers()

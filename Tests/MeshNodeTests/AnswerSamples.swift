@@ -169,13 +169,16 @@ enum AnswerSamples {
       UntrackReport(tables: ["notes"]), RescanReport(tables: ["notes"], rows: 3, differences: 1),
       SchemaReport(
         applied: true,
-        missing: [.init(table: "notes", exists: false, former: nil, columns: ["id"], statements: ["CREATE"], refusal: "no")],
+        missing: [
+          .init(table: "notes", exists: false, former: nil, columns: ["id"], statements: ["CREATE"], refusal: "no")
+        ],
         different: [
           .init(table: "notes", column: "id", device: "device-2", name: "laptop", here: "id TEXT", there: "id INT"),
           .init(table: "notes", column: "", device: "device-2", name: nil, here: "", there: "CHECK (1)"),
         ], leftOut: ["an index"]),
       SchemaReport(
-        applied: false, missing: [.init(table: "n", exists: true, former: "m", columns: [], statements: [], refusal: nil)]),
+        applied: false,
+        missing: [.init(table: "n", exists: true, former: "m", columns: [], statements: [], refusal: nil)]),
       InviteReport(link: "mesh-device-x", expires: when, addresses: ["a:1"]), DevicesReport(devices: [device]),
       DevicesReport.Device(device: "device-2", name: "laptop", isThis: false, certified: when, revoked: nil),
       RevokeReport(device: "device-2", name: "laptop", revoked: when, zones: ["zone-1"]),

@@ -1,166 +1,213 @@
-/// What replication needs of a database. Calls are synchronous, made by one caller at a time, and each is one transaction
-/// unless it says otherwise. Nothing here reads a clock or draws a random number: both come as parameters.
+/// The interface between replication and a database.
+///
+/// Calls are synchronous, and one caller at a time makes them. Each call is one transaction unless its description says
+/// otherwise. Implementations don't read a clock or draw random numbers: both come as parameters.
 public protocol ReplicaStore: AnyObject {
   // MARK: Control log and account objects, as bytes that the caller verifies again at every start
 
-  /// The zones that have a control record here, in the order they were met.
+  /// Returns the zones that have a control record here, in the order in which this file first met them.
   func zones() throws -> [ZoneID]
-  /// All control records of a zone, parents before children.
+  /// Returns all control records of a zone, parents before children.
   func controlRecords(_ zone: ZoneID) throws -> [[UInt8]]
-  /// All of them or none; idempotent by id. The caller has verified the records, and each comes after its parents.
+  /// Inserts all of the records or none of them. Inserting a record again does nothing, because its id identifies it.
+  /// The caller has verified the records, and each record comes after its parents.
   func insertControlRecords(_ records: [(id: ControlID, bytes: [UInt8])], zone: ZoneID) throws
-  /// The last account state saved for an account (see `AccountState`), or nil.
+  /// Returns the last account state that was saved for an account (see `AccountState`), or nil if there is none.
   func accountState(_ account: AccountID) throws -> [UInt8]?
+  /// Returns the accounts that have a saved state.
   func accounts() throws -> [AccountID]
+  /// Saves the encoded state of an account, and replaces the earlier one.
   func saveAccountState(_ bytes: [UInt8], account: AccountID) throws
-  /// Keeps what an account calls itself. Nothing happens if its state is not here.
+  /// Saves the name that an account gives itself. Does nothing if the account's state is not here.
   func nameAccount(_ account: AccountID, _ name: String) throws
 
   // MARK: Who writes
 
-  /// The instance that this file writes as in the zone; nil before the first.
+  /// Returns the instance that this file writes as in the zone, or nil before the first one.
   func instance(_ zone: ZoneID) throws -> InstanceID?
-  /// From now on local writes get change sets of this instance.
+  /// Starts an instance: from now on, local writes get change sets of this instance.
   func beginInstance(_ instance: InstanceID, zone: ZoneID) throws
 
   // MARK: Zones
 
-  /// What each zone is to this device: all of them, at the start and whenever one changed. Which rows belong where, and what
-  /// programs may write, follows.
+  /// Sets what each zone is to this device. The caller passes all zones, at the start and whenever one of them changes.
+  /// The standings decide which rows belong to which zone, and what programs may write.
   func setStandings(_ standings: [ZoneStanding]) throws
-  /// Those that had ended when that was last said: of their records some may be gone, and others not.
+  /// Returns the zones that had ended when `setStandings` was last called. Some of their records may be removed
+  /// already, and others not.
   func endedZones() throws -> Set<ZoneID>
-  /// Of each author, what its first change set cites: the control record that lets it write.
+  /// Returns, for each author, the control record that its first change set cites as its permission to write.
   func citations(_ zone: ZoneID) throws -> [Author: ControlID]
-  /// The record that SQL finds by this name, as the merge knows it: a key can be spelled in several ways.
+  /// Returns the record that SQL finds by this name, spelled as the merge spells it. A key can be spelled in several
+  /// ways.
   func root(named record: RecordName) throws -> RecordName
-  /// Nil where the record can be made a share.
+  /// Returns why the record can't become the root of a share, or nil if it can.
   func obstacle(toSharing record: RecordName) throws -> ShareObstacle?
-  /// The zone's rows stay when it is dropped.
+  /// Makes `dropZone` keep the zone's rows as a copy.
   func keepCopy(of zone: ZoneID) throws
+  /// Returns whether `keepCopy` was called for the zone.
   func keepsCopy(of zone: ZoneID) throws -> Bool
-  /// One bounded step of taking a zone's records out of the file; true where more is to do. Its control log stays.
-  /// - Parameter keepingCopy: The rows stay, as new records of the private zone; so they do after `keepCopy`.
+  /// Removes a bounded number of a zone's records from the file. The zone's control log stays.
+  ///
+  /// - Parameter keepingCopy: Keeps the rows, as new records of the private zone. They are also kept after a call of
+  ///   `keepCopy`.
+  /// - Returns: True if more records are left to remove.
   func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool
-  /// The newest first.
+  /// Returns the receipts of a zone, newest first.
   func receipts(_ zone: ZoneID) throws -> [Receipt]
 
   // MARK: Upkeep
 
-  /// One bounded step of keeping capture and records in step with a schema that others change. Cheap where nothing is to do.
-  /// To be called until it is `.done`, when the file has changed, at the start, and whenever `flush` or `apply` says `flushFirst`
-  /// or writes nothing though it has more. Throws `MissingKey` where the log has to be read again without a key: until it is
-  /// here nothing is flushed or merged.
+  /// Makes one bounded step that brings capture and records up to date with a schema that other programs change. A call
+  /// is cheap if there is nothing to do.
+  ///
+  /// Call it until it returns `.done`: at the start, when the file has changed, and whenever `flush` or `apply` returns
+  /// `flushFirst` or writes nothing although it has more. Throws `MissingKey` if the log has to be read again and a key
+  /// is missing. Until the key arrives, nothing is flushed or merged.
   func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress
 
   // MARK: Local writes
 
-  /// Rows in the pending log.
+  /// Returns the number of rows in the pending log.
   func pendingCount() throws -> Int
-  /// What of the programs' writes no change set of the zone has. A row that is pending may be any zone's.
+  /// Returns whether programs wrote anything that no change set of the zone contains. A pending row that is not routed
+  /// yet may belong to any zone.
   func unsent(_ zone: ZoneID) throws -> Unsent
-  /// Turns a slice of the pending log into one change set of one zone (or none where nothing really changed), in one
-  /// transaction. Called again while `hasMore`. Encoding, encryption and signing happen before the write lock is taken.
+  /// Turns a slice of the pending log into one change set of one zone, in one transaction. Writes no change set if no
+  /// value really changed. Call it again while `hasMore` is true. Encoding, encryption and signing happen before the
+  /// write lock is taken.
   ///
-  /// What was written to zones that this device may not write is rolled back, and kept as receipts.
-  /// - Parameter writers: Of the zones that can be written now; what was written to another (whose key is not here) waits.
+  /// Rolls back writes to zones that this device may not write, and keeps them as receipts.
+  ///
+  /// - Parameter writers: The writers of the zones that can be written now. Rows of any other zone wait, for instance
+  ///   because its key is not here.
   func flush(_ writers: [ZoneID: ChangeSetWriter], now: Int64) throws -> FlushProgress
 
   // MARK: Change sets
 
-  /// Author → last number here (bytes, merged or not).
+  /// Returns, for each author, the number of its last change set whose bytes are here, merged or not.
   func storedVector(_ zone: ZoneID) throws -> VersionVector
-  /// Author → last number merged, always the end of a unit.
+  /// Returns, for each author, the number of its last merged change set. It is always the end of a unit.
   func mergedVector(_ zone: ZoneID) throws -> VersionVector
-  /// The heads of `mergedVector`: number, id and time of each author's last merged change set.
+  /// Returns the tips of `mergedVector`: the number, id and time of each author's last merged change set.
   func mergedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead]
-  /// Whose devices are, whenever that has changed: what is kept for others is bounded by account.
+  /// Sets which account each device belongs to. Call it whenever that changes: the space for change sets of others is
+  /// bounded by account.
   func setAccounts(_ accounts: Accounts)
-  /// Stores verified change sets, in order, without merging them. Each gets its own outcome; a refused one does not stop the
-  /// others. The caller has checked signature, certificate and cut; numbers, chain and times are checked here.
+  /// Stores verified change sets in their order, without merging them. Returns an outcome for each one. A refused
+  /// change set doesn't stop the others.
+  ///
+  /// The caller has checked signature, certificate and cutoff. This function checks numbers, chain and times.
   func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) throws -> [StoreOutcome]
-  /// Merged change sets, from log position `after` on, that `vector` lacks, in causal order, until `maximumBytes` (at least one).
+  /// Returns merged change sets that `vector` doesn't include, in causal order, starting after the log position
+  /// `after`. Stops at `maximumBytes`, but returns at least one change set if there is one.
   func changeSets(
     _ zone: ZoneID, beyond vector: VersionVector, after position: Int64, maximumBytes: Int
   ) throws -> ChangeSetBatch
   /// Merges the next slice of a stored unit whose causal past is merged, and brings the tables up to date.
-  /// Local edits get their own stamps before remote ones are merged: rows that are pending are flushed by `writers` in the same
-  /// transaction, so that a program which writes without a pause can't keep others' changes out; where more is pending than
-  /// one part holds, those of the slice's records. Without writers, or inside a local unit, it refuses to run
-  /// (`.flushFirst`). Throws `MissingKey` as `cut` does, where a unit that breaks a rule has to be taken back in part.
+  ///
+  /// Local edits must get their own stamps before remote changes are merged. Therefore `writers` flush the pending rows
+  /// in the same transaction, so that a program that writes without a pause can't block the changes of others. If more
+  /// rows are pending than one part holds, only those of the slice's records are flushed.
+  ///
+  /// Returns `.flushFirst` without merging if rows are pending and there are no writers, or if a local unit is open.
+  /// Throws `MissingKey`, as `cut` does, if part of a unit that breaks a rule has to be reverted.
   func apply(
     _ zone: ZoneID, _ reader: ChangeSetReader, flushing writers: [ZoneID: ChangeSetWriter], now: Int64
   ) throws -> ApplyProgress
-  /// Whether `cut` has anything to take back, or to finish.
+  /// Returns whether `cut` has anything to revert or to finish.
   func takesBack(_ limits: [Author: UInt64], zone: ZoneID) throws -> Bool
-  /// Takes back everything by these authors above these numbers, as if it had never been merged, and refuses it from now on.
-  /// An author of a cut device that is not listed is given with 0. May take several transactions; resumable by calling it again.
-  /// Throws `MissingKey`, and takes nothing back, where what is taken back can't be read; `PendingWrites` where programs have written.
-  /// - Parameter aftermath: What becomes of the values that were merged and are taken back; of authors that are not listed,
-  ///   nothing.
+  /// Reverts all change sets of these authors above these numbers, as if they had never been merged. Refuses them from
+  /// now on.
+  ///
+  /// An author of a removed device that has no cutoff of its own is passed with 0. The work may take several
+  /// transactions. After an interruption, call the function again to resume it.
+  ///
+  /// Throws `MissingKey`, and reverts nothing, if a change set to revert can't be read. Throws `PendingWrites` if
+  /// programs have written.
+  ///
+  /// - Parameter aftermath: What happens to the values that were merged and are reverted. The values of authors that
+  ///   are not listed are dropped.
   func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws
-  /// Change sets are kept that a cut took back with `Aftermath.receipt`.
+  /// Returns whether change sets are kept that `cut` reverted with `Aftermath.receipt`.
   func hasTakenBack(_ zone: ZoneID) throws -> Bool
-  /// Takes into the log again, as `store` does, a slice of the change sets that a cut took back with `Aftermath.receipt`: of each author
-  /// what continues what is here, up to the first that does not stand. False where there is none.
+  /// Stores again, as `store` does, a slice of the change sets that `cut` reverted with `Aftermath.receipt`. For each
+  /// author, it takes the change sets that continue the log here, up to the first that doesn't satisfy `stands`.
+  ///
+  /// - Returns: False if there was none to store.
   func putBack(_ zone: ZoneID, where stands: (ChangeSet) -> Bool) throws -> Bool
-  /// Signs again, as one unit of the writer's author, a slice of what a cut took back with `Aftermath.writtenAgain`: with the
-  /// times at which it was written, or now where they are ahead of it. Throws `PendingWrites` while rows are. Nil where nothing is
-  /// left.
+  /// Signs again a slice of the changes that `cut` reverted with `Aftermath.writtenAgain`, as one unit of the writer's
+  /// author. The changes keep their original times, or get `now` if those are ahead of it.
+  ///
+  /// Throws `PendingWrites` while rows are pending.
+  ///
+  /// - Returns: The tip of the writer's log, or nil if nothing is left to sign.
   func writeAgain(_ writer: ChangeSetWriter, now: Int64) throws -> ChangeSetHead?
 
   // MARK: Assets
 
-  /// Assets that rows wait for and could show, if they are to be fetched: at most `limit`, those of each device in turn, the shortest
-  /// first, so that no device's keep back another's. What of them is in the file already, in other rows or in the value that is
-  /// to be replaced, is taken from there.
-  /// - Parameter besides: Left out, and nothing is looked up of them.
+  /// Returns assets to download: rows wait for them and could show them. Devices take turns, so that the assets of one
+  /// device don't hold up those of another. The shortest assets come first.
+  ///
+  /// Chunks that are in the file already, in other rows or in the value to be replaced, are copied from there.
+  ///
+  /// - Parameter limit: The largest number of assets to return.
+  /// - Parameter besides: Assets to leave out. Nothing is looked up for them.
   func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets
-  /// What is lacking of the assets that the zone's records name. What is not counted would survive a power cut.
-  /// - Parameter absent: Those that nobody has who could be asked.
+  /// Returns what is missing of the assets that the zone's records name. Everything that is not counted would survive a
+  /// power cut.
+  ///
+  /// - Parameter absent: The assets that no reachable device has.
   func assetBacklog(_ zone: ZoneID, absent: Set<AssetID>) throws -> AssetBacklog
-  /// Keeps who had something of assets that are incomplete here, and left.
+  /// Saves which device had chunks of an asset that is incomplete here, when that device disconnects.
   func noteSources(_ sources: [AssetID: DeviceID], now: Int64) throws
-  /// Keeps a chunk that came, if a row waits for it and it is what the asset's manifest says.
+  /// Keeps a chunk that arrived, if a row waits for it and it matches the asset's manifest.
   func stage(_ bytes: [UInt8], chunk index: Int, of asset: AssetID) throws -> ChunkOutcome
-  /// Puts assets that are complete into the rows that wait for them: one bounded step. True where it has, and more may be to do.
-  /// Rows that wait for their flush come later.
+  /// Writes complete assets into the rows that wait for them, in one bounded step. Leaves rows that wait for their
+  /// flush for later.
+  ///
+  /// - Returns: True if it wrote any, so that more may be left to do.
   func placeAssets(now: Int64) throws -> Bool
-  /// A chunk of an asset that a record of the zone uses, proven; nil where it is not here.
+  /// Returns a chunk of an asset that a record of the zone uses, with its content checked. Returns nil if the chunk is
+  /// not here.
   func chunk(_ index: Int, of asset: AssetID, zone: ZoneID) throws -> [UInt8]?
-  /// The chunks of an asset that are here; nil where no record of the zone uses it.
+  /// Returns the chunks of an asset that are here, or nil if no record of the zone uses the asset.
   func chunks(of asset: AssetID, zone: ZoneID) throws -> ChunkSet?
 
   // MARK: Lines
 
-  /// Of each author the last change set whose bytes are here.
+  /// Returns, for each author, the last change set whose bytes are here.
   func storedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead]
-  /// The id of an author's change set with this number, where it is here.
+  /// Returns the id of an author's change set with this number, or nil if it is not here.
   func changeSetID(_ zone: ZoneID, _ author: Author, _ number: UInt64) throws -> ChangeSetID?
-  /// The last change sets of an author up to a number, without their bodies, ascending: at most `count`, and no more than
-  /// `Choices.lineBytes` read for them.
+  /// Returns the last change sets of an author up to a number, without their bodies, in ascending order. Returns at
+  /// most `count` of them, and reads at most `Choices.lineBytes` for them.
   func line(_ zone: ZoneID, _ author: Author, through number: UInt64, count: Int) throws -> [SignedHeader]
-  /// The end of the author's last unit all of which was signed at this time or before; 0 where there is none.
+  /// Returns the end of the author's last unit that was wholly signed at this time or before, or 0 if there is none.
   func unitEnd(_ zone: ZoneID, _ author: Author, notLaterThan time: HybridTime) throws -> UInt64
 
   // MARK: Proof
 
-  /// Over the live records of the merged state: their number, and an order-independent hash of 16 bytes.
+  /// Returns the number of live records in the merged state, and a hash of 16 bytes over them that doesn't depend on
+  /// their order.
   func digest(_ zone: ZoneID) throws -> ZoneDigest
-  /// The last acknowledgement of a device (verified by the caller), encoded; kept only if later than the one here.
+  /// Saves the last acknowledgement of a device, encoded. The caller has verified it. Keeps it only if it is later than
+  /// the one here.
   func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) throws
+  /// Returns the last acknowledgement of each device, encoded.
   func acknowledgements(_ zone: ZoneID) throws -> [DeviceID: [UInt8]]
 
   // MARK: Schema of others
 
-  /// The tables that this file synchronizes, as data.
+  /// Returns descriptions of the tables that this file synchronizes.
   func schemaDescriptions() throws -> [SchemaDescription]
-  /// Remembers descriptions that a member sent, for `mesh schema` and for adopting them.
+  /// Saves descriptions that a member sent, so that `mesh schema` can show and adopt them.
   ///
-  /// - Parameter isOwn: By a device of this account: what is private for it is so here.
-  /// - Returns: Tables that are private from now on.
+  /// - Parameter isOwn: True if the sender is a device of this account. Tables that are private there become private
+  ///   here too.
+  /// - Returns: The tables that became private.
   func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String]
 }
 
@@ -173,34 +220,35 @@ extension ReplicaStore {
 
   public func wantedAssets(limit: Int) throws -> [WantedAsset] { try wantedAssets(limit: limit, besides: []).assets }
 
-  /// Merges only while nothing is pending.
+  /// Merges only while no rows are pending.
   public func apply(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress {
     try apply(zone, reader, flushing: [:], now: now)
   }
 }
 
-/// What becomes of values that a cut takes back.
+/// How values are kept that `cut` reverts.
 public enum Aftermath: Sendable, Hashable {
-  /// This device wrote them: it writes them again, as far as they were shown.
+  /// This device wrote the values, and writes them again as far as they were shown.
   case writtenAgain
-  /// Kept with the conflicts.
+  /// The values are kept with the conflicts.
   case kept
-  /// This account wrote them where it may not write any more: kept as receipts, and as the change sets that they were.
+  /// This account wrote the values after it lost the permission to write. They are kept as receipts, together with the
+  /// original change sets.
   case receipt
 }
 
 extension ReplicaStore {
-  /// Takes back what nobody misses: that of devices which were put out.
+  /// Reverts changes that nobody needs to keep, such as those of removed devices.
   public func cut(_ limits: [Author: UInt64], zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws {
     try cut(limits, aftermath: [:], zone: zone, reader, now: now)
   }
 }
 
-/// What encodes, encrypts and signs local changes.
+/// Encodes, encrypts and signs local changes.
 public struct ChangeSetWriter: Sendable {
   public let zone: ZoneID
   public let author: Author
-  /// What the author's first change set cites: the control record that lets it write.
+  /// The control record that lets the author write. The author's first change set cites it.
   public let citation: ControlID?
   public let epoch: EpochID
   public let key: EpochKey
@@ -221,13 +269,14 @@ public struct ChangeSetWriter: Sendable {
   }
 }
 
-/// What decrypts others' changes.
+/// Decrypts the changes of others.
 public struct ChangeSetReader: Sendable {
   public let keys: [EpochID: EpochKey]
   public let cryptography: any Cryptography
-  /// Authors that were cut, and at what number: what is above it is neither merged nor waited for.
+  /// The authors that have a cutoff, and the cutoff's number. Change sets above it are neither merged nor waited for.
   public let cuts: [Author: UInt64]
-  /// The same of an author that was never met, and may be named as another's past: nil where it may yet come.
+  /// Returns the cutoff of an author that was never met but may be named in another author's past. Returns nil if its
+  /// change sets may still arrive.
   public let unknown: @Sendable (Author) -> UInt64?
 
   public init(
@@ -235,6 +284,7 @@ public struct ChangeSetReader: Sendable {
     cryptography: any Cryptography
   ) {
     self.keys = keys
+    /// The number, id and time of a change set, usually of the newest one of an author.
     self.cuts = cuts
     self.unknown = unknown
     self.cryptography = cryptography
@@ -251,24 +301,25 @@ public struct ChangeSetHead: Hashable, Sendable {
     self.time = time
   }
 }
+/// The outcome of one call of `flush`.
 
 public struct FlushProgress: Sendable, Equatable {
-  /// Whose rows were dealt with; nil where there were none.
+  /// The zone whose rows were flushed, or nil if there were no rows.
   public var zone: ZoneID?
-  /// The change set that was written, if any: to be pushed to peers, and to be the high-water mark first.
+  /// The change set that was written, if any. The caller pushes it to peers, but first saves it as the high-water mark.
   public var head: ChangeSetHead?
-  /// Shares whose root record was deleted here. The owner's are over, and the deletes are sent; others are left, and nothing of
-  /// that was sent.
+  /// The shares whose root record was deleted here. If this account owns the share, the share ends and the deletes are
+  /// sent. Otherwise this account leaves the share, and nothing of the deletion is sent.
   public var deletedRoots: [ZoneID] = []
-  /// Records in it.
+  /// The number of records in the change set.
   public var records: Int
-  /// The pending log or the unit is not finished.
+  /// True if the pending log or the unit is not finished.
   public var hasMore: Bool
-  /// The change set, and all before it, would survive a power cut. Until then none of them may be sent.
+  /// True if the change set and all earlier ones would survive a power cut. Until then, none of them may be sent.
   public var isSendable: Bool
-  /// No unit is open: what was stored may be merged before the next begins.
+  /// True if no unit is open. Stored change sets may be merged before the next unit begins.
   public var unitEnded: Bool
-  /// Merged values wait to be shown: `apply` does it once nothing is pending.
+  /// True if merged values wait to be shown. `apply` shows them once no rows are pending.
   public var leavesToShow = false
   public init(
     zone: ZoneID? = nil, head: ChangeSetHead?, records: Int, hasMore: Bool, isSendable: Bool = true,
@@ -282,41 +333,44 @@ public struct FlushProgress: Sendable, Equatable {
     self.unitEnded = unitEnded
   }
 }
+/// The outcome of one call of `upkeep`.
 
 public enum UpkeepProgress: Sendable, Equatable {
   /// Rows can be flushed, and change sets merged.
   case done
-  /// A step was made; call again. `compared` rows with what is merged, and noted `differences`.
+  /// A step was made; call again. The step compared `compared` rows with the merged records, and noted `differences`.
   case worked(compared: Int = 0, differences: Int = 0)
-  /// The triggers are for the schema as it is now. What a person should know of it, a sentence each; call again.
+  /// The triggers now fit the current schema; call again. The texts tell a person about it, one sentence each.
   case schemaChanged([String])
-  /// More is to do once the rows that are pending are flushed.
+  /// More is left to do after the pending rows are flushed.
   case flushFirst
 }
 
+/// The outcome for one change set passed to `store`.
 public enum StoreOutcome: Sendable, Equatable {
   case stored
   /// The same change set is here already.
   case duplicate
-  /// The author's numbers in between are not here.
+  /// The author's change sets with the numbers in between are not here.
   case gap
-  /// Another change set with this number is here: proof of a fork; the one that is here stays.
+  /// Another change set with this number is here, which proves a fork. The one that is here stays.
   case fork(existing: ChangeSetID)
-  /// It does not name the change set before it.
+  /// It doesn't name the change set before it.
   case brokenChain
   /// Its time is not greater than that of the change set before it.
   case timeNotGreater
-  /// Its part index does not continue the unit.
+  /// Its part index doesn't continue the unit.
   case partOutOfOrder
-  /// The author's change sets waiting here are at their bound (bytes); what would free it is merging them.
+  /// The author's waiting change sets have reached their bound in bytes. Merging them frees the space.
   case overQuota
 }
 
+/// A batch of change sets, and the log position after them.
 public struct ChangeSetBatch: Sendable {
   public var changeSets: [[UInt8]]
-  /// Where to go on.
+  /// The log position to continue at.
   public var position: Int64
-  /// Nothing is left beyond `position`.
+  /// True if nothing is left beyond `position`.
   public var isComplete: Bool
   public init(changeSets: [[UInt8]], position: Int64, isComplete: Bool) {
     self.changeSets = changeSets
@@ -324,18 +378,19 @@ public struct ChangeSetBatch: Sendable {
     self.isComplete = isComplete
   }
 }
+/// The outcome of one call of `apply`.
 
 public enum ApplyProgress: Sendable, Equatable {
-  /// Nothing can be merged now; what is stored and waits, by reason.
+  /// Nothing can be merged now. `waiting` counts the stored change sets that wait, by reason.
   case idle(waiting: [WaitingReason: Int])
-  /// A slice was merged; call again. `unitEnded` where a unit is complete and the merged vector moved.
-  /// `flushed` are the change sets of local rows that went before, in the same transaction.
+  /// A slice was merged; call again. `unitEnded` is true if a unit is complete and the merged vector advanced.
+  /// `flushed` holds the change sets of local rows that were flushed before, in the same transaction.
   case merged(records: Int, unitEnded: Bool, flushed: [ZoneID: ChangeSetHead] = [:])
-  /// Rows are pending: flush, then call again.
+  /// Rows are pending. Flush them, then call again.
   case flushFirst
 }
 
-/// Why a stored change set is not merged.
+/// The reason why a stored change set is not merged.
 public enum WaitingReason: String, Sendable, Hashable, CaseIterable {
   /// Its author had merged change sets that are not here yet.
   case causalPast = "causal-past"
@@ -345,16 +400,17 @@ public enum WaitingReason: String, Sendable, Hashable, CaseIterable {
   case epochKey = "epoch-key"
   /// It was signed too far ahead of this machine's clock.
   case futureTime = "future-time"
-  /// Its body breaks a rule of the format; it will never be merged.
+  /// Its body breaks a rule of the format. It will never be merged.
   case malformed = "malformed"
 }
 
-/// What of the programs' writes others can't have: a digest, which is of what is merged, does not cover it.
+/// The programs' writes that other devices can't have yet. A digest covers the merged state, so it doesn't include
+/// them.
 public enum Unsent: UInt8, Sendable {
   case nothing = 0
-  /// Rows that are pending, or are still looked through.
+  /// Rows are pending, or upkeep still has rows to look through.
   case pending = 1
-  /// Nothing but rows with a value that is too long to be sent, or of tables that are not captured.
+  /// The only unsent rows have a value that is too long to be sent, or belong to tables that are not captured.
   case unsendable = 2
 }
 

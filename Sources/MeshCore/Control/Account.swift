@@ -1,4 +1,4 @@
-/// What an account is made from; its id is the hash of this.
+/// The keys and the salt that make up an account. The account's id is their hash.
 public struct AccountGenesis: Hashable, Sendable {
   public static let version: UInt8 = 1
   /// Ed25519 public keys.
@@ -34,17 +34,17 @@ public struct AccountGenesis: Hashable, Sendable {
   }
 }
 
-/// What a device asks an account to certify, signed by the device: so no account can claim another's device.
+/// A device's request to be certified by an account. The device signs it, so no account can claim another's device.
 public struct CertificateRequest: Hashable, Sendable {
   public let device: DeviceID
-  /// X25519 public keys: of Noise sessions, and of sealing.
+  /// X25519 public keys: one for Noise sessions, one for sealing.
   public let sessionKey: [UInt8]
   public let sealingKey: [UInt8]
   /// At most `Limits.deviceName` bytes, no control characters.
   public let name: String
   public let signature: [UInt8]
 
-  /// Nil where the device's key is not of 32 bytes.
+  /// Returns nil if the device's signing key is not 32 bytes long.
   public init?(name: String, for account: AccountID, secrets: any DeviceSecrets) {
     guard let device = DeviceID(secrets.signingKey) else { return nil }
     self.device = device
@@ -91,13 +91,13 @@ public struct CertificateRequest: Hashable, Sendable {
   }
 }
 
-/// An account's word that a device is its own.
+/// An account's signed statement that a device belongs to it.
 public struct Certificate: Hashable, Sendable {
   public let account: AccountID
-  /// Who signed it: the account's key, or an administrator.
+  /// The key that signed: the account's key or an administrator's.
   public let authority: Authority
   public let request: CertificateRequest
-  /// 16 random bytes: what a revocation names.
+  /// 16 random bytes. A revocation names the certificate by them.
   public let serial: [UInt8]
   /// Milliseconds since 1970.
   public let issued: Int64
@@ -105,7 +105,7 @@ public struct Certificate: Hashable, Sendable {
 
   public var device: DeviceID { request.device }
 
-  /// - Parameter sign: The key to which `authority` leads, at work.
+  /// - Parameter sign: Signs with the key that `authority` proves.
   public init(
     account: AccountID, authority: Authority = Authority(), request: CertificateRequest, serial: [UInt8],
     issued: Int64, sign: ([UInt8]) -> [UInt8]
@@ -136,16 +136,17 @@ public struct Certificate: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Whether a key that could sign for the account did, and the device asked the account for it. Whether that key still
-  /// counts is for `AccountState` to say.
+  /// Returns whether the device asked the account for the certificate, and a key that could sign for the account signed
+  /// it. `AccountState` decides whether that key still counts.
   public func isSigned(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> Bool {
     guard let key = authority.signingKey(genesis, cryptography) else { return false }
     return cryptography.verify(signature, of: signedBytes(.certificate, unsigned), by: key)
       && request.isSigned(for: account, cryptography)
   }
 
-  /// Whether a state keeps this certificate of a device rather than another one: the one of the later key, then the one that
-  /// the account's key signed itself, then the one with the smaller serial and signature.
+  /// Returns whether an account state keeps this certificate of a device instead of the other one. The certificate of
+  /// the later key wins, then the one that the account's key signed itself, then the one with the smaller serial and
+  /// signature.
   func outranks(_ other: Certificate, _ cryptography: any Cryptography) -> Bool {
     if let order = authority.precedes(other.authority, cryptography) { return order }
     return (serial + signature).lexicographicallyPrecedes(other.serial + other.signature)
@@ -165,10 +166,10 @@ public struct Certificate: Hashable, Sendable {
   }
 }
 
-/// An account's word that a certificate is void, for ever.
+/// An account's signed statement that a certificate is permanently void.
 public struct Revocation: Hashable, Sendable {
   public let account: AccountID
-  /// Who signed it: the account's key, or an administrator.
+  /// The key that signed: the account's key or an administrator's.
   public let authority: Authority
   public let device: DeviceID
   public let serial: [UInt8]
@@ -176,7 +177,7 @@ public struct Revocation: Hashable, Sendable {
   public let issued: Int64
   public let signature: [UInt8]
 
-  /// - Parameter sign: The key to which `authority` leads, at work.
+  /// - Parameter sign: Signs with the key that `authority` proves.
   public init(
     _ certificate: Certificate, authority: Authority = Authority(), issued: Int64, sign: ([UInt8]) -> [UInt8]
   ) {
@@ -185,7 +186,8 @@ public struct Revocation: Hashable, Sendable {
       issued: issued, sign: sign)
   }
 
-  /// The same revocation in the words of another authority: what stands when an earlier one no longer counts.
+  /// Signs the same revocation under another authority. This keeps a revocation valid when its earlier authority no
+  /// longer counts.
   public init(_ other: Revocation, authority: Authority, sign: ([UInt8]) -> [UInt8]) {
     self.init(
       account: other.account, authority: authority, device: other.device, serial: other.serial, issued: other.issued,
@@ -215,7 +217,7 @@ public struct Revocation: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Whether a key that could sign for the account did.
+  /// Returns whether a key that could sign for the account signed it.
   public func isSigned(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> Bool {
     guard let key = authority.signingKey(genesis, cryptography) else { return false }
     return cryptography.verify(

@@ -1,7 +1,7 @@
-/// The states of several accounts, and whose each device is.
+/// The states of several accounts, and the account of each device.
 public struct Accounts: Sendable, Equatable {
   public private(set) var states: [AccountID: AccountState] = [:]
-  /// More than one only where a device asked several accounts for a certificate.
+  /// A device has more than one account only if it asked several accounts for a certificate.
   private var accounts: [DeviceID: Set<AccountID>] = [:]
 
   public init(_ states: some Sequence<AccountState> = []) {
@@ -10,12 +10,12 @@ public struct Accounts: Sendable, Equatable {
 
   public subscript(_ id: AccountID) -> AccountState? { states[id] }
 
-  /// An account that certified the device: the one with the lowest id.
+  /// Returns the account that certified the device. If several did, returns the one with the lowest id.
   public func account(certifying device: DeviceID) -> AccountID? { accounts[device]?.min() }
 
-  /// Puts a state in the place of the one that is here; states only grow.
+  /// Replaces the account's state. States only grow.
   public mutating func set(_ state: AccountState) {
-    // A state drops what its signers had no right to leave in it.
+    // A state drops certificates that their signers had no right to issue.
     if let known = states[state.id] {
       for device in known.certificates.keys where state.certificates[device] == nil {
         accounts[device]?.remove(state.id)
@@ -25,7 +25,10 @@ public struct Accounts: Sendable, Equatable {
     for device in state.certificates.keys { accounts[device, default: []].insert(state.id) }
   }
 
-  /// Whose a device is, of these accounts: the first one's where that certified it, else the one with the lowest id.
+  /// Returns the account that a device belongs to.
+  ///
+  /// - Parameter first: The account to return if it certified the device.
+  /// - Parameter others: The other accounts to consider. The one with the lowest id wins.
   public func account(of device: DeviceID, first: AccountID?, among others: Set<AccountID>) -> AccountID? {
     guard let candidates = accounts[device], !candidates.isEmpty else { return nil }
     if let first, candidates.contains(first) { return first }

@@ -1,9 +1,10 @@
-/// The recovery key's word that another key signs for the account from now on.
+/// The recovery key's signed statement that another key signs for the account from now on.
 ///
-/// Of several successors the one with the highest generation counts; among equals the one with the lowest hash.
+/// If there are several successors, the one with the highest generation counts. Among those, the one with the lowest
+/// hash counts.
 public struct Successor: Hashable, Sendable {
   public let account: AccountID
-  /// 1 for the key that follows that of the genesis; each successor counts one more. At most `Limits.keyGeneration`.
+  /// 1 for the key that follows the genesis key. Each further successor adds 1, up to `Limits.keyGeneration`.
   public let generation: UInt64
   /// The Ed25519 public key that signs for the account.
   public let signingKey: [UInt8]
@@ -11,7 +12,7 @@ public struct Successor: Hashable, Sendable {
   public let issued: Int64
   public let signature: [UInt8]
 
-  /// - Parameter sign: The recovery key at work.
+  /// - Parameter sign: Signs with the recovery key.
   public init(
     account: AccountID, generation: UInt64, signingKey: [UInt8], issued: Int64, sign: ([UInt8]) -> [UInt8]
   ) {
@@ -40,7 +41,7 @@ public struct Successor: Hashable, Sendable {
       by: genesis.recoveryKey)
   }
 
-  /// Whether this successor counts beside another one of the same account.
+  /// Returns whether this successor counts rather than another one of the same account.
   func outranks(_ other: Successor, _ cryptography: any Cryptography) -> Bool {
     guard generation == other.generation else { return generation > other.generation }
     return cryptography.hash(encoded).lexicographicallyPrecedes(cryptography.hash(other.encoded))
@@ -61,19 +62,20 @@ public struct Successor: Hashable, Sendable {
   }
 }
 
-/// The account's word that one of its devices is an administrator: it certifies and revokes ordinary devices.
+/// An account's signed statement that one of its devices is an administrator. An administrator certifies and revokes
+/// ordinary devices.
 public struct Promotion: Hashable, Sendable {
   public let account: AccountID
-  /// The generation of the account's key that signed; the promotion counts only while that key does.
+  /// The generation of the account key that signed. The promotion counts only while that key does.
   public let generation: UInt64
   public let device: DeviceID
-  /// 16 random bytes: what a demotion names.
+  /// 16 random bytes. A demotion names the promotion by them.
   public let serial: [UInt8]
   /// Milliseconds since 1970.
   public let issued: Int64
   public let signature: [UInt8]
 
-  /// - Parameter sign: The account's key at work.
+  /// - Parameter sign: Signs with the account's key.
   public init(
     account: AccountID, generation: UInt64, device: DeviceID, serial: [UInt8], issued: Int64,
     sign: ([UInt8]) -> [UInt8]
@@ -122,7 +124,7 @@ public struct Promotion: Hashable, Sendable {
   }
 }
 
-/// The account's word that a promotion is void, for ever.
+/// An account's signed statement that a promotion is permanently void.
 public struct Demotion: Hashable, Sendable {
   public let account: AccountID
   public let generation: UInt64
@@ -132,7 +134,7 @@ public struct Demotion: Hashable, Sendable {
   public let issued: Int64
   public let signature: [UInt8]
 
-  /// - Parameter sign: The account's key at work.
+  /// - Parameter sign: Signs with the account's key.
   public init(_ promotion: Promotion, issued: Int64, sign: ([UInt8]) -> [UInt8]) {
     account = promotion.account
     generation = promotion.generation
@@ -174,8 +176,10 @@ public struct Demotion: Hashable, Sendable {
   }
 }
 
-/// What shows that a key may sign for an account: nothing for the key of the genesis, a successor for a later one, and a
-/// promotion for an administrator's key. It travels with what was signed, so anybody can check that from the genesis alone.
+/// The proof that a key may sign for an account.
+///
+/// It is empty for the genesis key, has a successor for a later account key, and a promotion for an administrator's
+/// key. It travels with the signed statement, so anybody can check it from the genesis alone.
 public struct Authority: Hashable, Sendable {
   public let successor: Successor?
   public let promotion: Promotion?
@@ -185,12 +189,12 @@ public struct Authority: Hashable, Sendable {
     self.promotion = promotion
   }
 
-  /// The generation of the account's key at the root: 0 for that of the genesis.
+  /// The generation of the account key that the proof starts from, 0 for the genesis key.
   public var generation: UInt64 { successor?.generation ?? 0 }
-  /// The administrator that signs; nil for the account's key.
+  /// The administrator that signs, or nil if the account's key signs.
   public var administrator: DeviceID? { promotion?.device }
 
-  /// The key that signs, if the successor and the promotion hold; nil if they don't.
+  /// Returns the key that signs, or nil if the successor or the promotion is not valid.
   public func signingKey(_ genesis: AccountGenesis, _ cryptography: any Cryptography) -> [UInt8]? {
     guard let account = genesis.id(cryptography) else { return nil }
     if let successor {
@@ -203,8 +207,8 @@ public struct Authority: Hashable, Sendable {
     return promotion.device.bytes
   }
 
-  /// Whether the one signs for the account rather than the other: the later key, then the account's key before an
-  /// administrator's. Nil if they are equal in this.
+  /// Returns whether this authority takes precedence over the other one. The later key comes first, then the account's
+  /// key before an administrator's. Returns nil if neither takes precedence.
   func precedes(_ other: Authority, _ cryptography: any Cryptography) -> Bool? {
     if successor != other.successor {
       guard let successor else { return false }
@@ -217,8 +221,8 @@ public struct Authority: Hashable, Sendable {
 
   // MARK: Coding
 
-  /// The beginning of a certificate or revocation: version 1, the account and a zero if the key of the genesis signs; else
-  /// version 2, the account and the authority.
+  /// Writes the beginning of a certificate or revocation. If the genesis key signs, it is version 1, the account and a
+  /// zero. Otherwise it is version 2, the account and the authority.
   func writeVersion(_ account: AccountID, to writer: inout ByteWriter) {
     let isGenesis = successor == nil && promotion == nil
     writer.byte(isGenesis ? 1 : 2)

@@ -1,10 +1,10 @@
-/// A tag, a length, the act.
+/// An encoded act is a tag, a length and the content.
 extension ControlAct {
   private enum Tag: UInt8 {
     case genesis = 1
     case epoch, cut, title, fork, end
     case shareGenesis, invite, revokeInvite, participant, admission, leave, stop, excess
-    /// A cut with the authority of whoever signed it.
+    /// A cut that carries the authority of the key that signed it.
     case authorizedCut
   }
 
@@ -14,7 +14,7 @@ extension ControlAct {
     writer.sized(inner.bytes)
   }
 
-  /// Returns the tag.
+  /// Writes the content of the act, and returns its tag.
   private func writeContent(to inner: inout ByteWriter) -> UInt8 {
     switch self {
     case .genesis(let account, let nonce):

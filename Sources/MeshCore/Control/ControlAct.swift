@@ -1,38 +1,47 @@
-/// What a control record says. Tags not known here are kept and passed on, and have no effect.
+/// The content of a control record. mesh keeps and forwards acts with an unknown tag, but they have no effect.
 public enum ControlAct: Hashable, Sendable {
-  /// Opens an account's private zone: its id is BLAKE2b-256(account ‖ nonce).
+  /// Opens an account's private zone. The zone's id is BLAKE2b-256(account ‖ nonce).
   case genesis(account: AccountID, nonce: [UInt8])
-  /// Opens a share's zone, in the same way: the root record and what reaches it.
+  /// Opens a share's zone, with an id computed in the same way. The share contains the root record and the records that
+  /// reference it, directly or through others.
   case shareGenesis(account: AccountID, nonce: [UInt8], root: RecordName)
-  /// A new key; its id is that of this record, and it covers what this record's parents lead to.
+  /// Announces a new key. The epoch's id is the id of this record. The epoch covers all records in the past of this
+  /// record's parents.
   case epoch(commitment: [UInt8])
-  /// The last accepted work of a device that its account revoked: the account's word, whoever brings it.
+  /// Sets the cutoff of a device that its account revoked: its last accepted change sets and control record. The
+  /// account signs the cutoff itself, so any device may bring it.
   case cut(DeviceCut)
-  /// What the zone is called, as of a time; the greatest (time, author) stands. Of a private zone it is the account's name.
+  /// Names the zone as of a time. The title with the greatest (time, author) counts. The title of a private zone is the
+  /// account's name.
   case title(String, time: HybridTime)
-  /// An author wrote two branches; it ends where they part.
+  /// Proves that an author wrote two branches. The author's log ends at the point where they part.
   case fork(ForkProof)
-  /// The record's own device takes back what it wrote as an instance beyond a number, the end of a unit.
+  /// Reverts the change sets of an instance above a number. Only the device that wrote them may say so. The number is
+  /// the end of a unit.
   case end(instance: InstanceID, number: UInt64)
-  /// A ticket to join the share; its id is that of this record.
+  /// Invites accounts to the share. The invite's id is the id of this record.
   case invite(InviteTerms)
-  /// Lets nobody in any more; of those whom it let in by an admission, only the listed stay.
+  /// Revokes an invite, so that it lets nobody in any more. The listed accounts stay. All other accounts that members
+  /// admitted by the invite lose their place.
   case revokeInvite(ControlID, standing: [AccountID])
-  /// What an account may do from now on (nil: it is no member any more), and by which invite it came. What it may no longer write
-  /// ends at `cuts`; its authors that are not named are cut at zero.
+  /// Sets the permission of an account from now on, and names the invite by which it came. A nil permission removes the
+  /// account. If the account loses the permission to write, its change sets end at `cuts`. Its authors that are not
+  /// named end at zero.
   case participant(AccountID, Permission?, invite: ControlID?, cuts: [Author: CutPoint])
-  /// A member lets in by an open invite whoever claims it.
+  /// Admits an account that claims an open invite. Any member may sign it.
   case admission(ShareClaim)
-  /// The account of the record's device leaves.
+  /// Says that the account of the record's device leaves.
   case leave(cuts: [Author: CutPoint])
-  /// The share is over, for everybody but its owner.
+  /// Ends the share for everybody but its owner.
   case stop
-  /// A device, or its account, writes as more authors than it may.
+  /// Proves that a device or its account writes as more authors than it may.
   case excess(Excess)
+  /// An act with a tag that this version doesn't know.
   case unknown(tag: UInt8, bytes: [UInt8])
 
+  /// A cutoff: the last accepted change set of an author.
   public struct CutPoint: Hashable, Sendable {
-    /// The end of a unit.
+    /// The number of a change set that ends a unit.
     public let number: UInt64
     public let id: ChangeSetID
     public init(number: UInt64, id: ChangeSetID) {
@@ -45,7 +54,7 @@ public enum ControlAct: Hashable, Sendable {
     case genesis, epoch, cut, title, fork, end, invite, revokeInvite, participant, admission, leave, stop, excess
     case unknown
 
-    /// Whether it matters what such an act had seen, and who had seen it.
+    /// Whether the effect of such an act depends on the records that it had seen, and on the records that had seen it.
     var isJudgedByPast: Bool {
       switch self {
       case .cut, .invite, .revokeInvite, .participant, .admission, .leave: true
@@ -53,7 +62,7 @@ public enum ControlAct: Hashable, Sendable {
       }
     }
 
-    /// Whether such an act may change what others mean.
+    /// Whether such an act may change the effect of other records.
     var isWeighed: Bool { self != .epoch && self != .unknown }
   }
 
@@ -76,7 +85,7 @@ public enum ControlAct: Hashable, Sendable {
     }
   }
 
-  /// Whether it lets an account in, or leaves it in.
+  /// Whether the act lets an account in or lets it stay.
   var isGrant: Bool {
     switch self {
     case .participant(_, .some, _, _), .admission: true
@@ -84,7 +93,7 @@ public enum ControlAct: Hashable, Sendable {
     }
   }
 
-  /// Whether only devices of the zone's owner may say it.
+  /// Whether only devices of the zone's owner may sign such an act.
   var isOwners: Bool {
     switch self {
     case .genesis, .shareGenesis, .title, .invite, .revokeInvite, .participant, .stop: true
@@ -93,13 +102,13 @@ public enum ControlAct: Hashable, Sendable {
   }
 }
 
-/// Where a revoked device ends: the last change set of each of its instances (those that are not named end at zero), and its
-/// last record in the zone's control log. Signed for the account that revoked it.
+/// The cutoff of a revoked device, signed for the account that revoked it: the last accepted change set of each of its
+/// instances, and its last record in the zone's control log. Instances that are not named end at zero.
 public struct DeviceCut: Hashable, Sendable {
-  /// Who signed it: the account's key, or an administrator.
+  /// The key that signed: the account's key or an administrator's.
   public let authority: Authority
   public let device: DeviceID
-  /// Nil: none of its control records counts.
+  /// The last control record that counts, or nil if none does.
   public let last: ControlPoint?
   public let heads: [InstanceID: ControlAct.CutPoint]
   public let signature: [UInt8]
@@ -113,7 +122,7 @@ public struct DeviceCut: Hashable, Sendable {
     }
   }
 
-  /// - Parameter sign: The key to which `authority` leads, at work.
+  /// - Parameter sign: Signs with the key that `authority` proves.
   public init(
     _ device: DeviceID, last: ControlPoint?, heads: [InstanceID: ControlAct.CutPoint], zone: ZoneID,
     authority: Authority = Authority(), sign: ([UInt8]) -> [UInt8]
@@ -139,15 +148,16 @@ public struct DeviceCut: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Whether a key that could sign for the account did. Whether that key still counts is for the state of the zone to judge:
-  /// what stood must not fall when the key is replaced.
+  /// Returns whether a key that could sign for the account signed it. The state of the zone decides whether that key
+  /// still counts, so that a valid cutoff stays valid when the key is replaced.
   func isSigned(for account: AccountState, zone: ZoneID, _ cryptography: any Cryptography) -> Bool {
     guard let key = authority.signingKey(account.genesis, cryptography) else { return false }
     return cryptography.verify(
       signature, of: signedBytes(.cut, zone.bytes + Self.unsigned(device, last, heads)), by: key)
   }
 
-  /// Whether the key of the account's genesis signed it: then it is written without an authority, as one of an earlier form.
+  /// Whether the key of the account's genesis signed it. Such a cut is written without an authority, in the earlier
+  /// format.
   var isOfGenesis: Bool { authority == Authority() }
 
   func write(to writer: inout ByteWriter) {
@@ -156,7 +166,7 @@ public struct DeviceCut: Hashable, Sendable {
     writer.raw(signature)
   }
 
-  /// - Parameter isOfGenesis: Whether it was written without an authority.
+  /// - Parameter isOfGenesis: Whether the cut was written without an authority.
   init(from reader: inout ByteReader, isOfGenesis: Bool) throws(DecodingError) {
     authority = isOfGenesis ? Authority() : try Authority(from: &reader)
     device = try DeviceID(from: &reader)

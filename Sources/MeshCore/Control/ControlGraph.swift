@@ -1,17 +1,18 @@
-/// The records of a zone's log with what is needed to judge them: whose each is, what led to it, and where a cut ends its author.
+/// The records of a zone's log, together with the facts needed to judge them: the account of each record's device, the
+/// records in its past, and the cutoffs of devices.
 struct ControlGraph {
   let log: ZoneLog
   let accounts: Accounts
-  /// Whose each device is that one of the zone's accounts certified.
+  /// The account of each device that one of the zone's accounts certified.
   let devices: [DeviceID: AccountID]
-  /// Where cut devices end.
+  /// The cutoffs of revoked devices.
   let cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]]
-  /// The cuts that count, which `cuts` sums up.
+  /// The cuts that count. `cuts` is their combination.
   let countingCuts: [DeviceID: Set<DeviceCut>]
   let copies: EpochRule.CountingCopies
-  /// Records of cut devices that still count.
+  /// The records of cut devices that still count.
   let standing: [DeviceID: Set<ControlID>]
-  /// Marks of records of devices that nobody has certified; nil if there are none.
+  /// The marks of records by devices that no account has certified, or nil if there are none.
   private let strangers: MarkSet?
 
   init(_ log: ZoneLog, _ accounts: Accounts, _ devices: [DeviceID: AccountID]) {
@@ -31,10 +32,10 @@ struct ControlGraph {
     for (device, counting) in countingCuts.sorted(by: { $0.key < $1.key }) {
       for cut in counting { cuts[device] = cuts[device].map { Self.least($0, cut.heads) } ?? cut.heads }
       let points = Set(counting.map(\.last))
-      // Each point takes a reading of what the device said.
+      // Each point needs a pass over the device's records.
       let lines = points.count > Limits.forks ? [] : points.map { Self.line(of: device, to: $0, log) }
       standing[device] = lines.dropFirst().reduce(lines.first ?? []) { $0.intersection($1) }
-      // Whoever repeats a cut that the account signed says nothing new.
+      // A record that repeats a cut signed by the account adds nothing new.
       let copies = counting.compactMap { brought[$0]?.sorted() }.sorted { ($0.first ?? .zero) < ($1.first ?? .zero) }
       bringing += points.count > Limits.forks ? [Array(copies.joined())] : copies
     }
@@ -47,30 +48,32 @@ struct ControlGraph {
 
   var owner: AccountID? { log.people.owner }
 
-  /// Records of devices that one of the zone's accounts certified.
+  /// Returns the records of this kind by devices that one of the zone's accounts certified.
   func certified(_ kind: ControlAct.Kind) -> [ControlRecord] {
     log.records(of: kind).filter { devices[$0.author] != nil }
   }
 
-  /// Those that count, of the zone's owner.
+  /// Returns the counting records of this kind by devices of the zone's owner.
   func owners(_ kind: ControlAct.Kind) -> [ControlRecord] {
     log.records(of: kind).filter { devices[$0.author] == owner && counts($0) }.sorted { $0.id < $1.id }
   }
 
-  /// How many marked records lead to one, of devices that somebody has certified.
+  /// Returns the number of marks in `seen`, without those of devices that no account has certified.
   func pastCount(_ seen: MarkSet) -> Int { strangers.map { seen.subtracting($0).count } ?? seen.count }
 
   func account(of record: ControlRecord) -> AccountID? { devices[record.author] }
 
-  /// False for what a cut device said beyond its last accepted record, or on another branch, and for whatever a device says
-  /// whose certificate nobody who counts has signed.
+  /// Returns whether a record counts. It doesn't if a cut device wrote it after its last accepted record or on another
+  /// branch, or if nobody whose signature counts has certified the device.
   func counts(_ record: ControlRecord) -> Bool {
     if let standing = standing[record.author] { return standing.contains(record.id) }
     return devices[record.author].flatMap { accounts[$0] }?.isUnconfirmed(record.author) != true
   }
 
-  /// The cuts by signers who count. If a revoked device has none, those of former signers: they stand until somebody who counts
-  /// has signed them again, and no former signer can move where a device ends after that.
+  /// Returns the cuts that count for each device: those by signers who count.
+  ///
+  /// If a revoked device has none, the cuts of former signers count. They stand until a signer who counts signs them
+  /// again. After that, no former signer can move the device's cutoff.
   private static func counting(
     _ cuts: some Sequence<DeviceCut>, _ people: ZonePeople, _ accounts: Accounts
   ) -> [DeviceID: Set<DeviceCut>] {
@@ -86,7 +89,8 @@ struct ControlGraph {
     }
   }
 
-  /// What a device said up to a point. Where the record at the point is not here, the number alone tells.
+  /// Returns the ids of a device's records up to a point. If the record at the point is not here, only its number
+  /// decides.
   private static func line(
     of device: DeviceID, to point: DeviceCut.ControlPoint?, _ log: ZoneLog
   ) -> Set<ControlID> {
@@ -100,7 +104,7 @@ struct ControlGraph {
     return line
   }
 
-  /// Instances that one of the two does not name are cut at zero.
+  /// Returns the lower of two cutoffs for each key. A key that one of them doesn't name is cut at zero.
   static func least<Key: Hashable>(
     _ left: [Key: ControlAct.CutPoint], _ right: [Key: ControlAct.CutPoint]
   ) -> [Key: ControlAct.CutPoint] {

@@ -1,15 +1,17 @@
 extension ControlRecord {
-  /// Whether a device of the zone's accounts signed the record, may say such a thing at all, and what the act brings as proof
-  /// holds. What is not sound is no record, now and for ever: the rest is for the state of the zone to judge.
+  /// Returns whether the record is sound: a device of the zone's accounts signed it, that device may sign such an act
+  /// at all, and any proof in the act is valid. A record that isn't sound never counts. The state of the zone judges
+  /// all other questions.
   ///
-  /// - Parameter people: Whom the records before it name.
+  /// - Parameter people: The accounts that the records before it name.
   public func isSound(_ people: ZonePeople, _ accounts: Accounts, _ cryptography: any Cryptography) -> Bool {
     guard let account = people.account(of: author, accounts), !act.isOwners || account == people.owner,
       isSigned(cryptography)
     else { return false }
     switch act {
     case .cut(let cut):
-      // Any that certified the device: what stood must not fall when another account turns out to have done so as well.
+      // Any account that certified the device may have signed. Otherwise a valid cut would fall if another account
+      // turned out to have certified the device too.
       return people.all.compactMap { accounts[$0] }.contains {
         $0.certificates[cut.device] != nil && cut.isSigned(for: $0, zone: zone, cryptography)
       }
@@ -20,7 +22,7 @@ extension ControlRecord {
       let accounts = Set(excess.authors.map { people.account(of: $0.device, accounts) })
       return excess.zone == zone && accounts.count == 1 && !accounts.contains(nil) && excess.isSigned(cryptography)
     case .admission(let claim):
-      // Or anybody could let in whom he made up.
+      // Without this check, anybody could admit accounts that he made up.
       return people.openInvites[claim.invite] == claim.publicHalf && claim.isSound(zone: zone, cryptography)
     case .genesis, .shareGenesis:
       return people.owner == act.opening(zone, cryptography)
@@ -31,16 +33,16 @@ extension ControlRecord {
 }
 
 extension ControlRecord {
-  /// Whether it is its author's next.
+  /// Returns whether this record is the author's next one.
   ///
-  /// - Parameter previous: The record that it names as the one before.
+  /// - Parameter previous: The record that this one names as its predecessor.
   public func continues(_ previous: ControlRecord) -> Bool {
     previous.author == author && previous.number == number - 1
   }
 }
 
 extension ControlAct {
-  /// The account that the act makes the owner of a zone; nil where it is not the opening of that zone.
+  /// Returns the account that the act makes the owner of a zone, or nil if the act doesn't open that zone.
   func opening(_ zone: ZoneID, _ cryptography: any Cryptography) -> AccountID? {
     switch self {
     case .genesis(let account, let nonce), .shareGenesis(let account, let nonce, _):
@@ -50,23 +52,24 @@ extension ControlAct {
   }
 }
 
-/// The accounts that a zone's records name, whether or not they were ever let in: whose devices may add to its log.
+/// The accounts that a zone's records name, whether or not they were ever let in. Their devices may add to the zone's
+/// log.
 public struct ZonePeople: Sendable, Equatable {
   public let zone: ZoneID
   public private(set) var owner: AccountID?
   public private(set) var others: Set<AccountID> = []
-  /// Public halves of the invites by which any member lets in.
+  /// The public halves of the invites that any member may use to admit accounts.
   private(set) var openInvites: [ControlID: [UInt8]] = [:]
 
   public init(_ zone: ZoneID) { self.zone = zone }
 
-  /// The owner, then the others by their ids.
+  /// The owner, followed by the other accounts in the order of their ids.
   public var all: [AccountID] { (owner.map { [$0] } ?? []) + others.subtracting(owner.map { [$0] } ?? []).sorted() }
 
-  /// How many they are; they only grow.
+  /// The number of accounts. It only grows.
   var count: Int { others.count + (owner == nil || owner.map(others.contains) == true ? 0 : 1) }
 
-  /// Whose each device is that one of them certified.
+  /// Returns the account of each device that one of them certified.
   func devices(_ accounts: Accounts) -> [DeviceID: AccountID] {
     var devices: [DeviceID: AccountID] = [:]
     for account in all {
@@ -80,9 +83,10 @@ public struct ZonePeople: Sendable, Equatable {
 
   public func has(_ account: AccountID) -> Bool { account == owner || others.contains(account) }
 
-  /// To be called before the soundness of a record is asked for that may open the zone, and for each that stands.
+  /// Adds the accounts and the invite that an act names. Call it for each record that stands. Also call it for a record
+  /// that may open the zone, before you check whether that record is sound.
   ///
-  /// - Parameter id: Of the record.
+  /// - Parameter id: The id of the record.
   public mutating func meet(_ act: ControlAct, id: ControlID? = nil, _ cryptography: any Cryptography) {
     switch act {
     case .invite(let terms):

@@ -1,21 +1,24 @@
-/// One signed act in a zone's control log. Not encrypted; sent only inside sessions, to accounts that the zone lists.
+/// One signed act in a zone's control log. Records are not encrypted. Devices send them only inside sessions, to
+/// accounts that the zone lists.
 public struct ControlRecord: Hashable, Sendable {
   public static let version: UInt8 = 1
 
   public let zone: ZoneID
-  /// The heads of the log as its author knew it, ascending; none only for the genesis.
+  /// The tips of the log as its author knew them, ascending. Only the genesis record has none.
   public let parents: [ControlID]
   public let author: DeviceID
-  /// 1, 2, 3 … per author.
+  /// The author's numbers are 1, 2, 3 and so on.
   public let number: UInt64
-  /// The author's record before this one; nil for number 1.
+  /// The author's record before this one, or nil for number 1.
   public let previous: ControlID?
   public let act: ControlAct
   public let signature: [UInt8]
   public let id: ControlID
 
-  /// Makes and signs a record. Of more than `Limits.controlHeads` parents the first are named: the others stay heads, for the
-  /// next record to name. `ZoneState.heads` has them in the order in which they matter. Throws where the act is too long for a record.
+  /// Makes and signs a record. Throws if the act is too long for a record.
+  ///
+  /// If there are more than `Limits.controlHeads` parents, only the first ones are named. The others stay tips, for the
+  /// next record to name. `ZoneState.heads` lists tips in the order of their importance.
   public init(
     zone: ZoneID, parents: [ControlID], number: UInt64, previous: ControlID?, act: ControlAct,
     secrets: any DeviceSecrets, _ cryptography: any Cryptography
@@ -50,10 +53,10 @@ public struct ControlRecord: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// The records that it names.
+  /// The records that this one names: its parents and its predecessor.
   public var leading: [ControlID] { previous.map { parents + [$0] } ?? parents }
 
-  /// Bytes of its encoding.
+  /// The length of the encoding in bytes.
   public let size: Int
 
   public var encoded: [UInt8] { Self.unsigned(zone, parents, author, number, previous, act) + signature }
@@ -64,7 +67,7 @@ public struct ControlRecord: Hashable, Sendable {
       by: author.bytes)
   }
 
-  /// Parses; the signature is not checked.
+  /// Parses a record without checking its signature.
   public init(_ bytes: [UInt8], _ cryptography: any Cryptography) throws(DecodingError) {
     guard bytes.count <= Limits.controlRecord else { throw .limit("control record") }
     var reader = ByteReader(bytes)

@@ -1,4 +1,4 @@
-/// What somebody's control records take in a zone.
+/// The number and the size of somebody's control records in a zone.
 public struct ControlUse: Sendable, Equatable {
   public private(set) var records = 0
   public private(set) var bytes = 0
@@ -17,7 +17,7 @@ public struct ControlUse: Sendable, Equatable {
 }
 
 extension ZoneLog {
-  /// What the records of all devices of an account take.
+  /// Returns the use of all devices of an account together.
   public func use(of account: AccountID, _ accounts: Accounts) -> ControlUse {
     let certified = accounts[account]?.certificates.keys ?? [:].keys
     let devices = certified.count < uses.count ? certified.filter { uses[$0] != nil } : Array(uses.keys)

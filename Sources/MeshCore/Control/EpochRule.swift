@@ -1,25 +1,26 @@
-/// What an epoch must have seen to encrypt, and who may mint it. Epochs are many if a participant floods the log, and the rule
-/// mostly stays the same.
+/// The records that an epoch must have seen to encrypt, and the devices that may mint it.
+///
+/// A participant may flood the log with epochs. The rule usually stays the same between them, so results are kept.
 struct EpochRule {
-  /// Words by which the owner put somebody out.
+  /// The records by which the owner removed accounts. An epoch must have seen all of them.
   let removals: MarkSet
-  /// Leaves of which one each is enough.
+  /// Groups of leave records. An epoch must have seen at least one record of each group.
   let leavings: Set<MarkSet>
   let cuts: CountingCopies
-  /// Records of cut devices that still count.
+  /// The records of cut devices that still count.
   let standing: [DeviceID: Set<ControlID>]
-  /// Devices that minted.
+  /// The devices that minted an epoch, and whether they may.
   var minters: [DeviceID: Minter] = [:]
-  /// What was found of epochs that have seen the same.
+  /// The results so far, by the set of records that an epoch has seen.
   private var found: [MarkSet: Bool] = [:]
 
   enum Minter { case mayMint, mayNotMint, isOfNobody }
 
   /// The records that bring the cuts that count.
   struct CountingCopies: Equatable {
-    /// Those that alone bring one.
+    /// The marks of records that are the only ones to bring a cut.
     var only = MarkSet()
-    /// The others by what they bring.
+    /// For each other cut, the marks of the records that bring it.
     var several: [MarkSet] = []
 
     func areSeen(_ seen: MarkSet) -> Bool { seen.isSuperset(of: only) && several.allSatisfy(seen.intersects) }
@@ -29,7 +30,7 @@ struct EpochRule {
     (self.removals, self.leavings, self.cuts, self.standing) = (removals, leavings, cuts, standing)
   }
 
-  /// Whether it says of all epochs that were judged by another rule what that one said.
+  /// Returns whether this rule judges all epochs that another rule judged in the same way.
   func judges(as other: EpochRule, _ graph: ControlGraph, _ state: ZoneState) -> Bool {
     removals == other.removals && leavings == other.leavings && cuts == other.cuts && standing == other.standing
       && other.minters.allSatisfy { Self.minter($0.key, graph.devices, graph.accounts, state) == $0.value }
@@ -52,7 +53,9 @@ struct EpochRule {
     return mayMint ? .mayMint : .mayNotMint
   }
 
-  /// Whether an epoch counts that has seen some marked records, and has seen all that it must.
+  /// Returns whether an epoch counts and has seen all records that it must see.
+  ///
+  /// - Parameter seen: The marked records that the epoch has seen.
   mutating func isSeen(_ epoch: ControlRecord, _ seen: MarkSet) -> Bool {
     if let standing = standing[epoch.author], !standing.contains(epoch.id) { return false }
     if let known = found[seen] { return known }

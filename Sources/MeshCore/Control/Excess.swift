@@ -1,10 +1,11 @@
-/// First change sets of authors of one account. Enough of them prove that a device, or the account, writes as more authors than
-/// the protocol allows. Each is signed by its own device, so it does not matter who brings them.
+/// First change sets of authors of one account. Enough of them prove that a device or its account writes as more
+/// authors than the protocol allows. Each change set is signed by its own device, so it doesn't matter who brings them.
 public struct Excess: Hashable, Sendable {
-  /// Number 1 of each author, ascending by author, all of one zone.
+  /// The change sets with number 1 of each author, ascending by author, all from one zone.
   public let beginnings: [SignedHeader]
 
-  /// Nil if they are none, too many for one record, of several zones, or not the first of their authors.
+  /// Returns nil if there are no headers, too many for one record, headers of several zones, or a header that is not
+  /// the first of its author.
   public init?(_ headers: some Sequence<SignedHeader>) {
     let sorted = headers.sorted { $0.header.author < $1.header.author }
     guard let zone = sorted.first?.header.zone, sorted.count <= Limits.beginnings,
@@ -36,8 +37,8 @@ public struct Excess: Hashable, Sendable {
   }
 }
 
-/// Who is proven to write as too many authors in a zone. What they wrote ends at zero, everywhere alike: which authors came
-/// first differs from device to device, and the proof does not.
+/// The devices and accounts that are proven to write as too many authors in a zone. All their change sets are cut at
+/// zero on every device. The order in which authors arrive differs between devices, but the proof is the same for all.
 struct Overfull: Sendable, Equatable {
   private(set) var devices: Set<DeviceID> = []
   private(set) var accounts: Set<AccountID> = []
@@ -45,8 +46,8 @@ struct Overfull: Sendable, Equatable {
   init() {}
 
   /// - Parameters:
-  ///   - acts: Whoever brought them: each author's own device has signed.
-  ///   - owner: Has no bound on the authors of its account: the zone is its own.
+  ///   - acts: The proofs. It doesn't matter who brought them, because each author's own device signed.
+  ///   - owner: The owner of the zone. The number of its authors has no bound.
   init(_ acts: some Sequence<Excess>, owner: AccountID, account: (DeviceID) -> AccountID?) {
     let authors = Set(acts.flatMap(\.authors))
     for (device, authors) in Dictionary(grouping: authors, by: \.device) where authors.count > Limits.instances {

@@ -1,11 +1,11 @@
-/// Two change sets of one author that follow the same one: no writer that has its own log makes both. It was copied, restored
-/// from a backup, or lies.
+/// Two change sets of one author that both follow the same one. A writer that still has its own log never makes both.
+/// The writer was copied, was restored from a backup, or lies.
 public struct ForkProof: Hashable, Sendable {
-  /// The one with the lower id.
+  /// The change set with the lower id.
   public let first: SignedHeader
   public let second: SignedHeader
 
-  /// Nil where the two are not the beginnings of two branches.
+  /// Returns nil if the two are not the beginnings of two branches.
   public init?(_ one: SignedHeader, _ other: SignedHeader) {
     guard one.header.zone == other.header.zone, one.header.author == other.header.author,
       one.header.number == other.header.number, one.header.previous == other.header.previous, one.id != other.id
@@ -16,7 +16,7 @@ public struct ForkProof: Hashable, Sendable {
   public var zone: ZoneID { first.header.zone }
   public var author: Author { first.header.author }
 
-  /// Where the author ends: the last number that both branches have, at the end of a unit.
+  /// The author's cutoff: the last number at the end of a unit that both branches share.
   public var limit: UInt64 {
     let shared = first.header.number - 1
     return shared - min(shared, max(first.header.part.index, second.header.part.index))

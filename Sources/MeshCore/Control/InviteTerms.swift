@@ -1,18 +1,20 @@
-/// What an invite to a share offers, and to whom.
+/// The permission that an invite to a share grants, and who may claim it.
 public struct InviteTerms: Hashable, Sendable {
-  /// Ed25519: who has the other half can claim it.
+  /// An Ed25519 public key. A device that has the secret half can claim the invite.
   public let publicHalf: [UInt8]
   public let permission: Permission
-  /// Milliseconds since 1970, by the clock of whoever lets in; 0 for never.
+  /// Milliseconds since 1970, by the clock of the device that lets the account in. 0 means that the invite never
+  /// expires.
   public let expires: Int64
   public let use: Use
-  /// The only account that it lets in, as people tell it to each other; nil for any.
+  /// The only account that may use the invite, by its displayed id. Nil means any account.
   public let account: DisplayedID<AccountKind>?
 
   public enum Use: Hashable, Sendable {
-    /// Any number of accounts, let in by any member.
+    /// Any number of accounts. Any member may let them in.
     case open
-    /// This many, above zero, let in by one of the owner's devices: alone it can rule out one more.
+    /// This number of accounts, at least one. One of the owner's devices lets them in, because a single device can rule
+    /// out one too many.
     case limited(UInt64, by: DeviceID)
   }
 
@@ -26,7 +28,7 @@ public struct InviteTerms: Hashable, Sendable {
     self.account = account
   }
 
-  /// Whether it is for this account, and not for another.
+  /// Returns whether this account may use the invite.
   public func isFor(_ id: AccountID) -> Bool { account?.names(id) ?? true }
 
   public func isOver(at now: Int64) -> Bool { expires > 0 && expires <= now }

@@ -1,4 +1,4 @@
-/// A set of small numbers, one bit each.
+/// A set of small numbers that takes one bit for each.
 struct MarkSet: Hashable, Sendable {
   private var words: [UInt64] = []
 
@@ -15,7 +15,7 @@ struct MarkSet: Hashable, Sendable {
 
   var count: Int { words.reduce(0) { $0 + $1.nonzeroBitCount } }
 
-  /// Ascending.
+  /// The members in ascending order.
   var members: [Int] {
     var members: [Int] = []
     for index in words.indices {
@@ -55,7 +55,7 @@ struct MarkSet: Hashable, Sendable {
   }
 
   mutating func formUnion(_ other: MarkSet) {
-    // Most records have one parent.
+    // Most records have one parent, so this case is the usual one.
     guard !words.isEmpty else {
       words = other.words
       return

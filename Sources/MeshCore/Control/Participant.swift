@@ -1,4 +1,4 @@
-/// What a zone's log says of an account that is not its owner.
+/// The status of an account in a zone that it doesn't own.
 public struct Participant: Sendable, Equatable {
   public enum Status: Sendable, Hashable {
     case member(Permission)
@@ -7,13 +7,13 @@ public struct Participant: Sendable, Equatable {
   }
 
   public let status: Status
-  /// The record that says so: of a member with permission to write, what its authors cite from now on.
+  /// The record that sets the status. For a member with permission to write, its authors cite this record from now on.
   public let grant: ControlID
-  /// By which the account came.
+  /// The invite by which the account came.
   public let invite: ControlID?
-  /// The account of the member that let it in by an open invite; nil where the owner did.
+  /// The account of the member that admitted it by an open invite, or nil if the owner let it in.
   public let admittedBy: AccountID?
-  /// What it may do, or might before it left; nil of who was removed.
+  /// The account's permission now or before it left. Nil if the account was removed.
   public let granted: Permission?
 
   public var permission: Permission? {
@@ -21,22 +21,23 @@ public struct Participant: Sendable, Equatable {
   }
 }
 
-/// A word that let an account write.
+/// A record that let an account write.
 struct WriteGrant: Sendable, Equatable {
   let account: AccountID
-  /// Where authors end that cite it; those that are not listed at zero. Nil while none does.
+  /// The cutoffs of authors that cite the grant. Authors that are not listed are cut at zero. Nil while no author has a
+  /// cutoff.
   let ceiling: [Author: ControlAct.CutPoint]?
 }
 
-/// An invite as the log has it.
+/// An invite, as the log describes it.
 public struct Invite: Sendable, Equatable {
   public let id: ControlID
   public let terms: InviteTerms
   /// The records that revoke it.
   private(set) var revocations: Set<ControlID> = []
-  /// Whom it let in.
+  /// The accounts that it let in.
   public internal(set) var accounts: Set<AccountID> = []
-  /// Of a revoked one: whose admissions stand.
+  /// The accounts whose admissions stand after the invite was revoked.
   private var standing: Set<AccountID> = []
 
   init(id: ControlID, terms: InviteTerms) {
@@ -51,13 +52,13 @@ public struct Invite: Sendable, Equatable {
     revocations.insert(record)
   }
 
-  /// Whether an admission by the claim stands, as far as the invite goes.
+  /// Returns whether the invite permits an admission by this claim.
   func lets(in claim: ShareClaim) -> Bool {
     terms.use == .open && terms.publicHalf == claim.publicHalf && terms.isFor(claim.account)
       && (!isRevoked || standing.contains(claim.account))
   }
 
-  /// How many it can still let in; nil for any number.
+  /// The number of accounts that it can still let in, or nil if the number is unlimited.
   public var usesLeft: UInt64? {
     guard case .limited(let uses, _) = terms.use else { return nil }
     return uses - min(uses, UInt64(accounts.count))

@@ -1,9 +1,9 @@
-/// What a member of a zone may do. The owner may all.
+/// A member's permission in a zone. The owner may do everything.
 public enum Permission: UInt8, Sendable, CaseIterable, Comparable {
   case readOnly = 1
   case readWrite = 2
 
-  /// As people read it.
+  /// The name that messages show.
   public var name: String {
     switch self {
     case .readOnly: "read-only"

@@ -1,8 +1,10 @@
-/// Who claims an invite: an account and one of its devices. The invite's secret and the device sign it, and it brings all that
-/// is needed to verify it, so nobody is let in who did not ask, or by anybody without the secret.
+/// An account's and its device's claim to an invite.
+///
+/// The invite's secret and the device both sign it, and it contains all data needed to verify it. Therefore nobody is
+/// let in without asking, and nobody can let others in without the secret.
 public struct ShareClaim: Hashable, Sendable {
   public let invite: ControlID
-  /// Of the invite.
+  /// The public half of the invite's key.
   public let publicHalf: [UInt8]
   public let genesis: AccountGenesis
   public let certificate: Certificate
@@ -32,14 +34,15 @@ public struct ShareClaim: Hashable, Sendable {
     return signedBytes(.claim, invite.bytes + zone.bytes + cryptography.hash(writer.bytes))
   }
 
-  /// Whether the account certified the device, and it and the invite's secret signed the claim for the zone.
+  /// Returns whether the account certified the device, and the device and the invite's secret signed the claim for the
+  /// zone.
   public func isSound(zone: ZoneID, _ cryptography: any Cryptography) -> Bool {
     let claimed = Self.claimed(invite, zone, certificate, cryptography)
     return state(cryptography) != nil && cryptography.verify(byInvite, of: claimed, by: publicHalf)
       && cryptography.verify(byDevice, of: claimed, by: certificate.device.bytes)
   }
 
-  /// The account as far as the claim tells; nil where the account did not certify the device.
+  /// Returns the account's state as far as the claim shows it, or nil if the account did not certify the device.
   public func state(_ cryptography: any Cryptography) -> AccountState? {
     guard var state = AccountState(genesis, cryptography), state.insert(certificate, cryptography) else { return nil }
     return state

@@ -1,35 +1,40 @@
-/// What the records say of accounts: who is a member, by which word, and where those end that lost the right to write.
+/// The participants, invites and grants that follow from a zone's records, and the cutoffs of accounts that lost the
+/// permission to write.
 struct Standings {
   private(set) var participants: [AccountID: Participant] = [:]
   private(set) var invites: [ControlID: Invite] = [:]
   private(set) var grants: [ControlID: WriteGrant] = [:]
-  /// Records by which the owner put somebody out: an epoch encrypts only if it has seen them.
+  /// The records by which the owner removed accounts. An epoch encrypts only if it has seen all of them.
   private(set) var removals: [ControlID] = []
-  /// For each grant that leaves beat, of an account that has left: those leaves. An epoch encrypts only if it has seen one of them.
-  /// One is enough to know that the account is out, and an account may say it ever so often. A grant that no leave beats gave way to
-  /// a removal.
+  /// Groups of leave records. An epoch encrypts only if it has seen one record of each group.
+  ///
+  /// There is a group for each grant of an account that has left, with the leaves that beat the grant. One leave is
+  /// enough to know that the account is out, and an account may repeat it any number of times. A grant that no leave
+  /// beats was ended by a removal instead.
   private(set) var leavings: Set<MarkSet> = []
 
   private let graph: ControlGraph
 
-  /// What one record says of one account.
+  /// A statement about one account, taken from one record.
   private struct Word {
     let id: ControlID
     let mark: Int
-    /// The marked records that lead to it.
+    /// The marked records in its past.
     let seen: MarkSet
     let account: AccountID
-    /// Nil: out.
+    /// The account's permission. Nil means that the account is out.
     let permission: Permission?
     let invite: ControlID?
     var admittedBy: AccountID?
     let cuts: [Author: ControlAct.CutPoint]
-    /// How many of the owner's words on the account lead to it, one for itself; 0 of an admission. A leave has the highest.
+    /// The number of the owner's statements about the account in its past, plus one for itself. An admission has 0. A
+    /// leave has the highest rank.
     let rank: Int
 
     var isLeave: Bool { rank == .max }
 
-    /// Whether a word that puts out or lowers ends a grant: it had seen it, or neither had seen the other and it ranks as high.
+    /// Returns whether this statement, which removes or lowers a permission, ends a grant. It does if it had seen the
+    /// grant. It also does if neither had seen the other, and it ranks at least as high.
     func beats(_ grant: Word) -> Bool {
       if grant.seen.contains(mark) { return false }
       return seen.contains(grant.mark)
@@ -37,7 +42,7 @@ struct Standings {
     }
   }
 
-  /// A record with what it has seen.
+  /// A record with the marked records that it has seen.
   private struct Act {
     let record: ControlRecord
     let mark: Int
@@ -51,7 +56,7 @@ struct Standings {
       past = graph.pastCount(seen)
     }
 
-    /// Whatever leads to a record has seen less.
+    /// Orders records so that each one comes after the records in its past, because those have seen less.
     static func ordered(_ records: [ControlRecord], _ graph: ControlGraph) -> [Act] {
       records.map { Act($0, graph) }.sorted { ($0.past, $0.record.id) < ($1.past, $1.record.id) }
     }
@@ -83,10 +88,11 @@ struct Standings {
 
   // MARK: Words
 
-  /// The rank counts what cut devices said too: else a cut could raise an old word above one that was said since.
+  /// Returns the owner's statements about accounts. The rank also counts statements by cut devices. Otherwise a cut
+  /// could raise an old statement above a later one.
   private static func ownersWords(_ graph: ControlGraph) -> [Word] {
     guard let owner = graph.owner else { return [] }
-    /// Ascending by rank.
+    /// The statements about each account, ascending by rank.
     var byAccount: [AccountID: [Word]] = [:]
     var words: [Word] = []
     for act in Act.ordered(graph.certified(.participant), graph) where graph.account(of: act.record) == owner {
@@ -105,7 +111,8 @@ struct Standings {
     return words.sorted { $0.id < $1.id }
   }
 
-  /// Of each account those first that had seen the least, which stay the same when there are more.
+  /// Returns the leaves of each account. Those that have seen the least come first, so the first ones stay the same
+  /// when more arrive.
   private static func leaves(_ graph: ControlGraph) -> [AccountID: [Word]] {
     let words = Act.ordered(graph.certified(.leave).filter(graph.counts), graph).compactMap { act -> Word? in
       guard case .leave(let cuts) = act.record.act, let account = graph.account(of: act.record), account != graph.owner
@@ -117,11 +124,11 @@ struct Standings {
     return Dictionary(grouping: words, by: \.account)
   }
 
-  /// The words that let an account in, as they are read, and those that put it out.
+  /// The statements that let an account in, added one by one, and the statements that remove it.
   private struct Grants {
     let departures: [Word]
     private(set) var marks = MarkSet()
-    /// For each departure the grants that it beats.
+    /// For each departure, the grants that it beats.
     private var beaten: [MarkSet]
 
     init(departures: [Word]) {
@@ -134,9 +141,11 @@ struct Standings {
       for index in departures.indices where departures[index].beats(grant) { beaten[index].insert(grant.mark) }
     }
 
-    /// Whether some of the grants that lead to a record are beaten by none of the departures that matter.
+    /// Returns whether the record's past has a grant that none of the relevant departures beats.
+    ///
+    /// - Parameter matters: Selects the relevant departures.
     func stand(before record: Act, _ matters: (Word) -> Bool) -> Bool {
-      // Mostly it has seen none.
+      // Usually the record has seen no grant.
       guard marks.intersects(record.seen) else { return false }
       var standing = marks.intersection(record.seen)
       for (index, departure) in departures.enumerated() where matters(departure) { standing.subtract(beaten[index]) }
@@ -144,8 +153,11 @@ struct Standings {
     }
   }
 
-  /// Those that stand: by a member, by an open invite that it knew, and did not know to be revoked, of somebody who was no member,
-  /// and about whom it knew of no decision by the owner.
+  /// Returns the admissions that stand.
+  ///
+  /// An admission stands if a member made it, by an open invite that it knew, and did not know to be revoked. The
+  /// admitted account must not have been a member, and the admitting device must not have known of a decision by the
+  /// owner about that account.
   private func admissions(_ words: [Word], _ leaves: [AccountID: [Word]]) -> [Word] {
     let records = graph.certified(.admission)
     guard !records.isEmpty else { return [] }
@@ -169,7 +181,7 @@ struct Standings {
         revocations[claim.invite]?.intersects(act.seen) != true,
         decided[claim.account]?.intersects(act.seen) != true,
         !grants(claim.account).stand(before: act, { $0.isLeave && act.seen.contains($0.mark) }),
-        // Leaves and removals that knew of the admission did not end the right to it.
+        // A leave or removal that knew of the admission did not end the right to it.
         member == graph.owner || grants(member).stand(before: act, { !$0.seen.contains(act.mark) })
       else { continue }
       let word = Word(
@@ -202,13 +214,14 @@ struct Standings {
 
   // MARK: Which word stands
 
-  /// The highest rank; among equals the most restrictive, then the lowest id.
+  /// Returns the participant that follows from the statements. The highest rank wins, then the most restrictive
+  /// permission, then the lowest id.
   private func participant(_ words: [Word], _ leaves: [Word]) -> Participant? {
     func isHigher(_ one: Word, _ other: Word) -> Bool {
       let (mine, theirs) = (one.permission?.rawValue ?? 0, other.permission?.rawValue ?? 0)
       return (one.rank, theirs, other.id) > (other.rank, mine, one.id)
     }
-    // A leave beats whatever has not seen it.
+    // A leave beats every statement that has not seen it.
     let marks = Self.marks(leaves)
     let hasLeft = words.map { $0.permission != nil && !$0.seen.isSuperset(of: marks) }
     let best = zip(words, hasLeft).filter { !$0.1 }.map(\.0).max { isHigher($1, $0) }
@@ -224,14 +237,16 @@ struct Standings {
     }
   }
 
-  /// Where authors end that cite a grant of an account. Grants are many if other participants admit the account again and again.
+  /// Sets the cutoffs of authors that cite a grant of the account. An account can have many grants, if other
+  /// participants admit it repeatedly.
   private mutating func readCeilings(_ words: [Word], _ leaves: [Word], _ account: AccountID) {
     let lowering = Dictionary(
       (words.filter { $0.permission != .readWrite } + leaves).map { ($0.mark, $0) },
       uniquingKeysWith: { first, _ in first })
     let departures = lowering.values.filter { $0.permission == nil }
     let marks = Self.marks(Array(lowering.values))
-    // Who comes back to read alone had lost the grant before, and keeps what it had written.
+    // If an account comes back with read-only permission, it had lost the grant before. It keeps the change sets of
+    // that time.
     let since = departures.map { departure in
       (departure, Self.marks(lowering.values.filter { $0.permission != nil && $0.seen.contains(departure.mark) }))
     }
@@ -244,13 +259,13 @@ struct Standings {
     }
   }
 
-  /// Nil if none of some words beats the grant.
+  /// Returns the cutoffs that these statements set for the grant, or nil if none of them beats it.
   private func ceiling(
     _ grant: Word, _ lowering: some Sequence<Word>, _ known: inout [MarkSet: [Author: ControlAct.CutPoint]?]
   ) -> [Author: ControlAct.CutPoint]? {
     var beating: [Word] = []
     for word in lowering where word.beats(grant) {
-      // Nothing is less.
+      // An empty cutoff can't get any lower.
       guard word.seen.contains(grant.mark), !word.cuts.isEmpty else { return [:] }
       beating.append(word)
     }

@@ -1,35 +1,35 @@
-/// A zone's control log as it grows. A record costs its own bytes and one bit for each marked record before it, however long the
-/// log is: a hostile participant may fill it.
+/// A zone's control log as it grows. A record takes its own bytes, plus one bit for each marked record before it. The
+/// cost doesn't depend on the length of the log otherwise, because a hostile participant may fill it.
 public struct ZoneLog: Sendable {
   public let zone: ZoneID
-  /// Whom the records name.
+  /// The accounts that the records name.
   public private(set) var people: ZonePeople
-  /// Records that lead to no other.
+  /// The tips: the records that no other record names.
   private(set) var heads: Set<ControlID> = []
   public private(set) var bytes = 0
-  /// The records whose effect may depend on any other record: all but epochs and unknown acts.
+  /// The number of records whose effect may depend on other records: all but epochs and unknown acts.
   private(set) var weighed = 0
-  /// The state as it was last read.
+  /// The state as of the last reading.
   public private(set) var state: ZoneState
 
-  /// In an order in which each record comes after those that lead to it.
+  /// The records in an order in which each one comes after the records in its past.
   private var entries: [Entry] = []
   private var places: [ControlID: Int] = [:]
   private var byKind: [ControlAct.Kind: [Int]] = [:]
   private var byDevice: [DeviceID: [Int]] = [:]
-  /// What the records of each device take.
+  /// The number and size of each device's records.
   public private(set) var uses: [DeviceID: ControlUse] = [:]
-  /// How many records have a mark.
+  /// The number of records that have a mark.
   private var marked = 0
   private var reading = Reading()
 
   private struct Entry {
     let record: ControlRecord
-    /// Places of the records that it names.
+    /// The positions of the records that it names.
     let parents: [Int]
-    /// The marked records that lead to it.
+    /// The marked records in its past.
     let seen: MarkSet
-    /// Its own mark, if it matters who has seen it.
+    /// Its own mark, if it matters which records have seen it.
     let mark: Int?
   }
 
@@ -39,12 +39,12 @@ public struct ZoneLog: Sendable {
     state = ZoneState(zone)
   }
 
-  /// - Parameter records: Sound ones, in any order. Records that they name may be missing.
+  /// - Parameter records: Sound records in any order. Records that they name may be missing.
   public init(_ zone: ZoneID, _ records: some Sequence<ControlRecord>, _ cryptography: any Cryptography) {
     self.init(zone)
     let known = Dictionary(
       records.filter { $0.zone == zone }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-    // Depth first with a stack of its own: a hostile log can be as deep as it is long.
+    // This is a depth-first search with an explicit stack, because a hostile log can be as deep as it is long.
     var stack = Array(known.keys)
     while let id = stack.last {
       guard places[id] == nil, let record = known[id] else {
@@ -63,7 +63,7 @@ public struct ZoneLog: Sendable {
 
   // MARK: Growing
 
-  /// Adds a sound record after those that it names.
+  /// Adds a sound record. Add the records that it names first.
   public mutating func insert(_ record: ControlRecord, _ cryptography: any Cryptography) {
     guard places[record.id] == nil else { return }
     let parents = Set(record.leading.compactMap { places[$0] })
@@ -89,7 +89,7 @@ public struct ZoneLog: Sendable {
     if reading.cutDevices.contains(record.author) { reading.hasCutRecords = true }
   }
 
-  /// As if the last records, which were not read, had never come.
+  /// Removes the last records, which have not been read, as if they had never arrived.
   public mutating func removeLast(_ count: Int, _ cryptography: any Cryptography) {
     let (left, state, reading) = (entries.dropLast(count).map(\.record), state, reading)
     self = ZoneLog(zone)
@@ -102,7 +102,7 @@ public struct ZoneLog: Sendable {
   public var count: Int { entries.count }
   public subscript(_ id: ControlID) -> ControlRecord? { places[id].map { entries[$0].record } }
   public func contains(_ id: ControlID) -> Bool { places[id] != nil }
-  /// In an order in which each record comes after those that lead to it.
+  /// The records in an order in which each one comes after the records in its past.
   public var records: some Sequence<ControlRecord> { entries.lazy.map(\.record) }
 
   public func records(of kind: ControlAct.Kind) -> some Sequence<ControlRecord> {
@@ -113,13 +113,13 @@ public struct ZoneLog: Sendable {
     (byDevice[device] ?? []).lazy.map { entries[$0].record }
   }
 
-  /// The last one that a device said; of several with its number the one with the lowest id.
+  /// Returns the last record of a device. If several records have its number, returns the one with the lowest id.
   public func last(of device: DeviceID) -> ControlRecord? {
     records(of: device).max { ($0.number, $1.id) < ($1.number, $0.id) }
   }
 
-  /// Those that do not lead to some heads, each after those that lead to it: as many visits as there are of them, and of those
-  /// beside them that do lead there.
+  /// Returns the records that are not in the past of some tips, each after the records in its own past. It visits only
+  /// these records, and the records beside them that are in that past.
   public func records(beyond heads: [ControlID]) -> [ControlRecord] {
     var isKnown = [Bool](repeating: false, count: entries.count)
     for place in heads.compactMap({ places[$0] }) { isKnown[place] = true }
@@ -134,7 +134,7 @@ public struct ZoneLog: Sendable {
     return beyond.reversed().map { entries[$0].record }
   }
 
-  /// Some records and all that lead to them.
+  /// Returns these records and all records in their past.
   public func past(of ids: [ControlID]) -> Set<ControlID> {
     var past: Set<ControlID> = []
     var stack = ids.compactMap { places[$0] }
@@ -147,7 +147,7 @@ public struct ZoneLog: Sendable {
 
   // MARK: Marks
 
-  /// The marked records that lead to a record.
+  /// Returns the marked records in a record's past.
   func seen(by id: ControlID) -> MarkSet { places[id].map { entries[$0].seen } ?? MarkSet() }
   func mark(of id: ControlID) -> Int? { places[id].flatMap { entries[$0].mark } }
   func marks(of ids: some Sequence<ControlID>) -> MarkSet {
@@ -158,37 +158,37 @@ public struct ZoneLog: Sendable {
 
   // MARK: Reading
 
-  /// What the state was last read from.
+  /// The input of the last reading.
   private struct Reading {
     var revision: Int?
     var accounts = 0
-    /// Whose each device is.
+    /// The account of each device.
     var devices: [DeviceID: AccountID] = [:]
     var entries = 0
     var weighed = 0
     var epochs = 0
     var rule: EpochRule?
     var cutDevices: Set<DeviceID> = []
-    /// A cut device has said more: its cuts may have to be read in another way.
+    /// True if a cut device has signed more records. Its cuts may then have to be read differently.
     var hasCutRecords = false
   }
 
-  /// Whether nothing came since the last reading but epochs and unknown acts: then these alone are read.
+  /// Returns whether only epochs and unknown acts arrived since the last reading. Then only these are read.
   ///
-  /// - Parameter revision: Of the states of the accounts.
+  /// - Parameter revision: The revision of the states of the accounts.
   public func isSettled(_ revision: Int) -> Bool {
     reading.revision == revision && reading.weighed == weighed && !reading.hasCutRecords
   }
 
-  /// How many records came since the last reading.
+  /// The number of records that arrived since the last reading.
   public var unread: Int { count - reading.entries }
 
-  /// Reads the state. Epochs that came alone are judged by the rule of the last reading.
+  /// Reads the state. If only epochs arrived, they are judged by the rule of the last reading.
   ///
   /// - Parameters:
   ///   - accounts: The states of the accounts that the records name.
-  ///   - revision: Tells these states from those of other readings.
-  /// - Returns: The epochs that were judged: those that came, or all.
+  ///   - revision: A number that distinguishes these states from those of other readings.
+  /// - Returns: The epochs that were judged: the new ones, or all of them.
   @discardableResult
   public mutating func read(_ accounts: Accounts, revision: Int, _ cryptography: any Cryptography) -> [EpochID] {
     let isSettled = isSettled(revision)

@@ -1,49 +1,51 @@
-/// What a zone's control log says: a pure function of the set of its records and of the states of the accounts they name. The
-/// order in which they came does not matter.
+/// The state that a zone's control log describes. It is a pure function of the set of its records and of the states of
+/// the accounts that they name. The order in which the records arrived doesn't matter.
 public struct ZoneState: Sendable, Equatable {
   public let zone: ZoneID
-  /// Nil until the record that opens the zone is here.
+  /// The owner, or nil until the record that opens the zone is here.
   public private(set) var owner: AccountID?
-  /// What is shared; nil of an account's private zone.
+  /// The root record of a share, or nil for an account's private zone.
   public private(set) var root: RecordName?
   public private(set) var isStopped = false
-  /// Everybody but the owner who was ever let in.
+  /// All accounts that were ever let in, except the owner.
   public private(set) var participants: [AccountID: Participant] = [:]
   public private(set) var invites: [ControlID: Invite] = [:]
-  /// Devices that were cut, and where: instances that are not listed are cut at zero.
+  /// The devices that have cutoffs. Instances that are not listed are cut at zero.
   public private(set) var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
-  /// The cuts that count, which `cuts` sums up.
+  /// The cuts that count. `cuts` is their combination.
   public private(set) var countingCuts: [DeviceID: Set<DeviceCut>] = [:]
-  /// Instances that forked or were given up, and their last number.
+  /// The last number of each instance that forked or was given up.
   public private(set) var ends: [Author: UInt64] = [:]
   public private(set) var epochs: [EpochID: Epoch] = [:]
-  /// The epoch that writers use: of those that are current, the one with the lowest id.
+  /// The epoch that writers use: the current one with the lowest id.
   public private(set) var currentEpoch: Epoch?
-  /// Those that are current.
+  /// The epochs that are current.
   public private(set) var currentEpochs: Set<EpochID> = []
-  /// As the owner's devices named it; else a share is called by its root's table, and a private zone not at all.
+  /// The title that the owner's devices gave. Without one, a share is called by the table of its root record, and a
+  /// private zone has no name.
   public private(set) var title = ""
-  /// When it was given.
+  /// The time at which the title was given.
   public private(set) var titled = HybridTime.zero
-  /// Records that lead to no other: first the owner's, then one of each account in turn. So the first of them are never those of
-  /// one account that forks the log on purpose.
+  /// The tips: the records that no other record names. The owner's come first, then the accounts take turns. Therefore
+  /// an account that forks the log on purpose can't fill the first places.
   public private(set) var heads: [ControlID] = []
   private var overfull = Overfull()
   private var grants: [ControlID: WriteGrant] = [:]
-  /// Records that let somebody in, or would, whether or not they stand, by what instances under them begin with.
+  /// The records that let an account in, or would if they stood. The key is the first half of the instances that write
+  /// under them.
   private var words: [UInt64: Set<ControlID>] = [:]
-  /// Whose each device is.
+  /// The account of each device.
   private var devices: [DeviceID: AccountID] = [:]
 
   public struct Epoch: Sendable, Equatable {
     public let id: EpochID
     public let minter: DeviceID
     public let commitment: [UInt8]
-    /// True where it covers every cut and departure that is known, and its minter may write: only such a key encrypts.
+    /// True if the epoch covers every known cut and departure, and its minter may write. Only such a key encrypts.
     public let isCurrent: Bool
   }
 
-  /// - Parameter records: Sound ones (see `ControlRecord.isSound`).
+  /// - Parameter records: Sound records (see `ControlRecord.isSound`).
   public init(
     _ zone: ZoneID, records: some Sequence<ControlRecord>, accounts: Accounts, _ cryptography: any Cryptography
   ) {
@@ -52,10 +54,11 @@ public struct ZoneState: Sendable, Equatable {
     self = log.state
   }
 
-  /// That of a log without records.
+  /// The state of a log without records.
   init(_ zone: ZoneID) { self.zone = zone }
 
-  /// Reads all but the epochs and the heads. Returns what epochs are judged by; nil if the log has no owner.
+  /// Reads everything except the epochs and the tips. Returns the rule by which epochs are judged, or nil if the log
+  /// has no owner.
   mutating func read(_ graph: ControlGraph, _ cryptography: any Cryptography) -> EpochRule? {
     let before = self
     self = ZoneState(zone)
@@ -91,7 +94,9 @@ public struct ZoneState: Sendable, Equatable {
     if currentEpoch.map({ epoch.id < $0.id }) != false { currentEpoch = epoch }
   }
 
-  /// - Parameter heads: With whose each is.
+  /// Sorts and sets the tips.
+  ///
+  /// - Parameter heads: The tips, each with the account of its device.
   mutating func setHeads(_ heads: [(id: ControlID, account: AccountID?)]) {
     var lines = Dictionary(grouping: heads, by: \.account).mapValues { $0.map(\.id).sorted() }
     guard owner != nil else {
@@ -109,42 +114,44 @@ public struct ZoneState: Sendable, Equatable {
 
   // MARK: Questions
 
-  /// What an account may do; nil where it is no member.
+  /// Returns an account's permission, or nil if it is not a member.
   public func permission(_ account: AccountID) -> Permission? {
     if account == owner { return .readWrite }
     return isStopped ? nil : participants[account]?.permission
   }
 
-  /// Everybody whom the zone lists, members or not any more: who may have its log.
+  /// All accounts that the zone lists, whether or not they are still members. They may have its log.
   public var accounts: Set<AccountID> { Set(participants.keys).union(owner.map { [$0] } ?? []) }
 
-  /// Whose a device is, of the zone's accounts.
+  /// Returns the zone's account that a device belongs to.
   public func account(of device: DeviceID) -> AccountID? { devices[device] }
 
-  /// The record that lets an account write, which its authors cite; nil of the owner, who needs none.
+  /// Returns the record that lets an account write, which its authors cite. Returns nil for the owner, who needs none.
   public func citation(_ account: AccountID) -> ControlID? {
     permission(account) == .readWrite ? participants[account]?.grant : nil
   }
 
-  /// Where an author's change sets end; nil where they do not. An author of a participant writes by what its first change set
-  /// cites; without such a grant it ends at zero.
+  /// Returns the cutoff of an author, or nil if it has none. An author of a participant writes under the grant that its
+  /// first change set cites. Without a valid grant, it is cut at zero.
   public func limit(_ author: Author, citing citation: ControlID?) -> UInt64? {
     if isOverfull(author.device) { return 0 }
     let cut = cuts[author.device].map { $0[author.instance]?.number ?? 0 }
     return [cut, ends[author], lostPermission(author, citation)].compactMap { $0 }.min()
   }
 
-  /// Whether a device writes in vain, since it or its account is proven to write as more authors than it may.
+  /// Returns whether all change sets of a device are refused, because the device or its account is proven to write as
+  /// more authors than it may.
   public func isOverfull(_ device: DeviceID) -> Bool {
     overfull.devices.contains(device) || devices[device].map(overfull.accounts.contains) ?? false
   }
 
-  /// Accounts of which, or of whose devices, that is proven.
+  /// The accounts that are proven to write as too many authors, or that have such a device.
   public var overfullAccounts: Set<AccountID> {
     overfull.accounts.union(overfull.devices.compactMap { devices[$0] })
   }
 
-  /// Where an author ends because its account may not write, or could not go on to.
+  /// Returns the cutoff that follows from a missing or lost permission of the author's account, or nil if there is
+  /// none.
   public func lostPermission(_ author: Author, _ citation: ControlID?) -> UInt64? {
     guard let account = devices[author.device] else { return 0 }
     guard account != owner else { return nil }
@@ -152,8 +159,10 @@ public struct ZoneState: Sendable, Equatable {
     return grant.ceiling.map { $0[author]?.number ?? 0 }
   }
 
-  /// Where an author ends of which nothing is here. Whoever had merged it may have taken it back, and then nobody can show what
-  /// it cites: its instance tells that. Nil where it may yet come.
+  /// Returns the cutoff of an author that has no change sets here, or nil if they may still arrive.
+  ///
+  /// The devices that had merged its change sets may have reverted them, and then no device can show the record that
+  /// the author cites. The author's instance tells it instead.
   public func limit(ofUnknown author: Author) -> UInt64? {
     guard let account = devices[author.device] else { return nil }
     guard account != owner, !isOverfull(author.device) else { return limit(author, citing: nil) }
@@ -194,7 +203,7 @@ public struct ZoneState: Sendable, Equatable {
     for record in graph.certified(.fork) {
       if case .fork(let proof) = record.act { forks[proof.author, default: []].insert(proof.limit) }
     }
-    // Each lower end has to be carried out by reading the log again.
+    // Each lower end requires reading the log again.
     func least(_ numbers: Set<UInt64>) -> UInt64 { numbers.count > Limits.forks ? 0 : numbers.min() ?? 0 }
     return given.mapValues(least).merging(forks.mapValues(least)) { min($0, $1) }
   }

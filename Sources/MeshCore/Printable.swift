@@ -1,5 +1,7 @@
-/// `text` as it may reach a terminal, a log or a page: control, bidi and other invisible characters, line breaks included,
-/// become U+FFFD, and what exceeds `limit` characters is cut with an ellipsis. For texts that peers chose.
+/// Returns `text` in a form that is safe to show in a terminal, a log or a page. Use it for texts that peers chose.
+///
+/// Replaces control, bidirectional and other invisible characters, including line breaks, with U+FFFD. Truncates the
+/// text to `limit` characters, with an ellipsis at the end.
 public func printable(_ text: String, limit: Int = .max) -> String {
   var scalars = String.UnicodeScalarView()
   var changed = false
@@ -12,10 +14,10 @@ public func printable(_ text: String, limit: Int = .max) -> String {
   return clean.count > limit ? clean.prefix(max(0, limit - 1)) + "…" : clean
 }
 
-/// Whether a character shows itself and changes nothing about how its neighbours are shown.
+/// Returns whether a character is visible and doesn't change how its neighbors are shown.
 public func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.properties.generalCategory {
-  // Joiners belong to words in several scripts and to composed emoji, and reorder nothing.
+  // Joiners belong to words in several scripts and to composed emoji, and they reorder nothing.
   case .format: scalar == "\u{200c}" || scalar == "\u{200d}"
   case .control, .lineSeparator, .paragraphSeparator, .surrogate: false
   default: true

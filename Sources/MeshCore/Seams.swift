@@ -1,49 +1,54 @@
-/// Wall time, as a parameter: the simulator supplies its own.
+/// The wall clock, as a parameter. The simulator supplies its own.
 public protocol Clock: Sendable {
-  /// Milliseconds since 1970-01-01T00:00:00Z; may jump either way.
+  /// Returns the milliseconds since 1970-01-01T00:00:00Z. The value may jump in either direction.
   func milliseconds() -> Int64
 }
 
-/// The source of all randomness, as a parameter: the simulator supplies a seeded one.
+/// The source of all randomness, as a parameter. The simulator supplies a seeded one.
 public protocol Randomness: Sendable {
-  /// `count` fresh bytes. For keys and nonces the source is the operating system's generator.
+  /// Returns `count` fresh bytes. For keys and nonces, the source is the operating system's generator.
   func bytes(_ count: Int) -> [UInt8]
 }
 
-/// The public primitives: hashing, verification, authenticated encryption.
+/// The cryptographic functions that need no private key of a device, such as hashing, verification and authenticated
+/// encryption.
 public protocol Cryptography: Sendable {
-  /// BLAKE2b of `message`, `count` bytes (16, 24, 32 or 64) long, keyed where `key` is not empty (16 to 64 bytes).
+  /// Returns the BLAKE2b hash of `message`, with `count` bytes (16, 24, 32 or 64). The hash is keyed if `key` is not
+  /// empty (16 to 64 bytes).
   func hash(_ message: [UInt8], count: Int, key: [UInt8]) -> [UInt8]
-  /// The same of several messages: a long BLOB's chunks are hashed side by side where there are cores for it.
+  /// Returns the hashes of several messages. The chunks of a long BLOB are hashed in parallel if there are enough
+  /// cores.
   func hashes(_ messages: [[UInt8]], count: Int, key: [UInt8]) -> [[UInt8]]
-  /// BLAKE2b-128 without a key, for hot paths: the two halves, little-endian.
+  /// Returns the BLAKE2b-128 hash without a key, for hot paths. The result is the two halves, little-endian.
   func hash128(_ message: UnsafeRawBufferPointer) -> (UInt64, UInt64)
-  /// Ed25519 verification with libsodium's strictness. `signature` is 64 bytes, `key` 32; any other length is false.
+  /// Verifies an Ed25519 signature with libsodium's strictness. `signature` has 64 bytes and `key` has 32. Returns
+  /// false for any other length.
   func verify(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool
-  /// XChaCha20-Poly1305 (IETF): 32-byte key, 24-byte nonce; returns ciphertext ‖ 16-byte tag.
+  /// Encrypts with XChaCha20-Poly1305 (IETF), a 32-byte key and a 24-byte nonce. Returns ciphertext ‖ 16-byte tag.
   func encrypt(_ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]) -> [UInt8]
-  /// The plaintext, or nil where the tag does not match.
+  /// Returns the plaintext, or nil if the tag doesn't match.
   func decrypt(_ ciphertext: [UInt8], key: [UInt8], nonce: [UInt8], associated: [UInt8]) -> [UInt8]?
-  /// Seals a 32-byte secret to a device's X25519 sealing key; `context` is zone ‖ epoch ‖ recipient.
-  /// Returns ephemeral public key ‖ ciphertext ‖ tag (80 bytes), or nil for a low-order recipient key.
+  /// Seals a 32-byte secret to a device's X25519 sealing key. The `context` is zone ‖ epoch ‖ recipient. Returns
+  /// ephemeral public key ‖ ciphertext ‖ tag (80 bytes), or nil if the recipient's key has low order.
   func seal(_ secret: [UInt8], to recipient: [UInt8], epoch: [UInt8], context: [UInt8]) -> [UInt8]?
-  /// An Ed25519 signature by the key pair that a 32-byte seed opens to (links and recovery keys).
+  /// Returns an Ed25519 signature by the key pair of a 32-byte seed. Invites and recovery keys are such seeds.
   func sign(_ message: [UInt8], seed: [UInt8]) -> [UInt8]
-  /// The Ed25519 public key of a 32-byte seed.
+  /// Returns the Ed25519 public key of a 32-byte seed.
   func publicKey(seed: [UInt8]) -> [UInt8]
 }
 
-/// What a device can do with its private keys, which never leave the implementation.
+/// The operations that need a device's private keys. The keys never leave the implementation.
 public protocol DeviceSecrets: Sendable {
-  /// Ed25519 public key, 32 bytes; it is the device's id.
+  /// The device's Ed25519 public key, 32 bytes. It is the device's id.
   var signingKey: [UInt8] { get }
-  /// X25519 public key of sealing, 32 bytes.
+  /// The device's X25519 public key for sealing, 32 bytes.
   var sealingKey: [UInt8] { get }
-  /// X25519 public key of sessions (Noise static), 32 bytes.
+  /// The device's X25519 public key for sessions (Noise static), 32 bytes.
   var sessionKey: [UInt8] { get }
-  /// Ed25519 signature, 64 bytes.
+  /// Returns an Ed25519 signature, 64 bytes.
   func sign(_ message: [UInt8]) -> [UInt8]
-  /// Opens what `Cryptography.seal` made for this device; nil where it was not, or was altered.
+  /// Opens a secret that `Cryptography.seal` sealed to this device. Returns nil if it was sealed to another key or was
+  /// altered.
   func open(_ sealed: [UInt8], epoch: [UInt8], context: [UInt8]) -> [UInt8]?
 }
 
@@ -55,13 +60,14 @@ extension Cryptography {
   }
 }
 
-/// `length ‖ context ‖ bytes`: what every Ed25519 signature of the mesh covers. The length is that of the context, one byte.
+/// Returns `length ‖ context ‖ bytes`, the input of every Ed25519 signature in the mesh. The length is one byte and
+/// counts the bytes of the context.
 public func signedBytes(_ context: SignatureContext, _ bytes: [UInt8]) -> [UInt8] {
   let name = Array(context.rawValue.utf8)
   return [UInt8(name.count)] + name + bytes
 }
 
-/// One context per kind of signed object, so that a signature on one can never stand for another.
+/// The kinds of signed objects. Each has its own context, so that a signature on one kind is never valid for another.
 public enum SignatureContext: String, Sendable, CaseIterable {
   case certificate = "mesh/1/certificate"
   case request = "mesh/1/request"

@@ -1,12 +1,13 @@
 public enum AssetKind: IdentifierKind { public static var prefix: String { "asset" } }
 
-/// Keyed BLAKE2b-256 of an asset's size and of the hashes of its chunks.
+/// The keyed BLAKE2b-256 hash of an asset's size and of the hashes of its chunks.
 public typealias AssetID = Identifier<AssetKind>
 
-/// A long BLOB as the merge knows it: what it is, and how long. The bytes travel beside the change sets, chunk by chunk.
+/// A long BLOB as the merge sees it: its id and its size. Its bytes travel separately from the change sets, chunk by
+/// chunk.
 public struct Asset: Hashable, Sendable {
   public let id: AssetID
-  /// In bytes.
+  /// The size in bytes.
   public let size: Int
 
   public init(id: AssetID, size: Int) {
@@ -14,15 +15,16 @@ public struct Asset: Hashable, Sendable {
     self.size = size
   }
 
-  /// BLOBs beyond it are assets, shorter ones travel in change sets.
+  /// Returns whether a BLOB of this size is an asset. Shorter ones travel in change sets.
   public static func isAsset(size: Int) -> Bool { size > Limits.inlineBlob }
 
-  /// How many chunks a BLOB of this size has.
+  /// Returns the number of chunks of a BLOB of this size.
   public static func chunkCount(size: Int) -> Int { (size + Limits.chunk - 1) / Limits.chunk }
 
   public var chunkCount: Int { Self.chunkCount(size: size) }
 
-  /// Which bytes of a BLOB of this size are the chunk `index`; all chunks but the last are equally long.
+  /// Returns the byte range of the chunk `index` in a BLOB of this size. All chunks except the last have the same
+  /// length.
   public static func range(ofChunk index: Int, size: Int) -> Range<Int> {
     index * Limits.chunk..<min(size, (index + 1) * Limits.chunk)
   }

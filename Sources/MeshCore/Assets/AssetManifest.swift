@@ -1,19 +1,21 @@
-/// What proves an asset chunk by chunk: the hashes of its chunks, each of `Limits.chunk` bytes but the last.
+/// The proof of an asset's chunks: their hashes. Each chunk except the last has `Limits.chunk` bytes.
 ///
-/// The key is that of the zone where the content was first written. It travels along, so that a record which moves to another
-/// zone takes its assets with it unread; who has no manifest can't tell whether a known file is among a zone's assets.
+/// The key is the one of the zone in which the content was first written. It is part of the manifest, so that a record
+/// can move to another zone with its assets unread. Without the manifest, nobody can tell whether a known file is among
+/// a zone's assets.
 public struct AssetManifest: Hashable, Sendable {
   public static let keySize = 32
   public static let hashSize = 32
 
-  /// 32 bytes, of BLAKE2b.
+  /// A BLAKE2b key of 32 bytes.
   public let key: [UInt8]
-  /// Of the asset, in bytes.
+  /// The size of the asset in bytes.
   public let size: Int
-  /// One after the other, 32 bytes each.
+  /// The hashes, one after the other, 32 bytes each.
   public let hashes: [UInt8]
 
-  /// Nil where the size is not an asset's, the hashes are not those of so many chunks, or the key is not one.
+  /// Returns nil if the size is not an asset's size, the number of hashes doesn't fit the size, or the key has the
+  /// wrong length.
   public init?(key: [UInt8], size: Int, hashes: [UInt8]) {
     guard key.count == Self.keySize, Asset.isAsset(size: size), size <= Limits.asset,
       hashes.count == Asset.chunkCount(size: size) * Self.hashSize
@@ -23,7 +25,8 @@ public struct AssetManifest: Hashable, Sendable {
     self.hashes = hashes
   }
 
-  /// What it is the manifest of: BLAKE2b-256, with its key, of `mesh/1/asset` ‖ u64 size ‖ hashes.
+  /// Returns the asset that this manifest describes. Its id is the keyed BLAKE2b-256 hash of `mesh/1/asset` ‖ u64 size
+  /// ‖ hashes.
   public func asset(_ cryptography: any Cryptography) throws(DecodingError) -> Asset {
     var writer = ByteWriter(capacity: hashes.count + 20)
     writer.raw(Array("mesh/1/asset".utf8))
@@ -41,7 +44,7 @@ public struct AssetManifest: Hashable, Sendable {
     hashes[index * Self.hashSize..<(index + 1) * Self.hashSize]
   }
 
-  /// Whether these bytes are the chunk `index`.
+  /// Returns whether these bytes are the chunk `index`.
   public func isChunk(_ bytes: [UInt8], _ index: Int, _ cryptography: any Cryptography) -> Bool {
     guard (0..<chunkCount).contains(index), bytes.count == Asset.range(ofChunk: index, size: size).count else {
       return false
@@ -49,12 +52,12 @@ public struct AssetManifest: Hashable, Sendable {
     return hash(ofChunk: index).elementsEqual(Self.hash(chunk: bytes, key: key, cryptography))
   }
 
-  /// The key of content that is first written in a zone: BLAKE2b-256 of `mesh/1/asset` ‖ zone.
+  /// Returns the key for content that is first written in a zone: BLAKE2b-256 of `mesh/1/asset` ‖ zone.
   public static func key(of zone: ZoneID, _ cryptography: any Cryptography) -> [UInt8] {
     cryptography.hash(Array("mesh/1/asset".utf8) + zone.bytes)
   }
 
-  /// Keyed BLAKE2b-256 of a chunk's bytes: the same wherever in a BLOB they are.
+  /// Returns the keyed BLAKE2b-256 hash of a chunk's bytes. It doesn't depend on the chunk's position in the BLOB.
   public static func hash(chunk: [UInt8], key: [UInt8], _ cryptography: any Cryptography) -> [UInt8] {
     cryptography.hash(chunk, count: hashSize, key: key)
   }
@@ -63,7 +66,7 @@ public struct AssetManifest: Hashable, Sendable {
 // MARK: - Making one, chunk by chunk
 
 extension AssetManifest {
-  /// Takes an asset's chunks in order and makes its manifest, without all of them being in memory.
+  /// Builds a manifest from an asset's chunks in order, without keeping them all in memory.
   public struct Builder {
     private let key: [UInt8]
     private let cryptography: any Cryptography
@@ -75,7 +78,7 @@ extension AssetManifest {
       self.cryptography = cryptography
     }
 
-    /// The next chunks; all but the last of the asset have `Limits.chunk` bytes.
+    /// Adds the next chunks. All chunks of the asset except the last have `Limits.chunk` bytes.
     public mutating func add(_ chunks: [[UInt8]]) {
       size += chunks.reduce(0) { $0 + $1.count }
       hashes += cryptography.hashes(chunks, count: AssetManifest.hashSize, key: key).joined()
@@ -83,7 +86,7 @@ extension AssetManifest {
 
     public mutating func add(_ chunk: [UInt8]) { add([chunk]) }
 
-    /// Nil where the size is not an asset's.
+    /// The manifest, or nil if the size is not an asset's size.
     public var manifest: AssetManifest? { AssetManifest(key: key, size: size, hashes: hashes) }
   }
 }
@@ -91,7 +94,7 @@ extension AssetManifest {
 // MARK: - On the wire
 
 extension AssetManifest {
-  /// How many bytes the encoding takes at most.
+  /// Returns the greatest number of bytes that the encoding takes.
   public static func encodedBound(size: Int) -> Int { keySize + 6 + Asset.chunkCount(size: size) * hashSize }
 
   public func write(to writer: inout ByteWriter) {

@@ -1,12 +1,12 @@
-/// Which chunks of an asset are somewhere.
+/// The set of an asset's chunks that are present in some place.
 public struct ChunkSet: Hashable, Sendable {
-  /// Of the asset: those that are here and those that are not.
+  /// The number of chunks of the asset, present or not.
   public let count: Int
   private var words: [UInt64]
-  /// How many are here.
+  /// The number of chunks that are present.
   public private(set) var present: Int
 
-  /// None of so many chunks.
+  /// Creates an empty set for an asset of `count` chunks.
   public init(count: Int) {
     self.count = count
     words = Array(repeating: 0, count: (count + 63) / 64)
@@ -21,7 +21,7 @@ public struct ChunkSet: Hashable, Sendable {
 
   public var isComplete: Bool { present == count }
 
-  /// False of an index that no chunk has.
+  /// Returns whether the chunk is present. Returns false for an index that no chunk has.
   public func contains(_ index: Int) -> Bool {
     (0..<count).contains(index) && words[index / 64] >> UInt64(index % 64) & 1 == 1
   }
@@ -32,7 +32,7 @@ public struct ChunkSet: Hashable, Sendable {
     present += 1
   }
 
-  /// Those of another set of as many.
+  /// Adds the chunks of another set. Does nothing if that set is for another number of chunks.
   public mutating func formUnion(_ other: ChunkSet) {
     guard other.count == count else { return }
     for (place, word) in other.words.enumerated() { words[place] |= word }
@@ -45,7 +45,7 @@ public struct ChunkSet: Hashable, Sendable {
     present -= 1
   }
 
-  /// Of the chunks that are not here, the first from `index` on.
+  /// Returns the first missing chunk from `index` on, or nil if none is missing.
   public func firstMissing(from index: Int = 0) -> Int? {
     var index = index
     while index < count {
@@ -64,7 +64,8 @@ public struct ChunkSet: Hashable, Sendable {
 // MARK: - On the wire
 
 extension ChunkSet {
-  /// Varint count, then a bit for each chunk, the first in the lowest bit of the first byte; those beyond the last are 0.
+  /// Writes the varint count, then a bit for each chunk. The first chunk is the lowest bit of the first byte. The bits
+  /// after the last chunk are 0.
   public func write(to writer: inout ByteWriter) {
     writer.varint(count)
     for byte in 0..<(count + 7) / 8 {

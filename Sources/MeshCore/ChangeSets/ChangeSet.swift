@@ -1,7 +1,9 @@
-/// A change set as it is signed, sent and stored: header ‖ nonce ‖ ciphertext ‖ signature. Its bytes are the same everywhere.
+/// A change set as it is signed, sent and stored: header ‖ nonce ‖ ciphertext ‖ signature. Its bytes are the same on
+/// every device.
 public struct ChangeSet: Hashable, Sendable {
   public let header: ChangeSetHeader
-  /// BLAKE2b-256 of the header and of the hash of what is sealed; what the signature covers and the next change set names.
+  /// BLAKE2b-256 of the header and of the hash of the encrypted body. The signature covers it, and the next change set
+  /// names it.
   public let id: ChangeSetID
   /// The whole encoding.
   public let bytes: [UInt8]
@@ -11,10 +13,10 @@ public struct ChangeSet: Hashable, Sendable {
   static let nonceSize = 24
   static let tagSize = 16
   static let signatureSize = 64
-  /// Bytes that header, nonce, tag and signature take at most.
+  /// The greatest number of bytes that header, nonce, tag and signature take.
   public static let overhead = 32 + 40 + 32 + 8 + 32 + 4 * 10 + 2 + nonceSize + tagSize + signatureSize
 
-  /// Parses without checking the signature; `id` is computed.
+  /// Parses without checking the signature. The `id` is computed.
   public init(_ bytes: [UInt8], with cryptography: any Cryptography) throws(DecodingError) {
     guard bytes.count <= Limits.changeSet else { throw .limit("change set") }
     var reader = ByteReader(bytes)
@@ -29,7 +31,8 @@ public struct ChangeSet: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// The body is hashed first, so that header and hash prove without it what was signed.
+  /// Returns the id. The body is hashed first, so that the header and that hash prove the signed content without the
+  /// body.
   static func id(
     _ header: [UInt8], _ bodyHash: [UInt8], _ cryptography: any Cryptography
   ) throws(DecodingError) -> ChangeSetID {
@@ -71,7 +74,8 @@ public struct ChangeSet: Hashable, Sendable {
       Array(bytes.suffix(Self.signatureSize)), of: signedBytes(.changeSet, id.bytes), by: header.author.device.bytes)
   }
 
-  /// The decrypted body; nil where the key is not the one it was encrypted with, or the nonce is not the one that body asks for.
+  /// Returns the decrypted body. Returns nil if it was encrypted with another key, or the nonce doesn't belong to this
+  /// body.
   public func body(key: EpochKey, with cryptography: any Cryptography) -> [UInt8]? {
     let head = Array(bytes[..<headerSize])
     let nonce = Array(bytes[headerSize..<headerSize + Self.nonceSize])
@@ -84,17 +88,18 @@ public struct ChangeSet: Hashable, Sendable {
   }
 }
 
-/// The symmetric key of one epoch of a zone: 32 bytes, from which the keys of bodies and nonces are derived.
+/// The symmetric key of one epoch of a zone. It has 32 bytes, and the keys of bodies and nonces are derived from it.
 public struct EpochKey: Sendable {
   public let bytes: [UInt8]
 
-  /// Nil where there are not exactly 32 bytes.
+  /// Returns nil unless there are exactly 32 bytes.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count == 32 else { return nil }
     self.bytes = bytes
   }
 
-  /// BLAKE2b-256(`mesh/1/commit` ‖ key): checked whenever a key arrives, since the cipher does not commit to its key.
+  /// Returns BLAKE2b-256(`mesh/1/commit` ‖ key). It is checked whenever a key arrives, because the cipher doesn't
+  /// commit to its key.
   public func commitment(_ cryptography: any Cryptography) -> [UInt8] {
     cryptography.hash(Array("mesh/1/commit".utf8) + bytes)
   }
@@ -103,7 +108,8 @@ public struct EpochKey: Sendable {
     cryptography.hash(Array("mesh/1/body".utf8), count: 32, key: bytes)
   }
 
-  /// Derived from what is encrypted and never from (author, number): restored backups repeat numbers.
+  /// Derives the nonce from the encrypted content and never from (author, number), because restored backups repeat
+  /// numbers.
   func nonce(header: [UInt8], plaintext: [UInt8], _ cryptography: any Cryptography) -> [UInt8] {
     let subkey = cryptography.hash(Array("mesh/1/nonce".utf8), count: 32, key: bytes)
     return cryptography.hash(header + plaintext, count: ChangeSet.nonceSize, key: subkey)

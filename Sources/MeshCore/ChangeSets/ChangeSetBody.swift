@@ -1,12 +1,12 @@
-/// The encrypted part of a change set: what its author had merged, and the changes, laid out by table.
+/// The encrypted part of a change set: the state that its author had merged, and the changes, grouped by table.
 public struct ChangeSetBody: Hashable, Sendable {
-  /// Only the entries that differ from the author's change set before.
+  /// The entries that differ from those of the author's change set before.
   public var context: CausalContext
   public var content: Content
 
   public enum Content: Hashable, Sendable {
     case changes([TableChanges])
-    /// A slice of a value too long for a change set; pieces come before the part that refers to their value.
+    /// A piece of a value that is too long for a change set. Pieces come before the part that refers to their value.
     case piece(LongValuePiece)
   }
 
@@ -20,7 +20,10 @@ public struct ChangeSetBody: Hashable, Sendable {
     static let piece: UInt8 = 1
   }
 
-  /// `author` is the header's: most stamps are its own, and only the others' are written.
+  /// Encodes the body.
+  ///
+  /// - Parameter author: The author in the header. Most stamps are the author's own, so only the stamps of others name
+  ///   their author.
   public func encoded(author: Author) -> [UInt8] {
     var writer = ByteWriter(capacity: 4_096)
     context.write(to: &writer)
@@ -67,25 +70,26 @@ public struct ChangeSetBody: Hashable, Sendable {
 }
 
 extension ChangeSetBody {
-  /// How many it has of what `Limits.elements` bounds. A body with more is refused by whoever reads it.
+  /// The number of elements that `Limits.elements` bounds. Every reader refuses a body with more.
   public var elementCount: Int {
     guard case .changes(let tables) = content else { return 0 }
     return tables.reduce(0) { $0 + $1.columns.count + $1.rows.reduce(0) { $0 + $1.elementCount } }
   }
 }
 
-/// What is left of a change set's elements while it is read.
+/// The number of elements that a change set may still have while it is read.
 struct ElementRoom {
   private(set) var left = Limits.elements
 
-  /// Before anything is read or reserved for them.
+  /// Takes `count` elements. Call it before anything is read or reserved for them.
   mutating func take(_ count: Int) throws(DecodingError) {
     guard count <= left else { throw .limit("elements") }
     left -= count
   }
 }
 
-/// Index 0 is the change set's own author; the others follow as they are met.
+/// The authors in a change set by index. Index 0 is the change set's own author. The others follow in the order of
+/// their first use.
 struct AuthorTable {
   private(set) var others: [Author] = []
   private let own: Author
@@ -98,7 +102,7 @@ struct AuthorTable {
   }
 
   mutating func add(_ author: Author) {
-    // Most stamps are the author's own: no look-up for those.
+    // Most stamps are the author's own, and need no look-up.
     guard author != own, indexes[author] == nil else { return }
     others.append(author)
     indexes[author] = others.count
@@ -112,7 +116,7 @@ struct AuthorTable {
   }
 }
 
-/// Bytes `offset ..< offset + bytes.count` of the unit's long value number `ordinal`.
+/// The bytes `offset ..< offset + bytes.count` of the unit's long value number `ordinal`.
 public struct LongValuePiece: Hashable, Sendable {
   public var ordinal: UInt64
   public var offset: UInt64

@@ -1,27 +1,28 @@
-/// The part of a change set that carriers read: signed, not encrypted.
+/// The part of a change set that carriers can read. It is signed but not encrypted.
 public struct ChangeSetHeader: Hashable, Sendable {
   public static let version: UInt8 = 1
 
   public var zone: ZoneID
   public var author: Author
-  /// 1, 2, 3 … per zone and author, without gaps.
+  /// 1, 2, 3 and so on for each zone and author, without gaps.
   public var number: UInt64
-  /// The author's change set before this one in the zone; nil for number 1.
+  /// The author's change set before this one in the zone, or nil for number 1.
   public var previous: ChangeSetID?
-  /// Of number 1, in the place of `previous`: the control record that lets the author write. Nil (32 zero bytes) where the zone
-  /// is the account's own.
+  /// The control record that lets the author write. Only number 1 has it, in the place of `previous`. Nil (32 zero
+  /// bytes) if the zone is the account's own.
   public var citation: ControlID?
-  /// At signing; strictly increasing per author, and no stamp inside is later.
+  /// The time of signing. It increases strictly for each author, and no stamp in the change set is later.
   public var time: HybridTime
-  /// The key that the body is encrypted with.
+  /// The epoch whose key encrypts the body.
   public var epoch: EpochID
   public var part: Part
 
-  /// A change set's place in its unit.
+  /// A change set's position in its unit.
   public struct Part: Hashable, Sendable {
-    /// 0, 1, 2 … within the unit.
+    /// 0, 1, 2 and so on within the unit.
     public var index: UInt64
-    /// How many parts the author planned when the unit began: a figure for progress. Only `isFinal` ends a unit.
+    /// The number of parts that the author planned when the unit began, for showing progress. Only `isFinal` ends a
+    /// unit.
     public var planned: UInt64
     public var isFinal: Bool
 
@@ -50,7 +51,9 @@ public struct ChangeSetHeader: Hashable, Sendable {
 
   private static let none = [UInt8](repeating: 0, count: 32)
 
-  /// `bodySize` is that of nonce, ciphertext and tag.
+  /// Writes the header.
+  ///
+  /// - Parameter bodySize: The number of bytes of nonce, ciphertext and tag.
   func write(to writer: inout ByteWriter, bodySize: Int) {
     writer.byte(Self.version)
     zone.write(to: &writer)

@@ -1,4 +1,5 @@
-/// A change set without its body: enough to prove that its author signed it, and small enough to be sent to everybody.
+/// A change set without its body. It is enough to prove that the author signed the change set, and small enough to be
+/// sent to all devices.
 public struct SignedHeader: Hashable, Sendable {
   public let header: ChangeSetHeader
   private let headerBytes: [UInt8]
@@ -15,7 +16,7 @@ public struct SignedHeader: Hashable, Sendable {
     self.id = id
   }
 
-  /// Whether the author's device signed the change set that this is the beginning of.
+  /// Returns whether the author's device signed the change set that has this header.
   public func isSigned(_ cryptography: any Cryptography) -> Bool {
     cryptography.verify(signature, of: signedBytes(.changeSet, id.bytes), by: header.author.device.bytes)
   }
@@ -26,7 +27,7 @@ public struct SignedHeader: Hashable, Sendable {
     writer.raw(signature)
   }
 
-  /// Parses without checking the signature; `id` is computed.
+  /// Parses without checking the signature. The `id` is computed.
   public init(from reader: inout ByteReader, _ cryptography: any Cryptography) throws(DecodingError) {
     var bodySize = 0
     header = try ChangeSetHeader(from: &reader, bodySize: &bodySize)

@@ -1,4 +1,4 @@
-/// The changes of one table in a change set: names are written once, rows refer to columns by index.
+/// The changes of one table in a change set. Names are written once, and rows refer to columns by index.
 public struct TableChanges: Hashable, Sendable {
   public var table: String
   public var columns: [String]
@@ -11,21 +11,21 @@ public struct TableChanges: Hashable, Sendable {
   }
 }
 
-/// What happened to one record: a birth or delete (`isLife`) or an edit of some columns in a living generation.
+/// A change of one record: a birth or delete (`isLife`), or an edit of some columns in a living generation.
 public struct RowChange: Hashable, Sendable {
-  /// In canonical form.
+  /// The key in canonical form.
   public var key: Value
   public var generation: UInt64
-  /// True where this is the birth or the delete of the generation, stamped `stamp`.
+  /// True if this is the birth or the delete of the generation, stamped `stamp`.
   public var isLife: Bool
   public var stamp: Stamp
-  /// Ascending by column.
+  /// The fields in ascending order of their columns.
   public var fields: [Field]
 
   public struct Field: Hashable, Sendable {
-    /// Index into the table's columns.
+    /// The index into the table's columns.
     public var column: Int
-    /// Nil where it is the row's; one that equals the row's is written as if it were nil.
+    /// The field's stamp, or nil if it is the row's. A stamp that equals the row's is written as if it were nil.
     public var stamp: Stamp?
     public var value: FieldValue
 
@@ -44,15 +44,17 @@ public struct RowChange: Hashable, Sendable {
     self.fields = fields
   }
 
-  /// The row and its fields, as `Limits.elements` counts them.
+  /// The number of elements that `Limits.elements` counts: the row and its fields.
   public var elementCount: Int { 1 + fields.count }
 }
 
-/// A value, or a reference to one that travels in pieces before, or beside the change sets.
+/// A value, or a reference to a value whose bytes travel elsewhere: in pieces before this part, or separately from the
+/// change sets.
 public enum FieldValue: Hashable, Sendable {
-  /// No asset; a BLOB has at most `Limits.inlineBlob` bytes.
+  /// Any value except an asset. A BLOB has at most `Limits.inlineBlob` bytes.
   case value(Value)
-  /// The unit's long value number `ordinal`, of `size` bytes: a text, or one of many BLOBs of a row, none of which is an asset.
+  /// The unit's long value number `ordinal`, of `size` bytes. It is a text, or a BLOB that is no asset, in a row with
+  /// many BLOBs.
   case long(ordinal: UInt64, size: Int, isText: Bool)
   case asset(AssetManifest)
 
@@ -91,14 +93,15 @@ public enum FieldValue: Hashable, Sendable {
   }
 }
 
-/// How a row is written, given the row before it in the table.
+/// The flags that say how a row is written, given the row before it in the table.
 private enum RowFlag {
   static let life: UInt8 = 1
-  /// Generation and list of columns are the row's before.
+  /// The generation and the list of columns are those of the row before.
   static let sameShape: UInt8 = 2
-  /// The stamp is the row's before.
+  /// The stamp is the one of the row before.
   static let sameStamp: UInt8 = 4
-  /// Some field has a stamp of its own: an index of an author plus one, or 0 for the row's, stands before each value.
+  /// Some field has its own stamp. An index stands before each value: an author's index plus one, or 0 for the row's
+  /// stamp.
   static let ownStamps: UInt8 = 8
   static let all: UInt8 = 15
 }
@@ -227,7 +230,7 @@ extension RowChange {
     try checkFlags(flags, before)
   }
 
-  /// A flag is set exactly where it can be: a row has one encoding.
+  /// Throws unless every flag is set that can be set, so that a row has only one encoding.
   private func checkFlags(_ flags: UInt8, _ before: RowChange?) throws(DecodingError) {
     if let before, flags & RowFlag.sameShape == 0, hasShape(of: before) { throw .invalid("a shape is written once") }
     if let before, flags & RowFlag.sameStamp == 0, stamp == before.stamp { throw .invalid("a stamp is written once") }

@@ -1,9 +1,9 @@
-/// What SQLite does to a value that is stored in a column, or cast; the numbers are the wire's.
+/// SQLite's conversion of a value that is stored in a column or cast. The numbers are those on the wire.
 public enum Affinity: UInt8, Hashable, Sendable {
   case integer = 0
   case text, blob, real, numeric
 
-  /// By SQLite's rules, in their order. In a STRICT table `ANY` converts nothing.
+  /// Determines the affinity by SQLite's rules, in their order. In a STRICT table, `ANY` converts nothing.
   package init(declaredType: String, isStrict: Bool) {
     let type = declaredType.asciiLowercased
     if type.contains("int") {
@@ -19,7 +19,7 @@ public enum Affinity: UInt8, Hashable, Sendable {
     }
   }
 
-  /// The shortest declared type that has it.
+  /// The shortest declared type with this affinity.
   package var typeName: String {
     switch self {
     case .integer: "INTEGER"

@@ -1,8 +1,9 @@
 extension String {
-  /// As an identifier in SQL text: the only way in which names of tables, columns and triggers get there.
+  /// The text as a quoted identifier in SQL. All names of tables, columns and triggers get into SQL text only in this
+  /// way.
   package var quotedName: String { "\"" + replacingEach("\"") + "\"" }
 
-  /// As a text literal in SQL text.
+  /// The text as a text literal in SQL.
   package var quotedText: String { "'" + replacingEach("'") + "'" }
 
   private func replacingEach(_ quote: Character) -> String {
@@ -11,19 +12,19 @@ extension String {
 }
 
 extension Value {
-  /// As a literal of SQL. Text is UTF-8 without NULs, which `SchemaDescription.check` has seen to.
+  /// The value as a literal in SQL. Text is UTF-8 without NULs, which `SchemaDescription.check` ensures.
   package var literal: String {
     switch self {
     case .null: return "NULL"
     case .integer(let integer): return "\(integer)"
     case .real(let bits):
       let real = Double(bitPattern: bits)
-      // No literal is infinite, but one that is too large becomes so.
+      // No literal is infinite, but one that is too large becomes infinite.
       return real.isInfinite ? (real < 0 ? "-9e999" : "9e999") : "\(real)"
     case .text(let bytes): return String(decoding: bytes, as: UTF8.self).quotedText
     case .blob(let bytes):
       return "X'" + bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "'"
-    // No default is one.
+    // A default is never an asset.
     case .asset: return "NULL"
     }
   }
@@ -38,7 +39,7 @@ extension Collation {
     }
   }
 
-  /// Nil for a collation that an app defined.
+  /// Returns nil for a collation that an app defined.
   package init?(sql: String) {
     let folded = sql.folded
     guard let known = Self.allCases.first(where: { $0.sql.folded == folded }) else { return nil }

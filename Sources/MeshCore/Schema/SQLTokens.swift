@@ -2,20 +2,20 @@
 package enum SQLToken: Hashable, Sendable {
   /// A keyword or a bare name.
   case word(String)
-  /// A name in quotes. SQLite reads one in double quotes as a text if no column has the name.
+  /// A name in quotes. SQLite reads a name in double quotes as a text if no column has the name.
   case name(String, isDoubleQuoted: Bool)
   case text(String)
   case blob([UInt8])
   case number(String)
   case symbol(String)
 
-  /// The word in lower case; nil for any other token.
+  /// The word in lower case, or nil for any other token.
   package var keyword: String? {
     guard case .word(let word) = self else { return nil }
     return word.asciiLowercased
   }
 
-  /// The name that a word or a quoted name is.
+  /// The name, if the token is a word or a quoted name.
   package var name: String? {
     switch self {
     case .word(let name), .name(let name, _): name
@@ -24,12 +24,14 @@ package enum SQLToken: Hashable, Sendable {
   }
 }
 
-/// Divides SQL text into tokens. Comments and blanks are left out.
+/// Divides SQL text into tokens, without comments and blanks.
 package struct SQLTokens {
   private let bytes: [UInt8]
   private var index = 0
 
-  /// - Throws: `SchemaRefusal` (`syntax`) if a quote or a comment has no end, or a number is none.
+  /// Returns the tokens of the text.
+  ///
+  /// - Throws: `SchemaRefusal` (`syntax`) if a quote or a comment has no end, or a number is not valid.
   package static func all(_ sql: String) throws(SchemaRefusal) -> [SQLToken] {
     var reader = SQLTokens(bytes: Array(sql.utf8))
     var tokens: [SQLToken] = []
@@ -83,7 +85,7 @@ package struct SQLTokens {
     return String(decoding: bytes[start..<index], as: UTF8.self)
   }
 
-  /// A doubled quote stands for one.
+  /// Reads up to the closing quote. A doubled quote stands for one.
   private mutating func quoted(until quote: UInt8) throws(SchemaRefusal) -> String {
     var content: [UInt8] = []
     index += 1

@@ -1,21 +1,21 @@
-/// A table as data: what a member tells others about a table's form, so that they can make or widen their own.
+/// A table's schema as data. A member sends it to others, so that they can create the table or add columns to theirs.
 ///
-/// It is a message of the session. The receiver rebuilds SQL from it with names quoted by its own code, and never
-/// executes received text. What the table computes is in `rules`, which travel in a message of their own.
+/// It is part of a message of the session. The receiver builds SQL from it and quotes the names itself. It never
+/// executes received text. Expressions of the table are in `rules`, which travel in a message of their own.
 public struct SchemaDescription: Hashable, Sendable {
   public var name: String
-  /// In the table's order.
+  /// The columns in the table's order.
   public var columns: [Column]
-  /// Index in `columns` of the primary key, which is `NOT NULL`.
+  /// The index in `columns` of the primary key, which is `NOT NULL`.
   public var key: Int
   public var foreignKeys: [ForeignKey]
   public var isStrict: Bool
   public var isWithoutRowid: Bool
-  /// `INTEGER PRIMARY KEY AUTOINCREMENT`.
+  /// True for `INTEGER PRIMARY KEY AUTOINCREMENT`.
   public var isAutoincrement: Bool
-  /// Its records are never part of a share: told to the account's own devices only.
+  /// True if the table's records are never part of a share. Such a table is sent only to the account's own devices.
   public var isPrivate: Bool
-  /// Nil where none were told, or the one who told them has no say.
+  /// The table's rules, or nil if none were sent or the sender isn't entitled to set them.
   public var rules: SchemaRules?
 
   public init(
@@ -35,11 +35,11 @@ public struct SchemaDescription: Hashable, Sendable {
 
   public struct Column: Hashable, Sendable {
     public var name: String
-    /// As `isDeclaredType` allows; may be empty.
+    /// A type that `isDeclaredType` allows. It may be empty.
     public var declaredType: String
     public var notNull: Bool
     public var collation: Collation
-    /// The literal after `DEFAULT`; nil where there is none.
+    /// The literal after `DEFAULT`, or nil if there is none.
     public var defaultValue: Value?
 
     public init(
@@ -56,7 +56,7 @@ public struct SchemaDescription: Hashable, Sendable {
 
   /// A reference to the primary key of `parent`.
   public struct ForeignKey: Hashable, Sendable {
-    /// Index in `columns`.
+    /// The index in `columns`.
     public var column: Int
     public var parent: String
     public var onDelete: ForeignKeyAction
@@ -70,22 +70,22 @@ public struct SchemaDescription: Hashable, Sendable {
     }
   }
 
-  /// Bytes of a declared type: longer than any in use (`DECIMAL(10,5)`, `UNSIGNED BIG INT`).
+  /// Bytes of a declared type. It is longer than any in use (`DECIMAL(10,5)`, `UNSIGNED BIG INT`).
   public static let declaredTypeLimit = 64
-  /// Bytes of a literal default: a default is a small constant, and every row of an added column may carry it.
+  /// Bytes of a literal default. A default is a small constant, and every row of an added column may carry it.
   public static let defaultLimit = 4 << 10
-  /// References of one table: SQLite has no limit; a table has one per column at most in any schema worth sending.
+  /// Foreign keys of one table. SQLite has no limit, but a sensible table has at most one for each column.
   public static let foreignKeyLimit = 256
 }
 
-/// SQLite's built-in collations; the numbers are the wire's.
+/// SQLite's built-in collations. The numbers are those on the wire.
 public enum Collation: UInt8, Hashable, Sendable, CaseIterable {
   case binary = 0
   case nocase = 1
   case rtrim = 2
 }
 
-/// What a foreign key does when its parent goes; the numbers are the wire's.
+/// The action of a foreign key when its parent is deleted or its key changes. The numbers are those on the wire.
 public enum ForeignKeyAction: UInt8, Hashable, Sendable, CaseIterable {
   case noAction = 0
   case restrict = 1
@@ -111,8 +111,8 @@ extension SchemaDescription {
     static let all = notNull | hasDefault
   }
 
-  /// name · flags · columns (name, declared type, flags, collation, default where flagged) · key ·
-  /// foreign keys (column, parent, on delete, on update). The rules are written apart.
+  /// Writes name · flags · columns (name, declared type, flags, collation, default if flagged) · key · foreign keys
+  /// (column, parent, on delete, on update). The rules are written separately.
   public func write(to writer: inout ByteWriter) {
     writer.text(name)
     writer.byte(
@@ -134,7 +134,7 @@ extension SchemaDescription {
     }
   }
 
-  /// Reads and checks: what comes out satisfies `check()`.
+  /// Reads and checks a description. The result satisfies `check()`.
   public init(from reader: inout ByteReader) throws(DecodingError) {
     name = try reader.text(Limits.name, "table name")
     let flags = try reader.byte()
@@ -184,8 +184,8 @@ extension SchemaDescription.ForeignKey {
 // MARK: - Shares
 
 extension [SchemaDescription] {
-  /// The tables whose records shares can have that are made of records of these tables: those that refer to one of them, and to
-  /// nothing else, and so on. Others need not be told of more.
+  /// Returns the tables whose records can be in shares made of records of these tables: the tables that reference one
+  /// of them and nothing else, and so on. Other accounts need no other tables.
   public func shared(from roots: some Sequence<String>) -> [SchemaDescription] {
     let open = filter { !$0.isPrivate }
     let children = Dictionary(
@@ -204,7 +204,7 @@ extension [SchemaDescription] {
 // MARK: - Rules
 
 extension SchemaDescription {
-  /// Throws where a rule does not hold. A description that passes becomes one `CREATE TABLE` and nothing else.
+  /// Throws if a rule does not hold. A description that passes becomes one `CREATE TABLE` statement and nothing else.
   public func check() throws(DecodingError) {
     try Self.check(name: name, "table name")
     guard columns.indices.contains(key) else { throw .invalid("the key is a column") }
@@ -249,7 +249,7 @@ extension SchemaDescription {
     switch value {
     case .text(let bytes):
       guard bytes.count <= defaultLimit else { throw .limit("default") }
-      // A literal cannot carry a NUL, and SQL text is UTF-8.
+      // A literal can't contain a NUL, and SQL text is UTF-8.
       guard !bytes.contains(0), String(validating: bytes, as: UTF8.self) != nil else { throw .invalid("default") }
     case .blob(let bytes):
       guard bytes.count <= defaultLimit else { throw .limit("default") }
@@ -262,14 +262,15 @@ extension SchemaDescription {
     }
   }
 
-  /// True of names that belong to SQLite or to us, whatever their case.
+  /// Returns whether a name belongs to SQLite or to mesh, in upper or lower case.
   public static func isReserved(_ name: String) -> Bool {
     let folded = name.folded
     return folded.begins(with: "sqlite_") || folded.begins(with: "mesh_")
   }
 
-  /// True of the empty text, and of words (letters, digits, `_`) separated by one space, then at most one `(n)` or
-  /// `(n,m)` of digits; none of the words may be one that could begin a column's constraint.
+  /// Returns whether a text is an acceptable declared type. It may be empty. Otherwise it consists of words (letters,
+  /// digits, `_`) separated by one space, followed by at most one `(n)` or `(n,m)` of digits. None of the words may
+  /// begin a column's constraint.
   public static func isDeclaredType(_ text: String) -> Bool {
     guard text.utf8.count <= declaredTypeLimit else { return false }
     if text.isEmpty { return true }
@@ -302,15 +303,16 @@ extension SchemaDescription {
 }
 
 extension String {
-  /// Case folded as SQLite folds `NOCASE` text: A to Z only.
+  /// The text in lower case as SQLite folds `NOCASE` text: A to Z only.
   package var asciiLowercased: String { String(decoding: folded.bytes, as: UTF8.self) }
 
-  /// What SQLite compares of a name.
+  /// The form in which SQLite compares the name.
   package var folded: FoldedName { FoldedName(self) }
 }
 
-/// A name of a table or column as SQLite compares names: byte by byte, with A to Z folded. Swift's `String` calls two texts equal that
-/// differ in how they compose a letter, and a file can have a column under each.
+/// A name of a table or column in the form in which SQLite compares names: byte by byte, with A to Z folded. Swift's
+/// `String` considers two texts equal that differ in how they compose a letter, but a file can have a column under
+/// each.
 package struct FoldedName: Hashable, Comparable, Sendable {
   package let bytes: [UInt8]
 
@@ -318,7 +320,7 @@ package struct FoldedName: Hashable, Comparable, Sendable {
     bytes = name.utf8.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }
   }
 
-  /// - Parameter prefix: In lower case.
+  /// - Parameter prefix: The prefix in lower case.
   func begins(with prefix: StaticString) -> Bool {
     prefix.withUTF8Buffer { bytes.starts(with: $0) }
   }

@@ -1,7 +1,9 @@
-/// An expression of SQL in a closed grammar: what a default, a `CHECK` or an index of another device's table may compute.
+/// An SQL expression in a closed grammar. It is the part of a default, a `CHECK` or an index that another device may
+/// send.
 ///
-/// It reads one row and nothing else. It has no subqueries and no parameters, and its functions produce no more text than
-/// they read. Received text is never executed: what runs here is `sql`, printed from this form with all names quoted.
+/// It reads one row and nothing else. It has no subqueries and no parameters, and its functions produce no more text
+/// than they read. Received text is never executed. SQLite runs `sql`, which is printed from this form with all names
+/// quoted.
 public indirect enum SchemaExpression: Hashable, Sendable {
   case literal(Value)
   case column(String)
@@ -9,22 +11,23 @@ public indirect enum SchemaExpression: Hashable, Sendable {
   case cast(SchemaExpression, Affinity)
   case apply(Operation, [SchemaExpression])
 
-  /// Nested operands.
+  /// The greatest depth of nested operands.
   public static let depthLimit = 32
-  /// Operands in all.
+  /// The greatest number of operands in total.
   public static let nodeLimit = 256
-  /// Bytes of the wire form.
+  /// The greatest number of bytes on the wire.
   public static let byteLimit = 4_096
-  /// Bytes of a pattern, a format, or a text that is searched for: their length is a factor of what a search costs.
+  /// Bytes of a pattern, a format, or a text that is searched for. The cost of a search is proportional to their
+  /// length.
   public static let patternLimit = 64
-  /// `%` and `*` in a pattern.
+  /// The greatest number of `%` and `*` in a pattern.
   public static let wildcardLimit = 4
-  /// `||` in an expression: each can add another copy of the longest value of the row.
+  /// The greatest number of `||` in an expression. Each can add another copy of the longest value of the row.
   public static let concatenationLimit = 16
-  /// Bytes that `randomblob` draws.
+  /// The greatest number of bytes that `randomblob` returns.
   public static let randomLimit: Int64 = 64
 
-  /// What is computed from operands; the numbers are the wire's.
+  /// An operation on operands. The numbers are those on the wire.
   public enum Operation: UInt8, Hashable, Sendable, CaseIterable {
     case yes = 0
     case no, currentTime, currentDate, currentTimestamp
@@ -36,7 +39,7 @@ public indirect enum SchemaExpression: Hashable, Sendable {
     case add, subtract, multiply, divide, remainder, concatenate
     case isNull = 48
     case notNull, between, notBetween, `in`, notIn, like, notLike, glob, notGlob
-    /// `CASE`, and `CASE` with a base. The operands are the base, pairs, and what follows `ELSE`.
+    /// `CASE`, and `CASE` with a base. The operands are the base, the pairs, and the expression after `ELSE`.
     case choose, chooseOf
     case length = 64
     case abs, lower, upper, trim, ltrim, rtrim, typeof, coalesce, ifnull, nullif, iif, min, max, round, instr, substr
@@ -45,15 +48,15 @@ public indirect enum SchemaExpression: Hashable, Sendable {
     case hex, random, randomblob, uuid
   }
 
-  /// Where an expression stands.
+  /// The place in a table where an expression is used.
   package enum Place: Sendable {
-    /// A `CHECK` or an index: reads the row.
+    /// A `CHECK` or an index, which reads the row.
     case row
-    /// A default: reads no column, and may be random.
+    /// A default, which reads no column and may be random.
     case initial
   }
 
-  /// The names of the columns that it reads.
+  /// The names of the columns that the expression reads.
   package var columns: Set<FoldedName> {
     switch self {
     case .literal: []
@@ -63,7 +66,7 @@ public indirect enum SchemaExpression: Hashable, Sendable {
     }
   }
 
-  /// With names of columns in lower case, so that equal expressions of two machines print alike.
+  /// The expression with column names in lower case, so that equal expressions of two machines print alike.
   package var normalized: SchemaExpression {
     switch self {
     case .literal: self
@@ -92,7 +95,7 @@ public indirect enum SchemaExpression: Hashable, Sendable {
 }
 
 extension SchemaExpression.Operation {
-  /// As SQL has it; for a function its name.
+  /// The operation in SQL. For a function, it is its name.
   package var sql: String {
     switch self {
     case .yes: "TRUE"
@@ -139,7 +142,7 @@ extension SchemaExpression.Operation {
     }
   }
 
-  /// How many operands the function takes; nil for what is no function.
+  /// The number of operands that the function takes, or nil if the operation is not a function.
   var arguments: ClosedRange<Int>? {
     switch self {
     case .length, .abs, .lower, .upper, .typeof, .jsonValid, .hex, .randomblob: 1...1
@@ -162,7 +165,7 @@ extension SchemaExpression.Operation {
 // MARK: - SQL
 
 extension SchemaExpression {
-  /// The expression as SQL text that means the same wherever it stands.
+  /// The expression as SQL text that means the same in every context.
   public var sql: String {
     switch self {
     case .literal(let value): value.literal
@@ -173,7 +176,8 @@ extension SchemaExpression {
     }
   }
 
-  /// Total, also of operands that no parser gives: `check` compares what is printed with what it came from.
+  /// Returns SQL text for any operands, also for some that no parser produces: `check` compares the printed text with
+  /// its origin.
   private static func sql(_ operation: Operation, _ operands: [String]) -> String {
     let name = operation.sql
     switch operation {
@@ -212,7 +216,7 @@ extension SchemaExpression {
     static let apply: UInt8 = 4
   }
 
-  /// tag, then: value · name · collation, operand · type, operand · operation, list of operands.
+  /// Writes the tag, then one of: value · name · collation, operand · type, operand · operation, list of operands.
   public func write(to writer: inout ByteWriter) {
     switch self {
     case .literal(let value):
@@ -236,7 +240,7 @@ extension SchemaExpression {
     }
   }
 
-  /// Reads and checks: what comes out is what the parser gives for its own SQL text.
+  /// Reads and checks an expression. The result is what the parser returns for its own SQL text.
   package init(from reader: inout ByteReader, in place: Place) throws(DecodingError) {
     var nodes = Self.nodeLimit
     let start = reader.consumed
@@ -269,7 +273,8 @@ extension SchemaExpression {
     }
   }
 
-  /// Throws unless the parser gives this expression for its own SQL text: so the parser's rules are all that there are.
+  /// Throws unless the parser returns this expression for its own SQL text. The parser's rules are therefore the only
+  /// rules.
   package func check(in place: Place) throws(DecodingError) {
     guard literals.allSatisfy({ (try? SchemaDescription.check(default: $0)) != nil }) else {
       throw .invalid("literals of an expression")

@@ -3,8 +3,8 @@ extension SchemaExpression {
   ///
   /// - Parameters:
   ///   - table: The name by which columns may be qualified.
-  ///   - columns: The table's; nil accepts any name.
-  /// - Throws: `SchemaRefusal` with the reason why the grammar doesn't have the text.
+  ///   - columns: The table's columns. Nil accepts any name.
+  /// - Throws: `SchemaRefusal` with the reason why the grammar doesn't include the text.
   package init(
     sql: String, in place: Place, table: String = "", columns: Set<FoldedName>? = nil
   ) throws(SchemaRefusal) {
@@ -27,7 +27,7 @@ extension SchemaExpression {
   }
 }
 
-/// Precedence climbing over SQLite's table of operators.
+/// A precedence-climbing parser for SQLite's table of operators.
 private struct SchemaExpressionParser {
   typealias Expression = SchemaExpression
 
@@ -37,7 +37,8 @@ private struct SchemaExpressionParser {
   let columns: Set<FoldedName>?
   private var nesting = 0
 
-  /// Calls of `expression` and `operand` inside each other: a printed expression needs three for each level of depth.
+  /// The greatest nesting of calls of `expression` and `operand`. A printed expression needs three for each level of
+  /// depth.
   private static let nestingLimit = 4 * SchemaExpression.depthLimit
 
   init(tokens: ArraySlice<SQLToken>, place: SchemaExpression.Place, table: FoldedName, columns: Set<FoldedName>?) {
@@ -95,7 +96,7 @@ private struct SchemaExpressionParser {
     nesting += 1
     defer { nesting -= 1 }
     var left = try operand()
-    // The operator that made `left` in this loop: `a AND b AND c` is one list, and so no deeper than it looks.
+    // The operator that made `left` in this loop. `a AND b AND c` is one list, so it is no deeper than it looks.
     var chain: Expression.Operation?
     while let token = next {
       if token.keyword == "collate" {
@@ -136,7 +137,7 @@ private struct SchemaExpressionParser {
     return collation
   }
 
-  /// What follows an operand on the level of `=` and is no plain operator; nil where nothing of it does.
+  /// Parses an operator on the level of `=` that is not a plain binary operator. Returns nil if there is none.
   private mutating func test(_ left: Expression) throws(SchemaRefusal) -> Expression? {
     if skip("isnull") { return .apply(.isNull, [left]) }
     if skip("notnull") { return .apply(.notNull, [left]) }
@@ -189,7 +190,7 @@ private struct SchemaExpressionParser {
     return [pattern, escape]
   }
 
-  /// Up to the closing parenthesis, which is taken as well.
+  /// Parses a list up to the closing parenthesis, and consumes that too.
   private mutating func list() throws(SchemaRefusal) -> [Expression] {
     if skip(symbol: ")") { return [] }
     var elements = [try expression(.lowest)]
@@ -288,7 +289,7 @@ private struct SchemaExpressionParser {
       words.append(word)
       tokens.removeFirst()
     }
-    // A size says nothing.
+    // The size in a type has no effect.
     if skip(symbol: "(") {
       while let token = next, token != .symbol(")") { tokens.removeFirst() }
       try require(symbol: ")")
@@ -310,7 +311,7 @@ private struct SchemaExpressionParser {
     return .apply(operation, operands)
   }
 
-  /// Keeps a call from costing more than its row's length.
+  /// Throws if a call could cost more than its row's length justifies.
   private func checkCost(
     _ operation: Expression.Operation, _ operands: [Expression], _ name: String
   ) throws(SchemaRefusal) {
@@ -326,7 +327,7 @@ private struct SchemaExpressionParser {
         throw SchemaRefusal(.function, name)
       }
     case .hex:
-      // Of anything else it doubles the length.
+      // For any other operand, it doubles the length.
       guard case .apply(.randomblob, _) = operands[0] else { throw SchemaRefusal(.function, name) }
     default: break
     }
@@ -339,7 +340,7 @@ private struct SchemaExpressionParser {
 
   // MARK: Numbers
 
-  /// A number in parentheses behind a minus is that of the printed literal.
+  /// A number in parentheses after a minus comes from the printed literal.
   private static func negated(_ operand: Expression) -> Expression {
     switch operand {
     case .literal(.integer(let integer)) where integer >= 0: .literal(.integer(-integer))

@@ -1,28 +1,28 @@
-/// Why a part of a table isn't told to other devices, or isn't taken from them.
+/// The reason why a part of a table isn't sent to other devices, or isn't accepted from them.
 public struct SchemaRefusal: Error, Hashable, Sendable {
-  /// The numbers are the wire's.
+  /// The numbers are those on the wire.
   public enum Reason: UInt8, Hashable, Sendable, CaseIterable {
     /// A form that the grammar doesn't have.
     case syntax = 0
-    /// A function that the grammar doesn't have; the detail is its name.
+    /// A function that the grammar doesn't have. The detail is its name.
     case function
     case subquery
-    /// A name that is no column of the description, such as that of a generated column.
+    /// A name that is not a column of the description, such as that of a generated column.
     case column
-    /// A pattern or format that is no short literal, or has too many wildcards.
+    /// A pattern or format that is not a short literal, or has too many wildcards.
     case pattern
     case size
     /// A collation that an app defined.
     case collation
-    /// Two machines could write equal values.
+    /// A rule that two machines could break by writing equal values.
     case unique
     /// Triggers and generated columns.
     case program
-    /// There are more of them than a description has place for.
+    /// More parts than a description has room for.
     case number
-    /// SQLite didn't take it here; the detail is its message.
+    /// SQLite refused it here. The detail is its message.
     case refused
-    /// SQLite adds it to a table without rows only.
+    /// SQLite adds it only to a table without rows.
     case rows
   }
 
@@ -35,7 +35,7 @@ public struct SchemaRefusal: Error, Hashable, Sendable {
     self.detail = detail
   }
 
-  /// Bytes of the detail of another device.
+  /// Bytes of the detail that another device sends.
   static let detailLimit = 64
 
   package var text: String {

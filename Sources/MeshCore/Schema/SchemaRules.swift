@@ -1,6 +1,7 @@
-/// What a table computes: defaults that are no literals, `CHECK`s and indexes, and the parts of these that stay at home.
+/// The expressions of a table: defaults that are not literals, `CHECK`s and indexes. It also lists the parts that are
+/// not sent.
 ///
-/// Taken from devices of the own account and of a share's owner alone.
+/// A device accepts rules only from devices of its own account and of a share's owner.
 public struct SchemaRules: Hashable, Sendable {
   public var defaults: [Default]
   public var checks: [Check]
@@ -26,9 +27,9 @@ public struct SchemaRules: Hashable, Sendable {
     }
   }
 
-  /// Of a column or of the table: SQLite makes no difference.
+  /// A `CHECK` of a column or of the table. SQLite treats both alike.
   public struct Check: Hashable, Sendable {
-    /// After `CONSTRAINT`; nil where there is none.
+    /// The name after `CONSTRAINT`, or nil if there is none.
     public var name: String?
     public var expression: SchemaExpression
 
@@ -39,12 +40,12 @@ public struct SchemaRules: Hashable, Sendable {
   }
 
   public struct Index: Hashable, Sendable {
-    /// Nil for a `UNIQUE` constraint inside the table.
+    /// The index's name, or nil for a `UNIQUE` constraint inside the table.
     public var name: String?
-    /// Only where it refuses nothing that the key allows.
+    /// True only if the index refuses no rows that the key allows.
     public var isUnique: Bool
     public var terms: [Term]
-    /// After `WHERE`.
+    /// The expression after `WHERE`.
     public var condition: SchemaExpression?
 
     public init(name: String?, isUnique: Bool = false, terms: [Term], condition: SchemaExpression? = nil) {
@@ -65,16 +66,16 @@ public struct SchemaRules: Hashable, Sendable {
     }
   }
 
-  /// A part of the table that isn't told.
+  /// A part of the table that isn't sent.
   public struct LeftOut: Hashable, Sendable {
-    /// The numbers are the wire's.
+    /// The numbers are those on the wire.
     public enum Part: UInt8, Hashable, Sendable, CaseIterable {
       case initial = 0
       case check, index, unique, generated, trigger, collation
     }
 
     public var part: Part
-    /// Of the column, constraint, index or trigger; may be empty.
+    /// The name of the column, constraint, index or trigger. It may be empty.
     public var name: String
     public var refusal: SchemaRefusal
 
@@ -84,7 +85,7 @@ public struct SchemaRules: Hashable, Sendable {
       self.refusal = refusal
     }
 
-    /// As one line for a person: words of ours, and names as they may reach a terminal.
+    /// Returns one line for a person to read. Names are made safe for a terminal.
     public func text(table: String) -> String {
       let (own, table) = (printable(name, limit: 80), printable(table, limit: 80))
       let named = own.isEmpty ? "" : " \(own)"
@@ -106,7 +107,7 @@ public struct SchemaRules: Hashable, Sendable {
   public static let indexLimit = 64
   public static let termLimit = 64
   public static let leftOutLimit = 32
-  /// Bytes of the rules of one table.
+  /// The greatest number of bytes that the rules of one table take.
   public static let byteLimit = 64 << 10
 }
 
@@ -130,8 +131,8 @@ extension SchemaRules {
     static let all = unique | condition
   }
 
-  /// defaults (column, expression) · checks (name, expression) · indexes (name, flags, terms, condition where flagged) ·
-  /// left out (part, name, reason, detail).
+  /// Writes defaults (column, expression) · checks (name, expression) · indexes (name, flags, terms, condition if
+  /// flagged) · left out (part, name, reason, detail).
   public func write(to writer: inout ByteWriter) {
     writer.list(defaults) {
       $0.text($1.column)
@@ -158,7 +159,7 @@ extension SchemaRules {
     }
   }
 
-  /// Reads and checks what can be checked without the table's columns.
+  /// Reads the rules, and checks everything that doesn't depend on the table's columns.
   public init(from reader: inout ByteReader) throws(DecodingError) {
     let start = reader.consumed
     defaults = try reader.list(Limits.columns, "defaults") { reader throws(DecodingError) in
@@ -186,7 +187,7 @@ extension SchemaRules {
     return name.isEmpty ? nil : name
   }
 
-  /// Those of the list that fit, in its order.
+  /// Adds the parts that fit, in their order.
   package mutating func leaveOut(_ parts: [LeftOut]) {
     for part in parts where leftOut.count < Self.leftOutLimit {
       var short = part
@@ -220,7 +221,7 @@ extension SchemaRules.Index {
 // MARK: - Rules
 
 extension SchemaRules {
-  /// Throws where the rules aren't those of a table with these columns.
+  /// Throws if the rules can't belong to a table with these columns.
   package func check(for table: SchemaDescription) throws(DecodingError) {
     guard encoded.count <= Self.byteLimit else { throw .limit("rules of a table") }
     guard checks.count <= Self.checkLimit else { throw .limit("CHECKs") }
@@ -268,7 +269,8 @@ extension SchemaRules.Index {
     guard !isUnique || isImplied(by: table.columns[table.key]) else { throw .invalid("UNIQUE has the key") }
   }
 
-  /// Equal in all its terms means equal in the key: such an index refuses nothing that the key does not.
+  /// Returns whether rows that are equal in all terms have equal keys. Such an index refuses no row that the key
+  /// allows.
   private func isImplied(by key: SchemaDescription.Column) -> Bool {
     terms.contains { term in
       guard let column = term.column else { return false }
@@ -278,7 +280,7 @@ extension SchemaRules.Index {
 }
 
 extension SchemaRules.Term {
-  /// Nil where it is an expression.
+  /// The column and its collation, or nil if the term is an expression.
   package var column: (name: String, collation: Collation?)? {
     switch expression {
     case .column(let name): (name, nil)
@@ -288,7 +290,7 @@ extension SchemaRules.Term {
   }
 
   package var sql: String {
-    // Parentheses would make an expression of a column with a collation, where the table's constraint takes none.
+    // Parentheses would turn a column with a collation into an expression, which the table's constraint doesn't accept.
     let term = column.map { $0.name.quotedName + ($0.collation.map { " COLLATE \($0.sql)" } ?? "") } ?? expression.sql
     return term + (isDescending ? " DESC" : "")
   }
@@ -299,7 +301,7 @@ extension SchemaRules.Check {
 }
 
 extension SchemaRules.Index {
-  /// The statement that makes it, or the table's constraint.
+  /// Returns the statement that creates the index, or the table's constraint.
   package func sql(table: String, schema: String = "") -> String {
     let terms = terms.map(\.sql).joined(separator: ", ")
     guard let name else { return "UNIQUE (\(terms))" }
@@ -307,14 +309,14 @@ extension SchemaRules.Index {
       + (condition.map { " WHERE \($0.sql)" } ?? "")
   }
 
-  /// The names of the columns that it reads.
+  /// The names of the columns that the index reads.
   package var columns: Set<FoldedName> {
     terms.reduce(into: condition?.columns ?? []) { $0.formUnion($1.expression.columns) }
   }
 }
 
 extension String {
-  /// The beginning that has at most so many bytes of UTF-8.
+  /// Returns the longest beginning that has at most this many bytes in UTF-8.
   fileprivate func cut(to limit: Int) -> String {
     var short = self
     while short.utf8.count > limit { short.removeLast() }

@@ -1,12 +1,12 @@
-/// A device's signed word that it has merged, durably, everything up to these heads.
+/// A device's signed statement that it has durably merged everything up to these tips.
 public struct Acknowledgement: Hashable, Sendable {
   public let zone: ZoneID
   public let device: DeviceID
-  /// When it was signed, by the device's hybrid clock; a later one replaces an earlier one.
+  /// The time of signing, by the device's hybrid clock. A later acknowledgement replaces an earlier one.
   public let time: HybridTime
   public let merged: VersionVector
-  /// The heads of the zone's control log as the device knew it, so that stale logs cannot hide a removal for long.
-  /// At most `Limits.controlHeads`.
+  /// The tips of the zone's control log as the device knew it, so that stale logs can't hide a removal for long. At
+  /// most `Limits.controlHeads`.
   public let controlHeads: [ControlID]
   public let signature: [UInt8]
 

@@ -1,11 +1,13 @@
-/// What `mesh device invite` prints: a secret that lets one more device into an account, and where to dial.
+/// The content of a device invite, which `mesh device invite` prints: a secret that lets one more device into an
+/// account, and addresses to dial.
 public struct DeviceLink: Hashable, Sendable {
-  /// 32 bytes; the Ed25519 key that it opens to is the link's.
+  /// 32 bytes. They are the seed of the invite's Ed25519 key.
   public let seed: [UInt8]
   public let account: AccountID
   /// Milliseconds since 1970.
   public let expires: Int64
-  /// `HOST:PORT`, at most `Limits.linkAddresses`, each at most `Limits.name` bytes: more and longer ones are left out.
+  /// Texts of the form `HOST:PORT`. More than `Limits.linkAddresses`, and those longer than `Limits.name` bytes, are
+  /// left out.
   public let addresses: [String]
 
   public init(seed: [UInt8], account: AccountID, expires: Int64, addresses: [String]) {
@@ -33,7 +35,7 @@ public struct DeviceLink: Hashable, Sendable {
   }
 }
 
-/// A joining device's claim: the link's secret and the device each sign what the claim is for.
+/// A joining device's claim. Both the invite's secret and the device sign its content.
 public struct DeviceClaim: Hashable, Sendable {
   public let request: CertificateRequest
   public let byLink: [UInt8]

@@ -1,14 +1,16 @@
-/// Who a node says it is, first inside an encrypted session; the dialler speaks first.
+/// The first message inside an encrypted session, in which a node identifies itself. The node that dialed sends it
+/// first.
 public struct Hello: Hashable, Sendable {
-  /// Versions of the session protocol that the sender speaks, ascending; at most 16.
+  /// The versions of the session protocol that the sender speaks, ascending, at most 16.
   public var versions: [UInt8]
-  /// Nil only in a device that is joining by a link.
+  /// The sender's certificate. Nil only for a device that is joining by an invite.
   public var certificate: Certificate?
-  /// Hash of the sender's state of its account, so that a difference is noticed; 32 bytes.
+  /// The 32-byte hash of the sender's state of its account. The peer notices a difference by it.
   public var accountHead: [UInt8]
-  /// Proof that the sender holds a link's secret.
+  /// The proof that the sender holds an invite's secret.
   public var proof: LinkProof?
-  /// By the certificate's device over `signedBytes(.hello, binding ‖ unsigned)`; empty without a certificate.
+  /// The signature by the certificate's device over `signedBytes(.hello, binding ‖ unsigned)`. Empty without a
+  /// certificate.
   public var signature: [UInt8]
 
   public static let version: UInt8 = 2
@@ -62,7 +64,7 @@ public struct Hello: Hashable, Sendable {
   }
 }
 
-/// What ties a signature to one session and one direction of it.
+/// Data that ties a signature to one session and one direction of it.
 public struct SessionBinding: Hashable, Sendable {
   public enum Role: UInt8, Sendable {
     case dialler = 0
@@ -70,7 +72,7 @@ public struct SessionBinding: Hashable, Sendable {
     public var other: Role { self == .dialler ? .listener : .dialler }
   }
 
-  /// Role of the signer ‖ handshake hash ‖ static key of the signer's peer.
+  /// The signer's role ‖ handshake hash ‖ static key of the signer's peer.
   public let bytes: [UInt8]
 
   public init(signer: Role, handshakeHash: [UInt8], peerStatic: [UInt8]) {
@@ -78,7 +80,7 @@ public struct SessionBinding: Hashable, Sendable {
   }
 }
 
-/// A link's secret at work in a session: its public half, and its signature over the handshake hash.
+/// The proof that a device holds an invite's secret: the public half, and its signature over the handshake hash.
 public struct LinkProof: Hashable, Sendable {
   public let publicHalf: [UInt8]
   public let signature: [UInt8]
@@ -104,7 +106,7 @@ public struct LinkProof: Hashable, Sendable {
 }
 
 extension ByteReader {
-  /// One byte that is 0 or 1.
+  /// Reads one byte that is 0 or 1.
   mutating func flag() throws(DecodingError) -> Bool {
     switch try byte() {
     case 0: false

@@ -1,5 +1,5 @@
-/// How links are written for people to copy: a prefix, then base32 of a version, the content and a CRC-32. Blanks around it and
-/// upper case are read too.
+/// The text form of invites, which people copy. It is a prefix, followed by base32 of a version, the content and a
+/// CRC-32. Reading also accepts blanks around the text and upper case.
 enum LinkText {
   static func encode(_ kind: LinkKind, _ write: (inout ByteWriter) -> Void) -> String {
     var writer = ByteWriter()
@@ -9,7 +9,7 @@ enum LinkText {
     return kind.prefix + Base32.encode(writer.bytes)
   }
 
-  /// `read` reads the content to its end.
+  /// Decodes a text of the wanted kind. The closure `read` reads the content to its end.
   static func decode<T>(
     _ text: String, _ wanted: LinkKind, _ read: (inout ByteReader) throws(DecodingError) -> T
   ) throws(LinkFault) -> T {
@@ -34,7 +34,7 @@ enum LinkText {
     }
   }
 
-  /// More and longer ones are left out.
+  /// Returns the addresses without those that are too many or too long.
   static func bounded(_ addresses: [String]) -> [String] {
     Array(addresses.filter { $0.utf8.count <= Limits.name }.prefix(Limits.linkAddresses))
   }
@@ -46,7 +46,7 @@ enum LinkText {
   }
 }
 
-/// What a link is for.
+/// The kind of an invite.
 public enum LinkKind: Sendable {
   case device
   case share
@@ -73,10 +73,10 @@ public enum LinkKind: Sendable {
   }
 }
 
-/// Why a text is not the link that is asked for; each says what to do about it.
+/// The reason why a text is not the wanted invite. Each description says what to do.
 public enum LinkFault: Error, Equatable, Sendable, CustomStringConvertible {
   case notALink(wanted: LinkKind)
-  /// What it is instead, in words.
+  /// A text of another kind, named in words.
   case otherKind(String, wanted: LinkKind)
   case damaged
   case version(UInt8)

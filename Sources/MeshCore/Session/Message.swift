@@ -1,9 +1,10 @@
-/// One message of a session: a tag byte, then its fields. Unknown tags are skipped, so that later versions can add some.
+/// One message of a session: a tag byte, followed by its fields. Receivers skip unknown tags, so later versions can add
+/// some.
 public enum Message: Hashable, Sendable {
   case hello(Hello)
-  /// The sender closes the session after this, and says why.
+  /// Ends the session, and says why.
   case goodbye(Goodbye, text: String)
-  /// The encoded state of an account, to be verified by its signatures.
+  /// The encoded state of an account. The receiver verifies its signatures.
   case account([UInt8])
   /// A joining device asks for a certificate.
   case claim(DeviceClaim)
@@ -11,61 +12,65 @@ public enum Message: Hashable, Sendable {
   case admitted(Certificate)
   /// Salted tags of the zones that list the peer's account (see `zoneTag`).
   case zones([[UInt8]])
-  /// Heads of a zone's control log here: "send what leads to yours and not to these".
+  /// The tips of a zone's control log here. Asks for the records in the past of the receiver's tips and not of these.
   case controlHeads(ZoneID, [ControlID])
   /// Control records, parents before children.
   case controlRecords(ZoneID, [[UInt8]])
-  /// Epochs whose keys the sender lacks.
+  /// Epochs whose keys the sender doesn't have.
   case keyRequest(ZoneID, [EpochID])
   /// Keys sealed to the receiver's device.
   case keys(ZoneID, [EpochID: [UInt8]])
-  /// What is stored here; asks for all beyond it, now and as it comes.
+  /// The vector of the change sets stored here. Asks for all beyond it, now and as they arrive.
   case want(ZoneID, VersionVector)
   /// Change sets in causal order, as their authors signed them.
   case changeSets(ZoneID, [[UInt8]])
-  /// "I have nothing more for you": with the vector of what is merged here and was offered.
+  /// The sender has nothing more for the receiver. The vector covers the change sets that are merged here and were
+  /// offered.
   case upToDate(ZoneID, VersionVector)
-  /// What is merged here, without pushing it: the answer is `want`, or nothing.
+  /// The vector of the change sets merged here, without sending them. The receiver answers with `want` or not at all.
   case have(ZoneID, VersionVector)
-  /// Stop pushing what others push too; announce it with `have` instead.
+  /// Asks the receiver to stop sending change sets that other devices send too, and to announce them with `have`
+  /// instead.
   case announceOnly(ZoneID)
-  /// This many more bytes of change sets may be sent.
+  /// Allows the receiver to send this many more bytes of change sets.
   case credit(UInt64)
   case acknowledgement(Acknowledgement)
-  /// State digest at a merged vector, for comparison.
+  /// The digest of the state at a merged vector, for comparison.
   case digest(ZoneID, VersionVector, ZoneDigest, Unsent)
   /// Asks for a `digest` message.
   case digestRequest(ZoneID)
   case schema([SchemaDescription])
-  /// What tables compute, by name, of the tables of the next `schema` message. Programs before it skip the tag.
+  /// The rules of tables in the next `schema` message, by the tables' names. Earlier programs skip the tag.
   case schemaRules([NamedRules])
   case ping(UInt64)
   case pong(UInt64)
-  /// The last change set here of each author named: where the receiver has another one with that number, a line has forked.
+  /// The last change set here of each named author. If the receiver has another one with that number, the author's log
+  /// has forked.
   case heads(ZoneID, [Author: LineHead])
-  /// Asks for the end of an author's line up to a number: its change sets without their bodies.
+  /// Asks for the end of an author's log up to a number: its change sets without their bodies.
   case lineRequest(ZoneID, Author, through: UInt64)
-  /// The answer: encoded `SignedHeader`s, ascending by number.
+  /// The answer to `lineRequest`: encoded `SignedHeader`s, ascending by number.
   case line(ZoneID, [[UInt8]])
-  /// The sender's wall clock as it sends this, in milliseconds since 1970.
+  /// The sender's wall clock at the time of sending, in milliseconds since 1970.
   case clock(Int64)
-  /// Hashes of the states here of the accounts that both sides' zones list: where the receiver's differ, it sends its own.
+  /// Hashes of account states here, for the accounts that both sides' zones list. If the receiver's state differs, it
+  /// sends its own.
   case accountHeads([AccountID: [UInt8]])
-  /// Who joins a share asks to be let in.
+  /// A device that joins a share asks to be let in.
   case shareClaim(ZoneID, ShareClaim)
-  /// Asks for chunks of an asset that a record of the zone uses. What the receiver lacks of them it answers with `assetHas`, and so
-  /// it does where no chunk is asked for.
+  /// Asks for chunks of an asset that a record of the zone uses. The receiver answers with `assetHas` if it lacks some
+  /// of them, or if no chunk was asked for.
   case assetWant(ZoneID, AssetID, Range<Int>)
   /// One chunk of an asset.
   case assetChunk(ZoneID, AssetID, Int, [UInt8])
-  /// The chunks of an asset that the sender can give: nil where it knows of no such asset in the zone.
+  /// The chunks of an asset that the sender can give, or nil if it knows of no such asset in the zone.
   case assetHas(ZoneID, AssetID, ChunkSet?)
-  /// What the sender lacks of the assets of what it has acknowledged last in this session.
+  /// The assets that the sender lacks, among those of the state that it acknowledged last in this session.
   case assetBacklog(ZoneID, AssetBacklog)
-  /// What the sender's account calls itself, to a device of another account.
+  /// The name of the sender's account, told to a device of another account.
   case accountName(String)
 
-  /// A number, and how the id of the change set with it begins.
+  /// A number, and the beginning of the id of the change set with that number.
   public struct LineHead: Hashable, Sendable {
     public let number: UInt64
     /// `Limits.headPrefix` bytes.
@@ -83,28 +88,30 @@ public enum Message: Hashable, Sendable {
     }
   }
 
+  /// The reasons for ending a session.
   public enum Goodbye: UInt8, Sendable, CaseIterable {
-    /// The node stops; come back later.
+    /// The node stops. Come back later.
     case stopping = 1
-    /// No certificate that is believed here, and no valid link.
+    /// The peer has no certificate that is accepted here, and no valid invite.
     case notAdmitted = 2
-    /// The sender's device was revoked by its account.
+    /// The peer's device was revoked by its account.
     case revoked = 3
-    /// A rule of the protocol was broken.
+    /// The peer broke a rule of the protocol.
     case protocolViolation = 4
-    /// No version in common.
+    /// The nodes share no version of the protocol.
     case version = 5
     /// Another session with this device took over.
     case replaced = 6
     /// The receiver was silent for too long, or its queue is full.
     case stalled = 7
-    /// The link is expired, used, or not of this node.
+    /// The invite is expired, used, or not from this node.
     case linkRefused = 8
-    /// The node has a fault of its own and can't go on with this session.
+    /// The node has an internal fault and can't continue this session.
     case internalFault = 9
-    /// The peer's account is no member any more of what it had in common with the sender's: it has been told what the log says.
+    /// The peer's account is no longer a member of any zone that it shared with the sender's account. The sender has
+    /// sent it the log that says so.
     case noMember = 10
-    /// The invite can only be redeemed by another device than the sender: come back later, or dial that one.
+    /// The invite can only be redeemed by another device than the sender. Come back later, or dial that device.
     case elsewhere = 11
   }
 
@@ -142,7 +149,7 @@ public enum Message: Hashable, Sendable {
     case .controlHeads(let zone, let heads):
       tag(.controlHeads)
       zone.write(to: &writer)
-      // A member that forks the log on purpose must not keep others from telling theirs.
+      // A member that forks the log on purpose must not keep others from naming their tips.
       writer.list(Array(heads.prefix(Limits.toldHeads))) { $1.write(to: &$0) }
     case .controlRecords(let zone, let records):
       tag(.controlRecords)
@@ -267,7 +274,7 @@ public enum Message: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Nil for a tag that is not known here.
+  /// Returns nil for a tag that this version doesn't know.
   public static func decode(_ bytes: [UInt8]) throws(DecodingError) -> Message? {
     guard bytes.count <= Limits.message else { throw .limit("message") }
     var reader = ByteReader(bytes)
@@ -380,7 +387,7 @@ public enum Message: Hashable, Sendable {
     }
   }
 
-  /// Of the longest asset.
+  /// The number of chunks of the longest asset.
   private static let chunks = Asset.chunkCount(size: Limits.asset)
 
   private static func identifiers<Kind>(
@@ -403,8 +410,9 @@ public enum Message: Hashable, Sendable {
   }
 }
 
-/// How a zone is named to a peer that may know it: BLAKE2b-128, keyed with the zone's id, of `mesh/1/zonetag` ‖ role of the
-/// sender ‖ handshake hash. A stranger learns no zone from it, and the role stops reflection.
+/// Returns the tag by which a zone is named to a peer that may know it: BLAKE2b-128, keyed with the zone's id, of
+/// `mesh/1/zonetag` ‖ role of the sender ‖ handshake hash. A stranger learns no zone from it, and the role prevents
+/// reflection.
 public func zoneTag(
   _ zone: ZoneID, sender: SessionBinding.Role, handshakeHash: [UInt8], _ cryptography: any Cryptography
 ) -> [UInt8] {

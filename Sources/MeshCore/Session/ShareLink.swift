@@ -1,12 +1,14 @@
-/// What `mesh share invite` prints: an invite's secret, which share it is for, and where to dial.
+/// The content of an invite to a share, which `mesh share invite` prints: the invite's secret, the share's id, and
+/// addresses to dial.
 public struct ShareLink: Hashable, Sendable {
-  /// 32 bytes; the Ed25519 key that it opens to is the invite's.
+  /// 32 bytes. They are the seed of the invite's Ed25519 key.
   public let seed: [UInt8]
   public let zone: ZoneID
-  /// Whose the share is: so nobody else can show another one in its place.
+  /// The account that owns the share. Naming it keeps others from presenting another share in its place.
   public let owner: AccountID
   public let invite: ControlID
-  /// `HOST:PORT`, at most `Limits.linkAddresses`, each at most `Limits.name` bytes: more and longer ones are left out.
+  /// Texts of the form `HOST:PORT`. More than `Limits.linkAddresses`, and those longer than `Limits.name` bytes, are
+  /// left out.
   public let addresses: [String]
 
   public init(seed: [UInt8], zone: ZoneID, owner: AccountID, invite: ControlID, addresses: [String]) {

@@ -1,11 +1,11 @@
 /// An asset that rows here wait for.
 public struct WantedAsset: Sendable, Hashable {
   public let asset: Asset
-  /// The zones whose records use it, in which it can be asked for.
+  /// The zones whose records use the asset. It can be requested in any of them.
   public let zones: [ZoneID]
   /// The chunks that are here already.
   public let staged: ChunkSet
-  /// Why what the file has of it could not be kept, as for want of space.
+  /// The reason why parts that the file has could not be kept, such as a lack of space.
   public let fault: String?
 
   public init(asset: Asset, zones: [ZoneID], staged: ChunkSet, fault: String? = nil) {
@@ -16,22 +16,23 @@ public struct WantedAsset: Sendable, Hashable {
   }
 }
 
-/// What became of a chunk that came.
+/// The result of staging a chunk that arrived.
 public enum ChunkOutcome: Sendable, Equatable {
-  /// It is what the manifest says, and kept; `isComplete` where no other is missing.
+  /// The chunk matches the manifest and is kept. `isComplete` is true if no other chunk is missing.
   case staged(isComplete: Bool)
-  /// No row waits for it, or it was here already.
+  /// No row waits for the chunk, or it was here already.
   case notNeeded
-  /// It could not be kept, as for want of space: the reason. Later there may be room.
+  /// The chunk could not be kept, for instance because of a lack of space. The text is the reason. There may be room
+  /// later.
   case noRoom(String)
-  /// It is another chunk's bytes, or nobody's: its sender lies.
+  /// The bytes are not this chunk, so the sender lies.
   case wrong
 }
 
-/// Assets that rows wait for, as many as are fetched at one time.
+/// Assets that rows wait for, as many as are downloaded at one time.
 public struct WantedAssets: Sendable, Hashable {
   public var assets: [WantedAsset]
-  /// There are no others.
+  /// True if there are no other wanted assets.
   public var isAll: Bool
 
   public init(_ assets: [WantedAsset], isAll: Bool) {
@@ -40,11 +41,11 @@ public struct WantedAssets: Sendable, Hashable {
   }
 }
 
-/// What a node lacks of the assets that a zone's records name.
+/// The number and size of the assets that a zone's records name and a node doesn't have.
 public struct AssetBacklog: Hashable, Sendable {
   public struct Amount: Hashable, Sendable {
     public var assets: Int
-    /// Of them those that are not here.
+    /// The bytes of these assets that are not here.
     public var bytes: Int
 
     public init(assets: Int = 0, bytes: Int = 0) {
@@ -58,9 +59,9 @@ public struct AssetBacklog: Hashable, Sendable {
     }
   }
 
-  /// What it fetches, and somebody it is connected to may have.
+  /// Assets that the node downloads and a connected device may have.
   public var coming: Amount
-  /// The others: fetched on demand only, of records that are held, or had by nobody it is connected to.
+  /// The other assets. They are on demand, belong to held records, or no connected device has them.
   public var absent: Amount
 
   public init(coming: Amount = Amount(), absent: Amount = Amount()) {
@@ -68,7 +69,7 @@ public struct AssetBacklog: Hashable, Sendable {
     self.absent = absent
   }
 
-  /// Of amounts: beyond what any node could store, and small enough to be added up.
+  /// The bound on amounts. It exceeds the storage of any node, and is small enough for sums.
   private static let most = 1 << 50
 
   public func write(to writer: inout ByteWriter) {

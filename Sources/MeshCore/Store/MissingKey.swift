@@ -1,5 +1,5 @@
-/// The key of an epoch is not here that merged change sets are encrypted under, and they have to be read again. Whoever meets it
-/// leaves everything as it was, and tries again once the key has come.
+/// The error that merged change sets have to be read again, but the key of their epoch is not here. A caller that meets
+/// it leaves everything unchanged, and tries again when the key arrives.
 public struct MissingKey: Error, Hashable, CustomStringConvertible {
   public let epoch: EpochID
 

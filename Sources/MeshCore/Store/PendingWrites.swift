@@ -1,5 +1,5 @@
-/// Programs have written, or changed the schema, since the caller looked: what was asked for is done once that is dealt with. Whoever
-/// meets it leaves everything as it was, flushes, and calls again.
+/// The error that programs have written, or changed the schema, since the caller looked. A caller that meets it leaves
+/// everything unchanged, flushes, and calls again.
 public struct PendingWrites: Error, Hashable, CustomStringConvertible {
   public init() {}
 

@@ -1,15 +1,15 @@
-/// A local write that its zone did not take: it was rolled back, and is kept here.
+/// A local write that its zone did not accept. The write was rolled back, and the receipt keeps it.
 public struct Receipt: Hashable, Sendable {
   public enum Reason: Int64, Sendable {
-    /// This device may not write there, and the write had passed the triggers.
+    /// This device may not write there, but the triggers had let the write pass.
     case notPermitted = 1
-    /// The permission was taken back, or the share had ended for this account, before it was there.
+    /// The permission was revoked, or the share ended for this account, before the write arrived there.
     case cut = 2
   }
 
   public var zone: ZoneID
   public var record: RecordName
-  /// Nil: the record was deleted.
+  /// The values of the row, or nil if the record was deleted.
   public var values: [String: Value]?
   public var reason: Reason
   /// Milliseconds since 1970.

@@ -126,8 +126,8 @@ public protocol ReplicaStore: AnyObject {
   /// Throws `MissingKey`, and reverts nothing, if a change set to revert can't be read. Throws `PendingWrites` if
   /// programs have written.
   ///
-  /// - Parameter aftermath: What happens to the values that were merged and are reverted. The values of authors that
-  ///   are not listed are dropped.
+  /// - Parameter aftermath: How to keep the reverted values of each author, if they had been merged. The values of
+  ///   authors that are not listed are dropped.
   func cut(
     _ limits: [Author: UInt64], aftermath: [Author: Aftermath], zone: ZoneID, _ reader: ChangeSetReader, now: Int64
   ) throws

@@ -1,8 +1,8 @@
-/// Why a record cannot be shared.
+/// The reason why a record can't be shared.
 public enum ShareObstacle: Hashable, Sendable {
   case notSynchronized(table: String)
   case isPrivate(table: String)
-  /// Its table refers to others: share what it refers to.
+  /// The record's table references others. Share the record that it references instead.
   case notRoot(table: String, foreignKeys: [String])
   case noRecord(RecordName)
   case alreadyShared(RecordName, in: ZoneID)

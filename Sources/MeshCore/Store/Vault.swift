@@ -1,24 +1,27 @@
-/// Where a node keeps what must never be in its database: keys, and the memory that a restored database lacks.
+/// The storage for data that must never be in the database: keys, and the state that a restored database would lack.
 /// Writes are durable (fsynced) when a call returns.
 public protocol Vault: AnyObject {
-  /// Keys of a zone's epochs.
+  /// Returns the keys of a zone's epochs.
   func epochKeys(_ zone: ZoneID) throws -> [EpochID: EpochKey]
-  /// Keeps more of them, all in one durable write; what is there stays.
+  /// Adds keys, all in one durable write. The keys that are there stay.
   func saveEpochKeys(_ keys: [EpochID: EpochKey], zone: ZoneID) throws
-  /// The last change set this device signed in a zone, kept outside the database.
+  /// Returns the last change set that this device signed in a zone.
   func highWaterMark(_ zone: ZoneID) throws -> HighWaterMark?
-  /// Number 0 where the instance has signed nothing yet.
+  /// Saves the last change set that this device signed in a zone. The number is 0 if the instance has signed nothing
+  /// yet.
   func saveHighWaterMark(_ mark: HighWaterMark, zone: ZoneID) throws
-  /// Whether this home was copied from the place where it was last used: the device may be at work there as well.
+  /// Returns whether this home was copied from the place where it was last used. Then the device may also be running
+  /// there.
   func isCopy() throws -> Bool
-  /// This is the place from now on.
+  /// Makes the current place the place of this home from now on.
   func settle() throws
-  /// Device links that this node printed and that are not over.
+  /// Returns the device invites that this node printed and that have not expired.
   func links() throws -> [IssuedLink]
   func saveLinks(_ links: [IssuedLink]) throws
 }
 
-/// Kept beside the keys after each commit and before sending: where the database is behind it, the file was restored or copied.
+/// The last change set that a device signed, saved beside the keys after each commit and before sending. If the
+/// database is behind it, the file was restored or copied.
 public struct HighWaterMark: Hashable, Sendable {
   public let instance: InstanceID
   public let number: UInt64
@@ -31,12 +34,12 @@ public struct HighWaterMark: Hashable, Sendable {
   }
 }
 
-/// A device link as its issuer remembers it: the secret itself is not kept.
+/// A device invite as its issuer saves it. The secret itself is not kept.
 public struct IssuedLink: Hashable, Sendable {
   public let publicHalf: [UInt8]
   /// Milliseconds since 1970.
   public let expires: Int64
-  /// The one device that it let in. The same device may claim again and gets the same certificate.
+  /// The one device that it let in. The same device may claim it again, and gets the same certificate.
   public var usedBy: DeviceID?
 
   public init(publicHalf: [UInt8], expires: Int64, usedBy: DeviceID? = nil) {

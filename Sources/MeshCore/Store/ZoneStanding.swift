@@ -1,22 +1,25 @@
-/// What a zone is to this device: the word of its control log, which a store believes and keeps as a cache. Where rows belong,
-/// which of two records with one key is shown, and what programs may write follow from it.
+/// A device's role in a zone, according to the zone's control log. A store trusts it and keeps it as a cache. The
+/// standing decides which rows belong to the zone, which of two records with one key is shown, and what programs may
+/// write.
 public struct ZoneStanding: Hashable, Sendable {
   public enum Role: Int64, Sendable {
-    /// The account's own, of all records that no share holds. It comes first where two zones claim one row.
+    /// The account's private zone, for all records that belong to no share. It takes precedence if two zones claim one
+    /// row.
     case privateZone = 0
     /// A share that this account made.
     case owned = 1
     case readWrite = 2
     case readOnly = 3
-    /// A share that this account has no part in any more: its rows take no edits, and are to be dropped.
+    /// A share that this account is no longer a member of. Its rows take no edits, and are removed.
     case ended = 4
   }
 
   public var zone: ZoneID
   public var role: Role
-  /// The record that a share was made of: it belongs to the share, with all that reaches it.
+  /// The record that the share was made of. The share contains it and all records that reference it, directly or
+  /// through others.
   public var root: RecordName?
-  /// Its owner, which is this account, has stopped sharing it: its records belong to the private zone again.
+  /// True if this account owns the share and stopped sharing it. The records belong to the private zone again.
   public var isStopped: Bool
 
   public init(zone: ZoneID, role: Role, root: RecordName? = nil, isStopped: Bool = false) {
@@ -26,7 +29,7 @@ public struct ZoneStanding: Hashable, Sendable {
     self.isStopped = isStopped
   }
 
-  /// What SQLite says to a program that writes to a share which is read-only here. Programs may compare it.
+  /// The error message that SQLite returns to a program that writes to a read-only share. Programs may compare it.
   public static let refusal = "mesh: this record belongs to a share that is read-only here"
 
   public var mayWrite: Bool { role == .privateZone || role == .owned || role == .readWrite }

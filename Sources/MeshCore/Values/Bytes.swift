@@ -1,4 +1,4 @@
-/// Appends the primitives of the wire codec. Integers of fixed size are big-endian; lengths and counts are varints
+/// Writes the primitives of the wire format. Integers of fixed size are big-endian. Lengths and counts are varints
 /// (LEB128, at most ten bytes, shortest form only).
 public struct ByteWriter: Sendable {
   public private(set) var bytes: [UInt8] = []
@@ -26,16 +26,16 @@ public struct ByteWriter: Sendable {
 
   public mutating func varint(_ value: Int) { varint(UInt64(value)) }
 
-  /// Zigzag: small magnitudes of either sign are short.
+  /// Writes a zigzag varint: small magnitudes of either sign are short.
   public mutating func signedVarint(_ value: Int64) {
     varint(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
   }
 
-  /// Bytes as they are; the reader must know how many.
+  /// Writes bytes without a length. The reader must know their number.
   public mutating func raw(_ value: [UInt8]) { bytes.append(contentsOf: value) }
   public mutating func raw(_ value: ArraySlice<UInt8>) { bytes.append(contentsOf: value) }
 
-  /// A varint length, then the bytes.
+  /// Writes a varint length, then the bytes.
   public mutating func sized(_ value: [UInt8]) {
     varint(value.count)
     bytes.append(contentsOf: value)
@@ -43,32 +43,32 @@ public struct ByteWriter: Sendable {
 
   public mutating func text(_ value: String) { sized(Array(value.utf8)) }
 
-  /// A varint count, then each element.
+  /// Writes a varint count, then each element.
   public mutating func list<C: Collection>(_ elements: C, _ write: (inout ByteWriter, C.Element) -> Void) {
     varint(elements.count)
     for element in elements { write(&self, element) }
   }
 }
 
-/// Why bytes from outside are not what they should be. The caller refuses the message and says this code.
+/// The reason why bytes from outside are not valid. The caller refuses the message and reports this error.
 public enum DecodingError: Error, Equatable, Sendable {
   /// The bytes end before the value does.
   case truncated
   /// Bytes are left over after the value.
   case trailing
-  /// A varint is longer than it needs to be, or over 64 bits.
+  /// A varint is longer than necessary, or over 64 bits.
   case varint
-  /// A length, count or number is above its limit, which is named.
+  /// A length, count or number is above the limit with this name.
   case limit(String)
   /// A tag, flag or version has no meaning here.
   case unknown(String)
-  /// Text is not UTF-8 where it has to be.
+  /// A text that has to be UTF-8 is not.
   case text
-  /// A rule of the object does not hold, which is named.
+  /// The named rule of the object does not hold.
   case invalid(String)
 }
 
-/// Reads what `ByteWriter` writes, and refuses anything else.
+/// Reads what `ByteWriter` writes, and refuses all other bytes.
 public struct ByteReader: Sendable {
   private let bytes: ArraySlice<UInt8>
   private var index: Int
@@ -82,7 +82,7 @@ public struct ByteReader: Sendable {
 
   public var remaining: Int { bytes.endIndex - index }
   public var isAtEnd: Bool { index == bytes.endIndex }
-  /// How many bytes have been read.
+  /// The number of bytes that have been read.
   public var consumed: Int { index - bytes.startIndex }
 
   public mutating func byte() throws(DecodingError) -> UInt8 {
@@ -120,7 +120,7 @@ public struct ByteReader: Sendable {
     }
   }
 
-  /// A varint that must not exceed `limit`; `name` is what the error says.
+  /// Reads a varint that must not exceed `limit`. The error contains `name`.
   public mutating func count(_ limit: Int, _ name: String) throws(DecodingError) -> Int {
     let value = try varint()
     guard value <= UInt64(limit) else { throw .limit(name) }
@@ -158,13 +158,14 @@ public struct ByteReader: Sendable {
     return elements
   }
 
-  /// Throws unless `next` comes after `previous`, and makes it the previous one: a set has one encoding, in ascending order.
+  /// Throws unless `next` comes after `previous`, and stores it in `previous`. A set is encoded in ascending order, so
+  /// that it has only one encoding.
   func ascend<Key: Comparable>(_ previous: inout Key?, to next: Key, _ name: String) throws(DecodingError) {
     if let previous, next <= previous { throw .invalid("\(name) in ascending order") }
     previous = next
   }
 
-  /// To be called last: nothing may be left over.
+  /// Throws if bytes are left over. Call it last.
   public func end() throws(DecodingError) {
     guard isAtEnd else { throw .trailing }
   }

@@ -1,4 +1,5 @@
-/// How ids and links are shown: lower-case base32 (RFC 4648 alphabet, no padding) with a checksum, the same everywhere.
+/// The encoding in which ids and invites are shown: lower-case base32 (RFC 4648 alphabet, no padding). A checksum is
+/// added by the caller.
 public enum Base32 {
   private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
@@ -18,7 +19,7 @@ public enum Base32 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Upper case is accepted; nil for any other character, or for bits left over that are not zero.
+  /// Decodes a text. Accepts upper case. Returns nil if there is any other character, or if leftover bits are not zero.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
     var buffer: UInt32 = 0
@@ -43,7 +44,8 @@ public enum Base32 {
   }
 }
 
-/// CRC-32 (IEEE 802.3, reflected): finds typing errors in texts that people copy. It protects against nothing else.
+/// Returns the CRC-32 (IEEE 802.3, reflected). It detects typing errors in texts that people copy, and protects against
+/// nothing else.
 public func checksum(_ bytes: [UInt8]) -> UInt32 {
   var crc: UInt32 = 0xffff_ffff
   for byte in bytes {
@@ -53,7 +55,8 @@ public func checksum(_ bytes: [UInt8]) -> UInt32 {
   return ~crc
 }
 
-/// What people tell each other of an id: its first 104 bits. Nobody can make another that begins with them.
+/// The part of an id that is shown and that people tell each other: its first 104 bits. Nobody can make another id that
+/// begins with them.
 public struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStringConvertible {
   static var size: Int { 13 }
 
@@ -61,7 +64,7 @@ public struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStrin
 
   public init(_ id: Identifier<Kind>) { head = Array(id.bytes.prefix(Self.size)) }
 
-  /// Nil where the text has a fault.
+  /// Returns nil if the text is not a valid displayed id.
   public init?(_ text: String) {
     guard Identifier<Kind>.fault(inDisplayed: text) == nil,
       let bytes = Base32.decode(Identifier<Kind>.canonical(text).dropFirst(Kind.prefix.count + 1))
@@ -71,7 +74,7 @@ public struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStrin
 
   public func names(_ id: Identifier<Kind>) -> Bool { self == DisplayedID(id) }
 
-  /// `device-` and 24 characters: these bits and a checksum of 16.
+  /// The kind, as in `device-`, and 24 characters for these bits and a 16-bit checksum.
   public var description: String {
     let check = checksum(Array(Kind.prefix.utf8) + head)
     return Kind.prefix + "-"
@@ -86,11 +89,12 @@ public struct DisplayedID<Kind: IdentifierKind>: Hashable, Sendable, CustomStrin
 extension Identifier: CustomStringConvertible {
   public var description: String { DisplayedID(self).description }
 
-  /// A displayed id as it is compared with others: what people paste may have blanks around it, or be in upper case.
+  /// Returns a displayed id in the form in which it is compared: without the blanks around it, and in lower case.
+  /// People may paste it with either.
   public static func canonical(_ text: String) -> String { trimmed(text).asciiLowercased }
 
-  /// What is wrong with a text that should be a displayed id; nil where its form and checksum are right. Blanks around it and
-  /// upper case are no fault (see `canonical`).
+  /// Returns the fault in a text that should be a displayed id, or nil if its form and checksum are right. Blanks
+  /// around it and upper case are no fault (see `canonical`).
   public static func fault(inDisplayed text: String) -> String? {
     let text = canonical(text)
     guard text.hasPrefix(Kind.prefix + "-") else {
@@ -109,7 +113,7 @@ extension Identifier: CustomStringConvertible {
   }
 }
 
-/// What a text seems to be by its beginning, in words; nil for none of the texts of a mesh.
+/// Returns the apparent kind of a text by its prefix, in words, or nil if no prefix of mesh matches.
 func kind(ofDisplayed text: String) -> String? {
   let kinds: [(prefix: String, name: String)] = [
     ("mesh-share-", "an invite to a share"), ("mesh-device-", "an invite for a device"),
@@ -120,18 +124,18 @@ func kind(ofDisplayed text: String) -> String? {
   return kinds.first { text.hasPrefix($0.prefix) }?.name
 }
 
-/// Without spaces, tabs and line breaks at both ends.
+/// Returns the text without spaces, tabs and line breaks at both ends.
 func trimmed(_ text: String) -> String {
   let blanks: Set<Character> = [" ", "\t", "\n", "\r", "\r\n"]
   return String(text.drop(while: blanks.contains).reversed().drop(while: blanks.contains).reversed())
 }
 
 extension Author: CustomStringConvertible {
-  /// The device's text, a slash, the instance.
+  /// The device's text, a slash and the instance.
   public var description: String { "\(device)/\(instance)" }
 }
 
 extension InstanceID: CustomStringConvertible {
-  /// In lower-case hexadecimal, without leading zeros.
+  /// The number in lower-case hexadecimal, without leading zeros.
   public var description: String { String(value, radix: 16) }
 }

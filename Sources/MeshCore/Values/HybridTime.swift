@@ -1,4 +1,4 @@
-/// Hybrid time: 48 bits of milliseconds since 1970, 16 bits of counter. Times below 2⁴⁸ are import times (see
+/// A hybrid time: 48 bits of milliseconds since 1970, and 16 bits of counter. Times below 2⁴⁸ are import times (see
 /// `init(importedAt:)`).
 public struct HybridTime: Hashable, Comparable, Sendable {
   public let value: UInt64
@@ -7,19 +7,19 @@ public struct HybridTime: Hashable, Comparable, Sendable {
 
   public init(_ value: UInt64) { self.value = value }
 
-  /// Times outside 48 bits are clamped; counter 0.
+  /// Creates a time with counter 0. Times outside 48 bits are clamped.
   public init(milliseconds: Int64) {
     value = UInt64(min(max(milliseconds, 0), (1 << 48) - 1)) << 16
   }
 
-  /// The time right after this one; the last is its own.
+  /// The time right after this one. The last time is its own successor.
   public var next: HybridTime { HybridTime(value.saturatingAdding(1)) }
 
-  /// The greatest generation that a change set signed at this time gives a record.
+  /// The greatest generation that a change set signed at this time may give a record.
   ///
-  /// An author's time is later than that of everything it has merged, and one change set raises a record by two generations at
-  /// most. So an honest author is always within the bound, whatever was undone since. The bound is in what was signed, so that
-  /// every device judges alike, and it leaves room above each generation that a merged record can have.
+  /// An author's time is later than every time that it has merged, and one change set raises a record by at most two
+  /// generations. So an honest author always stays within the bound, even after reverts. The bound depends only on
+  /// signed data, so every device judges alike. It leaves room above each generation that a merged record can have.
   public var greatestGeneration: UInt64 { value.saturatingMultiplied(by: 2) }
 
   public var milliseconds: Int64 { Int64(value >> 16) }
@@ -31,11 +31,14 @@ public struct HybridTime: Hashable, Comparable, Sendable {
 extension HybridTime {
   private static let imports: UInt64 = 1 << 48
 
-  /// The time of a value that nobody edited: a row that was there before its table was synchronized, or what a migration filled
-  /// in. It lies before every time that a clock gives, so the value loses against every edit. Of two import times the one that was
-  /// noted first is the greater: a device that joins with an older copy of a table loses against the mesh.
+  /// Creates the time of a value that nobody edited: one in a row that was there before its table was synchronized, or
+  /// that a migration filled in.
   ///
-  /// - Parameter time: When it was noted; rounded up to a millisecond.
+  /// The time lies before every time that a clock gives, so the value loses against every edit. Of two import times,
+  /// the one that was noted first is the greater. Therefore a device that joins with an older copy of a table loses
+  /// against the mesh.
+  ///
+  /// - Parameter time: The time at which the value was noted, rounded up to a millisecond.
   public init(importedAt time: HybridTime) {
     self.init(Self.imports - 1 - UInt64(min(time.wholeMilliseconds.milliseconds, Int64(Self.imports - 2))))
   }
@@ -44,7 +47,8 @@ extension HybridTime {
 
   public var isImport: Bool { value < Self.imports }
 
-  /// When it was noted. Zero, the import time of the first versions, tells nothing, and is its own.
+  /// The time at which an imported value was noted. Zero, the import time of the first versions, carries no such time,
+  /// and returns itself. Other times return themselves too.
   public var noted: HybridTime {
     isImport && self != .zero ? HybridTime(milliseconds: Int64(Self.imports - 1 - value)) : self
   }
@@ -55,14 +59,15 @@ extension HybridTime {
   }
 }
 
-/// Gives hybrid times, each strictly greater than every one given or witnessed here.
+/// A clock whose hybrid times are strictly greater than all times that it gave or witnessed before.
 public struct HybridClock: Sendable, Equatable {
   /// The greatest time given or witnessed.
   public private(set) var last: HybridTime
 
   public init(last: HybridTime = .zero) { self.last = last }
 
-  /// The time that was noted (milliseconds), clamped to now, where that is greater than all before; else the next after them.
+  /// Returns the next time. It is the noted time in milliseconds, clamped to `now`, if that is greater than all earlier
+  /// times. Otherwise it is the time right after the last one.
   public mutating func tick(noted: Int64, now: Int64) -> HybridTime {
     let wanted = HybridTime(milliseconds: min(noted, now))
     last = max(wanted, last.next)
@@ -74,7 +79,8 @@ public struct HybridClock: Sendable, Equatable {
   }
 }
 
-/// When a column was last written, and by whom. Totally ordered; the author breaks ties, and nothing else does.
+/// The time and the author of a column's last write. Stamps are totally ordered: the author breaks ties, and nothing
+/// else does.
 public struct Stamp: Hashable, Comparable, Sendable {
   public let time: HybridTime
   public let author: Author

@@ -1,4 +1,4 @@
-/// A 32-byte name. The kind is a phantom type, so that a zone's id cannot stand where a device's belongs.
+/// A 32-byte identifier. The kind is a phantom type, so that a zone's id can't be used as a device's.
 public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable {
   private let a: UInt64
   private let b: UInt64
@@ -7,12 +7,12 @@ public struct Identifier<Kind: IdentifierKind>: Hashable, Comparable, Sendable {
 
   public static var size: Int { 32 }
 
-  /// 32 zero bytes, which is nobody's name.
+  /// 32 zero bytes, which identify nothing.
   public static var zero: Identifier { Identifier(a: 0, b: 0, c: 0, d: 0) }
 
   private init(a: UInt64, b: UInt64, c: UInt64, d: UInt64) { (self.a, self.b, self.c, self.d) = (a, b, c, d) }
 
-  /// Nil where there are not exactly 32 bytes.
+  /// Returns nil unless there are exactly 32 bytes.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.size else { return nil }
     func word(_ at: Int) -> UInt64 {
@@ -72,10 +72,10 @@ public typealias ZoneID = Identifier<ZoneKind>
 public typealias ChangeSetID = Identifier<ChangeSetKind>
 /// BLAKE2b-256 of the epoch's record.
 public typealias EpochID = Identifier<EpochKind>
-/// BLAKE2b-256 of a control record, signature left out.
+/// BLAKE2b-256 of a control record without its signature.
 public typealias ControlID = Identifier<ControlKind>
 
-/// One writing life of a device in a zone: 64 random bits.
+/// One uninterrupted run of a device's numbering in a zone: 64 random bits.
 public struct InstanceID: Hashable, Comparable, Sendable {
   public let value: UInt64
   public init(_ value: UInt64) { self.value = value }
@@ -83,8 +83,8 @@ public struct InstanceID: Hashable, Comparable, Sendable {
 }
 
 extension InstanceID {
-  /// Of a participant's author, which cites a grant: its first half is that of the grant's id, so that where it ends can be told
-  /// when nothing of it can be had any more.
+  /// Creates the instance of a participant's author, which cites a grant. Its first half comes from the grant's id. The
+  /// cutoff can therefore be found even when none of the author's change sets is available any more.
   public init(under grant: ControlID, random: UInt32) {
     self.init(Self.half(of: grant) << 32 | UInt64(random))
   }
@@ -96,7 +96,7 @@ extension InstanceID {
   static func half(of grant: ControlID) -> UInt64 { grant.beginning }
 }
 
-/// Who wrote a change set; the index of a version vector.
+/// The writer of a change set: a device and its instance. A version vector has one entry for each author.
 public struct Author: Hashable, Comparable, Sendable {
   public let device: DeviceID
   public let instance: InstanceID

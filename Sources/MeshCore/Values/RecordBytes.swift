@@ -1,17 +1,18 @@
-/// The canonical bytes of a live record, which its hash and with it a zone's digest is made of: names, key, generation, stamps
-/// and values, the same on every node that has merged the same.
+/// The canonical bytes of a live record: names, key, generation, stamps and values. Its hash and a zone's digest are
+/// computed from them. They are equal on all nodes that have merged the same change sets.
 public struct RecordBytes: Sendable {
   private var writer = ByteWriter(capacity: 256)
   private var before: Stamp?
 
-  /// - Parameter table: The table's name, folded to lower case as ASCII does it.
+  /// - Parameter table: The table's name, with A to Z in lower case.
   public init(table: [UInt8], key: Value, generation: UInt64) {
     writer.sized(table)
     key.write(to: &writer)
     writer.varint(generation)
   }
 
-  /// To be called in the order of folded column names. A stamp stands only where it is not that of the column before.
+  /// Adds a column. Call it in the order of the folded column names. The stamp is left out if it equals that of the
+  /// column before.
   public mutating func add(_ name: [UInt8], _ stamp: Stamp, _ value: Value) {
     writer.sized(name)
     if stamp == before {
@@ -25,7 +26,7 @@ public struct RecordBytes: Sendable {
     value.write(to: &writer)
   }
 
-  /// BLAKE2b-128: the two halves, little-endian.
+  /// Returns BLAKE2b-128 as its two halves, little-endian.
   public func hash(_ cryptography: any Cryptography) -> (low: UInt64, high: UInt64) {
     writer.bytes.withUnsafeBytes { cryptography.hash128($0) }
   }

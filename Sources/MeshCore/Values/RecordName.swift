@@ -1,7 +1,7 @@
-/// A record by its names: what two nodes call it, whatever their numbers for tables are.
+/// A record by its names, which all nodes share. Each node has its own numbers for tables.
 public struct RecordName: Hashable, Comparable, Sendable {
   public let table: String
-  /// In canonical form.
+  /// The key in canonical form.
   public let key: Value
 
   public init(table: String, key: Value) {

@@ -1,8 +1,8 @@
-/// What the merge knows of one record: a lattice value. Columns are named as the caller likes (by text on the wire, by
-/// number in the store).
+/// The merged state of one record, as a lattice value. The caller chooses how columns are named: by text on the wire,
+/// by number in the store.
 ///
-/// Generation 0 is a record nobody has born; odd generations are alive, even ones above 0 are deleted. The greater
-/// generation wins as a whole, with its columns; inside one generation each column's greater stamp wins.
+/// Generation 0 is a record that was never created. Odd generations are alive, and even ones above 0 are deleted. The
+/// greater generation wins as a whole, with its columns. Within one generation, each column's greater stamp wins.
 public struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
   public struct Cell: Hashable, Sendable {
     public var stamp: Stamp
@@ -14,9 +14,9 @@ public struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
   }
 
   public private(set) var generation: UInt64
-  /// The stamp of the generation's birth or delete; nil in an edit, which knows only its columns.
+  /// The stamp of the generation's birth or delete. Nil in an edit, which knows only its columns.
   public private(set) var life: Stamp?
-  /// Empty in a deleted generation. A column that is not listed has its default.
+  /// The values of columns. Empty in a deleted generation. A column that is not listed has its default.
   public private(set) var cells: [Column: Cell]
 
   public init(generation: UInt64 = 0, life: Stamp? = nil, cells: [Column: Cell] = [:]) {
@@ -27,13 +27,13 @@ public struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
 
   public var isAlive: Bool { generation.isAlive }
 
-  /// A cell that another has beaten.
+  /// A cell that lost against another one.
   public struct Loss: Hashable, Sendable {
     public var column: Column
     public var loser: Cell
-    /// The stamp that beat it: the winning cell's, or that of the generation's birth or delete.
+    /// The winning stamp: that of the winning cell, or that of the generation's birth or delete.
     public var winner: Stamp?
-    /// True where the loser was here and the winner arrived; false where the loser arrived.
+    /// True if the losing value was here and the winner arrived. False if the losing value arrived.
     public var wasLocal: Bool
 
     public init(column: Column, loser: Cell, winner: Stamp?, wasLocal: Bool) {
@@ -44,7 +44,10 @@ public struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
     }
   }
 
-  /// The least state that is at least both: associative, commutative, idempotent. Returns what was beaten by it.
+  /// Merges another state into this one, which becomes the least state that includes both. The operation is
+  /// associative, commutative and idempotent.
+  ///
+  /// - Returns: The cells that lost.
   @discardableResult
   public mutating func merge(_ other: RecordState) -> [Loss] {
     if other.generation > generation {
@@ -74,12 +77,12 @@ public struct RecordState<Column: Hashable & Sendable>: Hashable, Sendable {
 }
 
 extension UInt64 {
-  /// Of a generation: odd is alive.
+  /// Whether a generation is alive: it is odd.
   public var isAlive: Bool { self & 1 == 1 }
 
-  /// The generation in which a record that is alive in this one is deleted, or a deleted one lives again.
+  /// The next generation, which deletes a living record or revives a deleted one.
   public var nextGeneration: UInt64 { saturatingAdding(1) }
 
-  /// The first generation after this one in which the record lives.
+  /// The first generation after this one in which the record is alive.
   public var nextLife: UInt64 { saturatingAdding(isAlive ? 2 : 1) }
 }

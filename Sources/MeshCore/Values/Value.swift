@@ -1,15 +1,16 @@
-/// A value as SQLite keeps it, bit for bit. Text is bytes, since SQLite's may hold NULs and need not be valid UTF-8.
+/// A value as SQLite stores it, bit for bit. Text is bytes, because a text in SQLite may hold NULs and need not be
+/// valid UTF-8.
 public enum Value: Hashable, Sendable {
   case null
   case integer(Int64)
-  /// The 64 bits of the double, so that equality is identity (−0 is not 0). SQLite never keeps NaN.
+  /// The 64 bits of the double, so that equality is identity (−0 is not 0). SQLite never stores NaN.
   case real(UInt64)
   case text([UInt8])
   case blob([UInt8])
-  /// A BLOB that is longer than those which travel in change sets.
+  /// A BLOB that is too long to travel in a change set.
   case asset(Asset)
 
-  /// Bytes as a whole: an array would be hashed byte by byte.
+  /// Hashes the bytes as a whole. An array would be hashed byte by byte.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(rank)
     switch self {
@@ -21,11 +22,12 @@ public enum Value: Hashable, Sendable {
     }
   }
 
-  /// NULL for NaN, as SQLite has it.
+  /// Returns NULL for NaN, as SQLite does.
   public static func real(_ double: Double) -> Value { double.isNaN ? .null : .real(double.bitPattern) }
   public static func text(_ string: String) -> Value { .text(Array(string.utf8)) }
 
-  /// Wire tags. In a field 5 is an asset's manifest, 6 and 8 are long values; 7 (increment) is reserved.
+  /// The tags on the wire. In a field, 5 is an asset's manifest, and 6 and 8 are long values. Tag 7 (increment) is
+  /// reserved.
   private enum Tag {
     static let null: UInt8 = 0
     static let integer: UInt8 = 1
@@ -35,7 +37,7 @@ public enum Value: Hashable, Sendable {
     static let asset: UInt8 = 5
   }
 
-  /// How many bytes the encoding takes at most: the payload and an allowance for tag and length.
+  /// The greatest number of bytes that the encoding takes: the payload, and an allowance for tag and length.
   public var encodedBound: Int {
     switch self {
     case .null: 1
@@ -45,8 +47,8 @@ public enum Value: Hashable, Sendable {
     }
   }
 
-  /// An asset is written as its id and size: so it is hashed. What travels is its manifest (see `FieldValue`), and so no reader
-  /// takes it.
+  /// Writes the value. An asset is written as its id and size, which only serves to hash it. On the wire, its manifest
+  /// takes that place (see `FieldValue`), so no reader accepts this form.
   public func write(to writer: inout ByteWriter) {
     switch self {
     case .null:
@@ -74,14 +76,14 @@ public enum Value: Hashable, Sendable {
     try self.init(tag: try reader.byte(), from: &reader)
   }
 
-  /// Where the tag was read already.
+  /// Reads a value whose tag was read already.
   init(tag: UInt8, from reader: inout ByteReader) throws(DecodingError) {
     switch tag {
     case Tag.null: self = .null
     case Tag.integer: self = .integer(try reader.signedVarint())
     case Tag.real:
       let bits = try reader.uint64()
-      // It would be NULL in every table, and so never equal to itself.
+      // SQLite would turn it into NULL in every table, so it would never equal itself.
       guard !Double(bitPattern: bits).isNaN else { throw .invalid("a real is a number") }
       self = .real(bits)
     case Tag.text: self = .text(try reader.sized(Limits.changeSet, "text"))
@@ -91,8 +93,9 @@ public enum Value: Hashable, Sendable {
   }
 }
 
-/// SQLite's order of values across types, then within, exact at any magnitude; used wherever records are tried "in key
-/// order". Assets come last, by size. Where SQLite sees two equal numbers, this is an order still: a real comes before an integer, −0 before 0.
+/// SQLite's order of values, across and within types, exact at any magnitude. It is used whenever records are processed
+/// in the order of their keys. Assets come last, by size. Numbers that SQLite considers equal are ordered too: a real
+/// comes before an integer, and −0 before 0.
 extension Value: Comparable {
   private var rank: Int {
     switch self {
@@ -117,7 +120,8 @@ extension Value: Comparable {
     }
   }
 
-  /// Whether an integer is less than a real. Through `Double` it could not tell neighbours beyond 2⁵³ apart.
+  /// Returns whether an integer is less than a real. A conversion to `Double` could not distinguish neighbors beyond
+  /// 2⁵³.
   private static func isBelow(_ integer: Int64, _ real: Double) -> Bool {
     if real >= 0x1p63 { return true }
     guard real >= -0x1p63 else { return false }

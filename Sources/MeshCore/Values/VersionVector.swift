@@ -1,4 +1,5 @@
-/// Author → highest contiguous sequence number. Numbers start at 1; an author that is not listed is at 0.
+/// The highest contiguous number of each author's change sets. Numbers start at 1. An author that is not listed is at
+/// 0.
 public struct VersionVector: Hashable, Sendable {
   public private(set) var numbers: [Author: UInt64]
 
@@ -11,12 +12,13 @@ public struct VersionVector: Hashable, Sendable {
 
   public var authors: [Author] { numbers.keys.sorted() }
 
-  /// Every number here is at most the other's.
+  /// Returns whether every number here is at most the other vector's.
   public func isCovered(by other: VersionVector) -> Bool {
     numbers.allSatisfy { $0.value <= other[$0.key] }
   }
 
-  /// How many change sets are here that the other lacks; the greatest number where the sum is above it.
+  /// Returns the number of change sets that this vector has and the other one lacks. Stops at the greatest number if
+  /// the sum is above it.
   public func count(beyond other: VersionVector) -> UInt64 {
     numbers.reduce(0) { sum, entry in
       let theirs = other[entry.key]
@@ -35,7 +37,8 @@ public struct VersionVector: Hashable, Sendable {
     }
   }
 
-  /// Authors come in ascending order, each once, with a number above zero: one vector has one encoding.
+  /// Reads a vector. Authors come in ascending order, each once, with a number above zero, so that a vector has one
+  /// encoding.
   public init(from reader: inout ByteReader) throws(DecodingError) {
     var numbers: [Author: UInt64] = [:]
     var previous: Author?
@@ -50,8 +53,8 @@ public struct VersionVector: Hashable, Sendable {
   }
 }
 
-/// What the author of a change set had merged: per author a number and the hybrid time of the change set with that number.
-/// A stamp (t, B) had been seen exactly where t is at most B's time here.
+/// The state that the author of a change set had merged: for each author a number, and the hybrid time of the change
+/// set with that number. The author had seen a stamp (t, B) if and only if t is at most B's time here.
 public struct CausalContext: Hashable, Sendable {
   public struct Seen: Hashable, Sendable {
     public var number: UInt64
@@ -71,22 +74,22 @@ public struct CausalContext: Hashable, Sendable {
     set { entries[author] = newValue }
   }
 
-  /// An import stamp has been seen if the change set that carried it was.
+  /// Returns whether a stamp had been seen. An import stamp had been seen if the change set that carried it had.
   public func hasSeen(_ stamp: Stamp) -> Bool {
     entries[stamp.author].map { stamp.time.noted <= $0.time } ?? false
   }
 
   public var vector: VersionVector { VersionVector(entries.mapValues(\.number)) }
 
-  /// The entries that are not in `earlier`, or are further here. What went back since, because its author was cut, is left
-  /// out: a context that was signed can only grow.
+  /// Returns the entries that are not in `earlier`, or are further here. Leaves out entries that went back because
+  /// their author got a cutoff: a signed context can only grow.
   public func difference(from earlier: CausalContext) -> CausalContext {
     CausalContext(
       entries.filter { author, seen in earlier[author].map { seen.number > $0.number } ?? true })
   }
 
-  /// Lays a difference over this context: each entry is new here, or further in number and in time. If one is not, or if
-  /// the whole would have more authors than a zone, nothing changes.
+  /// Applies a difference to this context. Each entry must be new here, or further in number and in time. Throws, and
+  /// changes nothing, if one is not, or if the result would have more authors than a zone may have.
   public mutating func advance(by difference: CausalContext) throws(DecodingError) {
     for (author, seen) in difference.entries {
       guard let known = entries[author] else { continue }

@@ -1,32 +1,33 @@
 public import MeshCore
 
-/// A value that lost without having been seen by whoever overwrote it.
+/// A value that lost against a write whose author had not seen it.
 public struct Conflict: Hashable, Sendable {
-  /// By which it is restored.
+  /// The number by which the value can be restored.
   public var id: Int64
   public var zone: ZoneID
   public var table: String
   public var key: Value
-  /// Nil where what lost is the delete of the record.
+  /// The column, or nil if the lost write is the delete of the record.
   public var column: String?
   public var loserValue: Value
   public var loser: Stamp
-  /// What the column has now; NULL where the record is deleted.
+  /// The column's current value, or NULL if the record is deleted.
   public var winnerValue: Value
-  /// The record is deleted: that is what won.
+  /// True if the winning write deleted the record.
   public var isWinnerDelete: Bool
-  /// Of the value, the birth or the delete that won.
+  /// The stamp of the winning value, birth or delete.
   public var winner: Stamp
-  /// What lost is a BLOB, and this file or the node's home has its bytes; nil for any other value.
+  /// Whether this file or the node's home has the bytes of a lost BLOB. Nil for any other value.
   public var hasBytes: Bool?
-  /// The loser was in this file, and the winner arrived.
+  /// True if the losing value was in this file and the winning one arrived.
   public var wasLocal: Bool
-  /// When it was noticed here, in milliseconds since 1970.
+  /// The time at which the conflict was noticed here, in milliseconds since 1970.
   public var found: Int64
 }
 
 extension Session {
-  /// From a row of zone, table, key, column, value, loser (author, time), winner (author, time), local, noted, id.
+  /// Returns the conflict in a row of zone, table, key, column, value, loser (author, time), winner (author, time),
+  /// local, noted, id.
   func conflict(_ row: Statement) throws -> Conflict? {
     guard let zone = ZoneID(row.bytes(0)) else { return nil }
     let loser = Stamp(time: HybridTime(row.bits(6)), author: try catalog.author(row.integer(5)))
@@ -46,7 +47,7 @@ extension Session {
     return try ZoneRecords(self, zone: row).load(ref)?.isAlive ?? false
   }
 
-  /// A column's merged value.
+  /// Returns a column's merged value.
   func value(_ ref: RecordRef, _ column: Int64, _ zone: ZoneID) throws -> Value {
     guard let row = try ZoneRow.read(zone, sql) else { return .null }
     let records = ZoneRecords(self, zone: row)

@@ -2,18 +2,18 @@ import CSQLite
 import GRDB
 import MeshCore
 
-/// Cached statements through SQLite's own interface: records are read and written by the hundred thousand, and GRDB's
+/// Cached statements on SQLite's C interface. Records are read and written by the hundred thousand, and GRDB's
 /// arguments cost as much as the statements themselves.
 ///
-/// Used only inside the accesses of the `DatabaseFile` whose connection this is.
+/// It is used only inside accesses of the `DatabaseFile` that owns the connection.
 final class Connection {
   let handle: OpaquePointer
   /// Set while merged rows are written.
   var watch: TriggerWatch?
-  /// Triggers whose writes were taken back since the file was opened.
+  /// The triggers whose writes were reverted since the file was opened.
   var intruders: Set<TriggerWatch.Intruder> = []
   private var statements: [String: Statement] = [:]
-  /// Bounds the cache: statements of many column sets come and go.
+  /// The greatest number of cached statements. Statements for many different sets of columns come and go.
   private static let cached = 512
 
   init(_ handle: OpaquePointer) { self.handle = handle }
@@ -29,7 +29,7 @@ final class Connection {
     return statement
   }
 
-  /// Finalizes every statement: before the connection closes, and when the schema has changed.
+  /// Finalizes every statement. Call it before the connection closes, and when the schema has changed.
   func forget() { statements.removeAll() }
 
   func error(_ code: Int32) -> DatabaseError {
@@ -45,7 +45,7 @@ final class Connection {
     while try statement.step() {}
   }
 
-  /// The first row, made into something; nil where there is none.
+  /// Returns the result of `make` for the first row, or nil if there is no row.
   func first<T>(_ sql: String, _ arguments: [Value] = [], _ make: (Statement) throws -> T) throws -> T? {
     let statement = try statement(sql)
     defer { statement.reset() }
@@ -72,7 +72,7 @@ final class Connection {
 
   /// Executes a statement that writes a row of an app's table.
   ///
-  /// - Returns: How many rows it changed.
+  /// - Returns: The number of rows that it changed.
   @discardableResult
   func write(_ statement: Statement) throws -> Int {
     try statement.execute()
@@ -87,15 +87,15 @@ final class Connection {
     try body()
   }
 
-  /// Rows changed by the statement before.
+  /// The number of rows that the last statement changed.
   var changes: Int { Int(sqlite3_changes(handle)) }
-  /// Rows changed since the connection was opened.
+  /// The number of rows changed since the connection was opened.
   var totalChanges: Int64 { Int64(sqlite3_total_changes(handle)) }
   var lastInsertedID: Int64 { sqlite3_last_insert_rowid(handle) }
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 }
 
-/// One prepared statement. Parameters count from 1, columns from 0.
+/// One prepared statement. Parameters are numbered from 1, columns from 0.
 final class Statement {
   private let handle: OpaquePointer
   private unowned let connection: Connection
@@ -114,7 +114,7 @@ final class Statement {
   func bind(_ value: Value, at index: Int) { value.bind(to: handle, at: Int32(index)) }
   func bind(_ integer: Int64, at index: Int) { sqlite3_bind_int64(handle, Int32(index), integer) }
 
-  /// A BLOB, or NULL.
+  /// Binds a BLOB or NULL.
   func bind(_ bytes: [UInt8]?, at index: Int) {
     guard let bytes else {
       sqlite3_bind_null(handle, Int32(index))
@@ -123,7 +123,7 @@ final class Statement {
     Value.blob(bytes).bind(to: handle, at: Int32(index))
   }
 
-  /// 16 bytes, or NULL.
+  /// Binds 16 bytes or NULL.
   func bind(_ hash: RecordHash?, at index: Int) {
     guard let hash else {
       sqlite3_bind_null(handle, Int32(index))
@@ -137,7 +137,7 @@ final class Statement {
     }
   }
 
-  /// True where there is a row.
+  /// Advances to the next row. Returns false if there is none.
   func step() throws -> Bool {
     switch sqlite3_step(handle) {
     case SQLITE_ROW: return true
@@ -146,7 +146,7 @@ final class Statement {
     }
   }
 
-  /// Steps once and resets, whatever comes.
+  /// Steps once, and resets the statement even after an error.
   func execute() throws {
     defer { sqlite3_reset(handle) }
     _ = try step()
@@ -157,11 +157,11 @@ final class Statement {
   func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
   func integer(_ column: Int) -> Int64 { sqlite3_column_int64(handle, Int32(column)) }
   func optional(_ column: Int) -> Int64? { isNull(column) ? nil : integer(column) }
-  /// 64 bits that are kept as SQLite's signed integer.
+  /// Returns 64 bits that are stored as SQLite's signed integer.
   func bits(_ column: Int) -> UInt64 { UInt64(bitPattern: integer(column)) }
   func value(_ column: Int) -> Value { Value(handle, column: Int32(column)) }
 
-  /// The same of an app's row: a long BLOB is not read.
+  /// Returns the value of a column in an app's row, without reading the bytes of a long BLOB.
   func cell(_ column: Int) -> Value {
     if sqlite3_column_type(handle, Int32(column)) == SQLITE_BLOB {
       let size = Int(sqlite3_column_bytes(handle, Int32(column)))
@@ -170,10 +170,10 @@ final class Statement {
     return value(column)
   }
 
-  /// A BLOB of zeros, to be written in place.
+  /// Binds a BLOB of zeros, to be filled in place later.
   func bindZeros(_ count: Int, at index: Int) { sqlite3_bind_zeroblob64(handle, Int32(index), UInt64(count)) }
 
-  /// All of it: a text can have U+0000 inside.
+  /// Returns the whole text. It may contain U+0000.
   func text(_ column: Int) -> String {
     let start = sqlite3_column_text(handle, Int32(column))
     let count = Int(sqlite3_column_bytes(handle, Int32(column)))

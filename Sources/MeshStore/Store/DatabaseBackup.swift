@@ -2,14 +2,14 @@ import CSQLite
 import Foundation
 import GRDB
 
-/// Copies a database, as it is at one moment, into a file of its own while programs go on writing.
+/// Copies a database, as it is at one moment, into another file while programs go on writing.
 public enum DatabaseBackup {
-  /// Pages that are copied in one step.
+  /// The number of pages that one step copies.
   private static let step: Int32 = 1_024
 
-  /// Copies the database at `path` over a connection of its own. Takes seconds per gigabyte, and blocks.
+  /// Copies the database at `path` over a connection of its own. It blocks, and takes seconds per gigabyte.
   ///
-  /// - Parameter target: A path where no file is. What an attempt that failed has written is removed.
+  /// - Parameter target: A path without a file. A failed attempt removes the file that it has written.
   /// - Returns: The copy's size in bytes.
   /// - Throws: `StoreError`.
   public static func copy(databaseAt path: String, to target: String) throws -> Int64 {
@@ -24,7 +24,9 @@ public enum DatabaseBackup {
     }
   }
 
-  /// - Parameter source: A connection inside a read transaction: what is copied is what it sees.
+  /// Copies the snapshot that a connection reads.
+  ///
+  /// - Parameter source: A connection inside a read transaction.
   static func copy(_ source: OpaquePointer, to target: String) throws -> Int64 {
     guard FileStatus(path: target) == nil else {
       throw StoreError(.cannotOpen, "\(target) exists already; name a file that does not")
@@ -58,7 +60,7 @@ public enum DatabaseBackup {
 }
 
 extension Store {
-  /// The same over the store's own connection, for a file that no path leads to any more.
+  /// Copies the file over the store's own connection. This also works if no path leads to the file any more.
   public func backUp(to target: String) throws -> Int64 {
     try file.settle()
     return try guarding {

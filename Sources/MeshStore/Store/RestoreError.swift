@@ -1,22 +1,22 @@
-/// Why nothing was restored.
+/// The reason why nothing was restored.
 public enum RestoreError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownRecord(table: String)
   case unknownConflict(Int64)
   case unknownColumn(table: String, column: String)
-  /// It lives, and no column was named.
+  /// The record is alive, and no column was named.
   case lives(table: String)
-  /// Nobody overwrote anything in the column.
+  /// No write overwrote another one in the column.
   case nothingBeaten(column: String)
   case held(HeldReason)
-  /// Its last state is not in the log.
+  /// The record's last state is not in the log.
   case noHistory(table: String)
-  /// Somebody wrote to it meanwhile.
+  /// A program wrote to the record meanwhile.
   case changed
-  /// Nothing but a long BLOB was to come back, and its bytes are not here any more.
+  /// The only value to restore is a long BLOB whose bytes are no longer here.
   case assetGone(column: String)
-  /// The row goes on showing the former BLOB, because the newer one is not here.
+  /// The row still shows the former BLOB, because the newer one is not here.
   case stillShown(column: String)
-  /// In SQLite's own words.
+  /// SQLite refused the write, with this message.
   case refused(String)
 
   public var description: String {

@@ -1,7 +1,7 @@
 import GRDB
 import MeshCore
 
-/// What one access to the file works with.
+/// The database and caches that one access to the file works with.
 struct Session {
   let db: Database
   let sql: Connection
@@ -12,33 +12,34 @@ struct Session {
   let server: BlobServer
   let pieces: PieceIndex
 
-  /// Rows in the pending log?
+  /// Returns whether the pending log has rows.
   func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }
 
-  /// Of whatever is shown outside of a flush.
+  /// Returns the progress for rows that are shown outside of a flush.
   func progress() throws -> Materialiser.Progress { try hasPending() ? .besidePending : .clean }
 
   func hasRun() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_zone WHERE run_last > 0") }
 
-  /// Rows of the zone?
+  /// Returns whether the zone has pending rows.
   ///
-  /// - Parameter filter: As `pendingFilter` has it.
+  /// - Parameter filter: A filter from `pendingFilter`.
   func hasPending(_ filter: Int64) throws -> Bool {
     try sql.exists("SELECT 1 FROM mesh_pending WHERE ?1 = 0 OR zone = ?1 LIMIT 1", [.integer(filter)])
   }
 
-  /// Which rows of the pending log are the zone's: 0, which is all, where there is no other zone. Then nobody looks where they
-  /// belong, and it costs nothing.
+  /// Returns the filter for the zone's rows in the pending log. It is 0, which selects all rows, if there is no other
+  /// zone. Then nothing looks up where rows belong, so the filter costs nothing.
   func pendingFilter(_ zone: Int64) throws -> Int64 { try catalog.zones().isRouted ? zone : 0 }
 
-  /// The log has no rows but those of the zone.
+  /// Returns whether all rows in the pending log belong to the zone.
   func hasOnly(_ zone: Int64) throws -> Bool {
     let filter = try pendingFilter(zone)
     return try filter == 0
       || !sql.exists("SELECT 1 FROM mesh_pending WHERE zone IS NOT ? LIMIT 1", [.integer(filter)])
   }
 
-  /// Capture is silent while `body` runs. A commit never sees the mark, and a rollback takes it back.
+  /// Runs `body` with capture turned off. No commit contains the mark that turns it off, and a rollback removes the
+  /// mark.
   func applying<T>(_ body: () throws -> T) throws -> T {
     try endSilence()
     try sql.run("UPDATE mesh_state SET applying = 1 WHERE id = 1")
@@ -55,9 +56,10 @@ struct Session {
     return result
   }
 
-  /// We never commit the mark: whoever did kept all writers from being captured. What they wrote is to be found by values.
+  /// Removes a committed mark that turns capture off. The node never commits the mark, so another program did, and no
+  /// writes have been captured since. A comparison of values has to find those writes.
   ///
-  /// - Returns: True where the mark was set.
+  /// - Returns: True if the mark was set.
   @discardableResult
   func endSilence() throws -> Bool {
     guard try sql.exists("SELECT 1 FROM mesh_state WHERE applying <> 0") else { return false }

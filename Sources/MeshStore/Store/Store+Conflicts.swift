@@ -1,14 +1,14 @@
 public import MeshCore
 
-/// Which conflicts are asked for; all where nothing is said.
+/// The conflicts to list. Without any condition, all conflicts.
 public struct ConflictFilter: Hashable, Sendable {
   public var table: String?
   public var zone: ZoneID?
-  /// That wrote the value which lost, or the one that won.
+  /// The device that wrote the lost value or the kept value.
   public var device: DeviceID?
-  /// Found at this time or later, in milliseconds since 1970.
+  /// The earliest time at which the conflict was found, in milliseconds since 1970.
   public var since: Int64?
-  /// Those with lesser numbers: what comes after the last one of a page.
+  /// Only conflicts with a lower number. Pass the last number of a page to get the next one.
   public var after: Int64?
   public var limit: Int
 
@@ -21,20 +21,23 @@ public struct ConflictFilter: Hashable, Sendable {
   }
 }
 
+/// One page of a list of conflicts.
 public struct ConflictPage: Hashable, Sendable {
-  /// The newest first.
+  /// The conflicts, newest first.
   public var conflicts: [Conflict]
-  /// How many fit the filter, whatever its `after` and `limit`.
+  /// The number of conflicts that match the filter, without regard to its `after` and `limit`.
   public var total: Int
-  /// The page is not the last.
+  /// True if there are more pages.
   public var hasMore: Bool
 }
 
 extension Store {
-  /// The newest first.
+  /// Returns at most `limit` conflicts, newest first.
   public func conflicts(limit: Int) throws -> [Conflict] { try conflicts(ConflictFilter(limit: limit)).conflicts }
 
-  /// - Throws: `StoreError` (`unknownTable`) where no table of that name was ever synchronized.
+  /// Returns the conflicts that match a filter.
+  ///
+  /// - Throws: `StoreError` (`unknownTable`) if no table with that name was ever synchronized.
   public func conflicts(_ filter: ConflictFilter) throws -> ConflictPage {
     try read { session in
       var page = ConflictPage(conflicts: [], total: 0, hasMore: false)
@@ -48,12 +51,12 @@ extension Store {
     }
   }
 
-  /// The number of the last one that was noted; 0 where there is none.
+  /// Returns the number of the newest conflict, or 0 if there is none.
   public func newestConflict() throws -> Int64 {
     try read { try $0.sql.integer("SELECT max(id) FROM mesh_conflict") ?? 0 }
   }
 
-  /// How many values that a device had before it tracked their tables lost here.
+  /// Returns the number of values that a device had before it tracked their tables, and that lost here.
   public func lostImports(of device: DeviceID) throws -> Int {
     try read { session in
       let count = try session.sql.integer(
@@ -65,7 +68,7 @@ extension Store {
     }
   }
 
-  /// That wrote a value which lost, or one that won.
+  /// Returns the devices that wrote a lost value or a kept value.
   public func conflictDevices() throws -> [DeviceID] {
     try read { session in
       try session.sql.all(
@@ -109,14 +112,15 @@ extension Session {
     }.compactMap { $0 }
   }
 
-  /// With what the record has now; nil where nothing is lost after all.
+  /// Returns the conflict with the record's current values, or nil if no value is lost any more.
   fileprivate func current(_ entry: Entry) throws -> Conflict? {
     var conflict = entry.lost
     let isAlive = try isAlive(entry.ref, conflict.zone)
-    // The record that a delete would have taken is gone after all.
+    // The record is gone now, as the delete that lost would have left it.
     if entry.column == ZoneRecords.wholeRecord { return isAlive ? conflict : nil }
     conflict.isWinnerDelete = !isAlive
-    // A row that is nothing but its key is there again. Where the key's spelling is a value of the row, it is compared as any other.
+    // For a row that has no columns except its key, the conflict is over when the row exists again. If the key's
+    // spelling is itself a value of the row, it is compared like any other value.
     if isAlive, conflict.loserValue == conflict.key, let table = catalog.table(entry.ref.table),
       table.keyName == conflict.column, !table.form.keyIsColumn
     {
@@ -124,7 +128,7 @@ extension Session {
     }
     conflict.hasBytes = try conflict.loserValue.asset.map { try isKept($0.id) || !cells(showing: $0.id).isEmpty }
     conflict.winnerValue = try value(entry.ref, entry.column, conflict.zone)
-    // The value came back: its device wrote it again, or somebody wrote the same.
+    // The lost value is the current one again: its device wrote it again, or somebody wrote the same value.
     return conflict.winnerValue == conflict.loserValue && isAlive ? nil : conflict
   }
 }

@@ -1,22 +1,22 @@
 public import MeshCore
 
-/// A record that was held, and is noted as deleted.
+/// A held record that was marked as deleted.
 public struct DiscardedRecord: Hashable, Sendable {
   public var zone: ZoneID
   public var table: String
   public var key: Value
 }
 
-/// Why no record was discarded.
+/// The reason why no record was discarded.
 public enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownRecord(table: String)
-  /// It is in its table, or deleted.
+  /// The record is in its table, or is deleted.
   case notHeld(table: String)
-  /// Several zones hold one with the key.
+  /// Several zones hold a record with this key.
   case several([ZoneID])
-  /// The share is read-only here, or over.
+  /// The share is read-only here or has ended.
   case notPermitted
-  /// A share was made of it.
+  /// The record is the root of a share.
   case root
   /// A row with the key was written and is not merged yet.
   case written
@@ -38,11 +38,12 @@ public enum DiscardError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Store {
-  /// Deletes held records everywhere: the next flush sends it, as an edit of now. All of them, or none.
+  /// Deletes held records on all devices. The next flush sends the deletes, as edits made now. Deletes all of the
+  /// records or none.
   ///
   /// - Parameters:
-  ///   - keys: For each record what its key may be; the first that is held counts.
-  ///   - zone: Which zone's; needed where several hold a record with one key.
+  ///   - keys: For each record, the possible spellings of its key. The first one that is held counts.
+  ///   - zone: The zone of the records. Required if several zones hold a record with one key.
   /// - Throws: `DiscardError`.
   public func discard(table name: String, keys: [[Value]], zone: ZoneID? = nil, now: Int64) throws -> [DiscardedRecord]
   {
@@ -94,7 +95,8 @@ extension Session {
     if try sql.exists(table.selectKey, [ref.key]) { throw DiscardError.written }
   }
 
-  /// As a trigger notes a delete. Where another zone's record has the row, only this zone loses its own, as when one has moved.
+  /// Notes the delete as a trigger would. If another zone's record has the row, only this zone loses its record, as
+  /// when a record has moved.
   fileprivate func noteDiscard(_ ref: RecordRef, _ zone: ZoneRow, _ reason: HeldReason, _ now: Int64) throws {
     let op = reason == .slotTaken ? PendingSlice.Op.depart : PendingSlice.Op.delete
     try sql.run(

@@ -28,11 +28,11 @@ extension Store {
 }
 
 extension Session {
-  /// What was written since concerns nobody; of a copy it is part.
+  /// Deletes the pending rows of the zone. If the zone is kept as a copy, they become part of the copy.
   fileprivate func dropPending(_ zone: Int64, keepingCopy: Bool) throws {
     guard try sql.exists("SELECT 1 FROM mesh_pending WHERE abs(zone) = ?", [.integer(zone)]) else { return }
     if keepingCopy {
-      // They are the private zone's once the records are gone.
+      // The rows belong to the private zone once the records are gone.
       try sql.run(
         "DELETE FROM mesh_pending WHERE abs(zone) = ? AND op IN (\(PendingSlice.Op.depart), \(PendingSlice.Op.arrive))",
         [.integer(zone)])
@@ -43,7 +43,7 @@ extension Session {
     try run.endAll()
   }
 
-  /// A slice of the zone's records; false where there are none.
+  /// Removes a slice of the zone's records. Returns false if there are none.
   fileprivate func dropRecords(
     _ row: inout ZoneRow, keepingCopy: Bool, _ refused: [RecordRef: String], now: Int64
   ) throws -> Bool {
@@ -53,7 +53,7 @@ extension Session {
     guard !refs.isEmpty else { return false }
     let records = ZoneRecords(self, zone: row)
     let materialiser = try Materialiser(records, progress(), refused: refused)
-    // They are the private zone's, though what they refer to is still to go.
+    // The records now belong to the private zone, although the records that they refer to are not removed yet.
     let own = try catalog.zones().privateZone
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
@@ -77,7 +77,8 @@ extension Session {
     return true
   }
 
-  /// A slice of the change log, then what is left; the control log stays. False where all is gone.
+  /// Removes a slice of the change log, and then the remaining data. The control log stays. Returns false when all is
+  /// removed.
   fileprivate func dropLog(_ row: inout ZoneRow) throws -> Bool {
     let zone = [Value.integer(row.id)]
     try sql.run(
@@ -91,7 +92,7 @@ extension Session {
     }
     try catalog.heads.remove(row.id)
     try forgetKept(of: row.zone)
-    // Whoever is let in again begins from nothing, and writes as a new instance.
+    // A device that is let in again starts from nothing, and writes as a new instance.
     (row.instance, row.clock, row.nextPosition) = (nil, HybridClock(), 1)
     (row.flushPart, row.flushSynced, row.flushValues, row.runLast, row.runRows, row.ahead) = (0, 0, 0, 0, 0, 0)
     try row.save(sql)

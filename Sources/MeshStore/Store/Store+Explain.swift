@@ -1,58 +1,60 @@
 public import MeshCore
 
-/// Why a record is what it is, in one zone.
+/// The values of a record in one zone, and the writes that they come from.
 public struct RecordExplanation: Hashable, Sendable {
   public var zone: ZoneID
   public var table: String
   public var key: Value
   public var generation: UInt64
   public var isAlive: Bool
-  /// Why the record is not in its table; nil where it is, or is deleted.
+  /// The reason why the record is not in its table. Nil if it is in the table or deleted.
   public var held: HeldRecord?
-  /// Of the birth or the delete.
+  /// The stamp of the birth or the delete.
   public var life: Stamp?
-  /// Who signed the change set that brought it here: a record that moves from another zone keeps its stamps, and whoever moves it may
-  /// name any author in them.
+  /// The author who signed the change set that brought the record here. It may differ from the stamp's author, because
+  /// a record that moves between zones keeps its stamps. The device that moves it could write any author into them.
   public var lifeSigner: Author?
-  /// By name.
+  /// The columns, by name.
   public var columns: [Column]
-  /// Of a record that is deleted here: the zone in which it lives on. That has values with stamps that this zone's log gave them.
+  /// The zone in which a record that is deleted here lives on. Its values there have stamps from this zone's log.
   public var movedTo: ZoneID?
 
   public struct Column: Hashable, Sendable {
     public var name: String
     public var value: Value
     public var stamp: Stamp
-    /// Who signed the change set that brought the value here; nil if none in the log has it.
+    /// The author who signed the change set that brought the value here. Nil if no change set in the log has it.
     public var signer: Author?
-    /// The greatest stamp below it that the log has for the column in this generation, and its value.
+    /// The write with the greatest lower stamp that the log has for the column in this generation.
     public var beaten: Write?
-    /// Of a reference whose parent is not here: what the table shows in its place.
+    /// For a reference whose parent is not here, the value that the table shows instead.
     public var withheld: Withheld?
   }
 
-  /// `ON DELETE SET NULL` and `SET DEFAULT` follow from the parent's delete, and are nobody's edit.
+  /// A reference that the table doesn't show. `ON DELETE SET NULL` and `SET DEFAULT` follow from the parent's delete,
+  /// and are nobody's edit.
   public struct Withheld: Hashable, Sendable {
     public var shown: Value
     public var parent: HeldRecord.Awaited
-    /// It was here and is deleted; else it has not come yet.
+    /// True if the parent was here and is deleted. False if it has not arrived yet.
     public var isParentDeleted: Bool
   }
 
   public struct Write: Hashable, Sendable {
     public var value: Value
     public var stamp: Stamp
-    /// Who signed the change set that brought the value here.
+    /// The author who signed the change set that brought the value here.
     public var signer: Author?
-    /// Whoever overwrote it had merged it: an edit, and no conflict.
+    /// True if the author who overwrote the value had merged it. It is then an edit and no conflict.
     public var wasSeen: Bool
   }
 }
 
 extension Store {
-  /// What every zone has of a record; the one whose row is shown comes first. Reads the zones' whole logs.
+  /// Returns an explanation of a record for every zone that has it. The zone whose row is shown comes first. Reads the
+  /// zones' whole logs.
   ///
-  /// - Parameter key: As it is spelled in the row, or canonical.
+  /// - Parameter key: The key as it is spelled in the row, or in canonical form.
   public func explain(
     table name: String, key: Value, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> [RecordExplanation] {
@@ -100,7 +102,7 @@ private struct Explainer {
     self.ref = ref
   }
 
-  /// With all stamps that the zone's log gives the record.
+  /// Returns the explanation, with all stamps that the zone's log gives the record.
   func explain() throws -> (RecordExplanation, given: Set<Stamp>)? {
     guard let record = try records.load(ref) else { return try unsent() }
     let state = try records.state(ref, record)
@@ -120,7 +122,8 @@ private struct Explainer {
     return (explanation, given)
   }
 
-  /// By column. What is shown in the place of other values that are kept aside is on its way, or in no table here.
+  /// Returns the withheld references by column. Other values that are not shown are still downloading, or have no
+  /// column here.
   private func withheld(_ record: StoredRecord) throws -> [Int64: RecordExplanation.Withheld] {
     guard record.isShown, !record.extra.isEmpty, let table = session.catalog.table(ref.table),
       let row = try records.row(table, ref.key)
@@ -139,7 +142,7 @@ private struct Explainer {
     return found
   }
 
-  /// A row that is too long to be sent is no record yet.
+  /// Returns an explanation of a row that is too long to be sent. It has no record yet.
   private func unsent() throws -> (RecordExplanation, given: Set<Stamp>)? {
     guard let held = try session.held(ref, nil, records.zone) else { return nil }
     let explanation = RecordExplanation(
@@ -147,14 +150,14 @@ private struct Explainer {
     return (explanation, [])
   }
 
-  /// A stamp of a column in the log.
+  /// A column and a stamp in the log.
   private struct Signed: Hashable {
     let column: Int64
     let stamp: Stamp
   }
 
-  /// For each column the write that its value overwrote, and for each stamp whose change set brought it: its own author's, if that has
-  /// one here.
+  /// Reads the log. Returns, for each column, the write that its value overwrote. Also returns the signer of the change
+  /// set that brought each stamp. If the stamp's own author signed one of them here, it is that author.
   private func history(
     _ state: ZoneRecords.State
   ) throws -> (beaten: [Int64: RecordExplanation.Write], given: Set<Stamp>, signers: [Signed: Author]) {
@@ -190,7 +193,8 @@ private struct Explainer {
     for (column, cell) in state.cells {
       let earlier = (writes[column] ?? []).filter { $0.stamp < cell.stamp }
       guard let last = earlier.max(by: { $0.stamp < $1.stamp }) else { continue }
-      // What came with its record from another zone has the stamp of somebody who may never have written here, and was seen.
+      // A value that came with its record from another zone has the stamp of an author who may never have written here.
+      // Such a value counts as seen.
       let wasSeen =
         try last.stamp.author == cell.stamp.author || seen[cell.stamp]?.hasSeen(last.stamp) ?? false
         || !records.hasWritten(last.stamp.author)

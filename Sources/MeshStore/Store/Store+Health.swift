@@ -5,35 +5,36 @@ import MeshCore
 // MARK: - Is the file as it should be
 
 extension Store {
-  /// Why writes are not captured now. `schemaChanged` repairs what can be repaired.
+  /// The reason why writes are not captured now. `schemaChanged` repairs the faults that can be repaired.
   public enum CaptureFault: Hashable, Sendable {
-    /// The table is synchronized and not in the file.
+    /// The table is synchronized but not in the file.
     case tableMissing(String, Fate)
-    /// Its key is none that can be used.
+    /// The table's key is not usable.
     case keyUnfit(String)
-    /// Its key is another than when it joined the mesh, or is compared otherwise: what it was.
+    /// The table's key differs from the key when the table joined the mesh, or is compared differently. The value is
+    /// the earlier key.
     case keyChanged(String, was: String)
-    /// Some of its triggers are missing, or not what they should be.
+    /// Some of the table's triggers are missing or altered.
     case triggers(String)
-    /// The mark that silences capture is committed.
+    /// The mark that turns capture off is committed.
     case silenced
   }
 
-  /// What became of a synchronized table that is not in the file.
+  /// The reason why a synchronized table is not in the file.
   public enum Fate: Hashable, Sendable {
     case renamed(to: String)
     case dropped
-    /// It went before the store was opened.
+    /// The table disappeared before the store was opened.
     case notKnown
   }
 
-  /// Synchronized tables that are not in the file, by name.
+  /// Returns the synchronized tables that are not in the file, by name.
   public func missingTables() throws -> [String: Fate] {
     let noted = repairs.fates
     return try read { session in
       let renamed = try Capture.renamed(session.db)
       let gone = try TrackedTable.all(session.db).filter { $0.schema == nil }.map { table -> (String, Fate) in
-        // Nobody has looked since it went.
+        // Nobody has looked since the table disappeared.
         let seen: Fate? = renamed[table.id].map(Fate.renamed) ?? (table.schemaRow == nil ? nil : .dropped)
         let fate = seen ?? noted[table.name] ?? .notKnown
         if case .renamed(let name) = fate, try TableSchema.kind(session.db, name) == nil {
@@ -54,18 +55,19 @@ extension Store {
     }
   }
 
-  /// Tables that are synchronized and would not be taken as they are now, each with the rule and the way out.
+  /// Returns the synchronized tables that mesh would not accept in their current form. Each text names the rule and the
+  /// way out.
   public func trackingFaults() throws -> [String] {
     try read { try $0.trackingFaults().map(\.description) }
   }
 
-  /// What was found and put right since the store was opened.
+  /// The faults that were found and repaired since the store was opened.
   public struct Repairs: Hashable, Sendable {
-    /// Times that a committed mark of silence was taken back.
+    /// How often a committed mark that turns capture off was removed.
     public var silences = 0
-    /// Times that triggers were made anew which should have been there, by table.
+    /// How often missing or altered triggers were recreated, by table.
     public var triggers: [String: Int] = [:]
-    /// What became of tables that went.
+    /// The fate of the tables that disappeared.
     var fates: [String: Fate] = [:]
 
     mutating func note(wasSilent: Bool, _ findings: [CaptureFinding]) {
@@ -77,8 +79,8 @@ extension Store {
     }
   }
 
-  /// When the oldest row of the pending log was written, by the writer's clock, in milliseconds since 1970; nil where there is
-  /// none but those that were taken in.
+  /// Returns the time at which the oldest row of the pending log was written, by the writer's clock, in milliseconds
+  /// since 1970. Returns nil if there is none. Imported rows don't count.
   public func oldestPending() throws -> Int64? {
     try read { try $0.sql.integer("SELECT min(wall) FROM mesh_pending WHERE wall > 0") }
   }
@@ -97,7 +99,7 @@ extension Session {
       }
   }
 
-  /// Its records came into a share while it had one foreign key.
+  /// Returns whether the table has several foreign keys, but its records joined a share when it had one.
   private func isSharedInPart(_ table: TableForm) throws -> Bool {
     try table.schema.foreignKeys.count > 1 && !table.isPrivate && catalog.zones().isRouted
       && sql.exists(
@@ -109,7 +111,7 @@ extension Session {
 }
 
 extension CaptureFinding {
-  /// The triggers were not what they should be, and no change of the table explains it.
+  /// True if the triggers were missing or altered, and no change of the table explains it.
   fileprivate var isTampering: Bool {
     !reasons.isDisjoint(with: [.triggersMissing, .triggersAltered])
       && reasons.isDisjoint(with: [.layoutChanged, .recreated, .returned])
@@ -117,7 +119,7 @@ extension CaptureFinding {
 }
 
 extension Capture {
-  /// Nothing is changed.
+  /// Returns the fault of a table without changing anything.
   fileprivate static func fault(
     _ table: TrackedTable, _ missing: [String: Store.Fate], _ db: Database
   ) throws -> Store.CaptureFault? {
@@ -129,7 +131,8 @@ extension Capture {
     guard let layout = table.layout, let triggers = CaptureTriggers(schema, table: table.id, layout: layout) else {
       return .keyUnfit(table.name)
     }
-    // Those that follow the indexes are not there till a node has seen a new one, and all is captured without them but `REPLACE`.
+    // The triggers that depend on indexes are missing until a node has seen a new index. Without them, everything is
+    // captured except `REPLACE`.
     for event in CaptureTriggers.Event.allCases where !event.followsIndexes {
       let found = try String.fetchOne(
         db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
@@ -140,10 +143,10 @@ extension Capture {
   }
 }
 
-/// Reading a whole database on a connection of its own.
+/// Checks a whole database over its own connection.
 public enum IntegrityCheck {
-  /// SQLite's words for the first fault; nil where there is none. Seconds per gigabyte. Table by table, so that no snapshot is
-  /// kept for longer than one of them takes.
+  /// Returns SQLite's message for the first fault, or nil if there is none. It takes seconds per gigabyte. It checks
+  /// one table at a time, so that no snapshot is held for longer than one table takes.
   public static func firstFault(inDatabase path: String) throws -> String? {
     do {
       let connection = try GuardConnection(path: path, vfs: nil)

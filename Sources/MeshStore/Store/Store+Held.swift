@@ -1,38 +1,40 @@
 public import MeshCore
 
-/// A record that lives and is not in its table, or whose row is not what is merged; or a row that is too long to be sent.
+/// A held record: one that is alive but not in its table, or whose row differs from the merged values. Also a row that
+/// is too long to be sent.
 public struct HeldRecord: Hashable, Sendable {
   public var zone: ZoneID
   public var table: String
   public var key: Value
   public var reason: HeldReason
-  /// SQLite's own words, or ours.
+  /// SQLite's message, or one from mesh.
   public var message: String?
-  /// Since when it is out of its table, in milliseconds since 1970; nil where nobody noted it.
+  /// The time since which the record is not in its table, in milliseconds since 1970. Nil if no time was noted.
   public var since: Int64?
-  /// The records that have to come for it to be shown, or to go.
+  /// The records that have to arrive, or to disappear, before the record can be shown.
   public var waitsFor: [Awaited]
-  /// What its table refuses, by the name of the column: the columns that the row shows otherwise, or all if there is no row.
+  /// The columns that the table refuses, by name. They are the columns in which the row differs from the merged values,
+  /// or all columns if there is no row.
   public var refused: [Refused] = []
 
   /// A column of a version that SQLite refuses.
   public struct Refused: Hashable, Sendable {
     public var column: String
     public var merged: Value
-    /// What the row has; nil if there is no row.
+    /// The value in the row. Nil if there is no row.
     public var shown: Value?
   }
 
   public struct Awaited: Hashable, Sendable {
     public var table: String
     public var key: Value
-    /// Where that record is, if it is in another zone.
+    /// The zone of that record, if it is in another zone.
     public var zone: ZoneID?
   }
 }
 
 extension Store {
-  /// Those that have a row come last.
+  /// Returns at most `limit` held records. Those that have a row come last.
   public func heldRecords(limit: Int) throws -> [HeldRecord] {
     try listed(
       """
@@ -42,7 +44,7 @@ extension Store {
       """, limit)
   }
 
-  /// Those whose rows are older than what is merged, since their tables refuse that.
+  /// Returns the records whose rows are older than the merged values, because their tables refuse those values.
   public func refusedRecords(limit: Int) throws -> [HeldRecord] {
     try listed("SELECT zone, tbl, key FROM mesh_held WHERE reason = \(HeldReason.editRefused.rawValue)", limit)
   }
@@ -62,19 +64,22 @@ extension Store {
     }
   }
 
-  /// Of records that have a row.
+  /// The reasons of held records that have a row, as a list in SQL.
   static let shownReasons = HeldReason.allCases.filter(\.isShown).map { "\($0.rawValue)" }.joined(separator: ", ")
 
-  /// Has every held record looked at again by the next calls of `apply`.
+  /// Makes the next calls of `apply` check every held record again.
   public func retryHeld() throws { try write { try $0.requestShow() } }
 
-  /// Held records are still to be looked at again.
+  /// Returns whether held records are still waiting to be checked again.
   public func isShowing() throws -> Bool { try read { try $0.sql.exists("SELECT 1 FROM mesh_show LIMIT 1") } }
 }
 
 extension Session {
-  /// Whether a parent was deleted or never here is looked up, since it may have come and gone while its child waited; of so many
-  /// that nobody reads them one by one it is what it was when they were withdrawn.
+  /// Returns the number of held records by reason.
+  ///
+  /// For a record that lacks a parent, the function looks up whether the parent was deleted or was never here. The
+  /// parent may have come and gone while its child waited. If there are too many such records for anybody to read, the
+  /// reason from the time when they were withdrawn counts.
   func heldCounts() throws -> [HeldReason: Int] {
     let lacking = [HeldReason.missingParent.rawValue, HeldReason.parentDeleted.rawValue]
     let live = "extra IS NOT NULL AND held IS NOT NULL AND tbl NOT IN (\(Store.untracked))"
@@ -107,10 +112,10 @@ extension Session {
     return counts
   }
 
-  /// As many as `mesh held` lists.
+  /// The number of records that `mesh held` lists.
   private static let orphansLookedAt = 1_000
 
-  /// Nil where nothing holds the record, and its row is sent.
+  /// Returns the held record, or nil if nothing holds the record and its row is sent.
   func held(_ ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow) throws -> HeldRecord? {
     let noted = try sql.first(
       "SELECT reason, message, since FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",
@@ -148,7 +153,8 @@ extension Session {
     }
   }
 
-  /// As it is now: a parent that was here when the record was withdrawn for another may have gone since.
+  /// Names the missing parents as of now. A parent that was here when the record was withdrawn because of another one
+  /// may have disappeared since.
   private func nameParents(
     of ref: RecordRef, _ record: StoredRecord?, _ zone: ZoneRow, _ held: inout HeldRecord
   ) throws {

@@ -1,10 +1,10 @@
 public import MeshCore
 
-/// What others make this file keep, as far as it is bounded here.
+/// The data that others make this file keep, as far as it has a bound.
 public struct StoreQuotas: Sendable {
-  /// Names of tables and columns that an author uses, by zone.
+  /// The number of table and column names that an author uses, by zone.
   public var names: [ZoneID: [Author: Int]] = [:]
-  /// Bytes of change sets that wait to be merged, by device.
+  /// The bytes of change sets that wait to be merged, by device.
   public var waiting: [DeviceID: Int64] = [:]
 
   public static let namesLimit = Limits.names

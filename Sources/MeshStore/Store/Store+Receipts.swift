@@ -4,7 +4,7 @@ public import MeshCore
 // MARK: - Local writes that their zone did not take
 
 extension Store {
-  /// How many there are of each zone that has some.
+  /// Returns the number of receipts of each zone that has some.
   public func receiptCounts() throws -> [ZoneID: Int] {
     try read { session in
       let counts = try session.sql.all(
@@ -32,10 +32,12 @@ extension Store {
     }
   }
 
-  /// Writes to the tables again what a zone's receipts have, the oldest first, as a program would: now. Those that are written are
-  /// forgotten; those that their table refuses, or that have none, stay; and those that would be written to another zone's record.
+  /// Writes the changes in a zone's receipts to the tables again, oldest first, as a program would do it now.
   ///
-  /// - Returns: How many were written, and the records that are in the way of others.
+  /// Receipts that are written are deleted. A receipt stays if its table refuses the write or is missing, or if the
+  /// write would change another zone's record.
+  ///
+  /// - Returns: The number of written receipts, and the records that block others.
   public func restoreReceipts(_ zone: ZoneID) throws -> (written: Int, inTheWay: Set<RecordName>) {
     try write { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return (0, []) }
@@ -58,7 +60,7 @@ extension Store {
     }
   }
 
-  /// Forgets a zone's receipts, and the change sets they are of. Returns how many.
+  /// Deletes a zone's receipts and their change sets. Returns the number of receipts.
   public func discardReceipts(_ zone: ZoneID) throws -> Int {
     try write { session in
       guard let row = try ZoneRow.read(zone, session.sql) else { return 0 }
@@ -82,14 +84,15 @@ extension Session {
       ])
   }
 
-  /// What keeps a zone's write from reaching its record: a record of another zone that shows its row, or one under which it
-  /// belongs; the topmost. Such a one is a copy that was kept, say: the write would go there.
+  /// Returns the record that keeps a zone's write from reaching its own record, or nil if there is none. It is another
+  /// zone's record that shows the row, or the topmost record that the row belongs to. Such a record may be a copy that
+  /// was kept, and the write would change that copy.
   fileprivate func occupant(of ref: RecordRef, _ values: [Int64: Value]?, besides zone: ZoneRow) throws -> RecordRef? {
     let shown = try place(of: ref)
     guard shown != zone.id else { return nil }
     var found = shown == nil ? nil : ref
     var room = 0
-    // Where the record is held it has its reference, and the receipt need not.
+    // If the record is held, it contains the reference, so the receipt doesn't have to.
     let held = try ZoneRecords(self, zone: zone).load(ref)?.extra ?? [:]
     var fields = try row(ref, &room) ?? held.merging(values ?? [:]) { $1 }
     var (next, seen) = (ref, Set([ref]))
@@ -101,7 +104,7 @@ extension Session {
     return found
   }
 
-  /// By its table's only foreign key.
+  /// Returns the parent by the table's only foreign key.
   private func parent(of ref: RecordRef, _ fields: [Int64: Value]) -> RecordRef? {
     guard let table = catalog.table(ref.table), let reference = table.parent,
       let parent = catalog.table(reference.parent),
@@ -110,9 +113,9 @@ extension Session {
     return RecordRef(table: parent.id, key: parent.parentKey(value))
   }
 
-  /// With capture on. False where the table refuses it.
+  /// Writes a row with capture turned on. Returns false if the table refuses it.
   ///
-  /// - Parameter values: Nil to delete the row.
+  /// - Parameter values: The values by column, or nil to delete the row.
   fileprivate func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?) throws -> Bool {
     guard let table = catalog.table(ref.table) else { return false }
     do {
@@ -123,10 +126,10 @@ extension Session {
     }
   }
 
-  /// With capture on; throws what SQLite throws.
+  /// Writes a row with capture turned on. Throws SQLite's errors.
   func writeAgain(_ ref: RecordRef, _ values: [Int64: Value]?, _ table: TableForm) throws {
     guard let values else { return try sql.run(table.delete, [ref.key]) }
-    // Of a BLOB that was too long to be kept there is only the name.
+    // For a BLOB that was too long to keep, only its name is known.
     let chosen = table.columns.indices.filter {
       values[table.columns[$0].id].map { $0.asset == nil } ?? false && $0 != table.keyColumn
     }

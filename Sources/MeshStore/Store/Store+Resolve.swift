@@ -1,15 +1,16 @@
 public import MeshCore
 
-/// How a person settles a record whose merged version the table refuses.
+/// A person's decision about a record whose merged version the table refuses.
 public struct Resolution: Hashable, Sendable {
   public var table: String
-  /// What the key may be; the first that has such a record counts.
+  /// The possible spellings of the key. The first one that has such a record counts.
   public var keys: [Value]
-  /// Needed if several zones have such a record with the key.
+  /// The zone of the record. Required if several zones have such a record with the key.
   public var zone: ZoneID?
-  /// What a person wrote, by the name of the column: `NULL`, an SQL literal in quotes, or what the column's type makes of it.
+  /// The values that a person gave, by column name: `NULL`, a quoted SQL literal, or a text that the column's type
+  /// converts.
   public var values: [String: String]
-  /// Columns that are not named keep what the row shows; else they get the merged values.
+  /// True if columns that are not named keep the values that the row shows. Otherwise they get the merged values.
   public var keepsShown: Bool
 
   public init(table: String, keys: [Value], zone: ZoneID? = nil, values: [String: String], keepsShown: Bool = false) {
@@ -21,7 +22,7 @@ public struct Resolution: Hashable, Sendable {
   }
 }
 
-/// What the row has in the columns that a person settled: the next flush sends them as edits of now.
+/// The row's values in the columns that a person settled. The next flush sends them as edits made now.
 public struct ResolvedRecord: Hashable, Sendable {
   public var zone: ZoneID
   public var table: String
@@ -29,24 +30,24 @@ public struct ResolvedRecord: Hashable, Sendable {
   public var values: [String: Value]
 }
 
-/// Why a record was not settled.
+/// The reason why a record was not settled.
 public enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
   case unknownRecord(table: String)
-  /// Its table refuses nothing of it.
+  /// The table refuses no value of the record.
   case notRefused(table: String)
   case several([ZoneID])
-  /// The share is read-only here, or over.
+  /// The share is read-only here or has ended.
   case notPermitted
   case unknownColumn(table: String, column: String)
-  /// No value was named, and nothing is kept.
+  /// No value was named, and none is kept.
   case nothingChosen
-  /// A BLOB of more than 16 KiB.
+  /// The value is a BLOB of more than 16 KiB.
   case blob(column: String)
-  /// In SQLite's own words.
+  /// SQLite refused the write, with this message.
   case refused(String)
-  /// It is held for another reason as well.
+  /// The record is also held for another reason.
   case held(HeldReason)
-  /// The row was written to and is not merged yet.
+  /// The row was written and is not merged yet.
   case written
 
   public var description: String {
@@ -69,7 +70,7 @@ public enum ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Store {
-  /// Writes the row of a refused record with values that its table accepts, as an edit of now.
+  /// Writes values that the table accepts to the row of a refused record, as an edit made now.
   ///
   /// - Throws: `ResolveError`. Nothing is changed then.
   public func resolve(_ resolution: Resolution, now: Int64) throws -> ResolvedRecord {
@@ -94,7 +95,7 @@ private struct Resolver {
   let ref: RecordRef
   let records: ZoneRecords
   let record: StoredRecord
-  /// By column.
+  /// The chosen values by column.
   var chosen: [Int64: Value]
 
   init(_ session: Session, _ resolution: Resolution) throws {
@@ -161,7 +162,7 @@ private struct Resolver {
       zone: records.zone.zone, table: try session.catalog.tableName(ref.table), key: ref.key, values: values)
   }
 
-  /// As a trigger notes an update.
+  /// Notes the edits as a trigger would note an update.
   private func noteEdits(_ now: Int64) throws {
     guard let layout = try TrackedTable.read(session.db, id: table.id)?.layout else { return }
     let places = try session.catalog.layout(layout).enumerated().filter { chosen[$0.element] != nil }.map(\.offset)

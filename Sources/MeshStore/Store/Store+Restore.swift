@@ -1,34 +1,37 @@
 import GRDB
 public import MeshCore
 
-/// What is to be put back.
+/// The values to restore.
 public enum Restoration: Hashable, Sendable {
-  /// Of a record that is deleted, all that it had last; of one that lives, what the values of these columns overwrote.
+  /// A record. If it is deleted, its last values are restored. If it is alive, the values that the given columns
+  /// overwrote are restored.
   ///
-  /// - Parameter descendants: What went with the deleted record, because it refers to it, comes back with it.
+  /// - Parameter descendants: Also restores the records that were deleted with it because they refer to it.
   case record(table: String, key: Value, columns: [String], descendants: Bool = false)
-  /// The value, or the delete, that lost in a conflict, by its number.
+  /// The value or the delete that lost in the conflict with this number.
   case conflict(Int64)
 }
 
-/// What was written to a table, as a program would: it is captured, and sent as an edit of now.
+/// The values that were written to a table as a program would. They are captured, and sent as an edit made now.
 public struct RestoredRecord: Hashable, Sendable {
   public var table: String
   public var key: Value
-  /// Nil where the record was deleted again.
+  /// The values by column name, or nil if the record was deleted again.
   public var values: [String: Value]?
-  /// Columns that are not restored, since this table lacks them.
+  /// Columns that are not restored because this table doesn't have them.
   public var lacking: [String]
-  /// Columns that are not restored, since the bytes of their long BLOB are not here any more.
+  /// Columns that are not restored because the bytes of their long BLOB are no longer here.
   public var gone: [String]
-  /// Records that it refers to and that are not here: it is held till they are restored as well.
+  /// Records that it refers to and that are not here. It is held until they are restored as well.
   public var waitsFor: [HeldRecord.Awaited]
-  /// How many records came back with it.
+  /// The number of records that came back with it.
   public var descendants = 0
 }
 
 extension Store {
-  /// Throws `RestoreError` where there is nothing to restore, or the table refuses it. Reads the whole log of the record's zone.
+  /// Restores values. Reads the whole log of the record's zone.
+  ///
+  /// - Throws: `RestoreError` if there is nothing to restore or the table refuses it.
   public func restore(
     _ wanted: Restoration, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> RestoredRecord {
@@ -46,13 +49,13 @@ extension Store {
   }
 }
 
-/// What a restoration writes, made from a snapshot.
+/// The writes of a restoration, planned from a snapshot.
 private struct RestorePlan {
   let ref: RecordRef
   let zone: Int64
-  /// As the plan was made from; another means that somebody wrote.
+  /// The generation at the time of planning. If it has changed, somebody wrote to the record.
   let generation: UInt64
-  /// Nil to delete the row.
+  /// The values to write, or nil to delete the row.
   var values: [Int64: Value]?
 }
 
@@ -96,7 +99,8 @@ extension Session {
     }
   }
 
-  /// What a record had that is not there: from the log; or, if a cut took it out of the log, from the conflicts.
+  /// Returns the last values of a record that is not there. They come from the log, or from the conflicts if the log no
+  /// longer has them because of a cutoff.
   private func lastValues(
     _ ref: RecordRef, _ place: ZoneRecords, _ record: StoredRecord?, _ zone: ZoneRow,
     _ reader: (ZoneID) throws -> ChangeSetReader
@@ -112,7 +116,7 @@ extension Session {
     return Dictionary(lost, uniquingKeysWith: { $1 })
   }
 
-  /// The zone that shows the record; else that in which it was deleted last.
+  /// Returns the zone that shows the record, or else the zone in which it was deleted last.
   private func placeToRestore(_ ref: RecordRef) throws -> ZoneRecords? {
     let zones = try sql.all(
       "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ?", [.integer(ref.table), ref.key]
@@ -136,7 +140,7 @@ extension Session {
       let state = try place.state(ref, record)
       let beaten = try log.beaten(ref, state)
       var former: [Int64: ZoneRecords.State.Cell] = [:]
-      // Whoever restored the record, or made it anew, may have had to do it without a value.
+      // A device that restored or created the record again may have had to leave out a value.
       if columns.contains(where: { beaten[$0] ?? .null == .null }) {
         former = try log.lastLives(before: [ref: record.generation])[ref]?.cells ?? [:]
       }
@@ -154,8 +158,9 @@ extension Session {
     return plan
   }
 
-  /// What was deleted with the record or after it, and referred to it or to what did: parents before children. The delete of a
-  /// parent and those that follow from it have one time, or later ones.
+  /// Returns the records that were deleted with the record or after it, and that referred to it directly or through
+  /// others. Parents come before children. The deletes that follow from a parent's delete have the same time or a later
+  /// one.
   fileprivate func descendants(
     of root: RestorePlan, _ reader: (ZoneID) throws -> ChangeSetReader
   ) throws -> [RestorePlan] {
@@ -194,7 +199,7 @@ extension Session {
     return found
   }
 
-  /// The tables whose rows can refer to one of the table's, by way of others or not.
+  /// Returns the tables whose rows can refer to rows of the table, directly or through others.
   private func closure(of table: Int64) -> [TableForm] {
     var (found, next): ([Int64: TableForm], [Int64]) = ([:], [table])
     while let id = next.popLast() {
@@ -211,14 +216,14 @@ extension Session {
     guard let table = catalog.table(plan.ref.table), let zone = try ZoneRow.read(id: plan.zone, sql) else {
       throw RestoreError.held(.unknownTable)
     }
-    // There is none if a cut took back its birth.
+    // There is no record if a cutoff reverted its birth.
     let record = try ZoneRecords(self, zone: zone).load(plan.ref)
     if let reason = record?.held { throw RestoreError.held(reason) }
     let (isAlive, hasRow) = (record?.isAlive ?? false, try sql.exists(table.selectKey, [plan.ref.key]))
     guard record?.generation ?? 0 == plan.generation, isAlive == hasRow else { throw RestoreError.changed }
     let key = try catalog.columnNumber(table.keyName, of: plan.ref.table)
     let wanted = plan.values?.filter { table.form.keyIsColumn || $0.key != key }
-    // To write what the row shows anyway would change nothing that a trigger could see.
+    // A write of the value that the row shows anyway would change nothing that a trigger could see.
     for (column, value) in wanted ?? [:] where value.asset != nil && record?.extra[column]?.asset != nil {
       guard record?.shown[column] != value else {
         throw RestoreError.stillShown(column: try catalog.column(column).name)
@@ -231,7 +236,7 @@ extension Session {
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
       throw RestoreError.refused(error.reason)
     }
-    // A long BLOB by its name, however long it is.
+    // A long BLOB is given by its name, whatever its length.
     let known = wanted?.filter { table.indexes[$0.key] != nil && values?[$0.key] != nil }
     let lacking = try (values ?? [:]).keys.filter { table.indexes[$0] == nil }.map { try catalog.column($0).name }
     return RestoredRecord(
@@ -239,8 +244,9 @@ extension Session {
       waitsFor: try missingParents(table, values ?? [:]))
   }
 
-  /// Long BLOBs as such, as far as their bytes are here: in any row, also in one that goes on showing a former BLOB, or kept. And the
-  /// columns of the others, without which the rest is restored.
+  /// Returns the values with the bytes of long BLOBs, as far as these are here. A BLOB may be in any row, also in one
+  /// that still shows a former BLOB, or among the kept ones. The second result lists the columns that are restored
+  /// without their BLOB.
   private func withBytes(
     _ values: [Int64: Value]?, _ ref: RecordRef, _ table: TableForm
   ) throws -> (values: [Int64: Value]?, gone: [String]) {

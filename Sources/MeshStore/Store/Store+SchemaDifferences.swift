@@ -1,24 +1,25 @@
 public import MeshCore
 
 extension Store {
-  /// A column, a `CHECK` or an index that another device's table has in another form: the two can show one record differently, or
-  /// one hold what the other shows.
+  /// A column, a `CHECK` or an index that has another form in another device's table. The two devices can show one
+  /// record differently, or one may hold a record that the other shows.
   public struct SchemaDifference: Hashable, Sendable {
     public let device: DeviceID
     public let table: String
-    /// Empty for a `CHECK` or an index.
+    /// The column, or an empty text for a `CHECK` or an index.
     public let column: String
-    /// It is the key: records that are two for one can be one for the other.
+    /// True if the column is the key. Then one device may treat as one record what are two records for the other.
     public let isKey: Bool
-    /// Its definition in this file, as SQL; empty for a `CHECK` or an index that this file lacks.
+    /// Its definition in this file, as SQL. Empty for a `CHECK` or an index that this file doesn't have.
     public let here: String
     public let there: String
   }
 
-  /// Of synchronized tables, as far as descriptions tell: other spellings of one type, and collations, which the
-  /// identity of records alone depends on, are no difference. What a table computes is compared with devices that told it.
+  /// Returns the differences of synchronized tables, as far as descriptions show them. Other spellings of one type are
+  /// no difference. Neither are collations, except for the key's, because only the identity of records depends on it.
+  /// Expressions are compared with those of devices that sent them.
   ///
-  /// - Parameter trusts: Devices whose expressions count.
+  /// - Parameter trusts: Returns whether a device's expressions count.
   public func schemaDifferences(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [SchemaDifference] {
     try read { session in
       let tables = try TrackedTable.all(session.db).compactMap { $0.schema?.travelling }
@@ -44,10 +45,10 @@ extension Store {
 }
 
 extension SchemaDescription {
-  /// Places of one column in each.
+  /// Returns the differing columns, as their indexes in both tables.
   fileprivate func differences(from other: SchemaDescription) -> [(Int, Int)] {
     var (here, there) = (comparable, other.comparable)
-    // One of them didn't say what it computes.
+    // One of them didn't send its expressions.
     if rules == nil || other.rules == nil { (here.rules, there.rules) = (nil, nil) }
     let places = Dictionary(
       there.columns.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -58,7 +59,8 @@ extension SchemaDescription {
     }
   }
 
-  /// The `CHECK`s and indexes that the other lacks, as far as it has their columns; none where it didn't say which it has.
+  /// Returns the `CHECK`s and indexes that the other table lacks, as far as it has their columns. Returns none if the
+  /// other device didn't send its own.
   fileprivate func rulesBesides(_ other: SchemaDescription) -> [String] {
     guard let rules, let others = other.rules else { return [] }
     let known = Set(other.columns.map(\.name.folded))
@@ -86,7 +88,7 @@ extension SchemaDescription {
 }
 
 extension SchemaRules.Check {
-  /// Its name changes nothing.
+  /// The expression in a form for comparing. The name of a `CHECK` has no effect.
   fileprivate var comparable: SchemaExpression { expression.normalized }
 }
 

@@ -22,14 +22,14 @@ extension Store {
       }
       session.catalog.forgetZones()
       let after = try session.catalog.zones()
-      // A run that was sorted before there were zones to tell apart holds the rows of all of them.
+      // A run that was sorted before several zones existed contains the rows of all zones.
       if before.isRouted != after.isRouted { try session.run.endAll() }
       for entry in after.entries.values.sorted(by: { $0.id < $1.id }) where entry.role == .owned {
         let wasOpen = before.entries[entry.id]?.isOpen ?? false
         if let root = entry.root, entry.isOpen != wasOpen { try session.look(at: root) }
         if !entry.isOpen { try session.lookAtHeld(entry.id) }
       }
-      // What had no place in a share that took no writes may have one now.
+      // Rows that had no place in a share that took no writes may have one now.
       let isOpened = after.entries.values.contains {
         $0.mayWrite && before.entries[$0.id].map { !$0.mayWrite } ?? false
       }
@@ -60,7 +60,7 @@ extension Store {
       guard let number = session.catalog.knownTable(record.table), let table = session.catalog.table(number) else {
         return .notSynchronized(table: record.table)
       }
-      // As CloudKit's library has it: a private child of another table is not a root in the first place.
+      // This follows CloudKit's library: a private child of another table is not a root in the first place.
       let keys = table.schema.foreignKeys.map { "\($0.columns.joined(separator: ", ")) → \($0.parent)" }
       guard keys.isEmpty else { return .notRoot(table: record.table, foreignKeys: keys) }
       guard !table.isPrivate else { return .isPrivate(table: record.table) }
@@ -81,7 +81,7 @@ extension Session {
     Set(try catalog.zones().entries.values.map(\.standing))
   }
 
-  /// Nil where there is no such row.
+  /// Returns the record's canonical name, or nil if there is no such row.
   fileprivate func root(named record: RecordName) throws -> RecordName? {
     guard let table = catalog.knownTable(record.table).flatMap(catalog.table),
       let row = try sql.first(table.selectKey, [record.key], { $0.value(0) })
@@ -89,14 +89,15 @@ extension Session {
     return RecordName(table: table.schema.name, key: table.form.canonical(row))
   }
 
-  /// The zone whose record the row shows.
+  /// Returns the zone whose record the row shows.
   func occupant(_ ref: RecordRef, besides zone: Int64 = 0) throws -> Int64? {
     try sql.integer(
       "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND held IS NULL AND generation & 1",
       [.integer(ref.table), ref.key, .integer(zone)])
   }
 
-  /// The zone whose record the row shows; or, where its table was not synchronized for a while, showed before.
+  /// Returns the zone whose record the row shows. If the table was not synchronized for a while, returns the zone whose
+  /// record it showed before.
   func place(of ref: RecordRef) throws -> Int64? {
     if let shown = try occupant(ref) { return shown }
     let zones = try catalog.zones()
@@ -109,7 +110,7 @@ extension Session {
     ) { $0.integer(0) }.min(by: zones.precedes)
   }
 
-  /// Asks where a record belongs now.
+  /// Requests a check of the zone to which a record belongs now.
   func look(at name: RecordName) throws {
     guard let table = catalog.knownTable(name.table) else { return }
     try look(at: RecordRef(table: table, key: name.key))

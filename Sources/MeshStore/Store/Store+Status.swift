@@ -5,15 +5,15 @@ public import MeshCore
 
 extension Store {
   public struct Status: Hashable, Sendable {
-    /// Rows in the pending log.
+    /// The number of rows in the pending log.
     public var pending: Int
-    /// Records that live and are not shown, by reason.
+    /// The number of records that are alive and not shown, by reason.
     public var held: [HeldReason: Int]
-    /// Live records by zone.
+    /// The number of live records, by zone.
     public var records: [ZoneID: Int]
-    /// Losing values that are kept.
+    /// The number of losing values that are kept.
     public var conflicts: Int
-    /// Why an author's change sets can never be merged.
+    /// The reason why an author's change sets can never be merged.
     public var malformed: [Author: String]
   }
 
@@ -34,10 +34,11 @@ extension Store {
     }
   }
 
-  /// Rows with a value that is longer than any that is sent. Reads the records with a message only.
+  /// Returns the number of rows with a value that is too long to be sent. It reads only records that have a message.
   public func tooLongCount() throws -> Int { try noted(.valueTooLong) }
 
-  /// Records whose rows are older than what is merged, since their tables refuse that.
+  /// Returns the number of records whose rows are older than the merged values, because their tables refuse those
+  /// values.
   public func refusedCount() throws -> Int { try noted(.editRefused) }
 
   private func noted(_ reason: HeldReason) throws -> Int {
@@ -49,18 +50,18 @@ extension Store {
     }
   }
 
-  /// Tables that were synchronized here till somebody said no: of their records nothing is missed.
+  /// The tables that were synchronized here until a person stopped it. Their records don't count as held.
   static let untracked = "SELECT id FROM mesh_table WHERE tracked = 0 AND layout IS NOT NULL"
 
-  /// Triggers of an app's that have written to synchronized tables while merged rows were written, since the start, and the
-  /// table: what they wrote was taken back.
+  /// Returns the app's triggers that have written to synchronized tables while merged rows were written, since the
+  /// start, each with the table. Their writes were reverted.
   public func intrudingTriggers() throws -> [String: String] {
     try read { session in
       Dictionary(session.sql.intruders.map { ($0.trigger, $0.table) }, uniquingKeysWith: min)
     }
   }
 
-  /// How many live records are not shown, by the reason's displayed word.
+  /// Returns the number of live records that are not shown, by the displayed name of the reason.
   public func heldCounts() throws -> [String: Int] {
     var counts = Dictionary(try status().held.map { ($0.key.name, $0.value) }, uniquingKeysWith: +)
     let rewrites = try read { Int(try $0.sql.integer("SELECT count(*) FROM mesh_rewrite") ?? 0) }
@@ -70,13 +71,13 @@ extension Store {
 
   // MARK: The file
 
-  /// `PRAGMA data_version`: another number after another connection has committed.
+  /// Returns `PRAGMA data_version`. It changes when another connection has committed.
   public func dataVersion() throws -> Int { try read { try $0.dataVersion() } }
 
   /// Copies the WAL into the database.
   ///
-  /// - Parameter truncate: Empties the WAL as well; waits for readers until the time-out of a busy database.
-  /// - Returns: False where readers or writers kept it from being complete.
+  /// - Parameter truncate: Also empties the WAL. This waits for readers, up to the timeout of a busy database.
+  /// - Returns: False if readers or writers kept it from copying everything.
   @discardableResult
   public func checkpoint(truncate: Bool) throws -> Bool {
     try checkpoint(truncate ? .truncate : .passive)

@@ -4,8 +4,8 @@ public import MeshCore
 // MARK: - Keeping capture and records in step with the schema
 
 extension Store {
-  /// One bounded step of what a changed schema, a commit that silenced capture, or a request to compare asks for. Until it
-  /// is `.done` nothing is flushed or merged, but for `.flushFirst`.
+  /// Makes one bounded step of the work that follows from a changed schema, a commit that turned capture off, or a
+  /// request to compare. Until it returns `.done`, nothing is flushed or merged, except after `.flushFirst`.
   public func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress {
     let due = try read { try $0.dueUpkeep() }
     switch due {
@@ -31,7 +31,7 @@ extension Store {
     }
   }
 
-  /// Compares all rows with the merged values, slice by slice, and notes what differs as if a trigger had seen it.
+  /// Compares all rows with the merged values, slice by slice. Notes each difference as if a trigger had seen it.
   public func rescan(tables: [String] = []) throws {
     try write { session in
       for table in try tables.isEmpty ? TrackedTable.all(session.db) : tables.map({ try session.tracked($0) }) {
@@ -40,7 +40,7 @@ extension Store {
     }
   }
 
-  /// A table that is here and not captured, since its key does not fit.
+  /// Finds a table that is here and not captured because its key doesn't fit.
   private static let uncaptured = """
     SELECT 1 FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.name = mesh_table.name COLLATE NOCASE
     WHERE tracked AND layout IS NOT NULL AND schema_row IS NULL
@@ -50,7 +50,7 @@ extension Store {
     try read { session in
       if try session.dueUpkeep() != nil { return .pending }
       let row = try ZoneRow.read(zone, session.sql)?.id ?? 0
-      // Those that nobody has routed yet may be its.
+      // Rows that are not routed yet may belong to the zone.
       let isPending = try session.sql.exists(
         "SELECT 1 FROM mesh_pending WHERE zone IS NULL OR zone = ? LIMIT 1", [.integer(row)])
       if isPending { return .pending }
@@ -61,21 +61,22 @@ extension Store {
     }
   }
 
-  /// What programs did is not all captured yet.
+  /// Returns whether some writes of programs are not captured yet.
   public func isUpkeepDue() throws -> Bool { try read { try $0.dueUpkeep() != nil } }
 
-  /// A table is being taken in or compared.
+  /// Returns whether a table is being imported or compared.
   public func isComparing() throws -> Bool {
     try read { try $0.sql.exists("SELECT 1 FROM mesh_import LIMIT 1") }
   }
 
-  /// Notes all rows of the tables that are to be taken in; what is left when another program changes the schema meanwhile
-  /// is left to `upkeep`.
+  /// Notes all rows of the tables that are to be imported. If another program changes the schema meanwhile, `upkeep`
+  /// does the rest.
   func takeIn(now: Int64) throws {
     while try noteSlice(.takeIn, now: now) != nil {}
   }
 
-  /// Looked up before the lock is taken, since a comparison that finds nothing has nothing to write but its place.
+  /// Notes the differences in the next slice. The comparison runs before the write lock is taken, because usually it
+  /// finds nothing and has only its position to write.
   private func noteSlice(
     _ least: TableSlice.Task, _ reader: ((ZoneID) throws -> ChangeSetReader)? = nil, now: Int64
   ) throws -> TableSlice? {
@@ -97,7 +98,7 @@ extension Session {
     return try sql.exists("SELECT 1 FROM mesh_import LIMIT 1") ? .rows : nil
   }
 
-  /// The triggers are for the schema as it is, and no commit has silenced them.
+  /// Returns whether the triggers fit the current schema and no commit has turned capture off.
   func isCurrent() throws -> Bool {
     let known = try sql.first("SELECT schema_version, applying FROM mesh_state WHERE id = 1") {
       ($0.integer(0), $0.integer(1))
@@ -105,12 +106,12 @@ extension Session {
     return known?.0 == catalog.schemaVersion && known?.1 == 0
   }
 
-  /// Records and triggers are in step with the schema: rows can be flushed and records merged.
+  /// Returns whether records and triggers fit the schema, so that rows can be flushed and records merged.
   func isInStep() throws -> Bool {
     try isCurrent() && !sql.exists("SELECT 1 FROM mesh_recall LIMIT 1")
   }
 
-  /// The notes that wait are as many as one flush reads: more of them would only take up room.
+  /// Returns whether more notes are waiting than one flush reads. Further notes would only take up space.
   fileprivate func hasLongPending() throws -> Bool {
     try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1 OFFSET \(StoreLimits.pendingRows)")
   }
@@ -121,7 +122,7 @@ extension Session {
   }
 
   func request(_ task: TableSlice.Task, _ table: Int64, layout: Int64 = 0) throws {
-    // A comparison that is under way began with the first of several changes.
+    // A comparison that is already running began with the first of several changes.
     try sql.run(
       """
       INSERT INTO mesh_import (tbl, task, layout, after) VALUES (?1, ?2, ?3, NULL)
@@ -133,7 +134,7 @@ extension Session {
     try sql.run("INSERT OR REPLACE INTO mesh_show (zone, tbl, key) SELECT id, 0, NULL FROM mesh_zone")
   }
 
-  /// Brings the triggers up to date, and asks for the work that follows from what was found.
+  /// Brings the triggers up to date, and requests the work that follows from the findings.
   func noteSchema() throws -> (wasSilent: Bool, findings: [CaptureFinding]) {
     let wasSilent = try endSilence()
     let layouts = Dictionary(uniqueKeysWithValues: try TrackedTable.all(db).map { ($0.id, $0.layout ?? 0) })
@@ -146,7 +147,7 @@ extension Session {
         try awaitAssets(of: finding)
       }
       guard finding.needsRescan else { continue }
-      // It has its former name again, and the rows that it had.
+      // The table has its former name again, and the rows that it had.
       if try finding.reasons.contains(.returned) && hasBases(finding.table) {
         try request(.takeIn, finding.table, layout: TableSlice.anew)
         continue
@@ -168,7 +169,7 @@ extension Session {
       [.integer(table), .integer(HeldReason.untracked.rawValue)])
   }
 
-  /// A column that was a former name is one of the table's own again.
+  /// Handles new columns whose name was a former name of another column. They are columns of their own again.
   private func awaitAssets(of finding: CaptureFinding) throws {
     for column in finding.newColumns {
       try sql.run(
@@ -177,8 +178,8 @@ extension Session {
     }
   }
 
-  /// What programs wrote to columns that the triggers did not know: they noted which rows. What the migration filled in is older
-  /// than every edit, but a row that was written again afterwards, by a statement that wrote this row alone, was edited.
+  /// Notes the values that programs wrote to columns unknown to the triggers, which noted only the rows. Values that a
+  /// migration filled in are older than every edit. But if a statement then wrote one row alone, that row was edited.
   private func noteTouches(_ finding: CaptureFinding, before: Int64) throws {
     guard let layout = try TrackedTable.read(db, id: finding.table)?.layout else { return }
     let columns = try catalog.layout(layout)
@@ -198,7 +199,7 @@ extension Session {
     }
   }
 
-  /// A value came for a column that this table has under another name now: it is that one's.
+  /// Handles a value that arrived for a column that was renamed in this table. The value belongs to the renamed column.
   func noteRenamed(_ ref: RecordRef, _ changed: Set<Int64>) throws {
     guard let table = catalog.table(ref.table), !table.successors.isEmpty else { return }
     for column in changed.compactMap({ table.successors[$0] }) {
@@ -211,7 +212,8 @@ extension Session {
     }
   }
 
-  /// What was deleted while a table was gone took nothing along.
+  /// Requests a comparison of the tables that refer to this one. Deletes that happened while this table was missing did
+  /// not cascade to them.
   private func compareReferrers(of finding: CaptureFinding) throws {
     for table in try TrackedTable.all(db) where table.id != finding.table {
       let refers = table.schema?.foreignKeys.contains { $0.parent.folded == finding.name.folded }
@@ -219,7 +221,8 @@ extension Session {
     }
   }
 
-  /// One that is under way began with the first of several changes: what has returned since is lost all the same.
+  /// Requests reading values back from the log. A request that is already running began with the first of several
+  /// changes, and rows that have returned since are lost all the same.
   private func requestRecall(_ finding: CaptureFinding, before: Int64) throws {
     let table = Value.integer(finding.table)
     let last = try sql.integer("SELECT kept FROM mesh_recall WHERE tbl = ? LIMIT 1", [table])
@@ -235,8 +238,8 @@ extension Session {
       [table, .integer(kept)])
   }
 
-  /// Rows that were written and not flushed when their table was dropped are gone with it. What was deleted before stays deleted,
-  /// unless it was written again.
+  /// Deletes notes of rows that were written and not flushed when their table was dropped. The rows are gone with it.
+  /// Rows that were deleted before stay deleted, unless they were written again.
   private func forgetLostWrites(_ finding: CaptureFinding) throws {
     var isLost = "true"
     if !finding.isGone, let schema = try TableSchema.read(db, finding.name), let key = schema.keyColumn {

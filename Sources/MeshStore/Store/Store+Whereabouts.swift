@@ -6,7 +6,7 @@ extension Store {
     case here
     /// The path leads nowhere: the file was deleted or moved away.
     case gone
-    /// The path leads to another file: one was moved there, or a directory or a symbolic link was replaced.
+    /// The path leads to another file. A file was moved there, or a directory or a symbolic link was replaced.
     case replaced(FileIdentity)
   }
 
@@ -16,31 +16,32 @@ extension Store {
     return found == identity ? .here : .replaced(found)
   }
 
-  /// Gives up a file that is not at its path any more. What only its log had is copied into it, and the log is emptied: SQLite
-  /// would take a log that is left at the path for the next file's, and mix the two.
+  /// Gives up a file that is no longer at its path. Copies the rest of its log into it, and empties the log. Otherwise
+  /// SQLite would take a log that is left at the path for the next file's log, and mix the two.
   ///
-  /// - Returns: The other processes that have the file open, while their log is still at the path. The next file can't be opened
-  ///   before they have closed theirs.
+  /// - Returns: The other processes that have the file open while their log is still at the path. The next file can't
+  ///   be opened until they have closed theirs.
   public func abandon() throws -> [LockHolder] {
     closeOthers()
     let isIndexLeft = file.indexIdentity != nil && FileIdentity(at: file.place + "-shm") == file.indexIdentity
-    // A program that has opened the next file already found the old log's index there, and has nothing of the old file.
+    // A program that has already opened the next file found the old log's index there, and uses nothing of the old
+    // file.
     let others = (isIndexLeft ? LockHolder.all(LockHolder.Lock.open, ofIndex: file.indexIdentity?.inode) : [])
       .filter { holder in file.identity.map(holder.hasOpen) ?? true }
     if others.isEmpty { _ = try waiting(atMost: Self.patience) { try checkpoint(truncate: true) } }
     return others
   }
 
-  /// For readers to end, in seconds.
+  /// The seconds to wait for readers to end.
   private static let patience = 0.5
 
-  /// Whether another program has the write lock now. Costs microseconds.
+  /// Returns whether another program has the write lock now. It takes microseconds.
   public var isWriteLocked: Bool { (try? file.isWriteLocked()) ?? false }
 
-  /// Reads the whole file: seconds per gigabyte.
+  /// Checks the whole file. It takes seconds per gigabyte.
   public func quickCheck() throws { try file.quickCheck() }
 
-  /// The processes beside this one that hold the database's write lock now.
+  /// The other processes that hold the database's write lock now.
   public var writers: [LockHolder] {
     LockHolder.all(LockHolder.Lock.write, ofIndex: file.indexIdentity?.inode)
   }

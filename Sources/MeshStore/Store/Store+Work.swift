@@ -1,28 +1,29 @@
 import MeshCore
 
-/// Work on many rows that goes on slice by slice, beside everything else.
+/// Work on many rows that goes on slice by slice, beside all other work.
 public struct WorkInProgress: Hashable, Sendable {
   public enum Task: Hashable, Sendable {
-    /// Rows of a table are taken in.
+    /// Importing the rows of a table.
     case takeIn
-    /// Rows of a table are compared with what is merged.
+    /// Comparing the rows of a table with the merged values.
     case compare
-    /// What a table no longer shows is read back from the change log.
+    /// Reading values back from the change log that a table no longer shows.
     case recall
-    /// What is held, or shown in part, is looked at again: a table or a column may be here now.
+    /// Checking held and partly shown records again, because a table or a column may be here now.
     case show
   }
 
   public var task: Task
-  /// Nil where it is about all.
+  /// The table, or nil if the work concerns all tables.
   public var table: String?
-  /// Rows, records or change sets.
+  /// The number of rows, records or change sets that are done.
   public var done: Int
   public var total: Int
 }
 
 extension Store {
-  /// Empty nearly always. Where a table is large its rows are counted for that.
+  /// Returns the work in progress. It is almost always empty. It counts the rows of the tables, which takes time if a
+  /// table is large.
   public func workInProgress() throws -> [WorkInProgress] {
     try read { session in
       try session.slicing() + session.recalling() + session.showing()
@@ -57,7 +58,8 @@ extension Session {
     }
   }
 
-  /// Records that are in their tables whole drop out: what is left is counted.
+  /// Returns the progress of showing records. It counts the remaining records, because those that are wholly in their
+  /// tables drop out.
   fileprivate func showing() throws -> [WorkInProgress] {
     let found = try sql.all(
       """

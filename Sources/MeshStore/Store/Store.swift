@@ -2,15 +2,15 @@ import CSQLite
 import GRDB
 public import MeshCore
 
-/// The replica in one SQLite file: the app's tables, and ours beside them.
+/// The replica in one SQLite file: the app's tables, and the tables of mesh beside them.
 ///
-/// Calls are synchronous and made by one caller at a time. Every throwing call throws `StoreError`: `locked`, `diskFull` and
-/// `inputOutput` may be tried again, nothing is lost; the others need a person. Those that read the log again with the keys that
-/// they are given throw `MissingKey` where one is not among them.
+/// Calls are synchronous, and one caller at a time makes them. Every throwing call throws `StoreError`. After `locked`,
+/// `diskFull` and `inputOutput`, you may try again, and nothing is lost. The other errors need a person. Calls that
+/// read the log again with given keys throw `MissingKey` if a key is not among them.
 public final class Store: ReplicaStore {
-  /// Where the database is.
+  /// The path of the database.
   public var path: String { file.path }
-  /// The same without symbolic links: the write-ahead log and its index are beside it.
+  /// The path without symbolic links. The write-ahead log and its index are beside it.
   public var place: String { file.place }
   let file: DatabaseFile
   let cryptography: any Cryptography
@@ -20,35 +20,36 @@ public final class Store: ReplicaStore {
   let staged: StagedAssets
   private let server: BlobServer
   private let pieces = PieceIndex()
-  /// Assets that were complete and could not be put in place: they are not tried again until another comes.
+  /// Complete assets that could not be written into their rows. They are not tried again until another asset arrives.
   var refusedAssets: Set<AssetID> = []
-  /// Assets were put in place by commits that a power cut may take back.
+  /// True if a power cut may undo commits that wrote assets into rows.
   var hasUnsettledAssets = false
-  /// Whose devices are.
+  /// The accounts of devices.
   private(set) var owners = Accounts()
-  /// Where the merging of each zone stands.
+  /// The progress of merging in each zone.
   var turns: [ZoneID: MergeTurns] = [:]
-  /// What was found and put right since the store was opened.
+  /// The faults that were found and repaired since the store was opened.
   public internal(set) var repairs = Repairs()
-  /// Records whose hash fits no values, and of which a comparison found nothing to send: what is merged is merged all the same.
+  /// Records whose hash doesn't match their values, although a comparison found nothing to send. Change sets are merged
+  /// into them all the same.
   var believed: Set<RecordRef> = []
-  /// Where comparisons read the log last.
+  /// The positions up to which comparisons read the log last.
   var importPlaces = ImportPlaces()
-  /// Write transactions since the store was opened.
+  /// The number of write transactions since the store was opened.
   public private(set) var commits = 0
-  /// Nil until `startGuard`.
+  /// Nil before `startGuard`.
   var walGuard: WALGuard?
   /// Acknowledgements that the next transaction writes.
   var unsaved: [ZoneID: [DeviceID: (time: HybridTime, bytes: [UInt8])]] = [:]
-  /// What the file says of the last transaction; nil until it is open.
+  /// The last transaction that the file knows. Nil until the file is open.
   private var history: FileHistory?
 
-  /// Opens the database, or makes it where it is missing, and makes our tables where they are missing.
+  /// Opens the database. Creates the file and the tables of mesh if they are missing.
   ///
   /// - Parameters:
-  ///   - create: False where a missing file is an error (`missing`).
-  ///   - vfs: The name of a registered SQLite VFS; nil for the operating system's.
-  ///   - staging: Where assets are until they are in their rows.
+  ///   - create: False if a missing file is an error (`missing`).
+  ///   - vfs: The name of a registered SQLite VFS, or nil for the operating system's.
+  ///   - staging: The storage for assets until they are in their rows.
   public init(
     path: String, create: Bool = true, cryptography: any Cryptography, vfs: String? = nil,
     staging: any AssetStaging = MemoryStaging()
@@ -71,8 +72,9 @@ public final class Store: ReplicaStore {
     self.run = PendingRun(sql)
     self.staged = StagedAssets(staging, cryptography)
     self.server = BlobServer(path: path, vfs: vfs)
-    // A process that was killed inside a commit leaves it in the WAL, to be read, and perhaps never synced: what others are
-    // told from it must not be lost with the power. Any durable commit syncs all before it, and this one changes a page.
+    // A process that was killed inside a commit leaves the commit in the WAL. Others can read it, but it was perhaps
+    // never synced. Data that was sent from it must not be lost in a power cut. Any durable commit syncs all commits
+    // before it, and this one changes a page.
     let wasSilent = try write { session in
       let wasSilent = try session.endSilence()
       try session.applying {}
@@ -86,9 +88,9 @@ public final class Store: ReplicaStore {
 
   public func setAccounts(_ accounts: Accounts) { owners = accounts }
 
-  /// A second call does nothing.
+  /// Closes the store. A second call does nothing.
   public func close() throws {
-    // Each device tells its own again.
+    // Each device sends its own acknowledgement again.
     if !unsaved.isEmpty { try? waiting(atMost: 0.1) { try write { _ in } } }
     unsaved = [:]
     try mapped {
@@ -98,22 +100,23 @@ public final class Store: ReplicaStore {
     }
   }
 
-  /// Only the store's own connection has the file open from now on.
+  /// Closes all other connections, so that only the store's own connection has the file open.
   func closeOthers() {
     server.close()
     walGuard?.close()
     walGuard = nil
   }
 
-  /// Gives back the memory that much work took: SQLite's pages, and what the allocator keeps. What is needed again is read again.
+  /// Frees the memory that much work took: SQLite's pages, and memory that the allocator keeps. Pages that are needed
+  /// are read again.
   public func releaseMemory() {
     server.rest()
     file.queue.releaseMemory()
     mesh_trim_memory()
   }
 
-  /// Stops reading BLOBs that nobody has asked for since the last call: who waits for all readers to end is not kept waiting. To be
-  /// called a few times a second.
+  /// Stops reading BLOBs that nobody has asked for since the last call, so that a program that waits for all readers to
+  /// end can go on. Call it a few times a second.
   public func restIdleBlobs() { server.restIfIdle() }
 
   private static func prepare(_ db: Database, path: String) throws {
@@ -144,12 +147,13 @@ public final class Store: ReplicaStore {
     }
   }
 
-  /// One immediate transaction. Whatever throws takes everything back.
+  /// Runs `body` in one immediate transaction. An error reverts everything.
   ///
-  /// - Parameter isDurable: False for what others can be asked for again, and have not been told that we have it.
+  /// - Parameter isDurable: False for data that other devices can be asked for again, and have not been told that this
+  ///   node has it.
   func write<T>(isDurable: Bool = true, _ body: (Session) throws -> T) throws -> T {
     try mapped {
-      // SQLite copies and resets the log itself then.
+      // SQLite copies and resets the log itself in that case.
       if walGuard == nil { server.rest() }
       do {
         try file.settle()
@@ -167,9 +171,9 @@ public final class Store: ReplicaStore {
         }
         (history, unsaved) = (next, [:])
         commits += 1
-        // Outside of the write lock. Nothing of it is told to anybody before.
+        // This runs outside of the write lock. Nothing of the commit is sent to anybody before.
         try file.settle()
-        // Long work must not wait for the next look to keep the log short. What fails here, that look reports.
+        // Long work must not wait for the next look to keep the log short. If this fails, that look reports it.
         try? walGuard?.emptyBeyondBound { server.rest() }
         return result
       } catch {
@@ -180,18 +184,20 @@ public final class Store: ReplicaStore {
     }
   }
 
-  /// Each transaction begins with it: what is flushed or merged on a file that was restored would continue another history.
+  /// Throws unless the file's last transaction is the one that this store knows. Each transaction begins with this
+  /// check. Flushing or merging on a restored file would continue another history.
   private func requireHistory() throws {
     guard let history else { return }
     do {
       guard try FileHistory.read(sql) != history else { return }
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
-      // A file that never was a mesh's has no such table.
+      // A file that never belonged to a mesh has no such table.
     }
     throw StoreError.replaced(path)
   }
 
-  /// Runs `body` with statements that wait only for `limit` seconds for another process's lock: then they throw `locked`.
+  /// Runs `body` with statements that wait only `limit` seconds for another process's lock. After that they throw
+  /// `locked`.
   public func waiting<T>(atMost limit: Double, _ body: () throws -> T) rethrows -> T {
     try file.waiting(atMost: limit, body)
   }
@@ -216,7 +222,7 @@ public final class Store: ReplicaStore {
 }
 
 extension Store {
-  /// Outside of any transaction.
+  /// Checkpoints outside of any transaction.
   func checkpoint(_ kind: Database.CheckpointMode) throws -> Bool {
     do {
       _ = try file.queue.writeWithoutTransaction { try $0.checkpoint(kind) }

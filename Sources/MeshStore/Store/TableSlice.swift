@@ -1,23 +1,24 @@
 import MeshCore
 
-/// The next rows of a table that is taken in, or compared with its records.
+/// The next rows of a table that is imported, or compared with its records.
 struct TableSlice {
-  /// `mesh_import.task`; of two, the greater one is done.
+  /// The values of `mesh_import.task`. If two are requested, the greater one is done.
   enum Task: Int64 {
-    /// Note what differs as if a trigger had seen it: rows that are missing were deleted.
+    /// Notes each difference as if a trigger had seen it. Missing rows were deleted.
     case compare = 1
-    /// The same for a table that was made anew. Where most rows are there, a migration has copied them, and those that are
-    /// missing were deleted; where most are missing, nobody said anything about them, and they come back.
+    /// Does the same for a table that was recreated. If most rows are there, a migration has copied them, and the
+    /// missing rows were deleted. If most rows are missing, they come back, because nobody deleted them.
     case compareRecreated = 2
-    /// The same for a table that had been missing for a while: rows that are missing come back.
+    /// Does the same for a table that had been missing for a while. Missing rows come back.
     case compareReturned = 3
-    /// Note all rows, with the import stamp.
+    /// Notes all rows, with the import stamp.
     case takeIn = 4
   }
 
-  /// In `mesh_import.layout` of a table that is taken in: it was synchronized before, and is the same. `word` of its notes, then.
+  /// A value of `mesh_import.layout` for a table that is imported: it was synchronized before and is the same table. It
+  /// is also the `word` of its notes.
   static let again: Int64 = 1
-  /// The same of a table that was made anew meanwhile, or may have been.
+  /// A value of `mesh_import.layout` for a table that was recreated meanwhile, or may have been.
   static let anew: Int64 = 2
 
   /// One row of the pending log.
@@ -27,7 +28,7 @@ struct TableSlice {
     var layout: Int64 = 0
     var word = 0
     var mask: Int64 = 0
-    /// Nil for the time of noting.
+    /// The time of the write, or nil for the time of noting.
     var wall: Int64?
   }
 
@@ -36,15 +37,15 @@ struct TableSlice {
   private var notes: [Note] = []
   private var last: Value?
   private var read = 0
-  /// Rows that were compared, and how many of them differ or are missing.
+  /// The number of rows that were compared, and the number of those that differ or are missing.
   private(set) var rows = 0
   private(set) var differences = 0
-  /// Where the log was read last.
+  /// The positions up to which the log was read.
   private(set) var places = ImportPlaces()
 
-  /// Nil where nothing is left.
+  /// Returns the next slice, or nil if nothing is left.
   ///
-  /// - Parameter least: The least of the tasks that are done.
+  /// - Parameter least: The lowest task to do.
   static func next(
     _ session: Session, _ least: Task, _ places: ImportPlaces,
     _ reader: ((ZoneID) throws -> ChangeSetReader)?
@@ -90,7 +91,7 @@ struct TableSlice {
     return slice
   }
 
-  /// One record, whatever else is under way.
+  /// Creates a slice of one record, regardless of other work in progress.
   init(
     _ session: Session, _ table: TableForm, record key: Value, _ reader: ((ZoneID) throws -> ChangeSetReader)?
   ) throws {
@@ -107,8 +108,8 @@ struct TableSlice {
       ]
   }
 
-  /// Records whose row was in the table when it stopped being synchronized, and has gone since. Where the table was made anew, they
-  /// were deleted if most rows are there.
+  /// Returns notes of records whose row was in the table when it stopped being synchronized, and is missing now. If the
+  /// table was recreated, the rows were deleted only if most rows are there.
   private static func deletedMeanwhile(_ session: Session, _ table: TableForm, isSame: Bool) throws -> [Note] {
     let shown = "FROM mesh_record WHERE tbl = ? AND held = \(HeldReason.untracked.rawValue)"
     let missing = try session.sql.all(
@@ -134,7 +135,7 @@ struct TableSlice {
     ) { $0.value(0) }
   }
 
-  /// False, and nothing is done, where the table has been begun anew or changed meanwhile.
+  /// Writes the notes. Returns false, and does nothing, if the table's task was restarted or changed meanwhile.
   func note(_ session: Session, now: Int64) throws -> Bool {
     let sql = session.sql
     let isCurrent = try sql.exists(
@@ -166,13 +167,13 @@ struct TableSlice {
 }
 
 extension TableSlice {
-  /// Of a table's rows with its records.
+  /// A comparison of a table's rows with its records.
   private struct Comparison {
     let session: Session
     let table: TableForm
-    /// `mesh_layout.id` of the triggers.
+    /// The `mesh_layout.id` of the triggers.
     let layout: Int64
-    /// Columns that the table had when its triggers last were right; empty where it has had the same.
+    /// The columns that the table had when its triggers were last correct. Empty if the columns have not changed.
     let before: Set<Int64>
     let zones: [ZoneRecords]
     let merged: LoggedValues?
@@ -187,7 +188,7 @@ extension TableSlice {
         .compactMap { try $0.flatMap { try ZoneRow.read($0, session.sql) } }.map { ZoneRecords(session, zone: $0) }
     }
 
-    /// What a trigger would have noted of the row.
+    /// Returns the notes that a trigger would have made of the row.
     func notes(_ key: Value) throws -> [Note] {
       let ref = RecordRef(table: table.id, key: table.form.canonical(key))
       guard let (records, record) = try live(ref) else { return [Note(key: key, op: PendingSlice.Op.insert)] }
@@ -197,8 +198,8 @@ extension TableSlice {
           try session.holds($0, Cell(table: table, key: key, index: index))
         } ?? false
       }
-      // A migration fills new columns on every machine by itself: what it wrote is older than every edit, and what
-      // is merged already wins over it.
+      // A migration fills new columns on every machine by itself. These values are older than every edit, and merged
+      // values already win over them.
       let isNew = { (index: Int) in !before.isEmpty && !before.contains(table.columns[index].id) }
       let renamed = table.columns.indices.filter { isNew($0) && origin($0, record) != nil }
       let filled = try changed.filter {
@@ -208,14 +209,15 @@ extension TableSlice {
       let notes =
         updates(key, edited, wall: nil) + updates(key, filled, wall: PendingSlice.migrated)
         + updates(key, renamed.filter { !edited.contains($0) }, wall: PendingSlice.renamed)
-      // The foreign key may not have been there when the row came: a flush looks at it.
+      // The foreign key may not have existed when the row arrived, so a flush checks it.
       if notes.isEmpty, try hasDanglingReference(row) {
         return [Note(key: key, op: PendingSlice.Op.update, layout: layout)]
       }
       return notes
     }
 
-    /// A new column has what another, which is gone, showed while a newer BLOB was on its way: who has that one fills it.
+    /// Returns whether a new column has the value that another column, now gone, showed while a newer BLOB was
+    /// downloading. A device that has the newer BLOB fills the column.
     private func isOutdated(_ index: Int, _ row: [Value], _ record: StoredRecord, _ key: Value) throws -> Bool {
       guard record.held == nil else { return false }
       return try record.extra.contains { column, value in
@@ -226,15 +228,16 @@ extension TableSlice {
       }
     }
 
-    /// The column that was renamed to a new one, with its merged value in `extra`.
+    /// Returns the column that was renamed to a new one, if its merged value is in `extra`.
     private func origin(_ index: Int, _ record: StoredRecord) -> Int64? {
       table.origins[table.columns[index].id]?.first { before.contains($0) && record.extra[$0] != nil }
     }
 
-    /// The row shows something else than it did under the column's former name.
+    /// Returns whether the row shows another value than it did under the column's former name.
     private func isEdited(_ index: Int, _ row: [Value], _ record: StoredRecord, _ key: Value) throws -> Bool {
       guard record.held == nil, let origin = origin(index, record) else { return false }
-      // The row may go on waiting for the BLOB. If a program wrote NULL over one that was here, a trigger noted it.
+      // The row may still be waiting for the BLOB. If a program wrote NULL over a BLOB that was here, a trigger noted
+      // it.
       let isAwaited = record.shown[origin] == nil && record.extra[origin]?.asset != nil
       if isAwaited, row[index] == .null { return false }
       let shown = record.shown[origin] ?? (record.extra[origin] ?? .null)
@@ -243,7 +246,7 @@ extension TableSlice {
       return try !session.holds(manifest, Cell(table: table, key: key, index: index))
     }
 
-    /// Records without a row take on the new names as well.
+    /// Returns notes for records without a row, which take on the new names as well.
     func renamedAside() throws -> [Note] {
       let renamed = table.columns.indices.filter {
         !before.isEmpty && !before.contains(table.columns[$0].id) && table.origins[table.columns[$0].id] != nil
@@ -280,10 +283,10 @@ extension TableSlice {
       }
     }
 
-    /// Records whose row is missing because it was deleted.
+    /// Returns notes for records whose row is missing because it was deleted.
     func deleted(_ task: Task) throws -> [Note] {
       if task == .compareReturned { return [] }
-      // Records of a table that was made anew are held until it is filled.
+      // Records of a table that was recreated are held until it is filled.
       let shown = task == .compareRecreated ? "ifnull(held, 3) = \(HeldReason.unknownTable.rawValue)" : "held IS NULL"
       let missing = try session.sql.all(
         """

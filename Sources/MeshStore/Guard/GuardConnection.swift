@@ -2,7 +2,7 @@ import CSQLite
 import GRDB
 import MeshCore
 
-/// A connection of the guard's own: it reads or checkpoints, and has no part in the store's transactions.
+/// A connection of the guard. It reads or checkpoints, and takes no part in the store's transactions.
 final class GuardConnection {
   let handle: OpaquePointer
   private let sql: Connection
@@ -20,7 +20,7 @@ final class GuardConnection {
     // Only `checkpoint` copies.
     try run("PRAGMA wal_autocheckpoint = 0")
     try run("PRAGMA mmap_size = 0")
-    // NORMAL: a checkpoint syncs the log before it copies, and the file before it counts the copies.
+    // With NORMAL, a checkpoint syncs the log before it copies, and the file before it counts the copied frames.
     try run("PRAGMA synchronous = NORMAL")
   }
 
@@ -28,10 +28,11 @@ final class GuardConnection {
 
   func integer(_ statement: String) throws -> Int64? { try sql.integer(statement) }
 
-  /// The first column of all rows.
+  /// Returns the first column of all rows.
   func texts(_ statement: String) throws -> [String] { try sql.all(statement) { $0.text(0) } }
 
-  /// Takes a snapshot, and with it a read mark. The pragma is the cheapest statement that reads, and needs no schema.
+  /// Takes a snapshot, and with it a read mark. The pragma is the cheapest statement that reads, and it needs no
+  /// schema.
   func beginReading() throws {
     try run("BEGIN")
     do {
@@ -43,11 +44,13 @@ final class GuardConnection {
   }
 
   func endReading() {
-    // Nothing was written, so there is nothing that could fail but the end of a transaction that never began.
+    // Nothing was written, so this can only fail if the transaction never began.
     try? run("COMMIT")
   }
 
-  /// - Returns: False where somebody else's lock kept it from being complete.
+  /// Checkpoints the log.
+  ///
+  /// - Returns: False if another program's lock kept it from copying everything.
   func checkpoint(_ mode: Int32) throws -> Bool {
     let code = sqlite3_wal_checkpoint_v2(handle, "main", mode, nil, nil)
     switch code {
@@ -57,7 +60,7 @@ final class GuardConnection {
     }
   }
 
-  /// Nil in the moment in which another connection changes it.
+  /// Returns the log's index, or nil while another connection is changing it.
   func index() throws -> WALIndex? {
     var index = mesh_wal_index()
     for _ in 0..<Self.looks {
@@ -70,15 +73,15 @@ final class GuardConnection {
     return nil
   }
 
-  /// Of one look at the index: the header is written in nanoseconds.
+  /// The number of attempts to read the index. Its header is written within nanoseconds.
   private static let looks = 100
 
-  /// Whether any connection checkpoints now.
+  /// Whether any connection is checkpointing now.
   var isCheckpointed: Bool { mesh_wal_try_checkpoint_lock(handle) == SQLITE_BUSY }
 
   deinit { close() }
 
-  /// A second call does nothing.
+  /// Closes the connection. A second call does nothing.
   func close() {
     guard isOpen else { return }
     isOpen = false
@@ -91,14 +94,14 @@ final class GuardConnection {
 /// A write-ahead log as its index describes it.
 struct WALIndex: Hashable {
   let frames: UInt32
-  /// Frames whose pages are in the database.
+  /// The number of frames whose pages are in the database.
   let copied: UInt32
-  /// Another one after every reset.
+  /// A number that changes with every reset.
   let salt: UInt64
-  /// That the frames take in the file.
+  /// The number of bytes that the frames take in the file.
   let bytes: Int64
-  /// The mark that whoever begins to read now gets, if it is above zero: the newest of four. It is not the end of the log
-  /// where others have all four.
+  /// The mark that the next reader gets, if it is above zero: the newest of four. It is not the end of the log if other
+  /// readers hold all four.
   let newestMark: UInt32
 
   init(_ index: mesh_wal_index) {
@@ -107,10 +110,10 @@ struct WALIndex: Hashable {
     bytes = frames == 0 ? 0 : Self.header + Int64(frames) * (Self.frameHeader + Int64(index.page_size))
   }
 
-  /// True as well for a log without frames. The next writer may begin it anew.
+  /// True also for a log without frames. The next writer may reset the log.
   var isCopied: Bool { copied >= frames }
 
-  /// Of `bytes`, those that are not copied.
+  /// The number of `bytes` that are not copied.
   var bytesLeft: Int64 { isCopied ? 0 : bytes / Int64(frames) * Int64(frames - copied) }
 
   private static let header: Int64 = 32

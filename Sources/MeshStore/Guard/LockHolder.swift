@@ -3,20 +3,21 @@ import Foundation
 /// Another process that has a lock on a database, as the kernel lists it.
 public struct LockHolder: Hashable, Sendable {
   public let pid: Int32
-  /// The program's name; empty if the kernel doesn't tell it.
+  /// The program's name, or an empty text if the kernel doesn't tell it.
   public let program: String
 
-  /// Bytes of the log's index that stand for locks.
+  /// The bytes of the log's index that stand for locks.
   enum Lock {
     /// The write lock.
     static let write = 120...120
     /// The read marks above zero.
     static let marks = 124...127
-    /// Every connection holds it for as long as it is open.
+    /// The lock that every connection holds as long as it is open.
     static let open = 128...128
   }
 
-  /// The processes beside this one that hold a lock on the index of a database's log; none if the kernel doesn't list locks.
+  /// Returns the other processes that hold a lock on the index of a database's log. Returns none if the kernel doesn't
+  /// list locks.
   static func all(_ bytes: ClosedRange<Int>, ofIndex inode: UInt64?) -> [LockHolder] {
     guard let inode, let table = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else { return [] }
     return pids(bytes, inode: inode, locks: table).filter { $0 != getpid() }.map {
@@ -24,8 +25,10 @@ public struct LockHolder: Hashable, Sendable {
     }
   }
 
-  /// `locks` is the text of /proc/locks: `1: POSIX  ADVISORY  READ 1779 fe:00:16320802 124 124`, the last two the first and the
-  /// last byte.
+  /// Returns the processes that hold a lock on these bytes.
+  ///
+  /// - Parameter locks: The text of /proc/locks, with lines such as `1: POSIX  ADVISORY  READ 1779 fe:00:16320802 124
+  ///   124`. The last two numbers are the first and the last byte.
   static func pids(_ bytes: ClosedRange<Int>, inode: UInt64, locks: String) -> [Int32] {
     var found: Set<Int32> = []
     for line in locks.split(separator: "\n") {
@@ -39,7 +42,8 @@ public struct LockHolder: Hashable, Sendable {
     return found.sorted()
   }
 
-  /// Whether the process lives and has a file open. A process whose open files this user can't see counts as one that has.
+  /// Returns whether the process is running and has a file open. If this user can't see the open files of a process, it
+  /// counts as having the file open.
   func hasOpen(_ file: FileIdentity) -> Bool {
     let directory = "/proc/\(pid)/fd"
     guard FileManager.default.fileExists(atPath: directory) else { return false }

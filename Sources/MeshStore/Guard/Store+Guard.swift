@@ -3,16 +3,16 @@ public import MeshCore
 // MARK: - The write-ahead log
 
 extension Store {
-  /// Keeps other programs from beginning the log anew, from now until the store is closed, and copies and empties it at a
-  /// bounded size. A second call returns the same guard.
+  /// Starts the guard, which keeps other programs from resetting the log until the store is closed. The guard also
+  /// copies and empties the log at a bounded size. A second call returns the same guard.
   ///
-  /// - Parameter clock: For the pauses between attempts to empty a log that somebody reads.
+  /// - Parameter clock: The clock for the pauses between attempts to empty a log that a program reads.
   @discardableResult
   public func startGuard(clock: any Clock) throws -> WALGuard {
     if let walGuard { return walGuard }
     let walGuard = try guarding {
       let walGuard = try WALGuard(path: path, vfs: file.vfs, clock: clock)
-      // From here on the guard copies, when it empties.
+      // From here on, the guard copies when it empties the log.
       try file.checkpointsItself(false)
       return walGuard
     }
@@ -22,18 +22,18 @@ extension Store {
   }
 
   public struct WALStatus: Hashable, Sendable {
-    /// Others can't begin the log anew now.
+    /// True if other programs can't reset the log now.
     public var isGuarded: Bool
-    /// Of the `-wal` file.
+    /// The size of the `-wal` file.
     public var bytes: Int64
-    /// Beyond this the log should not be: somebody reads an old snapshot.
+    /// The size that the log should never exceed. If it does, some program is reading an old snapshot.
     public var alarm: Int64
-    /// Since when it could not be emptied, in milliseconds since 1970.
+    /// The time since which it could not be emptied, in milliseconds since 1970.
     public var heldUpSince: Int64?
-    /// Times it was begun anew since the guard began: by the guard, and by other programs.
+    /// How often it was reset since the guard began: by the guard, and by other programs.
     public var resets: Int
     public var foreignResets: Int
-    /// Other processes that read from it now.
+    /// The other processes that read from it now.
     public var readers: [LockHolder]
   }
 

@@ -2,35 +2,40 @@ import GRDB
 import MeshCore
 import Synchronization
 
-/// Sees to it that nobody begins the write-ahead log anew while somebody else checkpoints it.
+/// Keeps other programs from resetting the write-ahead log while a program checkpoints it.
 ///
-/// SQLite 3.7.0 to 3.51.2 (not 3.50.7 and later of 3.50, not 3.44.6 and later of 3.44) can lose commits then: a checkpoint
-/// that read the log's index before a writer reset the log goes on with the old length, and what is committed next counts as
-/// copied. A writer resets the log when all of it is copied and nobody reads from it; so the guard always reads from it. Its
-/// read mark must be above zero, which it is while the log has a frame that is not copied at the moment when reading begins:
-/// if there is none, one small row is written first. The log is begun anew by the guard alone, at a bounded size, with a
-/// checkpoint that holds the checkpoint lock and the write lock when the mark is given up.
+/// SQLite 3.7.0 to 3.51.2 can lose commits in that case, except for 3.50.7 and later of 3.50, and 3.44.6 and later of
+/// 3.44. A checkpoint may have read the log's index before a writer resets the log. It then goes on with the old
+/// length, and counts the next commits as copied.
 ///
-/// It is always on while a node works with the file, whatever SQLite this process has: the versions of the programs beside it
-/// are not known, one of them that has the fault is enough, and the cost is two idle connections and a row a reset.
+/// A writer resets the log when all of it is copied and nobody reads from it. Therefore the guard always reads from it,
+/// with a read mark above zero. A reader gets such a mark if the log has a frame that is not copied when reading
+/// begins. If it has none, the guard first writes one small row. Only the guard resets the log, at a bounded size. It
+/// uses a checkpoint that holds the checkpoint lock and the write lock when the guard gives up its mark.
 ///
-/// Any thread may call it, whatever the store does meanwhile: a program that waits for the guard keeps others waiting, and may
-/// keep the store waiting.
+/// The guard is always on while a node works with the file, with any version of SQLite in this process. The versions in
+/// other programs are not known, and one faulty version is enough. The cost is two idle connections, and one row for
+/// each reset.
+///
+/// You may call it from any thread, whatever the store is doing. A program that waits for the guard makes others wait,
+/// and possibly the store too.
 public final class WALGuard: Sendable {
   private let path: String
   private let keeper: Mutex<WALKeeper>
 
-  /// It guards from the first `look` on.
+  /// Opens the guard's connections. It guards from the first `look` on.
   init(path: String, vfs: String?, clock: any Clock) throws {
     self.path = path
     keeper = Mutex(try WALKeeper(path: path, vfs: vfs, clock: clock))
   }
 
-  /// Moves the mark to the end of the log, gives way to a checkpoint that waits for it, and empties a log beyond its bound.
-  /// To be called every few tens of milliseconds; costs microseconds where nothing has changed, and nothing after the
+  /// Moves the mark to the end of the log, gives way to a checkpoint that waits for it, and empties a log beyond its
+  /// bound.
+  ///
+  /// Call it every few tens of milliseconds. It takes microseconds if nothing has changed, and does nothing after the
   /// store was closed.
   ///
-  /// - Returns: False where nothing happens: the next look may come later.
+  /// - Returns: False if nothing is happening, so the next look may come later.
   @discardableResult
   public func look() throws -> Bool {
     do {
@@ -40,10 +45,10 @@ public final class WALGuard: Sendable {
     }
   }
 
-  /// Empties a log beyond its bound; nothing else. What takes long, because a program has written much at once, is left to the next
-  /// look where somebody looks: until it is done the store goes on.
+  /// Empties a log beyond its bound, and does nothing else. If `look` is called regularly, long work is left to the
+  /// next look, so that the store can go on meanwhile. Such work arises when a program has written much at once.
   ///
-  /// - Parameter release: Called before, for the caller to stop reading.
+  /// - Parameter release: Called first, so that the caller can stop reading.
   func emptyBeyondBound(_ release: () -> Void) throws {
     _ = try keeper.withLockIfAvailable { keeper in
       guard try keeper.isBeyondBound() else { return }
@@ -53,7 +58,7 @@ public final class WALGuard: Sendable {
     }
   }
 
-  /// From now on somebody calls `look` all the time.
+  /// Tells the guard that `look` is called regularly from now on.
   public func willBeLookedAfter() { keeper.withLock { $0.isLookedAfter = true } }
 
   func close() { keeper.withLock { $0.close() } }

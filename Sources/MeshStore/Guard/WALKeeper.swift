@@ -3,59 +3,59 @@ import GRDB
 import Glibc
 import MeshCore
 
-/// Holds the read mark that guards a write-ahead log, and empties the log.
-///
-/// Guard: `WALGuard`'s lock.
+/// Holds the read mark that guards a write-ahead log, and empties the log. It is protected by the lock of `WALGuard`.
 final class WALKeeper {
-  /// Of the log, in bytes, at which it is copied and emptied: what the node itself committed in some tenths of a second at
-  /// its fastest, and small enough to be copied within one lock budget should none of it be copied before.
+  /// The size of the log in bytes at which it is copied and emptied. The node itself commits that much in some tenths
+  /// of a second at its fastest. It is small enough to be copied within one lock budget, even if none of it was copied
+  /// before.
   static let bound: Int64 = 16 << 20
-  /// Beyond it the log is in trouble: somebody reads an old snapshot, or the disk is too slow.
+  /// The size above which the log is in trouble: some program reads an old snapshot, or the disk is too slow.
   static let alarm: Int64 = 4 * bound
-  /// Between two looks for a lock, in microseconds.
+  /// Microseconds between two attempts to get a lock.
   private static let retryInterval: UInt32 = 500
-  /// Looks for a lock that others hold before the guard leaves it to the next call: 50 ms.
+  /// Attempts to get a lock that others hold before the guard leaves it to the next call: 50 ms.
   private static let patience = 100
-  /// Looks for the end of somebody's reading while writers wait for the guard: with the copying of what came last, below
-  /// the lock budget of 50 ms.
+  /// Attempts to wait for readers to end while writers wait for the guard. Together with copying the last frames, this
+  /// stays below the lock budget of 50 ms.
   private static let patienceWhileLocked = 50
-  /// Bytes of frames that may be left to copy under the write lock: some milliseconds' work. Readers that come and go keep a
-  /// copying without the lock from reaching the end.
+  /// Bytes of frames that may be left to copy under the write lock: the work of some milliseconds. Readers that come
+  /// and go keep a copy without the lock from reaching the end.
   private static let leftUnderLock: Int64 = 1 << 20
-  /// Of `patienceWhileLocked` with a log beyond its alarm, if reading goes on but not from one old snapshot: there is always somebody who
-  /// reads, and the disk is worth more than the budget. 1 s, at most once in `lastPause`.
+  /// The value of `patienceWhileLocked` for a log beyond its alarm, if readers go on but not with one old snapshot.
+  /// There is always a reader then, and the disk matters more than the budget. It is 1 s, at most once in `lastPause`.
   private static let patienceInTrouble = 2_000
-  /// Between two attempts to empty a log that somebody reads: each costs writers up to `patienceWhileLocked`. Milliseconds.
+  /// Milliseconds between two attempts to empty a log that a program reads. Each attempt costs writers up to
+  /// `patienceWhileLocked`.
   private static let firstPause: Int64 = 100
   private static let lastPause: Int64 = 10_000
-  /// Of beginning to read; each fails only where another program copied the whole log in between.
+  /// Attempts to begin reading. Each fails only if another program copied the whole log in between.
   private static let attempts = 5
 
   private let clock: any Clock
-  /// Reads with a mark above zero while `mark` is not nil.
+  /// The connection that reads with a mark above zero while `mark` is not nil.
   private var holder: GuardConnection
-  /// Takes the next mark before the holder gives up its own.
+  /// The connection that takes the next mark before the holder gives up its own.
   private var spare: GuardConnection
   private let checkpointer: GuardConnection
   /// The last frame that others may copy because of the holder.
   private var mark: UInt32?
-  /// The log when it was last looked at.
+  /// The log at the last look.
   private var last: WALIndex?
   private var isEmptying = false
   private var waits = 0
-  /// Looks for the end of reading in this attempt.
+  /// The attempts to wait for the end of reading in this attempt to empty the log.
   private var lockedPatience = WALKeeper.patienceWhileLocked
-  /// Frames that were copied at the last attempt to empty a log beyond its alarm.
+  /// The number of copied frames at the last attempt to empty a log beyond its alarm.
   private var copiedInTrouble: UInt32?
   private var isOpen = true
-  /// A checkpoint of another process was at work in the last look, with nothing left to copy.
+  /// True if, at the last look, a checkpoint of another process was running with nothing left to copy.
   private var sawWaiting = false
   private var pause = WALKeeper.firstPause
   private var nextAttempt: Int64 = .min
   private(set) var heldUpSince: Int64?
-  /// Somebody calls `look` all the time.
+  /// True if `look` is called regularly.
   var isLookedAfter = false
-  /// How often another process began the log anew since the guard began, and how often the guard did.
+  /// How often another process has reset the log since the guard began, and how often the guard has.
   private(set) var foreignResets = 0
   private(set) var resets = 0
 
@@ -78,13 +78,13 @@ final class WALKeeper {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Whether the log can't be begun anew by others now.
+  /// Whether other programs can't reset the log now.
   var isOn: Bool { mark != nil }
 
-  /// Moves the mark to the end of the log, gives way to a checkpoint that waits for it, and empties a log beyond its bound.
-  /// To be called every few tens of milliseconds; costs microseconds where nothing has changed.
+  /// Moves the mark to the end of the log, gives way to a checkpoint that waits for it, and empties a log beyond its
+  /// bound. Call it every few tens of milliseconds. It takes microseconds if nothing has changed.
   ///
-  /// - Returns: False where nothing happens: the log is as it was, guarded, and nobody checkpoints.
+  /// - Returns: False if nothing is happening: the log is unchanged and guarded, and nobody checkpoints.
   @discardableResult
   func look() throws -> Bool {
     guard isOpen, let index = try checkpointer.index() else { return true }
@@ -97,7 +97,7 @@ final class WALKeeper {
     last = index
     let isCheckpointed = holder.isCheckpointed
     if mark != index.frames, mark != nil || !isCheckpointed { try take() }
-    // Where others have all read marks, the guard cannot have a newer one.
+    // If others have all read marks, the guard can't have a newer one.
     let isStuck = mark.map { $0 < index.frames } ?? false
     giveWay(isCheckpointed && (index.isCopied || isStuck))
     try emptyBeyondBound()
@@ -106,10 +106,10 @@ final class WALKeeper {
 
   func isBeyondBound() throws -> Bool { try checkpointer.index().map { $0.bytes > Self.bound } ?? false }
 
-  /// Whether more is to be copied than the log should ever have.
+  /// Returns whether there is more to copy than the log should ever contain.
   func takesLong() throws -> Bool { try checkpointer.index().map { $0.bytesLeft > Self.alarm } ?? false }
 
-  /// Empties a log beyond its bound; nothing else.
+  /// Empties a log beyond its bound, and does nothing else.
   func emptyBeyondBound() throws {
     guard isOpen, mark != nil, let index = try checkpointer.index(), index.bytes > Self.bound else { return }
     let now = clock.milliseconds()
@@ -117,7 +117,7 @@ final class WALKeeper {
     guard now >= nextAttempt || now < nextAttempt - Self.lastPause else { return }
     switch try empty(index) {
     case .done: (pause, nextAttempt, heldUpSince, copiedInTrouble) = (Self.firstPause, .min, nil, nil)
-    // It costs nobody anything to try again.
+    // Another attempt costs nobody anything.
     case .locked: break
     case .read:
       if heldUpSince == nil { heldUpSince = now }
@@ -134,19 +134,19 @@ final class WALKeeper {
 
   // MARK: The mark
 
-  /// Reads from the end of the log, with a mark above zero. Stays with what it has where the log is all copied.
+  /// Reads from the end of the log, with a mark above zero. Keeps the current mark if all of the log is copied.
   private func take(afterFailure: Bool = false) throws {
     for _ in 0..<Self.attempts {
       guard var before = try checkpointer.index() else { return }
       if before.isCopied {
         if mark != nil { return }
-        // To write a row now might be the very reset that is to be prevented.
+        // Writing a row now might be the very reset that the guard has to prevent.
         if before.frames > 0, !afterFailure, try !empty() { return }
         guard try writeRow(), let written = try checkpointer.index() else { return }
         before = written
       }
       try spare.beginReading()
-      // The salt is the same, so the count of copied frames has only grown: it was below the end when reading began.
+      // The salt is the same, so the count of copied frames has only grown. It was below the end when reading began.
       if let after = try checkpointer.index(), after.salt == before.salt, after.copied < before.frames {
         release()
         swap(&holder, &spare)
@@ -162,7 +162,7 @@ final class WALKeeper {
     mark = nil
   }
 
-  /// So that the log has a frame. False where the write lock was not to be had.
+  /// Writes a row, so that the log has a frame. Returns false if the write lock is not available.
   private func writeRow() throws -> Bool {
     waits = 0
     do {
@@ -171,19 +171,21 @@ final class WALKeeper {
       try checkpointer.run("COMMIT")
       return true
     } catch {
-      // Of a transaction that did not begin it says so, and that is no news.
+      // If the transaction did not begin, the rollback fails, and that can be ignored.
       try? checkpointer.run("ROLLBACK")
       guard (error as? DatabaseError)?.resultCode == .SQLITE_BUSY else { throw error }
       return false
     }
   }
 
-  /// A program that checkpoints with FULL, RESTART or TRUNCATE waits for all readers and keeps writers waiting meanwhile. With
-  /// everything copied it waits for the guard. It has both locks, so giving up the mark is as safe as in our own checkpoint,
-  /// but for RESTART: there the next writer begins the log anew. That moment is left open on purpose: a node must not cost
-  /// such programs their busy time-out, usually five seconds, each time.
+  /// Gives up the mark for a checkpoint that waits for it.
+  ///
+  /// A program that checkpoints with FULL, RESTART or TRUNCATE waits for all readers, and makes writers wait meanwhile.
+  /// When everything is copied, it waits for the guard. It holds both locks, so giving up the mark is as safe as in the
+  /// guard's own checkpoint. The exception is RESTART, after which the next writer resets the log. That gap is left
+  /// open on purpose: a node must not cost such programs their busy timeout, usually five seconds, each time.
   private func giveWay(_ isWaiting: Bool) {
-    // Twice, because most checkpoints are over in a moment.
+    // The guard waits for two looks, because most checkpoints are over in a moment.
     if isWaiting, sawWaiting { release() }
     sawWaiting = isWaiting
   }
@@ -192,20 +194,21 @@ final class WALKeeper {
 
   private enum Emptying {
     case done
-    /// Somebody else checkpoints or writes.
+    /// Another program checkpoints or writes.
     case locked
-    /// Somebody reads from it.
+    /// Another program reads from the log.
     case read
   }
 
   private func empty(_ index: WALIndex) throws -> Emptying {
     try take()
-    // Without the write lock, so that little is left to copy under it. Where another checkpoint is at work, that one copies.
+    // This runs without the write lock, so that little is left to copy under it. If another checkpoint is running, that
+    // one copies.
     _ = try checkpointer.checkpoint(SQLITE_CHECKPOINT_PASSIVE)
     guard let passed = try checkpointer.index() else { return .locked }
     let isBehind = passed.bytesLeft > Self.leftUnderLock
     if isBehind, holder.isCheckpointed { return .locked }
-    // One that reads an old snapshot and stays with it is not worth any waiting.
+    // It isn't worth waiting for a reader that stays with an old snapshot.
     let isInTrouble = index.bytes > Self.alarm && passed.copied != copiedInTrouble
     guard !isBehind || isInTrouble else { return .read }
     if isInTrouble { copiedInTrouble = passed.copied }
@@ -216,17 +219,17 @@ final class WALKeeper {
       try take()
       return .done
     }
-    // The mark is given up where both locks were to be had.
+    // The mark is given up only if both locks were available.
     if mark != nil { return .locked }
     try take(afterFailure: true)
     return .read
   }
 
-  /// Copies the rest and begins the log anew, with both locks. The mark is given up inside.
+  /// Copies the rest and resets the log, holding both locks. The mark is given up inside.
   private func empty() throws -> Bool {
     (waits, isEmptying) = (0, true)
     defer { isEmptying = false }
-    // SQLite does not wait for the checkpoint lock, which others have for some milliseconds each time they commit.
+    // SQLite doesn't wait for the checkpoint lock. Other programs hold it for some milliseconds at each commit.
     while try !checkpointer.checkpoint(SQLITE_CHECKPOINT_TRUNCATE) {
       guard waits < Self.patience, mark != nil else { return false }
       waits += 1
@@ -237,12 +240,13 @@ final class WALKeeper {
     return true
   }
 
-  /// The checkpointer's busy handler.
+  /// The busy handler of the checkpointer.
   private func isToTryAgain() -> Bool {
     waits += 1
     if isEmptying, mesh_wal_has_write_lock(checkpointer.handle) == SQLITE_OK {
       if mark != nil {
-        // The checkpoint lock comes first, so both are held: nobody can write or checkpoint until this one is done.
+        // SQLite takes the checkpoint lock first, so both are held now. Nobody can write or checkpoint until this
+        // checkpoint is done.
         release()
         waits = 0
         return true

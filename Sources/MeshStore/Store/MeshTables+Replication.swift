@@ -1,6 +1,6 @@
 import GRDB
 
-/// What the merge knows, the change log, and what waits.
+/// The tables of the merged state, the change log, and the work that waits.
 extension MeshTables {
   static let replication = [
     zone, author, record, recordExtra, log, order, head, conflict, held, wait, waiting, importing, recall,
@@ -257,7 +257,7 @@ extension MeshTables {
     )
     """
 
-  /// What this device wrote, that was cut with its line, and is to be written again.
+  /// The changes of this device that a cutoff reverted together with its log, and that are to be written again.
   static let rewrite = """
     CREATE TABLE IF NOT EXISTS mesh_rewrite (
       zone INTEGER NOT NULL,                      -- mesh_zone.id

@@ -1,30 +1,34 @@
 import MeshCore
 
-/// What one slice of the pending log, or of a run, means: the changes to send, and the rows of ours that say so.
+/// The result of planning one slice of the pending log or of a run: the changes to send, and the rows of mesh tables to
+/// write.
 ///
-/// Made from one snapshot, before the write lock is taken. It is carried out only if under the lock the pending log and
-/// the schema are still those of the snapshot, so every value in it is the committed one; else it is made again.
+/// It is made from one snapshot, before the write lock is taken. It is carried out only if the pending log and the
+/// schema under the lock are still those of the snapshot. Then every value in it is the committed one. Otherwise the
+/// plan is made again.
 ///
-/// Where the slice is not the whole log, a row may already show an edit that is noted elsewhere in the log. That edit is sent
-/// when its own rows are reached; until then the record's hash is computed with a value that is ahead of its stamp,
-/// which `mesh_zone.ahead` remembers: a record noted up to it is never thought unchanged because its hash matches.
+/// If the slice is not the whole log, a row may already show an edit that another part of the log notes. That edit is
+/// sent when its own notes are reached. Until then, the record's hash is computed with a value that is ahead of its
+/// stamp. `mesh_zone.ahead` remembers this: a note up to that number is never considered unchanged because of a
+/// matching hash.
 struct FlushPlan {
-  /// What happens to one record.
+  /// The change of one record.
   struct Change {
     let ref: RecordRef
     let table: TableForm
     let record: StoredRecord
     let old: StoredRecord?
     let kind: Kind
-    /// Whoever wrote it had seen nothing of the record, which was held here.
+    /// True if the program that wrote the row had not seen the record, because it was held here.
     var isBlind = false
     enum Kind {
       case birth, edit, delete
-      /// Of a record that another zone has by now: the row may stay.
+      /// A delete of a record that now belongs to another zone. The row may stay.
       case departure
     }
 
-    /// A merged value is kept beside the row though the table has its column, and not for want of a parent.
+    /// Whether a merged value is kept beside the row although the table has its column, and a missing parent is not the
+    /// reason.
     var hidesColumns: Bool {
       kind == .edit && record.held == nil
         && record.extra.keys.contains { column in
@@ -34,13 +38,13 @@ struct FlushPlan {
     }
   }
 
-  /// A value that goes before the part, in pieces.
+  /// A value that is sent before the part, in pieces.
   struct LongValue {
     let ordinal: UInt64
     let value: Value
   }
 
-  /// Children's rows that go with a deleted parent, though the writer had foreign keys off.
+  /// Rows of children that are deleted with their parent, although the writer had foreign keys turned off.
   struct Cascade {
     let reference: Reference
     let parent: Value
@@ -51,13 +55,13 @@ struct FlushPlan {
     let ref: RecordRef
     let table: TableForm
     let state: ZoneRecords.State
-    /// `mesh_zone.id` of the other.
+    /// The `mesh_zone.id` of the other zone.
     let zone: Int64
-    /// `mesh_zone.id` of this one.
+    /// The `mesh_zone.id` of this zone.
     let to: Int64
   }
 
-  /// A record whose merged state is another now, with stamps that may be others'.
+  /// A record whose merged state has changed, with stamps that may belong to other authors.
   struct Placed {
     let ref: RecordRef
     let table: TableForm
@@ -65,7 +69,7 @@ struct FlushPlan {
     let old: StoredRecord?
   }
 
-  /// A value, or a delete, that is not sent since something else is merged.
+  /// A value or a delete that is not sent, because another one is merged.
   struct Loss {
     let ref: RecordRef
     let loss: ZoneRecords.State.Loss
@@ -85,39 +89,39 @@ struct FlushPlan {
   var arrivals: [Arrival] = []
   var tables: [TableChanges] = []
   var longValues: [LongValue] = []
-  /// Not empty: these rows are deleted first, with capture on, and nothing else of the plan is done.
+  /// If not empty, these rows are deleted first, with capture turned on, and the rest of the plan is not carried out.
   var cascades: [Cascade] = []
-  /// Records whose row got another key: what refers to the old key stays.
+  /// Records whose row got another key. Rows that refer to the old key stay.
   var rekeyed: Set<RecordRef> = []
-  /// Records that mesh inserted for somebody who wanted a former version back.
+  /// Records that mesh inserted because a person wanted to restore them.
   var restored: Set<RecordRef> = []
-  /// Records whose row has to be made what is merged again.
+  /// Records whose row has to be reset to the merged values.
   var reshown: [RecordRef] = []
-  /// Records that turned out to be as merged, whose references may have gone meanwhile.
+  /// Records that match their merged values, but whose references may have disappeared meanwhile.
   var rechecked: [RecordRef] = []
-  /// Rows that came and went, and that nobody knew.
+  /// Rows that were inserted and deleted before any flush.
   var gone: [RecordRef] = []
-  /// Records with a value that is too long to be sent, and what to do about it.
+  /// Records with a value that is too long to be sent, and the advice.
   var tooLong: [(ref: RecordRef, message: String)] = []
-  /// Of the assets that are sent.
+  /// The manifests of the assets that are sent.
   var manifests: [AssetManifest] = []
-  /// Where its rows were read.
+  /// The source of its rows.
   var source = PendingSlice.Source.log
-  /// Rows of the source that this deals with.
+  /// The number of rows of the source that the plan handles.
   var consumed = 0
-  /// Nothing is left of the source after it.
+  /// True if nothing is left of the source after it.
   var isWhole = true
-  /// The greatest id in the log when it was made.
+  /// The greatest id in the log when the plan was made.
   var lastID: Int64 = 0
   var schemaVersion: Int64?
   var clock = HybridClock()
 
-  /// The records that a program wrote, and that are there.
+  /// The records that a program wrote and that exist.
   var written: Set<RecordRef> {
     Set(changes.lazy.filter { $0.kind == .birth || $0.kind == .edit }.map(\.ref)).subtracting(restored)
   }
 
-  /// The records whose rows in the log it deals with, but for those that came and went.
+  /// The records whose notes the plan handles, except those that were inserted and deleted.
   var refs: [RecordRef] {
     changes.map(\.ref) + placed.map(\.ref) + vacated.map(\.ref) + arrivals.map(\.ref) + reshown + rechecked
   }

@@ -1,15 +1,15 @@
 import MeshCore
 
-/// Changes as they are sent, and the rows of `mesh_record` that go with them.
+/// Builds the changes to send, and the rows of `mesh_record` that belong to them.
 extension FlushPlanner {
-  /// Adds a birth or an edit. False where the part is full.
+  /// Adds a birth or an edit. Returns false if the part is full.
   ///
   /// - Parameters:
-  ///   - life: Of a birth.
+  ///   - life: The time of a birth.
   ///   - cells: The columns that get a new stamp.
-  ///   - keeping: Merged values that the row does not show.
-  ///   - isHeld: The record stays out of its table.
-  ///   - awaited: Assets of a birth that the row has not, by column.
+  ///   - keeping: Merged values that the row doesn't show.
+  ///   - isHeld: True if the record stays out of its table.
+  ///   - awaited: The assets of a birth that the row doesn't have, by column.
   mutating func emit(
     _ entry: PendingSlice.Entry, _ kind: FlushPlan.Change.Kind, old: StoredRecord?, generation: UInt64,
     life: HybridTime?, _ cells: [(index: Int, time: HybridTime)], _ row: [Value], keeping: [Int64: Value],
@@ -70,7 +70,7 @@ extension FlushPlanner {
     return true
   }
 
-  /// What is wrong with a value that is too long to be sent; nil where none is.
+  /// Returns the problem with a value that is too long to be sent, or nil if there is none.
   private func tooLong(_ indexes: [Int], _ row: [Value], _ table: TableForm) -> String? {
     for index in indexes {
       if row[index].byteCount > Limits.longValue {
@@ -84,7 +84,7 @@ extension FlushPlanner {
     return nil
   }
 
-  /// The row with the names of its long BLOBs, and the manifests of those that are sent.
+  /// Returns the row with the names of its long BLOBs, and the manifests of those that are sent.
   private func withAssets(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ indexes: [Int], _ row: [Value]
   ) throws -> (row: [Value], manifests: [Int: AssetManifest]) {
@@ -103,7 +103,7 @@ extension FlushPlanner {
     return (old.map { records.named(named, $0, entry.table) } ?? named, manifests)
   }
 
-  /// As `StoredRecord.shown`, once these columns are sent.
+  /// Returns the value of `StoredRecord.shown` after these columns are sent.
   private func shown(_ indexes: [Int], _ row: [Value], _ table: TableForm, _ old: StoredRecord?) -> [Int64: Value] {
     var shown = old?.shown ?? [:]
     for index in indexes {
@@ -112,7 +112,7 @@ extension FlushPlanner {
     return shown
   }
 
-  /// Longer values travel in pieces, so that the row's change fits into a part with others.
+  /// Returns the size above which values travel in pieces, so that the row's change fits into a part with others.
   func longThreshold(_ sizes: some Collection<Int>) -> Int {
     Self.thresholds.first { threshold in sizes.reduce(0) { $0 + min($1, threshold) } <= room / 2 } ?? 0
   }
@@ -133,7 +133,7 @@ extension FlushPlanner {
     return .long(ordinal: ordinal, size: value.byteCount, isText: false)
   }
 
-  /// The row of `mesh_record` after a birth whose columns all have its stamp.
+  /// Returns the row of `mesh_record` after a birth whose columns all have its stamp.
   private mutating func bornRecord(
     _ ref: RecordRef, _ table: TableForm, _ generation: UInt64, _ life: HybridTime,
     _ cells: [(index: Int, time: HybridTime)], _ row: [Value]
@@ -145,7 +145,7 @@ extension FlushPlanner {
   }
 
   private mutating func shape(_ table: TableForm, _ cells: [(index: Int, time: HybridTime)]) throws -> BirthShape {
-    // All columns, or all but the key's spelling: the number tells which.
+    // These are all columns, or all but the key's spelling. The number tells which.
     let form = BirthForm(table: table.id, count: cells.count)
     if let known = shapes[form] { return known }
     let shape = try BirthShape(table, cells.map { table.columns[$0.index].id }, session.catalog)
@@ -153,7 +153,7 @@ extension FlushPlanner {
     return shape
   }
 
-  /// The row of `mesh_record` after the change.
+  /// Returns the row of `mesh_record` after the change.
   private func record(
     _ ref: RecordRef, _ table: TableForm, old: StoredRecord?, _ generation: UInt64, _ life: HybridTime?,
     _ cells: [(index: Int, time: HybridTime)], _ row: [Value], _ keeping: [Int64: Value], _ isHeld: Bool
@@ -165,7 +165,8 @@ extension FlushPlanner {
       for (column, stamp) in try records.columns(old.stamps) { stamps[column] = stamp }
       let known = old.stamps.life ?? old.stamps.base
       born = known.author == 0 ? nil : known
-      // What the row shows by derivation, or by a migration, stays as it was merged; what is edited now is in the row.
+      // Values that the row shows by derivation, or because of a migration, stay as they were merged. Edited values are
+      // in the row.
       extra.merge(old.extra) { kept, _ in kept }
     }
     for cell in cells {
@@ -197,14 +198,14 @@ extension FlushPlanner {
   }
 }
 
-/// Which columns a birth has.
+/// The columns of a birth, identified by their number.
 struct BirthForm: Hashable {
   let table: Int64
   let count: Int
 }
 
 extension Value {
-  /// Of a text or BLOB; 0 of others.
+  /// The number of bytes of a text or BLOB, or 0 for other values.
   var byteCount: Int {
     switch self {
     case .text(let bytes), .blob(let bytes): bytes.count

@@ -1,10 +1,11 @@
 import MeshCore
 
-/// Records that move from one zone to another: a birth with the stamps that they have, so that whoever moves the same record says
-/// the same; then, once all that belongs to them has moved as well, a delete where they were.
+/// Moves records from one zone to another. A move first creates the record with the stamps that it has, so that all
+/// devices that move the same record send the same. After all records that belong to it have moved too, the move
+/// deletes it in the old zone.
 extension FlushPlanner {
-  /// A record that another device has moved here already gets only what was edited on the way; another one of the same key, all
-  /// values, as if the row had been written over it.
+  /// Moves a record here. If another device has already moved it here, only the edits made meanwhile are added. If
+  /// another record with the same key is here, it gets all values, as if the row had been written over it.
   mutating func arrive(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from zone: Int64
   ) throws -> Bool {
@@ -35,8 +36,8 @@ extension FlushPlanner {
     return true
   }
 
-  /// A record that has moved is deleted with a stamp right after its birth. So a delete that somebody made at the same time keeps its own
-  /// stamp, and is told from the move.
+  /// Deletes a record that has moved, with a stamp right after its birth. A delete that somebody made at the same time
+  /// therefore keeps its own stamp, and can be distinguished from the move.
   mutating func depart(_ entry: PendingSlice.Entry, _ old: StoredRecord?) throws -> Bool {
     guard let old, old.isAlive else { return true }
     let isMove = entry.wall == PendingSlice.moved
@@ -45,7 +46,7 @@ extension FlushPlanner {
     return try emitDelete(entry, old, LocalStamp(author: author, time: time), .departure)
   }
 
-  /// What was written while the record moved.
+  /// Returns the edits made while the record moved.
   private mutating func edits(
     _ entry: PendingSlice.Entry, _ row: [Value]?, after old: StoredRecord?
   ) throws -> [(column: Int64, cell: State.Cell)] {
@@ -58,7 +59,7 @@ extension FlushPlanner {
     }
   }
 
-  /// With the name of a long BLOB.
+  /// Returns the value, with the name of a long BLOB.
   mutating func value(_ entry: PendingSlice.Entry, _ index: Int, _ value: Value) throws -> Value {
     guard value.isUnread, let size = value.asset?.size, let found = try content(entry, index, size) else {
       return value
@@ -88,7 +89,7 @@ extension FlushPlanner {
         + (manifests[$1].map { AssetManifest.encodedBound(size: $0.size) }
           ?? min(sorted[$1].value.value.encodedBound, threshold + 6))
     }
-    // Their names are in no account yet.
+    // The names of these columns are not counted yet.
     let unknown = sorted.count { table.indexes[$0.key] == nil }
     guard
       layout.take(
@@ -112,7 +113,7 @@ extension FlushPlanner {
     return true
   }
 
-  /// Of an asset, which was met before, or is in the plan.
+  /// Returns the manifest of an asset that was met before or is in the plan.
   private func manifest(_ value: Value) throws -> AssetManifest? {
     guard let asset = value.asset, !asset.isUnread else { return nil }
     if let known = try session.manifest(asset.id) { return known }

@@ -1,9 +1,10 @@
 import MeshCore
 
-/// Columns and tables that got another name here. A renaming is no edit: each value goes on under the new name with the stamp that
-/// it has, so whoever renames says the same, and an edit under the old name that was made later is later under the new one, too.
+/// Handles columns and tables that were renamed here. A renaming is not an edit: each value continues under the new
+/// name with its stamp. All devices that rename therefore send the same. A later edit under the old name is also later
+/// under the new one.
 extension FlushPlanner {
-  /// Columns that were renamed take on the merged values of their former names.
+  /// Copies the merged values of former names to columns that were renamed.
   mutating func rename(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]?) throws -> Bool {
     let before = try records.state(entry.ref, old)
     var news: [Int64: State.Cell] = [:]
@@ -16,7 +17,7 @@ extension FlushPlanner {
         guard let cell else { continue }
         if let known = before.cells[column] {
           guard cell.stamp != known.stamp else {
-            // One statement wrote both: a program that knows the former name alone, in a table that has both.
+            // One statement wrote both columns. The program knows only the former name, in a table that has both.
             if known.value == .null, cell.value != .null {
               news[column] = State.Cell(stamp: global(time(now, after: old)), value: cell.value)
             }
@@ -31,7 +32,7 @@ extension FlushPlanner {
         news[column] = State.Cell(stamp: global(importTime), value: try value(entry, index, row[index]))
       default:
         guard let row else { continue }
-        // Under the new name somebody wrote what this row never showed.
+        // Somebody wrote a value under the new name that this row never showed.
         if let known = before.cells[column], let cell, known.stamp > cell.stamp {
           try lose(entry, index, row[index], at: time(wall), to: records.local(known.stamp))
         } else {
@@ -43,7 +44,8 @@ extension FlushPlanner {
     return try go(on: entry, before, old, with: news)
   }
 
-  /// The lesser of a column's values under its two names is a conflict if whoever wrote the other had not seen it.
+  /// Notes the lesser of a column's values under its two names as a conflict, if the author of the other value had not
+  /// seen it.
   private mutating func settle(
     _ entry: PendingSlice.Entry, _ column: Int64, _ renamed: State.Cell, _ known: State.Cell
   ) throws {
@@ -54,8 +56,8 @@ extension FlushPlanner {
         ref: entry.ref, loss: State.Loss(column: column, loser: loser, winner: winner.stamp, wasLocal: true)))
   }
 
-  /// The record has these cells from now on, and everybody is told. A birth's row, which may bring stamps of others; its life is what
-  /// it was.
+  /// Gives the record these cells and sends them. It uses the row of a birth, which may contain stamps of others. The
+  /// time of the birth doesn't change.
   private mutating func go(
     on entry: PendingSlice.Entry, _ before: State, _ old: StoredRecord?, with news: [Int64: State.Cell]
   ) throws -> Bool {
@@ -73,7 +75,7 @@ extension FlushPlanner {
 
   // MARK: Tables
 
-  /// A record of a table that has another name goes on with what was merged under the former one.
+  /// Continues a record of a renamed table with the values that were merged under the table's former name.
   mutating func adopt(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from table: Int64
   ) throws -> Bool {
@@ -101,8 +103,8 @@ extension FlushPlanner {
     return try place(entry, State(generation: state.generation, life: state.life, cells: cells), old, known)
   }
 
-  /// What others wrote under the table's former name after the record was adopted. What a program here wrote at the same time is
-  /// later: it has not been merged by anybody.
+  /// Adds changes that others wrote under the table's former name after the record was adopted. A program's write here
+  /// at the same time is later, because nobody has merged it yet.
   mutating func follow(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, from table: Int64
   ) throws -> Bool {
@@ -147,7 +149,7 @@ extension FlushPlanner {
     return try place(entry, State(generation: state.generation, life: state.life, cells: cells), old, known)
   }
 
-  /// The record has this state from now on, and everybody is told what is new.
+  /// Gives the record this state, and sends the new parts.
   private mutating func place(
     _ entry: PendingSlice.Entry, _ state: State, _ old: StoredRecord?, _ known: State
   ) throws -> Bool {
@@ -161,7 +163,7 @@ extension FlushPlanner {
     return true
   }
 
-  /// What was merged under the former name, and what the rows showed of it when the table got the other.
+  /// Returns the state merged under the former name, and the values that the rows showed when the table was renamed.
   private func former(
     _ source: StoredRecord, _ table: Int64, in new: Int64
   ) throws -> (State, base: [Int64: Value]) {
@@ -169,7 +171,7 @@ extension FlushPlanner {
     var (cells, base): ([Int64: State.Cell], [Int64: Value]) = ([:], [:])
     for (column, cell) in state.cells {
       let number = try session.catalog.columnNumber(session.catalog.column(column).name, of: new)
-      // The column may have another name here as well.
+      // The column may also have another name here.
       for number in [number, session.catalog.table(new)?.successors[number]].compactMap(\.self)
       where cells[number].map({ $0.stamp < cell.stamp }) ?? true {
         cells[number] = cell
@@ -184,7 +186,7 @@ extension FlushPlanner {
     return (State(generation: state.generation, life: state.life, cells: cells), base)
   }
 
-  /// What somebody wrote to the row while its table was not synchronized.
+  /// Adds the changes that somebody wrote to the row while its table was not synchronized.
   private mutating func writeAgain(
     _ entry: PendingSlice.Entry, _ row: [Value], _ cells: inout [Int64: State.Cell], _ former: State,
     base: [Int64: Value]
@@ -199,7 +201,7 @@ extension FlushPlanner {
         continue
       }
       if shown == known.value || shown == base[column] { continue }
-      // A column that the former table did not have has its default in each row: nobody wrote that.
+      // A column that the former table didn't have has its default in each row. Nobody wrote that value.
       if former.cells[column] == nil, row[index] == entry.table.defaultValue(index) { continue }
       if known == former.cells[column], base[column] == known.value {
         cells[column] = State.Cell(stamp: global(time(entry.columns[column] ?? now)), value: shown)
@@ -209,13 +211,14 @@ extension FlushPlanner {
     }
   }
 
-  /// The record was deleted under one of the names. A row that is here all the same goes; what nobody saw of it is kept.
+  /// Handles a record that was deleted under one of the names. If its row is still here, the row is deleted. Values
+  /// that nobody has seen are kept as conflicts.
   private mutating func adoptDeleted(
     _ entry: PendingSlice.Entry, _ state: State, _ old: StoredRecord?, _ row: [Value]?, _ base: [Int64: Value],
     _ source: StoredRecord
   ) throws -> Bool {
     if let row {
-      // It was written anew after the delete.
+      // The row was written again after the delete.
       if !source.isAlive, base.isEmpty { return try birth(entry, old ?? source, row) }
       for index in entry.table.columns.indices where row[index] != .null && index != entry.table.keyColumn {
         if try value(entry, index, row[index]) == base[entry.table.columns[index].id] { continue }
@@ -225,7 +228,9 @@ extension FlushPlanner {
     return try adoptDelete(entry, state.generation, old)
   }
 
-  /// - Parameter generation: Of the delete.
+  /// Sends the delete of an adopted record.
+  ///
+  /// - Parameter generation: The generation of the delete.
   private mutating func adoptDelete(
     _ entry: PendingSlice.Entry, _ generation: UInt64, _ old: StoredRecord?
   ) throws -> Bool {

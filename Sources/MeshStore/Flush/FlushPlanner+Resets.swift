@@ -1,11 +1,13 @@
 import MeshCore
 
-/// Effects of `ON DELETE SET NULL` and `SET DEFAULT`.
+/// Handles the effects of `ON DELETE SET NULL` and `SET DEFAULT`.
 extension FlushPlanner {
-  /// References that SQLite set to NULL or default because their parent was deleted: derived, and so not sent. Column →
-  /// merged value. The value is gone from the row; the parent's delete, which the log notes next, names it, and the
-  /// record's hash proves it. Both are one statement's, which has one time: what a person wrote before deleting the parent is an
-  /// edit. Where it cannot be proven, the NULL is sent as an edit.
+  /// Returns the references that SQLite set to NULL or the default because their parent was deleted, by column with the
+  /// merged value. Such values are derived and therefore not sent.
+  ///
+  /// The row no longer has the old value. The parent's delete, which the log notes next, names it, and the record's
+  /// hash proves it. One statement causes both, so they have one time. If a person wrote NULL before deleting the
+  /// parent, that is an edit. If the reset can't be proven, the NULL is sent as an edit.
   func derivedResets(
     _ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value], _ edited: Set<Int>
   ) throws -> [Int64: Value] {

@@ -1,10 +1,10 @@
 import MeshCore
 
-/// Rows that meet records which were merged while their table was not synchronized here, or before it ever was. What is merged stays:
-/// it is what the others have. What somebody wrote here meanwhile is an edit if nothing newer was merged, and is kept as a conflict
-/// otherwise.
+/// Handles rows whose records were merged while their table was not synchronized here, or before it ever was. The
+/// merged values stay, because the other devices have them. A value that somebody wrote here meanwhile is an edit if no
+/// newer value was merged. Otherwise it is kept as a conflict.
 extension FlushPlanner {
-  /// A row of a table that is taken in.
+  /// Handles a row of a table that is imported.
   mutating func retake(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> Bool {
     guard old.isAlive else { return try giveUp(entry, old, row) }
     let table = entry.table
@@ -12,7 +12,7 @@ extension FlushPlanner {
     var cells: [(index: Int, time: HybridTime)] = []
     for index in table.columns.indices {
       let column = table.columns[index].id
-      // A column that was added meanwhile has its default in each row: nobody wrote that.
+      // A column that was added meanwhile has its default in each row. Nobody wrote that value.
       let isDefault = row[index] == table.defaultValue(index)
       guard stamped.contains(column) else {
         if !isDefault, row[index] != .null, index != table.keyColumn || row[index] != entry.ref.key {
@@ -40,7 +40,8 @@ extension FlushPlanner {
       entry, .edit, old: old, generation: old.generation, life: nil, cells, row, keeping: old.extra, isHeld: true)
   }
 
-  /// The record's delete is merged: the row goes, and what others can't have seen of it is kept.
+  /// Handles a row whose record's delete is merged. The row is deleted, and values that others can't have seen are kept
+  /// as conflicts.
   private mutating func giveUp(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> Bool {
     let stamp = old.stamps.life ?? old.stamps.base
     for index in entry.table.columns.indices where row[index] != .null && index != entry.table.keyColumn {
@@ -51,14 +52,16 @@ extension FlushPlanner {
     return true
   }
 
-  /// Its row was deleted while the table was not synchronized, and others edited it: they had not seen the delete, nor it them.
+  /// Handles a record whose row was deleted while the table was not synchronized, and that others edited. They had not
+  /// seen the delete, and the program that deleted it had not seen the edit.
   mutating func keepEdited(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
     try loseDelete(entry, to: old.stamps.base)
     plan.reshown.append(entry.ref)
     return true
   }
 
-  /// The time of what nobody edited: after all that the zone knew when the unit began, as every time of it.
+  /// The time of values that nobody edited. Like every time of the unit, it is later than all times that the zone knew
+  /// when the unit began.
   var importTime: HybridTime {
     mutating get {
       let noted = max(HybridTime(milliseconds: now), base.next).wholeMilliseconds
@@ -67,14 +70,14 @@ extension FlushPlanner {
     }
   }
 
-  /// Whether a column of the row has a merged value.
+  /// Returns whether a column of the row has a merged value.
   private func isSame(_ entry: PendingSlice.Entry, _ index: Int, _ value: Value, _ merged: Value?) throws -> Bool {
     guard value.isUnread, let asset = merged?.asset, asset.size == value.asset?.size else { return value == merged }
     guard let manifest = try session.manifest(asset.id) else { return false }
     return try content(entry, index, asset.size, key: manifest.key)?.asset == asset
   }
 
-  /// Keeps a value of the row that is not sent.
+  /// Keeps a value of the row that is not sent, as a conflict.
   mutating func lose(
     _ entry: PendingSlice.Entry, _ index: Int, _ value: Value, at time: HybridTime, to winner: LocalStamp
   ) throws {

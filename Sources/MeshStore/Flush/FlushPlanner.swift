@@ -1,13 +1,13 @@
 import MeshCore
 
-/// Makes a `FlushPlan` from the oldest rows of the pending log, or the next of a run. Reads only; where a list of columns
-/// has no number yet it throws `NeedsWriteLock`, and the plan is made under the lock.
+/// Makes a `FlushPlan` from the oldest rows of the pending log, or from the next rows of a run. It only reads. If a
+/// list of columns has no number yet, it throws `NeedsWriteLock`, and the plan is made under the lock.
 struct FlushPlanner {
   typealias State = ZoneRecords.State
 
   let records: ZoneRecords
   let source: PendingSlice.Source
-  /// As `Session.pendingFilter` has it.
+  /// A filter from `Session.pendingFilter`.
   let filter: Int64
   let writer: ChangeSetWriter
   /// The author's number in this file.
@@ -15,9 +15,9 @@ struct FlushPlanner {
   let now: Int64
   /// The zone's clock when the unit began.
   let base: HybridTime
-  /// Bytes that the part's changes may take.
+  /// The bytes available for the part's changes.
   let room: Int
-  /// Long values that have been sent in this unit already.
+  /// Long values that have already been sent in this unit.
   let sent: [Value: UInt64]
   let hasher: AssetHasher
 
@@ -43,7 +43,7 @@ struct FlushPlanner {
     self.hasher = hasher
   }
 
-  /// Throws `NeedsRun` where what is not a run is more than one part.
+  /// Makes the plan. Throws `NeedsRun` if the source is not a run and is more than one part.
   mutating func make() throws -> FlushPlan {
     let slice = try PendingSlice.read(session, source, zone: filter)
     try requireFit(slice.isWhole)
@@ -67,10 +67,11 @@ struct FlushPlanner {
     if !isWhole { throw NeedsRun() }
   }
 
-  /// The stamp of what was noted at a time: one serves all that one trigger time touched, in whichever part of the unit it
-  /// is. After all that the zone knew when the unit began; what was noted earlier is right behind that.
+  /// Returns the stamp for a note's time. All changes with one trigger time share it, in any part of the unit. The
+  /// stamp is later than all that the zone knew when the unit began. Notes with an earlier time get the time right
+  /// after that.
   ///
-  /// - Parameter old: Of a record that was in an earlier part of the unit: its stamps are before this one.
+  /// - Parameter old: A record that was in an earlier part of the unit. Its stamps are before this one.
   mutating func time(_ wall: Int64, after old: StoredRecord? = nil) -> HybridTime {
     let noted = HybridTime(milliseconds: wall == 0 ? now : min(wall, now))
     let time = max(noted, base.next, old?.stamps.latest.next ?? .zero)
@@ -78,7 +79,7 @@ struct FlushPlanner {
     return time
   }
 
-  /// False where the part is full.
+  /// Adds the changes of one record. Returns false if the part is full.
   private mutating func add(_ entry: PendingSlice.Entry) throws -> Bool {
     let old = try records.load(entry.ref)
     if entry.isDeparting { return try depart(entry, old) }
@@ -90,7 +91,7 @@ struct FlushPlanner {
     return try addWritten(entry, old, row)
   }
 
-  /// What programs here did to a record.
+  /// Adds the changes that programs here made to a record.
   mutating func addWritten(
     _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?
   ) throws -> Bool {
@@ -111,7 +112,8 @@ struct FlushPlanner {
     return try delete(entry, old)
   }
 
-  /// Columns take on what is merged under their former names, or were written before they did.
+  /// Returns whether columns take on the values merged under their former names, or values that were written before
+  /// they did.
   private func isRenamed(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
     guard old.isAlive, !entry.isInserted, !entry.isDeleted, !entry.table.origins.isEmpty else { return false }
     if entry.hasRenamed { return true }
@@ -121,10 +123,10 @@ struct FlushPlanner {
     }
   }
 
-  /// A row that is taken in has a record already, which nobody here showed.
+  /// Returns whether an imported row already has a record that the table here never showed.
   private func isRetaken(_ entry: PendingSlice.Entry, _ old: StoredRecord) -> Bool {
     guard entry.isImported, !entry.isInserted, !entry.isDeleted else { return false }
-    // What was deleted before the table stopped being synchronized was written again since.
+    // The row was deleted before the table stopped being synchronized, and was written again since.
     return old.isAlive ? old.held != nil : old.hasBase || !entry.isRetaken
   }
 
@@ -144,8 +146,9 @@ struct FlushPlanner {
       entry, .birth, old: old, generation: generation, life: base, cells, row, keeping: [:], awaited: awaited)
   }
 
-  /// The columns in which a row that was written as a whole, or made anew, has just what it shows in the place of an asset that is not here:
-  /// whoever wrote it had read no more, and means to keep what is merged.
+  /// Returns the columns whose asset is not here, in a row that was written as a whole or recreated. Such a column has
+  /// exactly the value that the row shows in place of the asset. The program had read no other value, so it means to
+  /// keep the merged one.
   private func awaited(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> [Int: Asset] {
     guard old.isShown, old.extra.contains(where: { $0.value.asset != nil }) else { return [:] }
     let named = try records.named(row, old, entry.table) { index, asset in
@@ -166,15 +169,15 @@ struct FlushPlanner {
 
   mutating func edit(_ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]) throws -> Bool {
     guard let old else { return true }
-    // What is only taken in has its edits noted elsewhere in the log, if there are any.
+    // If a record is only imported, its edits are noted elsewhere in the log, if there are any.
     let isOnlyCompared = !entry.isInserted && entry.columns.isEmpty
     let isExact = isOnlyCompared || entry.firstID > records.zone.ahead
     let different =
       try isExact && old.held == nil
       ? differences(entry, old, row) : Array(entry.table.columns.indices)
-    // Whatever was noted may have been taken back by a later write.
+    // A later write may have undone every noted change.
     if different.isEmpty {
-      // A reference may have been written again whose parent is still gone.
+      // A program may have written a reference again whose parent is still missing.
       if !old.extra.isEmpty { plan.reshown.append(entry.ref) }
       if !entry.table.references.isEmpty { plan.rechecked.append(entry.ref) }
       return true
@@ -193,7 +196,8 @@ struct FlushPlanner {
     }
     for (column, wall) in entry.columns {
       guard let index = table.indexes[column] else { continue }
-      // What a migration filled in is older than every edit, as what was there before the table was synchronized.
+      // Values that a migration filled in are older than every edit, like values that existed before the table was
+      // synchronized.
       if wall != PendingSlice.migrated {
         edited[index] = time(wall, after: old)
       } else if try !isStamped(column, old) {
@@ -211,18 +215,18 @@ struct FlushPlanner {
 
   private func differences(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> [Int] {
     let isNoted = !entry.isInserted && !entry.isImported
-    // What is written in the place of a merged value that is not there is an edit, though the row shows the same as before.
+    // A write to a column whose merged value is not shown is an edit, even if the row shows the same as before.
     let written = old.extra.keys.filter { old.hides($0) && entry.columns[$0] != nil }
     if isNoted, !written.isEmpty { return written.compactMap { entry.table.indexes[$0] } }
     return try records.differences(entry.ref, old, entry.table, row: row) { index, asset in
-      // Triggers saw no change of it: it is not read.
+      // Triggers saw no change of the BLOB, so it isn't read.
       if isNoted, entry.columns[entry.table.columns[index].id] == nil { return true }
       guard let manifest = try session.manifest(asset.id) else { return false }
       return try content(entry, index, asset.size, key: manifest.key)?.asset == asset
     }
   }
 
-  /// What the row has in a column: a BLOB of so many bytes. Nil where it has none.
+  /// Returns the long BLOB in a column of the row, given its size. Returns nil if there is none.
   func content(
     _ entry: PendingSlice.Entry, _ index: Int, _ size: Int, key: [UInt8]? = nil
   ) throws -> (asset: Asset, manifest: AssetManifest)? {
@@ -235,7 +239,8 @@ struct FlushPlanner {
     try records.columns(old.stamps).contains { $0.column == column }
   }
 
-  /// What was written to columns whose merged values the row did not show yet gives way to those, and is kept.
+  /// Handles writes to columns whose merged values the row didn't show yet. The written values give way to the merged
+  /// ones, and are kept as conflicts.
   private mutating func loseUnseen(
     _ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value], _ edited: inout [Int: HybridTime]
   ) throws {
@@ -255,9 +260,9 @@ struct FlushPlanner {
     }
   }
 
-  /// What is merged of a column that the row has not shown yet, since it came to the table just now: whoever wrote to it had not
-  /// seen that. What the row shows for want of a parent, a BLOB or a fitting type, or because the table refuses the merged value, is
-  /// another matter.
+  /// Returns the merged value of a column that the row has not shown yet, because the column was only just added to the
+  /// table. The writer of the column had not seen that value. Columns that differ because of a missing parent, a
+  /// missing BLOB, an unfit type or a refused value don't count.
   private func hidden(_ index: Int, _ old: StoredRecord, _ table: TableForm) -> Value? {
     let column = table.columns[index].id
     guard old.isShown, let value = old.extra[column], !old.hides(column),
@@ -267,7 +272,7 @@ struct FlushPlanner {
     return value
   }
 
-  /// An edit whose record was withdrawn from its table before the edit was flushed: the values were kept then.
+  /// Handles an edit whose record was withdrawn from its table before the edit was flushed. The values were kept then.
   private mutating func editHeld(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
     var row = entry.table.columns.indices.map { old.extra[entry.table.columns[$0].id] ?? .null }
     if let key = entry.table.keyColumn, row[key] == .null { row[key] = entry.ref.key }
@@ -313,7 +318,8 @@ struct FlushPlanner {
     return true
   }
 
-  /// A program inserted a row whose record lives, and is held here: so it had seen nothing of it.
+  /// Returns whether a program inserted a row whose record is alive but held here. The program had not seen that
+  /// record.
   func isBlind(_ entry: PendingSlice.Entry, _ old: StoredRecord?) -> Bool {
     guard entry.isInserted, !entry.isRestored, let old, old.isAlive, let held = old.held else { return false }
     return switch held {
@@ -326,5 +332,5 @@ struct FlushPlanner {
   func global(_ time: HybridTime) -> Stamp { Stamp(time: time, author: writer.author) }
 }
 
-/// The pending log is more than one part, and is to be made a run first.
+/// The error that the pending log is more than one part, and must first be made a run.
 struct NeedsRun: Error {}

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// The changes of one part as they are laid out on the wire: by table, whose names are written once.
+/// The changes of one part as they are laid out on the wire: by table, with each table's names written once.
 struct PartLayout {
   var tables: [TableChanges] = []
   private var places: [Int64: Int] = [:]
@@ -10,8 +10,8 @@ struct PartLayout {
   private var elements = 0
   private var isEmpty = true
 
-  /// Takes so many bytes of the room, for a row with so many fields. False where they do not fit; the first record of a part
-  /// always does.
+  /// Takes this many bytes of the room, for a row with this many fields. Returns false if they don't fit. The first
+  /// record of a part always fits.
   mutating func take(_ bytes: Int, fields: Int, long: Int, of room: Int, for table: TableForm) -> Bool {
     let isNew = places[table.id] == nil
     let names = isNew ? table.columns.reduce(300) { $0 + $1.name.utf8.count + 3 } : 0
@@ -34,7 +34,7 @@ struct PartLayout {
     return tables.count - 1
   }
 
-  /// The same of a column that this schema may lack.
+  /// Returns the place of a column that this schema may not have.
   mutating func column(_ id: Int64, _ name: String, of table: TableForm, at place: Int) -> Int {
     if let index = table.indexes[id] { return column(index, of: table, at: place) }
     if let known = tables[place].columns.firstIndex(of: name) { return known }
@@ -42,7 +42,7 @@ struct PartLayout {
     return tables[place].columns.count - 1
   }
 
-  /// Where the table's column `index` is among those that the part names.
+  /// Returns the place of the table's column `index` among the columns that the part names.
   mutating func column(_ index: Int, of table: TableForm, at place: Int) -> Int {
     if let known = columnPlaces[place][index] { return known }
     tables[place].columns.append(table.columns[index].name)

@@ -1,11 +1,11 @@
 import MeshCore
 
-/// The pending rows of some records, found before the write lock is taken: what comes until then is looked at under it.
-/// So others' changes can be merged though more is pending than one transaction flushes.
+/// The pending rows of some records, found before the write lock is taken. Rows that arrive until then are checked
+/// under the lock. With it, others' changes can be merged even if more is pending than one transaction flushes.
 struct PendingMatches {
   let refs: Set<RecordRef>
   private(set) var ids: [Int64] = []
-  /// The last row that was looked at.
+  /// The last row that was checked.
   private var last: Int64 = 0
 
   static let all =
@@ -20,7 +20,7 @@ struct PendingMatches {
     try lookOn(session)
   }
 
-  /// Looks at the rows that came since.
+  /// Checks the rows that arrived since.
   mutating func lookOn(_ session: Session) throws {
     let statement = try session.sql.statement(Self.later)
     statement.bind(last, at: 1)

@@ -1,26 +1,26 @@
 import MeshCore
 
-/// A stretch of the pending log that is too long for one part, in the order of its records: by table, as they first come
-/// in the log (so that parents mostly come before children), then by key.
+/// A stretch of the pending log that is too long for one part, sorted by record. Tables come in the order of their
+/// first notes, so that parents mostly come before children. Within a table, rows are sorted by key.
 ///
-/// Keys are random in most apps. In the order of writing, each part would touch nearly every page of `mesh_record` and of
-/// the key's index, here and on every node that merges it; in the order of keys it touches a few.
+/// Keys are random in most apps. In the order of writing, each part would touch nearly every page of `mesh_record` and
+/// of the key's index, here and on every node that merges it. In the order of keys, it touches a few pages.
 ///
-/// Where the run ends and how far it is flushed is in `mesh_zone`; the order itself is made from the log, whose rows stay
-/// until the run is done, so a crash costs nothing but the sorting. It does not depend on the schema, which may change
-/// meanwhile: two spellings of one key may come apart, and mean the same as edits that are noted apart in the log.
+/// `mesh_zone` stores the end of the run and how far it is flushed. The order is computed from the log, whose rows stay
+/// until the run is done, so a crash costs only the sorting. The order doesn't depend on the schema, which may change
+/// meanwhile. Two spellings of one key may end up apart, which means the same as edits that are noted apart in the log.
 final class PendingRun {
   private let sql: Connection
-  /// The last row of the run that `temp.mesh_run` holds.
+  /// The last row of the run that `temp.mesh_run` contains.
   private var sortedThrough: Int64?
-  /// `mesh_zone.id` of the zone whose run it is.
+  /// The `mesh_zone.id` of the zone whose run it is.
   private var sortedFor: Int64 = 0
 
   init(_ sql: Connection) { self.sql = sql }
 
-  /// The log from its oldest row on. To be called in a write transaction; the caller saves the zone.
+  /// Begins a run at the oldest row of the log. Call it in a write transaction. The caller saves the zone.
   ///
-  /// - Parameter filter: `mesh_zone.id` of whose rows are meant; 0 for all.
+  /// - Parameter filter: The `mesh_zone.id` of the zone whose rows to take, or 0 for all rows.
   func begin(_ zone: inout ZoneRow, filter: Int64) throws {
     try end(&zone)
     guard
@@ -37,13 +37,14 @@ final class PendingRun {
     zone.runRows = 0
   }
 
-  /// Rows have been taken from the log out of turn: what is left is sorted anew, and what was dealt with says the same again.
+  /// Ends all runs, because rows were taken from the log out of turn. The rest is sorted again. Rows that were handled
+  /// already lead to the same changes again.
   func endAll() throws {
     sortedThrough = nil
     try sql.run("UPDATE mesh_zone SET run_last = 0, run_rows = 0")
   }
 
-  /// To be called before the run is read, and outside of the write lock.
+  /// Sorts the run. Call it before the run is read, and outside of the write lock.
   func sort(_ zone: ZoneRow, filter: Int64) throws {
     guard zone.runLast > 0, sortedThrough != zone.runLast || sortedFor != zone.id else { return }
     sortedThrough = nil
@@ -66,7 +67,7 @@ final class PendingRun {
       [.integer(zone.runLast)])
   }
 
-  /// Sorts in half the time: SQLite compares texts that come first without unpacking what follows.
+  /// Sorts in half the time, because SQLite compares leading texts without unpacking the rest.
   private static let fillOfOne = "\(into) WHERE id <= ?1 AND (?2 = 0 OR zone = ?2) ORDER BY key, id"
 
   private static let fill = """
@@ -79,7 +80,7 @@ final class PendingRun {
     SELECT id, tbl, layout, key, op, word, mask, wall FROM main.mesh_pending
     """
 
-  /// Rows after those that are dealt with.
+  /// Selects the rows after those that were handled.
   static let rest =
     "SELECT id, tbl, layout, key, op, word, mask, wall FROM temp.mesh_run WHERE place > ? ORDER BY place"
 }

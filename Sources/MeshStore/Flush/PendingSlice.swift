@@ -1,101 +1,102 @@
 import MeshCore
 
-/// The oldest rows of the pending log, or the next of a run, by record.
+/// The oldest rows of the pending log, or the next rows of a run, grouped by record.
 struct PendingSlice {
-  /// What was noted of one record.
+  /// The notes of one record.
   struct Entry {
     let ref: RecordRef
     let table: TableForm
-    /// Of the row that was noted first.
+    /// The id of the row that was noted first.
     var firstID: Int64
-    /// Rows that were read before its first.
+    /// The number of rows that were read before its first row.
     let start: Int
     var isInserted = false
     var isDeleted = false
-    /// It was deleted otherwise than by getting another key: what refers to it goes with it.
+    /// True if it was deleted in any way except by getting another key. Rows that refer to it are deleted with it.
     var isGone = false
-    /// mesh inserted it for somebody who wanted a former version back: no program of this machine goes on with it.
+    /// True if mesh inserted it because a person wanted to restore it. No program on this machine wrote the row.
     var isRestored = false
-    /// Taken in, with no edit noted since.
+    /// True if it was imported, and no edit was noted since.
     var isImported = false
-    /// It was synchronized before.
+    /// True if it was synchronized before.
     var isRetaken = false
-    /// `mesh_table.id` of the table whose record it goes on with.
+    /// The `mesh_table.id` of the table whose record it continues.
     var adopts: Int64?
-    /// The same of a record that was adopted before: more was merged under the former name.
+    /// The `mesh_table.id` for a record that was adopted before. More was merged under the former name.
     var follows: Int64?
-    /// Rows that this table lacks were deleted from it.
+    /// True if rows that this table lacks were deleted from it.
     var isComplete = false
-    /// It has moved to another zone, where its record is by now.
+    /// True if it has moved to another zone, which already has its record.
     var isDeparting = false
-    /// `mesh_zone.id` of the zone that it moves here from.
+    /// The `mesh_zone.id` of the zone that it moves here from.
     var arrivesFrom: Int64?
-    /// Of the last row, in milliseconds.
+    /// The time of the last row, in milliseconds.
     var wall: Int64 = 0
-    /// Changed columns and when; or `migrated`, or `renamed`.
+    /// The changed columns and their times. A time may also be `migrated` or `renamed`.
     var columns: [Int64: Int64] = [:]
-    /// Columns take on the values that they have under their former names.
+    /// Whether columns take on the values of their former names.
     var hasRenamed: Bool { columns.values.contains(PendingSlice.renamed) }
   }
 
-  /// `mesh_pending.op`, beside the triggers' 1, 2 and 3.
+  /// The values of `mesh_pending.op`. Triggers write 1, 2 and 3.
   enum Op {
     static let insert: Int64 = 1
     static let update: Int64 = 2
     static let delete: Int64 = 3
     static let importing: Int64 = 4
-    /// The record's zone loses it to another, which has it already.
+    /// The record's zone loses it to another zone, which already has it.
     static let depart: Int64 = 5
     /// The record moves here from the zone `word`.
     static let arrive: Int64 = 6
-    /// Nothing was written; where the record belongs may have changed.
+    /// Nothing was written. The zone to which the record belongs may have changed.
     static let look: Int64 = 7
-    /// The record goes on with what is merged of the same key in the table `word`, which is the table's former name.
+    /// The record continues the record with the same key in the table `word`, which is the table's former name.
     static let adopt: Int64 = 8
   }
 
-  /// `mesh_pending.word` of the delete of a row that got another key.
+  /// The `mesh_pending.word` for the delete of a row that got another key.
   static let rekeyed: Int64 = 1
 
-  /// `mesh_pending.word` of the insert of a former version.
+  /// The `mesh_pending.word` for the insert of a restored record.
   static let restored: Int64 = 1
 
-  /// `mesh_pending.mask` of an adoption that is not the record's first.
+  /// The `mesh_pending.mask` for an adoption that is not the record's first.
   static let adoptedBefore: Int64 = 2
 
-  /// `mesh_pending.wall` of the departure of a record that has moved; a departure that discards a record has a time.
+  /// The `mesh_pending.wall` for the departure of a record that has moved. A departure that discards a record has a
+  /// time.
   static let moved: Int64 = 0
 
-  /// `mesh_pending.wall` of rows that were there before anybody noted when.
+  /// The `mesh_pending.wall` for rows that existed before anybody noted a time.
   static let migrated: Int64 = 0
-  /// The same of columns whose merged value is to be that of the column that was renamed to them.
+  /// The `mesh_pending.wall` for columns that take on the merged value of the column that was renamed to them.
   static let renamed: Int64 = -1
 
-  /// Where the rows are read.
+  /// The source of the rows.
   enum Source {
     /// The log itself, in the order of writing.
     case log
-    /// The run that is being flushed, after so many of its rows.
+    /// The run that is being flushed, after this many of its rows.
     case run(after: Int64)
-    /// Those of some records, out of turn.
+    /// The rows of some records, out of turn.
     case matches(PendingMatches)
 
-    /// In their turn the rows of a record may be anywhere.
+    /// Whether the rows of a record are next to each other. In the log they may be anywhere.
     fileprivate var isSorted: Bool { if case .run = self { true } else { false } }
   }
 
-  /// In the order in which they were first met.
+  /// The records in the order of their first notes.
   var entries: [Entry] = []
-  /// Rows that were read, those of tables that are not synchronized any more among them.
+  /// The number of rows that were read. It includes rows of tables that are no longer synchronized.
   var count = 0
-  /// The greatest id in the log when it was read; 0 where it is empty.
+  /// The greatest id in the log when it was read, or 0 if the log is empty.
   var lastID: Int64 = 0
-  /// Nothing is left of the source.
+  /// True if nothing is left of the source.
   var isWhole = true
 
-  /// At most `Choices.slice` records.
+  /// Reads the rows of at most `Choices.slice` records.
   ///
-  /// - Parameter zone: `mesh_zone.id` of whose rows are meant; 0 for all.
+  /// - Parameter zone: The `mesh_zone.id` of the zone whose rows to read, or 0 for all rows.
   static func read(_ session: Session, _ source: Source, zone: Int64) throws -> PendingSlice {
     var slice = PendingSlice()
     slice.lastID = try session.sql.integer("SELECT max(id) FROM mesh_pending") ?? 0
@@ -109,7 +110,7 @@ struct PendingSlice {
     return slice
   }
 
-  /// False where the row belongs to one record too many.
+  /// Adds a row. Returns false if its record is one too many.
   private mutating func add(
     _ row: Statement, _ source: Source, _ places: inout [RecordRef: Int], _ catalog: Catalog
   ) throws -> Bool {
@@ -126,7 +127,7 @@ struct PendingSlice {
     } else {
       guard entries.count < Choices.slice else { return false }
       place = entries.count
-      // In a run the rows of a record follow each other, unless their key can be spelled in several ways.
+      // In a run, the rows of a record are next to each other, unless their key can be spelled in several ways.
       if !source.isSorted || table.form.keyIsColumn { places[ref] = place }
       entries.append(Entry(ref: ref, table: table, firstID: row.integer(0), start: count))
     }
@@ -137,7 +138,9 @@ struct PendingSlice {
 }
 
 extension PendingSlice.Source {
-  /// - Parameter visit: Returns false where it has enough.
+  /// Calls `visit` for each row.
+  ///
+  /// - Parameter visit: Returns false to stop.
   fileprivate func forEachRow(_ session: Session, zone: Int64, _ visit: (Statement) throws -> Bool) throws {
     let statement: Statement
     switch self {
@@ -185,7 +188,7 @@ extension PendingSlice.Entry {
       for bit in 0..<Layout.wordSize where mask >> Int64(bit) & 1 == 1 {
         let index = word * Layout.wordSize + bit
         guard layout.indices.contains(index) else { continue }
-        // What was noted before the column was renamed.
+        // These notes were made before the column was renamed.
         let column = table.successors[layout[index]] ?? layout[index]
         columns[column] = max(columns[column] ?? noted, noted)
       }

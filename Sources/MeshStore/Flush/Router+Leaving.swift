@@ -1,9 +1,9 @@
 import MeshCore
 
-/// A share that is left, since its root was deleted here.
+/// Leaves a share because its root was deleted here.
 extension Router {
-  /// What else was written to the share's records is sent to nobody any more: of rows that did not go with the root it is kept as
-  /// receipts. What was moving there stays where it was.
+  /// Gives up pending writes to the share. They are no longer sent to anybody. Writes to rows that weren't deleted with
+  /// the root are kept as receipts. Records that were moving there stay in their old zone.
   func giveUp(_ zone: Int64) throws {
     try turnBack(zone)
     var room = StoreLimits.assetInMemory
@@ -21,7 +21,7 @@ extension Router {
     try session.run.endAll()
   }
 
-  /// But for references that the deletes have set to NULL; nil where the row is gone.
+  /// Returns the written row, without references that the deletes have set to NULL. Returns nil if the row is gone.
   private func written(_ entry: PendingSlice.Entry, _ room: inout Int) throws -> [Int64: Value]? {
     guard entry.isInserted || !entry.columns.isEmpty, let row = try session.row(entry.ref, &room) else { return nil }
     let references = Set(entry.table.references.map { entry.table.columns[$0.column].id })
@@ -30,7 +30,7 @@ extension Router {
     }
   }
 
-  /// Rows of records that were to arrive in the zone find another home.
+  /// Returns rows of records that were to arrive in the zone to their old zones.
   private func turnBack(_ zone: Int64) throws {
     func rows(_ condition: String) throws -> [(id: Int64, ref: RecordRef)] {
       try session.sql.all(

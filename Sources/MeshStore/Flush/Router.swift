@@ -1,9 +1,9 @@
 import MeshCore
 
-/// Finds out to which zones pending rows belong, where the file has records of several. A record goes with the one that it refers
-/// to, by its table's only foreign key; what refers to nothing stays where it is, and begins in the private zone.
+/// Finds the zones of pending rows, if the file has records of several zones.
 ///
-/// Works inside a write transaction.
+/// A record belongs to the zone of the record that it refers to by its table's only foreign key. A record without a
+/// reference stays in its zone, and starts in the private zone. The router works inside a write transaction.
 struct Router {
   let session: Session
   let zones: ZoneBook
@@ -12,7 +12,7 @@ struct Router {
   private var scopes: [Int64: ShareScope] = [:]
   private var sql: Connection { session.sql }
 
-  /// As `Session.foreignColumns`, where a zone can't be written.
+  /// The columns from `Session.foreignColumns`, for zones that can't be written.
   private let foreignColumns: [FoldedName: Set<FoldedName>]
 
   init(_ session: Session) throws {
@@ -22,16 +22,17 @@ struct Router {
     zones = try session.catalog.zones()
   }
 
-  /// What was noted of one record, and where.
+  /// The notes of one record, and the place of its rows in the log.
   private struct Entry {
     let ref: RecordRef
     let table: TableForm
     var ids: [Int64] = []
     var lookIDs: [Int64] = []
     var isDeleted = false
-    /// Its reference may be another than before.
+    /// True if its reference may have changed.
     var mayMove = false
-    /// Only columns were written that no other device has, or that a migration fills on every machine: nobody is sent that.
+    /// True if only columns were written that no other device has, or that a migration fills on every machine. Such
+    /// writes are not sent.
     var isLocal = true
     var wall: Int64 = 0
   }
@@ -40,12 +41,13 @@ struct Router {
     case zone(Int64)
     case move(from: Int64, to: Int64)
     case drop
-    /// A new row that a share did not take, of which a copy is kept: it stays, as a private one, and is a receipt as well.
+    /// A new row that a share did not accept, and of which a copy is kept. It stays as a private record, and is also
+    /// kept as a receipt.
     case keep(in: Int64, refusedBy: Int64)
-    /// Its root is gone: the share is left, and what was written to it is given up.
+    /// The root is deleted. The share is left, and pending writes to it are given up.
     case leave(Int64)
 
-    /// Whose the record's pending rows are from now on.
+    /// The zone of the record's pending rows from now on.
     var target: Int64? {
       switch self {
       case .zone(let zone), .move(_, let zone), .keep(let zone, _): zone
@@ -54,7 +56,7 @@ struct Router {
     }
   }
 
-  /// The next rows; what they are about moves, if it has to.
+  /// Routes the next rows, and moves their records if necessary.
   mutating func routeSlice() throws {
     var routed: [(entry: Entry, route: Route)] = []
     for entry in try entries() { routed.append((entry, try route(entry))) }
@@ -86,7 +88,7 @@ struct Router {
       places[ref] = place
       try note(statement, &entries[place])
     }
-    // Of tables that are not synchronized any more.
+    // These rows belong to tables that are no longer synchronized.
     for id in strays { try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(id)]) }
     return entries
   }
@@ -137,14 +139,15 @@ struct Router {
       return .zone(home)
     }
     if zones.entries[shown]?.isLeft == true { return .leave(shown) }
-    // Be its reference what it was: what is written under a parent that has left goes where the parent is.
+    // The reference itself may be unchanged. A row that is written under a parent that has left goes where the parent
+    // is.
     let home = try home(ref, table, row, own: shown)
     if home == shown {
       return entry.ids.isEmpty || entry.isLocal && !zones.mayWrite(shown) ? .drop : .zone(shown)
     }
     if zones.mayWrite(shown) && zones.mayWrite(home) { return .move(from: shown, to: home) }
     if entry.ids.isEmpty { return .drop }
-    // The row is what is merged again; whoever looks finds the write under the zone that did not take it.
+    // The row is reset to the merged values. The write is listed under the zone that did not accept it.
     return .zone(zones.mayWrite(home) ? shown : home)
   }
 
@@ -158,22 +161,23 @@ struct Router {
     return .zone(zone)
   }
 
-  /// Of the zones in which the record lives, the first.
+  /// Returns the first of the zones in which the record is alive.
   private func keeper(of ref: RecordRef) throws -> Int64? {
     try sql.all(
       "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND generation & 1", [.integer(ref.table), ref.key]
     ) { $0.integer(0) }.min(by: zones.precedes)
   }
 
-  /// The record is not in its table: an edit was noted before it was withdrawn, or its parent is in another zone.
+  /// Routes a record that is not in its table: an edit was noted before it was withdrawn, or its parent is in another
+  /// zone.
   private mutating func routeHeld(_ entry: Entry) throws -> Route {
     guard let zone = try keeper(of: entry.ref) else { return .drop }
     guard entry.mayMove, let left = try ZoneRow.read(id: zone, sql),
       let record = try ZoneRecords(session, zone: left).load(entry.ref), record.held != .outsideShare
     else { return entry.ids.isEmpty ? .drop : .zone(zone) }
     let row = entry.table.columns.map { record.extra[$0.id] ?? .null }
-    // Only what this account's own devices wrote, or what it took back, goes after its parent by itself: or another could put
-    // records into the private zone, by naming a parent there.
+    // Only records that this account's own devices wrote, or that it took back from a share, follow their parent
+    // automatically. Otherwise another account could put records into the private zone by naming a parent there.
     let isOwn = zone == zones.privateZone || zones.entries[zone].map { $0.role == .owned && !$0.isOpen } ?? false
     let home = try home(entry.ref, entry.table, row, own: zone)
     if isOwn, home != zone, zones.mayWrite(home), try mayFollow(entry, row, from: left, to: home) {
@@ -182,8 +186,9 @@ struct Router {
     return entry.ids.isEmpty ? .drop : .zone(zone)
   }
 
-  /// What waits in the private zone goes after a parent that has moved from there, or that was never there; not to another's
-  /// record that happens to have the parent's key. Nor does it overwrite one.
+  /// Returns whether a record that waits in the private zone may follow its parent. The parent must have moved from
+  /// there, or must never have been there. The record must not follow another record that happens to have the parent's
+  /// key. It must also not overwrite one.
   private func mayFollow(_ entry: Entry, _ row: [Value], from left: ZoneRow, to home: Int64) throws -> Bool {
     guard left.id == zones.privateZone else { return true }
     if let there = try ZoneRow.read(id: home, sql),
@@ -205,13 +210,15 @@ struct Router {
     table.isHere ? try sql.first(table.select, [key]) { table.row($0) } : nil
   }
 
+  /// Returns the zone to which a record belongs.
+  ///
   /// - Parameter own: The zone that shows the record now.
   private mutating func home(_ ref: RecordRef, _ table: TableForm, _ row: [Value], own: Int64?) throws -> Int64 {
     if let known = homes[ref] { return known }
-    // What belongs to a record that is about to go with its share was written to that share.
+    // A record of a parent that is about to leave with its share was written to that share.
     let stays = own.flatMap { zones.entries[$0] }.map { $0.isOpen || $0.hasEnded } ?? false
     let fallback = (stays ? own : nil) ?? zones.privateZone ?? own ?? 0
-    // A circle of references leads nowhere else.
+    // This value ends a circle of references.
     homes[ref] = fallback
     let home = try findHome(ref, table, row, own: own) ?? fallback
     homes[ref] = home
@@ -231,14 +238,16 @@ struct Router {
     return try home(parentRef, parent, parentRow, own: session.place(of: parentRef))
   }
 
-  /// A record that is in a share goes on following the reference by which it belongs there, though its table has others by now.
+  /// Returns the reference that decides the zone of a record in a share. A record stays with the reference by which it
+  /// joined the share, even if its table has others now.
   private mutating func anchor(of table: TableForm, in zone: Int64?) throws -> Reference? {
     guard let zone, table.schema.foreignKeys.count > 1 else { return nil }
     if scopes[zone] == nil { scopes[zone] = try ShareScope(zone, session.catalog) }
     return scopes[zone]?.anchor(of: table)
   }
 
-  /// Tables whose references lead back to themselves have part in no share; chains of their rows can be of any length.
+  /// Returns whether a table's references lead back to itself. Such tables can't be in shares, because chains of their
+  /// rows can have any length.
   private mutating func isCircular(_ table: TableForm) -> Bool {
     if let known = circular[table.id] { return known }
     var seen: Set<Int64> = []
@@ -258,12 +267,13 @@ struct Router {
     let zone: Int64
   }
 
-  /// Of the records of a slice; none where nothing is moving, as nearly always.
+  /// Returns the placed rows of the records in a slice. It is empty if nothing is moving, which is almost always the
+  /// case.
   private func placed(_ routed: [(entry: Entry, route: Route)]) throws -> [RecordRef: [Placed]] {
     let moves = Set(routed.compactMap { if case .move(_, let to) = $0.route { to } else { nil } }).sorted()
     let arriving = "op = \(PendingSlice.Op.arrive) AND zone IS NOT NULL"
     guard try !moves.isEmpty || sql.exists("SELECT 1 FROM mesh_pending WHERE \(arriving) LIMIT 1") else { return [:] }
-    // A share may be large: what goes with it is where it belongs.
+    // A share may be large, but the records that move with it are already routed to it.
     let targets = Set(routed.compactMap(\.route.target))
     let elsewhere = targets.first.map { targets.count == 1 ? "zone <> \($0)" : "true" } ?? "true"
     let statement = try sql.statement(
@@ -285,12 +295,13 @@ struct Router {
     return placed
   }
 
-  /// A row has one zone: what was written to it earlier goes where it belongs now, for a flush sends what it has by then.
+  /// Moves earlier notes of a record to its new zone. A row has one zone, because a flush sends the values that the row
+  /// has by then.
   private func place(_ placed: [Placed], again route: Route) throws {
     guard let target = route.target else { return }
     var isChanged = false
     for row in placed {
-      // A move there whose departure is still to come: it is back before it was gone.
+      // A move to a zone whose departure is still pending: the record is back before it left.
       let isBack = if case .move = route { row.op == PendingSlice.Op.depart && abs(row.zone) == target } else { false }
       let isElsewhere = row.op != PendingSlice.Op.depart && row.zone != target
       guard isBack || isElsewhere else { continue }
@@ -341,8 +352,8 @@ struct Router {
 }
 
 extension Session {
-  /// A record has moved: what refers to it is looked at, and its old zone loses it when all have moved. (Till then the rows are
-  /// under a number below zero, where no flush finds them.)
+  /// Makes the records that refer to a moved record follow it. Its old zone loses the record when all have moved. Until
+  /// then, its rows have a negative zone number, so that no flush finds them.
   func follow(_ arrival: FlushPlan.Arrival) throws {
     for reference in arrival.table.referrers {
       guard let child = catalog.table(reference.child), child.parent == reference || child.references.count > 1
@@ -361,8 +372,8 @@ extension Session {
       """, [.integer(arrival.ref.table), arrival.ref.key, .integer(-arrival.zone)])
   }
 
-  /// Routes all that is pending, inside a transaction. False where that is too much, where some of it was not permitted, or
-  /// where rows of the zone have no writer.
+  /// Routes all pending rows inside a transaction. Returns false if there are too many, if some writes were not
+  /// permitted, or if rows of the zone have no writer.
   func routeWithin(_ zone: Int64, hasWriter: Bool) throws -> Bool {
     guard try catalog.zones().isRouted else { return hasWriter }
     var router = try Router(self)
@@ -370,8 +381,8 @@ extension Session {
     return try !hasUnrouted() && !hasForbidden() && (hasWriter || !hasPending(zone))
   }
 
-  /// Whether the row of one of the records is another zone's by what was written to it: on its way from this zone, or not flushed
-  /// yet. It has what is merged nowhere.
+  /// Returns whether a pending write has moved the row of one of the records to another zone: it is leaving this zone,
+  /// or is not flushed yet. Such a row doesn't show the merged values of any zone.
   func isElsewhere(_ refs: Set<RecordRef>, than zone: Int64) throws -> Bool {
     let statement = try sql.statement("SELECT tbl, key, zone FROM mesh_pending WHERE zone <> ? AND key IS NOT NULL")
     statement.bind(zone, at: 1)
@@ -385,12 +396,12 @@ extension Session {
     return false
   }
 
-  /// Rows that are to be flushed before moved records leave their old zones.
+  /// Returns whether rows must be flushed before moved records leave their old zones.
   func hasArrivals() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending WHERE zone > 0 LIMIT 1") }
 
   func hasUnrouted() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending WHERE zone IS NULL LIMIT 1") }
 
-  /// Rows that were written to zones which this device may not write.
+  /// Returns whether rows were written to zones that this device may not write.
   func hasForbidden() throws -> Bool {
     let zones = try catalog.zones()
     guard zones.isRouted, zones.entries.values.contains(where: { !$0.mayWrite }) else { return false }
@@ -412,12 +423,12 @@ extension Store {
     case writer(ChangeSetWriter)
   }
 
-  /// The rows of a zone that has no writer now wait, and keep nothing else waiting.
+  /// Returns the next thing to do. Rows of a zone without a writer wait, and don't block others.
   func turn(_ writers: [ZoneID: ChangeSetWriter]) throws -> Turn {
     try read { session in
       let zones = try session.catalog.zones()
       guard zones.isRouted else { return writers.values.first.map(Turn.writer) ?? .nothing }
-      // A unit that was begun is ended first.
+      // An open unit is finished first.
       let open = zones.entries.values.sorted { $0.id < $1.id }.map(\.zone).first { zone in
         (try? ZoneRow.read(zone, session.sql))?.map { $0.flushPart > 0 } ?? false
       }
@@ -431,7 +442,7 @@ extension Store {
     }
   }
 
-  /// One step: rows find their zones; then, where nothing else is left, moved records leave their old ones.
+  /// Makes one step. It routes rows to their zones. When that is done, it makes moved records leave their old zones.
   func route(now: Int64) throws -> FlushProgress {
     try write(isDurable: false) { session in
       if try session.hasUnrouted() {
@@ -444,7 +455,8 @@ extension Store {
     }
   }
 
-  /// The owner's share is over when the deletes are in change sets: what of it were still there would come back as private.
+  /// Returns the shares of this account whose root was deleted, once their deletes are in change sets. Until then,
+  /// records that are left would come back as private ones.
   func deletedRoots() throws -> [ZoneID] {
     try read { session in
       try session.catalog.zones().entries.values.filter {

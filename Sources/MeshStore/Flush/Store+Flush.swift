@@ -25,20 +25,20 @@ extension Store {
         if let progress = try flusher.attempt() { return progress }
       }
     } catch is OutOfStep {
-      // Upkeep comes first.
+      // Upkeep must run first.
     }
     return FlushProgress(zone: writer.zone, head: nil, records: 0, hasMore: true)
   }
 }
 
 extension Store {
-  /// Flushes all that is pending inside a transaction that goes on with something else. Nil where one part does not hold it,
-  /// or rows have to be deleted or taken back first: `flush` does those.
+  /// Flushes all pending rows inside a transaction that also does other work. Returns nil if one part can't hold them,
+  /// or if rows first have to be deleted or reverted, which `flush` does.
   ///
   /// - Parameters:
-  ///   - zone: The one that the transaction is about: its rows have to be flushed.
-  ///   - matches: Of the records that the transaction is about; flushed alone where all that is pending is too much. What one
-  ///     transaction of the source wrote may then be two units.
+  ///   - zone: The zone that the transaction concerns. Its rows have to be flushed.
+  ///   - matches: The rows of the records that the transaction concerns. If all pending rows are too many, only these
+  ///     are flushed. The writes of one transaction of a program may then become two units.
   func flushWithin(
     _ session: Session, about zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter], now: Int64,
     or matches: PendingMatches?
@@ -74,14 +74,14 @@ extension Store {
   }
 }
 
-/// One call of `flush`: a plan from a snapshot, its encoding and signature, then a short write transaction.
+/// One call of `flush`: it makes a plan from a snapshot, encodes and signs it, and writes it in a short transaction.
 private struct Flusher {
   let store: Store
   let writer: ChangeSetWriter
   let now: Int64
-  /// Long values that this call has sent, by ordinal.
+  /// The long values that this call has sent, by ordinal.
   var sent: [Value: UInt64] = [:]
-  /// Records that an app's trigger refused.
+  /// The records that an app's trigger refused.
   var refused: [RecordRef: String] = [:]
   private let hasher = AssetHasher()
 
@@ -91,7 +91,7 @@ private struct Flusher {
     self.now = now
   }
 
-  /// Nil where other writers were faster, and it is to be tried again.
+  /// Makes one attempt. Returns nil if another writer was faster, so that it has to be repeated.
   mutating func attempt() throws -> FlushProgress? {
     do {
       return try flushPart()
@@ -103,7 +103,7 @@ private struct Flusher {
       }
       return nil
     } catch is AssetHasher.TooMuch {
-      // A program wrote a long BLOB in between: it is hashed without the lock.
+      // A program wrote a long BLOB in between. The BLOB is hashed without the lock.
       return nil
     }
   }
@@ -153,8 +153,8 @@ private struct Flusher {
 
   // MARK: Before the slice itself
 
-  /// The delete of a parent takes its children's rows along even where the writer had foreign keys off. The rows are
-  /// deleted as by any writer: capture notes them, and their own children follow when they are reached.
+  /// Deletes the rows of children whose parent was deleted, even if the writer had foreign keys turned off. The rows
+  /// are deleted as a program would delete them. Capture notes them, and their own children follow later.
   private func cascade(_ cascades: [FlushPlan.Cascade]) throws {
     try store.write { session in
       for cascade in cascades {
@@ -167,8 +167,8 @@ private struct Flusher {
     }
   }
 
-  /// Each piece is a part of its own, in a transaction of its own. After a crash the value is sent again under another
-  /// ordinal, and the pieces that were there stay without a reference.
+  /// Sends a long value. Each piece is a part of its own, in a transaction of its own. After a crash, the value is sent
+  /// again under another ordinal, and the earlier pieces stay without a reference.
   private mutating func send(_ value: Value) throws {
     let bytes: [UInt8]
     switch value {
@@ -195,7 +195,7 @@ private struct Flusher {
     sent[value] = ordinal
   }
 
-  /// A value's pieces and the part that refers to it are in one unit: one that is nearly full ends first.
+  /// Ends a unit that is nearly full. A value's pieces and the part that refers to it have to be in one unit.
   private mutating func makeRoom(parts: UInt64) throws {
     let isFull = try store.read { session in
       (try ZoneRow.read(writer.zone, session.sql)?.flushPart ?? 0) + parts > StoreLimits.unitParts
@@ -223,7 +223,7 @@ private struct Flusher {
       }
     let materialiser = try Materialiser(records, isAll ? .flushedAll : .flushedPart, refused: refused)
     materialiser.flushing = plan
-    // All records first: what the tables show is decided with the whole slice known.
+    // All records are written first, because the tables' contents depend on the whole slice.
     let hasNotes = try session.sql.exists("SELECT 1 FROM mesh_held WHERE reason IN (\(Store.shownReasons)) LIMIT 1")
     if hasNotes { for ref in plan.gone { try materialiser.stopWaiting(ref) } }
     for manifest in plan.manifests { _ = try session.remember(manifest) }
@@ -242,7 +242,7 @@ private struct Flusher {
       for placed in plan.placed {
         let changed = placed.old?.isShown == true ? Set(placed.state.cells.keys) : nil
         try materialiser.place(placed.ref, placed.state, replacing: placed.old, changed: changed)
-        // A row that a program wrote before its table was synchronized goes with its record.
+        // A row that a program wrote before its table was synchronized is deleted with its record.
         if !placed.state.isAlive, placed.table.isHere { try materialiser.vacate(placed.ref, placed.table) }
       }
       for vacated in plan.vacated { try vacate(vacated, materialiser) }
@@ -255,7 +255,7 @@ private struct Flusher {
     part.zone = records.zone
     part.zone.clock = part.clock
     if isAll {
-      // The log is empty now, and counts from 1 again.
+      // The log is empty now, and its ids start at 1 again.
       if try session.catalog.zones().isRouted { try session.sql.run("UPDATE mesh_zone SET ahead = 0") }
       part.zone.ahead = 0
     } else if !plan.changes.isEmpty || !plan.placed.isEmpty || !plan.arrivals.isEmpty {
@@ -276,8 +276,9 @@ private struct Flusher {
     return progress
   }
 
-  /// A value that is overwritten or deleted while its row shows another was seen by nobody who read the row here: an asset on its way,
-  /// a value that the table refused, or all of a record that has no row.
+  /// Notes conflicts for values that are overwritten or deleted while their row shows other values. Nobody who read the
+  /// row here had seen them. Such a value is a downloading asset, a value that the table refused, or any value of a
+  /// record without a row.
   private func noteUnseen(_ change: FlushPlan.Change, _ author: Int64, _ records: ZoneRecords) throws {
     guard change.kind != .departure, let old = change.old, old.isAlive else { return }
     let lost = old.extra.filter { column, _ in
@@ -288,7 +289,7 @@ private struct Flusher {
     }
     for (column, value) in lost.sorted(by: { $0.key < $1.key }) {
       let stamp = old.stamps.stamp(of: column)
-      // What this device wrote itself it has seen.
+      // This device has seen the values that it wrote itself.
       if stamp.author == author { continue }
       let loser = ZoneRecords.State.Cell(stamp: try records.global(stamp), value: value)
       let stamps = change.record.stamps
@@ -298,7 +299,7 @@ private struct Flusher {
     }
   }
 
-  /// The row goes after its record.
+  /// Deletes the row after its record.
   private func vacate(_ vacated: FlushPlan.Vacated, _ materialiser: Materialiser) throws {
     var record = vacated.old
     record.shown = [:]
@@ -323,7 +324,7 @@ private struct Flusher {
       } else {
         try materialiser.release(change.ref, change.table)
       }
-      // A column that came while the edit waited was left alone till now.
+      // A column that arrived while the edit waited is shown only now.
       if materialiser.progress == .flushedAll, change.hidesColumns { try materialiser.show(change.ref) }
     }
   }
@@ -348,12 +349,13 @@ extension Flusher {
 }
 
 extension Session {
-  /// As a program does it. Where an app's trigger refuses it, its parent is gone all the same: it goes without the triggers.
+  /// Deletes a row as a program would. If an app's trigger refuses that, the row is deleted without triggers, because
+  /// its parent is gone.
   fileprivate func deleteNoting(_ table: TableForm, _ key: Value, now: Int64) throws {
     do {
       try sql.run(table.delete, [key])
     } catch let error as DatabaseError where error.refusesRow && sql.isInTransaction {
-      // Below.
+      // The code below handles this case.
     }
     guard try sql.exists(table.selectKey, [key]) else { return }
     try sql.withoutTriggers { try sql.run(table.delete, [key]) }
@@ -363,17 +365,17 @@ extension Session {
   }
 }
 
-/// The schema has changed, or records lack values: upkeep comes first.
+/// The error that the schema has changed or records lack values, so that upkeep must run first.
 struct OutOfStep: Error {}
 
 /// A plan with its change set, ready to be written.
 private struct Draft {
   let plan: FlushPlan
   let part: NextPart
-  /// Nil where nothing is to be said.
+  /// The change set, or nil if there is nothing to send.
   let changeSet: ChangeSet?
 
-  /// Nil where nothing is pending and no unit is open.
+  /// Returns nil if nothing is pending and no unit is open.
   init?(
     _ session: Session, _ writer: ChangeSetWriter, _ now: Int64, _ sent: [Value: UInt64], _ hasher: AssetHasher,
     _ source: PendingSlice.Source? = nil
@@ -399,28 +401,28 @@ private struct Draft {
     self.part = part
   }
 
-  /// To be committed durably: a part that can be sent, and all before it.
+  /// Whether to commit durably: the change set is a part that completes a batch to be sent.
   var endsBatch: Bool {
     guard let place = changeSet?.header.part else { return true }
     return place.isFinal || (place.index + 1).isMultiple(of: StoreLimits.partsPerSync)
   }
 
-  /// The pending log and the schema are those that the plan was made from.
+  /// Returns whether the pending log and the schema are those from which the plan was made.
   func isCurrent(_ session: Session) throws -> Bool {
     try session.catalog.schemaVersion == plan.schemaVersion
       && (session.sql.integer("SELECT max(id) FROM mesh_pending") ?? 0) == plan.lastID
   }
 }
 
-/// The author's next change set: where it stands in the chain, in its unit, and in causal order.
+/// The author's next change set: its place in the chain, in its unit, and in causal order.
 struct NextPart {
   var zone: ZoneRow
   var head: AuthorHead
   var clock: HybridClock
   let now: Int64
-  /// What this node has merged, without the author itself.
+  /// The state that this node has merged, without the author itself.
   let context: CausalContext
-  /// What the author had merged at its last change set.
+  /// The state that the author had merged at its last change set.
   private var before: CausalContext
 
   init(_ session: Session, _ writer: ChangeSetWriter, _ now: Int64) throws {
@@ -431,7 +433,7 @@ struct NextPart {
       zone = try ZoneRow.obtain(writer.zone, session.sql)
     }
     if zone.flushPart == 0 {
-      // What is not a run is one part.
+      // Rows that are not a run are one part.
       let rows = try session.sql.integer(
         "SELECT count(*) FROM mesh_pending WHERE id <= ?1 AND (?2 = 0 OR zone = ?2)",
         [.integer(zone.runLast), .integer(session.pendingFilter(zone.id))])
@@ -452,7 +454,7 @@ struct NextPart {
 
   private var difference: CausalContext { context.difference(from: before) }
 
-  /// Bytes for the changes, which the names of their tables and columns are counted with.
+  /// The bytes available for changes. The names of their tables and columns count towards it.
   var room: Int {
     var writer = ByteWriter()
     difference.write(to: &writer)
@@ -461,7 +463,7 @@ struct NextPart {
 
   /// Encodes, encrypts and signs.
   mutating func make(_ content: ChangeSetBody.Content, isFinal: Bool, _ writer: ChangeSetWriter) throws -> ChangeSet {
-    // After every stamp inside, and after the author's last.
+    // The time is after every stamp inside, and after the author's last time.
     let time = clock.tick(noted: now, now: now)
     let index = zone.flushPart
     let part = ChangeSetHeader.Part(
@@ -470,7 +472,7 @@ struct NextPart {
       zone: writer.zone, author: writer.author, number: head.stored + 1, previous: head.storedID,
       citation: writer.citation, time: time, epoch: writer.epoch, part: part)
     let body = ChangeSetBody(context: difference, content: content)
-    // Nobody would read it, ever: signed, it could not be taken back.
+    // Nobody could ever read such a change set, and once signed, it could not be reverted.
     guard body.elementCount <= Limits.elements else { throw DecodingError.limit("elements") }
     let bytes = body.encoded(author: writer.author)
     return try ChangeSet(header, body: bytes, key: writer.key, secrets: writer.secrets, with: writer.cryptography)
@@ -486,7 +488,7 @@ struct NextPart {
     return changeSet
   }
 
-  /// Writes the log row and the author's head, and counts the part.
+  /// Writes the log row and the author's tip, and counts the part.
   mutating func record(_ changeSet: ChangeSet, isSynced: Bool, _ session: Session) throws {
     try LogRow.insert(session.sql, zone: zone.id, author: head.author, changeSet)
     head.advance(to: changeSet)

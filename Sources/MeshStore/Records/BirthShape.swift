@@ -1,15 +1,15 @@
 import MeshCore
 
-/// What births of one table with the same columns and one stamp have in common: most of what is flushed and of what
-/// arrives in bulk. Their record is made without looking at each column by name.
+/// The common parts of births of one table with the same columns and one stamp. Most flushed changes and bulk transfers
+/// are such births. Their records are made without looking up each column by name.
 struct BirthShape {
-  /// `mesh_layout.id` of the columns.
+  /// The `mesh_layout.id` of the columns.
   private let layout: Int64
   private let table: [UInt8]
-  /// Folded names, and the columns' places among those given, in the order of hashing.
+  /// The folded names in the order of hashing, each with the column's place among those given.
   private let order: [(name: [UInt8], place: Int)]
 
-  /// - Parameter columns: Each a `mesh_column.id`.
+  /// - Parameter columns: The `mesh_column.id` of each column.
   init(_ table: TableForm, _ columns: [Int64], _ catalog: Catalog) throws {
     self.table = table.schema.name.folded.bytes
     layout = try catalog.layoutNumber(columns.sorted(), of: table.id)
@@ -17,7 +17,9 @@ struct BirthShape {
       .sorted { $0.name.lexicographicallyPrecedes($1.name) }
   }
 
-  /// - Parameter value: Of the column at that place among those given.
+  /// Returns the record of a birth.
+  ///
+  /// - Parameter value: Returns the value of the column at a place among those given.
   func record(
     key: Value, generation: UInt64, stamp: Stamp, local: LocalStamp, _ cryptography: any Cryptography,
     value: (Int) -> Value

@@ -2,14 +2,14 @@ import CSQLite
 import GRDB
 import MeshCore
 
-/// Tables, columns and layouts by number, as they are in the file; read again when the schema has changed.
+/// The numbers of the tables, columns and layouts in the file. They are read again when the schema has changed.
 final class Catalog {
   private let sql: Connection
   let heads: AuthorHeads
   private var tables: [Int64: TableForm] = [:]
   private var goneTables: [Int64: TableForm] = [:]
   private var tableNumbers: [FoldedName: Int64] = [:]
-  /// By a table's number, that of the table that was renamed to it here.
+  /// For the number of a renamed table here, the number of its former name's table.
   private var formerTables: [Int64: Int64] = [:]
   private var columns: [Int64: ColumnName] = [:]
   private var columnNumbers: [ColumnKey: Int64] = [:]
@@ -20,9 +20,9 @@ final class Catalog {
   private var book: ZoneBook?
   private var named: Set<Named> = []
   private var namedCounts: [NamingAuthor: Int] = [:]
-  /// New numbers can be given: set by whoever begins an access.
+  /// Whether new numbers may be assigned. Every access sets it when it begins.
   var isWritable = false
-  /// `PRAGMA schema_version` for which all this was read; nil before.
+  /// The `PRAGMA schema_version` at which the catalog was read, or nil before that.
   private(set) var schemaVersion: Int64?
 
   init(_ sql: Connection) {
@@ -46,7 +46,7 @@ final class Catalog {
     let column: Int64
   }
 
-  /// Forgets everything: after a rollback, which may have taken back new numbers, and when tables change.
+  /// Forgets everything. Call it after a rollback, which may have reverted new numbers, and when tables change.
   func forget() {
     tables = [:]
     goneTables = [:]
@@ -66,7 +66,7 @@ final class Catalog {
 
   func forgetZones() { book = nil }
 
-  /// The synchronized table in which the records of a renamed one go on.
+  /// Returns the synchronized table that continues the records of a renamed one.
   func heir(of former: Int64) -> TableForm? {
     guard !formerTables.isEmpty else { return nil }
     var (next, seen) = (former, Set([former]))
@@ -79,7 +79,7 @@ final class Catalog {
 
   // MARK: Names of authors
 
-  /// An author is known to have used the name: of a column, or of the table if that is 0.
+  /// Returns whether an author is known to have used a name: the column's, or the table's if `column` is 0.
   func hasNamed(_ zone: Int64, _ author: Int64, _ table: Int64, _ column: Int64) -> Bool {
     named.contains(Named(by: NamingAuthor(zone: zone, author: author), table: table, column: column))
   }
@@ -111,7 +111,7 @@ final class Catalog {
     return read
   }
 
-  /// To be called first in every access.
+  /// Reads the catalog again if the schema has changed. Call it first in every access.
   func refresh(_ db: Database) throws {
     let version = try sql.integer("PRAGMA main.schema_version") ?? 0
     guard version != schemaVersion else { return }
@@ -175,11 +175,11 @@ final class Catalog {
 
   // MARK: Tables
 
-  /// The table as this file shows it; nil where it is not synchronized here.
+  /// Returns the table as this file shows it, or nil if it is not synchronized here.
   func table(_ id: Int64) -> TableForm? { tables[id] }
 
-  /// The same for what was noted of it: the deletes of a table that has gone since are still sent, and those of records whose
-  /// table was never here.
+  /// Returns the table for a note in the pending log. Deletes are sent even if their table has disappeared since or was
+  /// never here.
   func table(ofNoted op: Int64, _ id: Int64) -> TableForm? {
     tables[id] ?? (op == PendingSlice.Op.delete ? goneTables[id] : nil)
   }
@@ -191,10 +191,10 @@ final class Catalog {
     return try sql.first("SELECT name FROM mesh_table WHERE id = ?", [.integer(id)]) { $0.text(0) } ?? ""
   }
 
-  /// The number of a table's name; nil where it has none.
+  /// Returns the number of a table's name, or nil if it has none.
   func knownTable(_ name: String) -> Int64? { tableNumbers[name.folded] }
 
-  /// The number of a table's name; a new one if it has none (in a write transaction).
+  /// Returns the number of a table's name. Assigns a new one if it has none, which requires a write transaction.
   func tableNumber(_ name: String) throws -> Int64 {
     let folded = name.folded
     if let known = tableNumbers[folded] { return known }
@@ -209,7 +209,7 @@ final class Catalog {
 
   // MARK: Columns
 
-  /// The number of a column's name; nil where it has none yet.
+  /// Returns the number of a column's name, or nil if it has none yet.
   func knownColumn(_ name: String, of table: Int64) throws -> Int64? {
     let key = ColumnKey(table: table, name: name.folded)
     if let known = columnNumbers[key] { return known }
@@ -245,9 +245,9 @@ final class Catalog {
     return list
   }
 
-  /// The number of a list of columns, for record stamps.
+  /// Returns the number of a list of columns, for the stamps of records.
   func layoutNumber(_ list: [Int64], of table: Int64) throws -> Int64 {
-    // An empty list has no column that says whose it is, and means the same for every table.
+    // An empty list contains no column that identifies the table, and means the same for every table.
     if let known = layoutNumbers[list] { return known }
     let text = Value.text("[" + list.map(String.init).joined(separator: ",") + "]")
     var id = try sql.integer(
@@ -277,7 +277,7 @@ final class Catalog {
     return author
   }
 
-  /// The number of an author; nil where it has none yet.
+  /// Returns the number of an author, or nil if it has none yet.
   func knownAuthor(_ author: Author) throws -> Int64? {
     if let known = authorNumbers[author] { return known }
     let number = try sql.integer(
@@ -298,10 +298,11 @@ final class Catalog {
   }
 }
 
-/// A name or list has no number yet, and the access only reads: to be done again under the write lock.
+/// The error that a name or list has no number yet, but the access only reads. It has to be repeated under the write
+/// lock.
 struct NeedsWriteLock: Error {}
 
-/// A column's name, and the form under which it is sorted and hashed, so that nodes whose spelling differs agree.
+/// A column's name, and the form by which it is sorted and hashed, so that nodes with different spellings agree.
 struct ColumnName {
   let name: String
   let folded: [UInt8]

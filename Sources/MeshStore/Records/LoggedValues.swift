@@ -1,6 +1,7 @@
 import MeshCore
 
-/// Where in the log the values of taken-in tables were found last: their stamps have no time that would tell.
+/// The positions in the log at which values of imported tables were last found. The times in their stamps don't tell
+/// the position.
 struct ImportPlaces {
   struct Line: Hashable {
     var table: Int64
@@ -11,25 +12,26 @@ struct ImportPlaces {
   fileprivate var numbers: [Line: UInt64] = [:]
 }
 
-/// What is merged, of rows that say something else. A record keeps no values but in its row: which columns a program changed, the log
-/// tells. Where it does not (values that came from another zone, or were written again), all count as changed.
+/// The merged values of rows that show other values. A record's values are only in its row, so the log tells which
+/// columns a program changed. Some values are not in the log under their stamp, because they came from another zone or
+/// were written again. All such columns count as changed.
 ///
-/// Guard: used inside one access, by one caller.
+/// It is used inside one access, by one caller.
 final class LoggedValues {
   private let session: Session
   private let table: Int64
   private let keys: Set<Value>
   private let reader: (ZoneID) throws -> ChangeSetReader
   private(set) var places: ImportPlaces
-  /// Of the change sets that were read, the rows that are asked for, by their keys.
+  /// The wanted rows of the change sets that were read, by their keys.
   private var rows: [Value: [Row]] = [:]
   private var read: Set<Place> = []
-  /// Of these all was read.
+  /// The logs that were read to their end.
   private var searched: Set<ImportPlaces.Line> = []
 
-  /// Change sets that are read at most: the time that a slice takes.
+  /// The greatest number of change sets to read. It limits the time of a slice.
   private static let mostRead = 4_000
-  /// Change sets that may be signed between a write and its own.
+  /// The greatest number of change sets that may be signed between a write and its own change set.
   private static let mostLate: UInt64 = 16
 
   private struct Place: Hashable {
@@ -45,7 +47,7 @@ final class LoggedValues {
     let long: LongValues
   }
 
-  /// - Parameter keys: Of the records that are asked for, canonical.
+  /// - Parameter keys: The canonical keys of the wanted records.
   init(
     _ session: Session, table: Int64, keys: Set<Value>, _ places: ImportPlaces,
     _ reader: @escaping (ZoneID) throws -> ChangeSetReader
@@ -53,7 +55,7 @@ final class LoggedValues {
     (self.session, self.table, self.keys, self.places, self.reader) = (session, table, keys, places, reader)
   }
 
-  /// The merged values of the columns that have a stamp; nil where the log does not tell all of them.
+  /// Returns the merged values of the columns that have a stamp, or nil if the log doesn't contain all of them.
   func values(_ ref: RecordRef, _ record: StoredRecord, _ records: ZoneRecords) throws -> [Int64: Value]? {
     var values = record.extra
     for (column, stamp) in try records.columns(record.stamps) where values[column] == nil {
@@ -101,7 +103,8 @@ final class LoggedValues {
     return nil
   }
 
-  /// The first change set that is not earlier: what it stamps may have been written before, and never is later.
+  /// Returns the number of the first change set that is not earlier than the stamp. A change set may contain earlier
+  /// writes, but never later ones.
   private func number(of stamp: LocalStamp, _ zone: Int64, _ last: UInt64) throws -> UInt64 {
     var (low, high) = (UInt64(1), last)
     while low < high {
@@ -114,7 +117,7 @@ final class LoggedValues {
     return low
   }
 
-  /// False where it was read before, or may not be.
+  /// Reads a change set. Returns false if it was read before, or the limit is reached.
   private func take(_ number: UInt64, of author: Int64, _ zone: ZoneRow) throws -> Bool {
     let place = Place(zone: zone.id, author: author, number: number)
     guard read.count < Self.mostRead, read.insert(place).inserted else { return false }

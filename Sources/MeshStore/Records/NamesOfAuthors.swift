@@ -1,8 +1,11 @@
 import MeshCore
 
-/// How many names of tables and columns an author uses. Each is kept for as long as a record has it, in tables that this file may not
-/// even have, so they are bounded: by what the author itself has signed, one change set after the other, which is the same everywhere.
+/// The bound on the number of table and column names that an author uses. Each name is kept as long as a record has it,
+/// in tables that this file may not even have. The bound counts only names in the author's own change sets in their
+/// order, so it is the same on all devices.
 extension ZoneRecords {
+  /// Notes the names that a change set of an author uses.
+  ///
   /// - Throws: `UnitReader.Malformed` if there are too many.
   func note(namesOf author: Int64, table: Int64, columns: [Int64]) throws {
     let catalog = session.catalog
@@ -27,12 +30,13 @@ extension ZoneRecords {
 }
 
 extension Session {
-  /// Of an author that was cut: it writes nothing more here, or as if it had written nothing.
+  /// Forgets the names of an author that has a cutoff. It writes nothing more here, or starts as if it had written
+  /// nothing.
   func forgetNames(of author: Int64, zone: Int64) throws {
     try sql.run("DELETE FROM mesh_named WHERE zone = ? AND author = ?", [.integer(zone), .integer(author)])
   }
 
-  /// Tables that were never here, and of which nothing is kept any more.
+  /// Deletes tables that were never here, and for which nothing is kept any more.
   func forgetUnusedTables() throws {
     let unused = """
       SELECT id FROM mesh_table WHERE tracked = 0 AND layout IS NULL AND schema_row IS NULL
@@ -45,7 +49,7 @@ extension Session {
     catalog.forget()
   }
 
-  /// What names a table by its number, beside records: short lists, each read once.
+  /// The tables that refer to a table by its number, besides records. They are short lists, and each is read once.
   private static let users = [
     "mesh_pending", "mesh_conflict", "mesh_held", "mesh_wait", "mesh_import", "mesh_recall", "mesh_show",
     "mesh_rewrite", "mesh_receipt", "mesh_asset_use", "mesh_named",

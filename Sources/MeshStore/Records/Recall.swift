@@ -1,20 +1,20 @@
 import MeshCore
 
-/// Gives records the values back that their table showed and shows no more, because it was dropped, made anew, or lost a
-/// column. The log has them: each under the stamp that the record still knows.
+/// Restores values of records that their table no longer shows, because it was dropped, recreated, or lost a column.
+/// The values are in the log, under the stamps that the record still has.
 ///
-/// Nothing can be flushed or merged before it is done, since the hash of a record covers these values.
+/// Nothing can be flushed or merged before it is done, because the hash of a record covers these values.
 struct Recall {
   let session: Session
   let records: ZoneRecords
   let log: LogReader
-  /// Columns that the rows have shown all the while; nil where the table was not there.
+  /// The columns that the rows have shown throughout, or nil if the table was missing.
   let kept: Set<Int64>?
 
-  /// How records are held whose table is gone: one that was renamed still has their rows.
+  /// The reason for which records of a missing table are held. If the table was renamed, it still has their rows.
   let gone: HeldReason
 
-  /// The next part of the log, for the next table. False where nothing is left to recall.
+  /// Processes the next part of the log, for the next table. Returns false if nothing is left to read back.
   static func slice(_ session: Session, _ reader: (ZoneID) throws -> ChangeSetReader) throws -> Bool {
     let next = try session.sql.first(
       """
@@ -55,7 +55,7 @@ struct Recall {
       place + [.integer(author), .bits(number)])
   }
 
-  /// Returns how many rows of the table the change set has.
+  /// Reads back the values in one change set. Returns the number of the table's rows in it.
   private func recall(_ table: Int64, _ author: Int64, _ number: UInt64) throws -> Int {
     let head = try session.catalog.heads.of(author, records.zone.id)
     guard number <= head.applied + (head.appliedRows > 0 ? 1 : 0) else { return 0 }
@@ -80,7 +80,8 @@ struct Recall {
       }
       if !isHere || kept == nil, record.held == nil {
         record.held = gone
-        // What it did not show as it is merged: a reference to a missing row, a BLOB that was on its way.
+        // These are the columns in which the row differed from the merged values: a reference to a missing row, or a
+        // BLOB that was downloading.
         record.shown = gone == .untracked ? old.extra.mapValues { _ in .null }.merging(old.shown) { $1 } : [:]
       } else if record.held != nil, record.held != .untracked {
         record.shown = [:]

@@ -1,20 +1,20 @@
 import MeshCore
 
-/// A stamp with the author as its number in this file.
+/// A stamp with its author's number in this file.
 struct LocalStamp: Hashable {
   var author: Int64
   var time: HybridTime
 }
 
-/// A record's stamps as they are kept: one for most columns, and the columns that differ. The columns that it covers are
-/// listed, so that a column added later has no stamp.
+/// A record's stamps as they are stored: one stamp for most columns, and the columns that differ. The covered columns
+/// are listed, so that a column added later has no stamp.
 struct RecordStamps: Hashable {
   var base: LocalStamp
-  /// `mesh_layout.id` of the columns that the base covers.
+  /// The `mesh_layout.id` of the columns that the base covers.
   var layout: Int64
-  /// Ascending by column.
+  /// The exceptions in ascending order of their columns.
   var exceptions: [Exception] = []
-  /// Of the generation's birth or delete; nil where it is the base.
+  /// The stamp of the generation's birth or delete, or nil if it equals the base.
   var life: LocalStamp?
 
   struct Exception: Hashable {
@@ -22,18 +22,18 @@ struct RecordStamps: Hashable {
     var stamp: LocalStamp
   }
 
-  /// Of a column that has one.
+  /// Returns the stamp of a column that has one.
   func stamp(of column: Int64) -> LocalStamp { exceptions.first { $0.column == column }?.stamp ?? base }
 
-  /// The greatest of all.
+  /// The greatest time of all stamps.
   var latest: HybridTime { exceptions.reduce(max(base.time, life?.time ?? .zero)) { max($0, $1.stamp.time) } }
 
   private enum Flag {
     static let life: UInt64 = 1
   }
 
-  /// Author (varint) ‖ time (8 bytes) ‖ layout (varint) ‖ 2 × count of exceptions + (1 if life follows) (varint) ‖
-  /// exceptions (column, author, time) ‖ life (author, time).
+  /// The encoding: author (varint) ‖ time (8 bytes) ‖ layout (varint) ‖ 2 × count of exceptions + (1 if life follows)
+  /// (varint) ‖ exceptions (column, author, time) ‖ life (author, time).
   var encoded: [UInt8] {
     var writer = ByteWriter(capacity: 16)
     Self.write(base, &writer)
@@ -77,10 +77,10 @@ struct RecordStamps: Hashable {
     return LocalStamp(author: Int64(author), time: HybridTime(try reader.uint64()))
   }
 
-  /// Packs cells' stamps: the base covers what it covered before, as far as those columns are still there.
+  /// Packs the stamps of cells. The base covers the same columns as before, as far as they still exist.
   ///
   /// - Parameters:
-  ///   - columns: Ascending by column.
+  ///   - columns: The columns in ascending order, with their stamps.
   ///   - previous: The columns that the record's base covered.
   init(
     _ columns: [(column: Int64, stamp: LocalStamp)], life: LocalStamp?, previous: [Int64]?,

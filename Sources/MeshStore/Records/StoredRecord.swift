@@ -1,6 +1,6 @@
 import MeshCore
 
-/// A record's identity inside a zone: `mesh_table.id` and the canonical key.
+/// A record's identity inside a zone: its `mesh_table.id` and its canonical key.
 struct RecordRef: Hashable {
   let table: Int64
   let key: Value
@@ -9,58 +9,64 @@ struct RecordRef: Hashable {
 /// One row of `mesh_record`.
 struct StoredRecord {
   var generation: UInt64
-  /// Nil where the record is deleted.
+  /// The record's hash, or nil if it is deleted.
   var hash: RecordHash?
   var stamps: RecordStamps
-  /// Merged values that the table does not show: of columns that this schema lacks, of references shown as NULL or
-  /// default, of columns whose type would change the value; all of them where the record is held.
+  /// Merged values that the table doesn't show. They belong to columns that this schema lacks, to references shown as
+  /// NULL or default, and to columns whose type would change the value. If the record is held, it contains all values.
   var extra: [Int64: Value] = [:]
-  /// What its row has in columns with assets: the asset that is merged, which is then not in `extra`. For a column that is in `extra`
-  /// as well: what the row goes on showing, because the merged asset is not complete here (NULL if nothing is listed) or because the
-  /// table refuses the merged value. If the record is held, what the table accepted last of refused columns, and nothing else. If it
-  /// is held as `untracked`, or was deleted meanwhile: what its row showed, in the columns where something else is merged.
+  /// Values that the row has. The meaning depends on the record:
+  ///
+  /// - For a column with an asset that is not in `extra`: the merged asset.
+  /// - For a column that is also in `extra`: the value that the row still shows. The merged asset is not complete here
+  ///   (NULL if nothing is listed), or the table refuses the merged value.
+  /// - If the record is held: the last accepted values of refused columns, and nothing else.
+  /// - If it is held as `untracked`, or was deleted meanwhile: the values that its row showed, in columns with other
+  ///   merged values.
   var shown: [Int64: Value] = [:]
   var held: HeldReason?
-  /// Since when the record is out of its table, or its row is older than what is merged because the table refuses that, in
-  /// milliseconds since 1970; nil if neither.
+  /// The time since which the record is out of its table, or its row is older than the merged values because the table
+  /// refuses them. In milliseconds since 1970. Nil if neither is the case.
   var heldSince: Int64?
 
   var isAlive: Bool { generation.isAlive }
-  /// The row is in its table, as far as we know.
+  /// Whether the row is in its table, as far as mesh knows.
   var isShown: Bool { isAlive && held == nil }
 
-  /// The table refuses the merged version, and the row is the last one that it accepted.
+  /// Whether the table refuses the merged version, and the row is the last version that it accepted.
   var isRefused: Bool { isShown && heldSince != nil && shown.keys.contains { extra[$0] != nil } }
 
-  /// The row shows something else than the merged value in the column: what a program writes there is an edit, even if the row then
-  /// shows the same as before.
+  /// Returns whether the row shows a value other than the merged one in the column. A program's write to such a column
+  /// is an edit, even if the row then shows the same as before.
   func hides(_ column: Int64) -> Bool { extra[column].map { $0.asset != nil || shown[column] != nil } ?? false }
 
-  /// What the table accepted last in the columns whose merged values it refuses, apart from assets.
+  /// The values that the table last accepted in columns whose merged values it refuses, except assets.
   var accepted: [Int64: Value] {
     heldSince == nil ? [:] : shown.filter { extra[$0.key] != nil && $0.value.asset == nil }
   }
 }
 
 extension StoredRecord {
-  /// Its row was in the table when that stopped being synchronized.
+  /// Whether its row was in the table when the table stopped being synchronized.
   var hasBase: Bool { held == .untracked || !isAlive && !shown.isEmpty }
 
-  /// What its row showed in a column when its table stopped being synchronized.
+  /// Returns the value that its row showed in a column when its table stopped being synchronized.
   func base(_ column: Int64) -> Value? { shown[column] ?? extra[column] }
 
-  /// Keeps what the row showed where that is not what is merged now. Of a deleted record all is kept but long BLOBs, which are in the
-  /// row alone.
+  /// Stores the row's values that differ from the merged ones. For a deleted record, stores all values except long
+  /// BLOBs, which are only in the row.
   mutating func noteBase(_ base: [Int64: Value]) {
     shown = base.filter { isAlive ? extra[$0.key] != $0.value : $0.value.asset == nil }
   }
 
-  /// - Parameter old: The record as it was before something was merged, while its table was not synchronized.
+  /// Keeps the values that the row showed when its table stopped being synchronized.
+  ///
+  /// - Parameter old: The record before the merge, which happened while its table was not synchronized.
   mutating func keepBase(of old: StoredRecord?) {
     guard let old, old.hasBase else { return }
     if isAlive { held = .untracked }
     let base = old.extra.merging(old.shown) { $1 }
-    // The row has never shown a column that came since.
+    // The row has never shown a column that was added since.
     noteBase(extra.mapValues { _ in .null }.merging(base) { $1 })
   }
 
@@ -69,7 +75,7 @@ extension StoredRecord {
     let column: Int64
     let asset: AssetID
     let isShown: Bool
-    /// Whoever wrote it: a `mesh_author.id`.
+    /// The `mesh_author.id` of the author who wrote it.
     let author: Int64
   }
 
@@ -91,7 +97,8 @@ extension StoredRecord {
   }
 }
 
-/// The form of values in our tables: count, then column, type and value. Not the wire's, whose values are shorter.
+/// The encoding of values in the tables of mesh: the count, then column, type and value of each. It differs from the
+/// wire format, whose values are shorter.
 enum ExtraValues {
   private enum Tag {
     static let null: UInt8 = 0
@@ -102,15 +109,15 @@ enum ExtraValues {
     static let asset: UInt8 = 5
   }
 
-  /// Stands for no column: under it is `StoredRecord.heldSince`. So a held record always has something here, and is
-  /// found by what looks for held records, be it nothing but its key.
+  /// A column number that stands for `StoredRecord.heldSince`. Because of this entry, a held record always has a value
+  /// here, even if it has only a key, and searches for held records find it.
   private static let heldSince: Int64 = 0
 
-  /// Of `mesh_record.extra`; nil where there is nothing.
+  /// Returns the value of `mesh_record.extra`, or nil if there is nothing to store.
   static func encode(_ record: StoredRecord) -> [UInt8]? {
     let extra = record.heldSince.map { record.extra.merging([heldSince: .integer($0)]) { $1 } } ?? record.extra
     guard !record.shown.isEmpty else { return encode(extra) }
-    // What the row shows follows what it does not show.
+    // The values that the row shows follow those that it doesn't show.
     var writer = ByteWriter()
     write(extra, &writer)
     write(record.shown, &writer)
@@ -125,7 +132,7 @@ enum ExtraValues {
     if case .integer(let since) = record.extra.removeValue(forKey: heldSince) { record.heldSince = since }
   }
 
-  /// What the row shows of assets, or in the place of merged values.
+  /// Returns the assets that the row shows, and the values that it shows in place of merged ones.
   static func decodeShown(_ bytes: [UInt8]) throws(DecodingError) -> [Value] {
     var reader = ByteReader(bytes)
     let _: [Int64: Value] = try read(&reader)
@@ -134,7 +141,7 @@ enum ExtraValues {
     return Array(shown.values)
   }
 
-  /// Nil where there are none.
+  /// Returns nil if there are no values.
   static func encode(_ values: [Int64: Value]) -> [UInt8]? {
     guard !values.isEmpty else { return nil }
     var writer = ByteWriter()
@@ -166,7 +173,7 @@ enum ExtraValues {
     return values
   }
 
-  /// One value alone, as conflicts keep it.
+  /// Returns the encoding of a single value, as conflicts store it.
   static func encode(_ value: Value) -> [UInt8] {
     var writer = ByteWriter()
     write(value, &writer)

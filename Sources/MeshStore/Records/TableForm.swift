@@ -3,40 +3,42 @@ import MeshCore
 /// A synchronized table of this file, with the statements that records need.
 final class TableForm {
   struct Column {
-    /// `mesh_column.id`.
+    /// The `mesh_column.id`.
     let id: Int64
     let schema: TableSchema.Column
     var name: String { schema.name }
   }
 
-  /// `mesh_table.id`.
+  /// The `mesh_table.id`.
   let id: Int64
   let schema: TableSchema
-  /// Its records are in no share.
+  /// Whether its records are never part of a share.
   let isPrivate: Bool
-  /// False of one that was dropped, or never here: nothing but its name and the form of its keys is known.
+  /// False for a table that was dropped or never here. Then only its name and the form of its keys are known.
   let isHere: Bool
   let form: KeyForm
   let keyName: String
   let keyAffinity: Affinity
-  /// What is replicated, in the table's order; the key only where `form.keyIsColumn`.
+  /// The replicated columns in the table's order. They include the key only if `form.keyIsColumn`.
   let columns: [Column]
-  /// Index in `columns` of the key, where it is among them.
+  /// The index of the key in `columns`, if it is among them.
   let keyColumn: Int?
-  /// Column number → index in `columns`.
+  /// The index in `columns` for each column number.
   let indexes: [Int64: Int]
-  /// Column → the columns that were renamed to it here, the last name first.
+  /// For each column, the columns that were renamed to it here, most recent name first.
   let origins: [Int64: [Int64]]
-  /// A column that the table had → what it is called now.
+  /// For each former column of the table, its current column.
   let successors: [Int64: Int64]
-  /// References of this table, and to it. Set once, when all tables are known.
+  /// The references of this table, and the references to it. They are set once, when all tables are known.
   var references: [Reference] = []
   var referrers: [Reference] = []
 
-  /// By which SQLite's rowid can be asked for; nil where there is none, where columns have all its names, and where BLOBs cannot be
-  /// opened by it: SQLite takes a column's place in the table for its place in the row, and virtual columns have none there.
+  /// The name by which SQLite's rowid can be queried. Nil if there is none, if columns have all its names, or if BLOBs
+  /// can't be opened by it. SQLite takes a column's place in the table for its place in the row, which differs if there
+  /// are virtual columns.
   let rowidName: String?
-  /// Columns of a row by its key; in the place of a long BLOB zeros, which take no memory, since it is not read here.
+  /// Selects the columns of a row by its key. In place of a long BLOB, it returns zeros, which take no memory, because
+  /// the BLOB is not read here.
   let select: String
   let selectKey: String
   let delete: String
@@ -69,13 +71,14 @@ final class TableForm {
     self.delete = "DELETE \(place)"
   }
 
-  /// A synchronized table that has gone, or lost its key; nil where nobody noted how its keys were compared.
+  /// Creates the form of a synchronized table that has disappeared or lost its key. Returns nil if the comparison of
+  /// its keys was never noted.
   convenience init?(gone table: TrackedTable) {
     guard let collation = table.keyCollation.flatMap(Collation.init(sql:)) else { return nil }
     self.init(absent: table.id, name: table.name, collation: collation, isPrivate: table.isPrivate)
   }
 
-  /// A table that was never synchronized here: keys are met in their canonical form only.
+  /// Creates the form of a table that was never synchronized here. Its keys occur only in canonical form.
   convenience init(unknown id: Int64, name: String) {
     self.init(absent: id, name: name, collation: .binary, isPrivate: false)
   }
@@ -91,7 +94,7 @@ final class TableForm {
       isPrivate: isPrivate, isHere: false)
   }
 
-  /// A name that the table has again is no former one.
+  /// Returns the renamings of columns. A name that the table has again is not a former name.
   private static func renamings(
     _ columns: [Column], _ origins: [Int64: Int64]
   ) -> (origins: [Int64: [Int64]], successors: [Int64: Int64]) {
@@ -117,23 +120,24 @@ final class TableForm {
       + "ELSE \(name) END"
   }
 
-  /// Whether a new row's spelling of its key is sent: it is, or the key could be spelled otherwise.
+  /// Returns whether a new row's spelling of its key is sent. It is sent if it differs from the canonical form, or if
+  /// the key could be spelled differently.
   ///
-  /// - Parameter key: In its canonical form.
+  /// - Parameter key: The key in canonical form.
   func sendsSpelling(_ spelling: Value, of key: Value) -> Bool { spelling != key || form.hasOtherSpellings(key) }
 
-  /// The current row of `select`.
+  /// Returns the values of the current row of `select`.
   func row(_ statement: Statement) -> [Value] {
     columns.indices.map { $0 == keyColumn ? statement.value($0) : statement.cell($0) }
   }
 
-  /// A BLOB of the column can be written in place, without the row being in memory: it is the last of a rowid table, and nothing in the
-  /// schema is computed from it.
+  /// Returns whether a BLOB of the column can be written in place, without holding the row in memory. This requires the
+  /// last column of a rowid table, and nothing in the schema may be computed from it.
   func writesInPlace(_ index: Int) -> Bool { isLast(index) && ties(index).isEmpty }
 
   private func isLast(_ index: Int) -> Bool { schema.columns.last?.name == columns[index].name }
 
-  /// Why a BLOB of the column cannot be written in place wherever the column is.
+  /// Returns the reasons why a BLOB of the column can't be written in place, whatever the column's position.
   private func ties(_ index: Int) -> [String] {
     let generated = schema.columns.filter { $0.generated != .no }.map(\.name)
     var ties = schema.isWithoutRowid ? ["the table is WITHOUT ROWID"] : []
@@ -142,7 +146,7 @@ final class TableForm {
     return ties + schema.ties.all + (schema.ties.columns[columns[index].name.folded] ?? [])
   }
 
-  /// For a person: what stands in the way of a BLOB that is too long for the column, and what to do.
+  /// Returns advice for a person about a BLOB that is too long for the column: the obstacles, and what to do.
   func advice(_ index: Int) -> String {
     let reasons = ties(index) + (isLast(index) ? [] : ["the column is not the last one"])
     return
@@ -150,18 +154,19 @@ final class TableForm {
       + "change that, or give the BLOB a table of its own"
   }
 
-  /// Whether an asset is written over the one that a row shows chunk by chunk, without the row being written anew. No trigger runs then:
-  /// where an app has some they are not passed by.
+  /// Returns whether an asset is written chunk by chunk over the one that a row shows, without rewriting the row. No
+  /// trigger runs then, so this is not done if an app has some.
   func isPatched(_ asset: Asset, over old: Asset, in index: Int) -> Bool {
     asset.size > StoreLimits.assetInStatement && asset.size == old.size && ties(index).isEmpty
       && schema.triggers.isEmpty
   }
 
-  /// Whether an asset of this size can be put into the column: elsewhere than in the last one SQLite has the whole row in memory.
+  /// Returns whether an asset of this size can be written into the column. In all columns except the last, SQLite holds
+  /// the whole row in memory.
   func takes(_ size: Int, in index: Int) -> Bool { size <= StoreLimits.assetInMemory || writesInPlace(index) }
 
-  /// The reference that a record's zone follows: a table's only one. Those of several are in the private zone, or where they came
-  /// from.
+  /// The reference that decides a record's zone: the table's only reference. Records of tables with several references
+  /// are in the private zone, or stay in the zone from which they came.
   var parent: Reference? {
     isPrivate || schema.foreignKeys.count != 1 ? nil : references.first
   }
@@ -171,33 +176,34 @@ final class TableForm {
     return columns.firstIndex { $0.name.folded == folded }
   }
 
-  /// Key first, then these columns; what the row has already is overwritten.
+  /// Returns a statement for the key and then these columns. It overwrites the values of an existing row.
   func upsert(_ chosen: [Int]) -> String {
     let values = chosen.filter { $0 != keyColumn }.map { columns[$0].name.quotedName }
     let key = keyName.quotedName
     let names = ([key] + values).joined(separator: ", ")
     let marks = Array(repeating: "?", count: values.count + 1).joined(separator: ", ")
-    // The key as well: its spelling may be another.
+    // The key is included, because its spelling may have changed.
     let updates = ([key] + values).map { "\($0) = excluded.\($0)" }.joined(separator: ", ")
     return "INSERT INTO main.\(schema.name.quotedName) (\(names)) VALUES (\(marks)) "
       + "ON CONFLICT (\(key)) DO UPDATE SET \(updates)"
   }
 
-  /// These columns, then the key.
+  /// Returns a statement for these columns and then the key.
   func update(_ chosen: [Int]) -> String {
     let assignments = chosen.map { "\(columns[$0].name.quotedName) = ?" }.joined(separator: ", ")
     return "UPDATE main.\(schema.name.quotedName) SET \(assignments) WHERE \(keyName.quotedName) = ?"
   }
 
-  /// Keys of the rows whose column refers to a parent's key.
+  /// Returns a query for the keys of the rows whose column refers to a parent's key.
   func keysReferring(_ column: Int) -> String {
     "SELECT \(keyName.quotedName) FROM main.\(schema.name.quotedName) WHERE \(columns[column].name.quotedName) = ?"
   }
 
-  /// The value of a column without a stamp, as far as a literal tells it.
+  /// Returns the value of a column without a stamp, as far as a literal gives it.
   func defaultValue(_ column: Int) -> Value { columns[column].schema.defaultValue ?? .null }
 
-  /// False of a key that the table's key column would make another value of: another machine's column has another type.
+  /// Returns false for a key that the table's key column would convert to another value. The column on another machine
+  /// has another type then.
   func keeps(_ key: Value) -> Bool {
     switch (keyAffinity, key) {
     case (.text, .integer), (.text, .real): false
@@ -207,7 +213,7 @@ final class TableForm {
     }
   }
 
-  /// The key of a parent in this table that a child's value names.
+  /// Returns the key of the parent in this table that a child's value names.
   func parentKey(_ value: Value) -> Value {
     switch (value, keyAffinity) {
     case (.text(let bytes), .integer), (.text(let bytes), .numeric), (.text(let bytes), .real):
@@ -220,20 +226,20 @@ final class TableForm {
   }
 }
 
-/// One foreign key: always to the parent's primary key.
+/// One foreign key. It always refers to the parent's primary key.
 struct Reference: Hashable {
   let child: Int64
-  /// Index in the child's columns.
+  /// The index in the child's columns.
   let column: Int
   let parent: Int64
   let action: ForeignKeyAction
 
-  /// True where the child loses the value, and not its row, with its parent.
+  /// Whether the child loses only the value, and not its row, with its parent.
   var isReset: Bool { action == .setNull || action == .setDefault }
 }
 
 extension Affinity {
-  /// True where a column of this affinity keeps the value as it is. Errs on the side of false.
+  /// Returns whether a column of this affinity keeps the value unchanged. In doubtful cases it returns false.
   func keeps(_ value: Value) -> Bool {
     switch value {
     case .null, .blob, .asset: true
@@ -248,7 +254,8 @@ extension Affinity {
     }
   }
 
-  /// What a column with a numeric affinity makes a number of: a sign, digits with a point, an exponent, and white space around it.
+  /// Returns whether a column with a numeric affinity converts the text to a number: a sign, digits with a point, an
+  /// exponent, and white space around them.
   static func isNumber(_ text: [UInt8]) -> Bool {
     guard mayBeNumber(text) else { return false }
     let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0d).contains(byte) }

@@ -1,25 +1,25 @@
 import MeshCore
 
-/// What the zones of the file are to this device, as it was last told.
+/// The device's standings in the zones of the file, as the store was last told.
 struct ZoneBook {
   struct Entry {
-    /// `mesh_zone.id`.
+    /// The `mesh_zone.id`.
     let id: Int64
     let standing: ZoneStanding
-    /// The root was deleted here, and nobody has been told yet.
+    /// True if the root was deleted here, and no other device has been told yet.
     let isRootGone: Bool
-    /// Its rows stay when it is dropped.
+    /// True if its rows stay when it is dropped.
     let keepsCopy: Bool
 
-    /// Records may belong to it. A share that its owner ended gives its records back.
+    /// Whether records may belong to it. A share that its owner stopped returns its records.
     var isOpen: Bool { role != .ended && !standing.isStopped }
     var zone: ZoneID { standing.zone }
     var role: ZoneStanding.Role { standing.role }
     var root: RecordName? { standing.root }
     var mayWrite: Bool { standing.mayWrite && !isLeft }
-    /// Its records are about to go.
+    /// Whether its records are about to be removed.
     var hasEnded: Bool { role == .ended }
-    /// Nothing that happens to its records concerns anybody else any more.
+    /// Whether changes to its records no longer concern anybody else.
     var isLeft: Bool { isRootGone && role == .readWrite }
   }
 
@@ -31,7 +31,7 @@ struct ZoneBook {
   }
 
   let entries: [Int64: Entry]
-  /// Others may have made a share of a record with the same name.
+  /// The shares of each root. Others may have made a share of a record with the same name.
   private let roots: [Root: [Int64]]
   let privateZone: Int64?
 
@@ -60,17 +60,19 @@ struct ZoneBook {
       }.compactMap { $0 })
   }
 
-  /// `mesh_zone.id` of those that take no writes, as a query.
+  /// A query for the `mesh_zone.id` of the zones that take no writes.
   static let unwritable =
     "SELECT id FROM mesh_zone WHERE role IN (\(ZoneStanding.Role.readOnly.rawValue), \(ZoneStanding.Role.ended.rawValue))"
 
-  /// Records of several zones are in this file: whose a row is has to be found out.
+  /// Whether the file contains records of several zones, so that each row's zone has to be determined.
   var isRouted: Bool { entries.count > 1 }
 
-  /// The share that was made of this record: that which shows it, or one of this account's. What another made a share of is that
-  /// share's record alone, or whoever shares a record with a guessed key would get those that belong to one's own.
+  /// Returns the share that was made of this record: the one that shows it, or one of this account's.
   ///
-  /// - Parameter zone: That shows the record; nil where none does.
+  /// If another account made the share, only that share's own record counts. Otherwise an account that shares a record
+  /// with a guessed key would get this account's records that belong to it.
+  ///
+  /// - Parameter zone: The zone that shows the record, or nil if none does.
   func share(rootedAt record: RecordName, shownBy zone: Int64?) -> Int64? {
     guard let shares = roots[Root(record)] else { return nil }
     return shares.first { $0 == zone } ?? shares.first { entries[$0]?.role == .owned }
@@ -78,8 +80,9 @@ struct ZoneBook {
 
   func mayWrite(_ zone: Int64) -> Bool { entries[zone]?.mayWrite ?? true }
 
-  /// Where two zones have a record for one row, this one comes first: the private zone, then the account's own, then by id.
-  /// So nobody displaces a stranger's row by guessing its key.
+  /// Returns whether the left zone comes first if both zones have a record for one row. The private zone comes first,
+  /// then the account's own shares, then the others by id. This keeps anybody from displacing another account's row by
+  /// guessing its key.
   func precedes(_ left: Int64, _ right: Int64) -> Bool {
     func rank(_ id: Int64) -> Int64 { min(entries[id]?.role.rawValue ?? 0, ZoneStanding.Role.readWrite.rawValue) }
     guard rank(left) == rank(right), let first = entries[left], let second = entries[right] else {

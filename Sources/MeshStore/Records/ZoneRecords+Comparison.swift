@@ -1,14 +1,16 @@
 import MeshCore
 
-/// Whether a row shows what is merged.
+/// Compares rows with the merged values.
 extension ZoneRecords {
-  /// Indexes of the table's columns in which the row may differ from what is merged; empty where it does not.
+  /// Returns the indexes of the table's columns in which the row may differ from the merged values. Empty if it doesn't
+  /// differ.
   ///
-  /// The values of a shown record are in its row alone, and its hash covers all columns that have a stamp together: where
-  /// the hash is another, they are all named, but for its assets, which are known, and those that `merged` tells. Of a held record
-  /// each value is known.
+  /// The values of a shown record are only in its row, and its hash covers all columns that have a stamp. If the hash
+  /// differs, all of them are returned, except assets, which are known, and values that `merged` knows. For a held
+  /// record, each value is known.
   ///
-  /// - Parameter isSame: Whether the column with this index has the asset that the record's row should have, which is as long.
+  /// - Parameter isSame: Returns whether the column with this index has the given asset. The column's value has the
+  ///   asset's size.
   func differences(
     _ ref: RecordRef, _ record: StoredRecord, _ table: TableForm, row: [Value], merged: LoggedValues? = nil,
     _ isSame: (Int, Asset) throws -> Bool
@@ -23,21 +25,21 @@ extension ZoneRecords {
     return table.columns.indices.filter { index in
       let column = table.columns[index].id
       if let value = record.extra[column] {
-        // The row goes on showing what was there.
+        // The row still shows the earlier value.
         if record.hides(column), record.held == nil { return row[index] != record.shown[column] ?? .null }
         return record.held != nil
           ? row[index] != value : row[index] != .null && row[index] != table.defaultValue(index) && row[index] != value
       }
       if let asset = assets[column] { return row[index] != asset }
       if stamped.contains(column) { return !hashes && values?[column] != row[index] }
-      // A column without a stamp is not in the hash: it is unchanged while it has its default.
+      // A column without a stamp is not in the hash. It is unchanged as long as it has its default.
       if index == table.keyColumn, row[index] == ref.key { return false }
       let schema = table.columns[index].schema
       return schema.defaultSQL == nil ? row[index] != .null : row[index] != schema.defaultValue
     }
   }
 
-  /// The record's hash, were these its values.
+  /// Returns the hash that the record would have with these values.
   func hash(_ ref: RecordRef, _ record: StoredRecord, _ values: [Int64: Value]) throws -> RecordHash {
     try hash(
       ref, generation: record.generation,

@@ -1,13 +1,13 @@
 import MeshCore
 
-/// The records of one zone inside one access: what the merge knows, joined with what the tables show.
+/// The records of one zone inside one access: the merged state, joined with the values that the tables show.
 final class ZoneRecords {
   typealias State = RecordState<Int64>
 
   let session: Session
-  /// Counters; changed here, saved by whoever commits.
+  /// The counters of the zone. They are changed here, and the code that commits saves them.
   var zone: ZoneRow
-  /// The digest has moved since `saveCounters`.
+  /// True if the digest has changed since `saveCounters`.
   private var hasCounted = false
   private var sql: Connection { session.sql }
   private var catalog: Catalog { session.catalog }
@@ -19,7 +19,7 @@ final class ZoneRecords {
 
   // MARK: Reading
 
-  /// Looked up once: they run for every record.
+  /// Looked up once, because they run for every record.
   private lazy var loading = Result { try sql.statement(Self.load) }
   private lazy var saving = Result { try sql.statement("INSERT OR REPLACE \(Self.row)") }
   private lazy var inserting = Result { try sql.statement("INSERT OR IGNORE \(Self.row)") }
@@ -43,7 +43,8 @@ final class ZoneRecords {
     return record
   }
 
-  /// The table's row, in the order of its columns, without the bytes of long BLOBs; nil where there is none.
+  /// Returns the table's row, in the order of its columns, without the bytes of long BLOBs. Returns nil if there is
+  /// none.
   func row(_ table: TableForm, _ key: Value) throws -> [Value]? {
     guard table.isHere else { return nil }
     let statement = try selection(table)
@@ -53,9 +54,10 @@ final class ZoneRecords {
     return table.row(statement)
   }
 
-  /// A row whose long BLOBs have names, where they are what the record's row has: judged by their size.
+  /// Returns a row in which long BLOBs have names, if they are the ones that the record's row has. By default, only
+  /// their sizes are compared.
   ///
-  /// - Parameter isSame: Looks closer, at the column with this index.
+  /// - Parameter isSame: Compares the column with this index more closely.
   func named(
     _ row: [Value], _ record: StoredRecord, _ table: TableForm, _ isSame: (Int, Asset) throws -> Bool
   ) rethrows -> [Value] {
@@ -82,7 +84,7 @@ final class ZoneRecords {
 
   func hasRow(_ table: TableForm, _ key: Value) throws -> Bool { try sql.exists(table.selectKey, [key]) }
 
-  /// Columns that have a stamp, ascending.
+  /// Returns the columns that have a stamp, in ascending order.
   func columns(_ stamps: RecordStamps) throws -> [(column: Int64, stamp: LocalStamp)] {
     let covered = try catalog.layout(stamps.layout)
     if stamps.exceptions.isEmpty { return covered.sorted().map { ($0, stamps.base) } }
@@ -91,9 +93,9 @@ final class ZoneRecords {
     return all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  /// The merged values of the columns that have a stamp: from `extra` where they are there, else from the row.
+  /// Returns the merged values of the columns that have a stamp: from `extra` if it has them, otherwise from the row.
   ///
-  /// - Parameter known: The row, with names where its long BLOBs have some.
+  /// - Parameter known: The row, with names of its long BLOBs if they have any.
   func values(_ ref: RecordRef, _ record: StoredRecord, row known: [Value]?? = nil) throws -> [Int64: Value] {
     guard record.isAlive else { return [:] }
     var values = record.extra
@@ -120,10 +122,10 @@ final class ZoneRecords {
     if author?.name != stamp.author { author = (stamp.author, try catalog.authorNumber(stamp.author)) }
     return LocalStamp(author: author?.number ?? 0, time: stamp.time)
   }
-  /// Most stamps of an access are of one author.
+  /// Most stamps of an access belong to one author.
   private var author: (name: Author, number: Int64)?
 
-  /// Change sets of the author are in the zone.
+  /// Returns whether the zone has change sets of the author.
   func hasWritten(_ author: Author) throws -> Bool {
     guard let number = try catalog.knownAuthor(author) else { return false }
     return try session.catalog.heads.find(number, zone.id) != nil
@@ -131,7 +133,7 @@ final class ZoneRecords {
 
   // MARK: Packing
 
-  /// The row of `mesh_record` for a state that is not in its table yet: `extra` is empty, and nothing holds it.
+  /// Returns the row of `mesh_record` for a state that is not in its table yet: `extra` is empty, and nothing holds it.
   func pack(_ ref: RecordRef, _ state: State, previous: StoredRecord?) throws -> StoredRecord {
     let life = try state.life.map(local)
     let columns = try state.cells.map { (column: $0.key, stamp: try local($0.value.stamp)) }.sorted {
@@ -161,14 +163,14 @@ final class ZoneRecords {
 
   // MARK: Writing
 
-  /// Most records of an access have the stamps of the one before.
+  /// Most records of an access have the same stamps as the one before.
   private var packed: (stamps: RecordStamps, bytes: [UInt8])?
 
   private static let row = """
     INTO mesh_record (tbl, key, zone, generation, hash, stamps, extra, held) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     """
 
-  /// Writes the row, and moves the zone's digest and number of live records along.
+  /// Writes the row, and updates the zone's digest and number of live records.
   func save(_ ref: RecordRef, _ record: StoredRecord, replacing old: StoredRecord?) throws {
     var record = record
     if record.held != nil || record.isRefused {
@@ -183,13 +185,14 @@ final class ZoneRecords {
     if let hash = record.hash { count(hash, leaving: false) }
   }
 
-  /// Since when records were held that this access has shown: one that is withdrawn again was out of its table all the while.
+  /// The times since which records were held that this access has shown. If such a record is withdrawn again, it was
+  /// out of its table all the while.
   private var freed: [RecordRef: Int64] = [:]
 
-  /// Of the file's own clock, which the triggers read as well.
+  /// The time by the file's own clock, which the triggers read as well.
   private(set) lazy var time = Result { try sql.integer("SELECT \(CaptureTriggers.wall)") ?? 0 }
 
-  /// The same of a record that nobody may know here yet. False where there is one: then nothing is written.
+  /// Writes a record that may be unknown here. Returns false, and writes nothing, if it is already known.
   func insert(_ ref: RecordRef, _ record: StoredRecord) throws -> Bool {
     try write(try inserting.get(), ref, record)
     guard sql.changes == 1 else { return false }
@@ -210,7 +213,7 @@ final class ZoneRecords {
     try statement.execute()
   }
 
-  /// Forgets the record altogether.
+  /// Deletes all data of the record.
   func remove(_ ref: RecordRef, _ old: StoredRecord) throws {
     try sql.run(
       "DELETE FROM mesh_record WHERE tbl = ? AND key = ? AND zone = ?",
@@ -222,7 +225,8 @@ final class ZoneRecords {
   private func noteUses(
     _ ref: RecordRef, _ uses: Set<StoredRecord.AssetUse>, replacing old: Set<StoredRecord.AssetUse>
   ) throws {
-    // A value under a column's former name went on under the new one: no row waits for its bytes, and nothing is kept for them.
+    // A value under a column's former name continues under the new one. No row waits for its bytes, and nothing is kept
+    // for them.
     let former = session.catalog.table(ref.table)?.successors ?? [:]
     let isFormer = { (use: StoredRecord.AssetUse) in !use.isShown && former[use.column] != nil }
     guard uses != old || !former.isEmpty && uses.contains(where: isFormer) else { return }
@@ -238,9 +242,9 @@ final class ZoneRecords {
     }
   }
 
-  /// The digest and the number of live records, for a zone that the access is not about.
+  /// Saves the digest and the number of live records, for a zone that is not the access's own.
   ///
-  /// - Parameter besidePending: The records' hashes may hold edits that are not flushed yet.
+  /// - Parameter besidePending: True if the records' hashes may contain edits that are not flushed yet.
   func saveCounters(besidePending: Bool) throws {
     guard hasCounted else { return }
     hasCounted = false

@@ -1,10 +1,10 @@
 import MeshCore
 
-/// One row of `mesh_zone`: read at the start of an access, saved before its commit.
+/// One row of `mesh_zone`. It is read at the start of an access, and saved before its commit.
 struct ZoneRow: Equatable {
   let id: Int64
   let zone: ZoneID
-  /// That local writes get.
+  /// The instance that local writes get.
   var instance: InstanceID?
   var clock: HybridClock
   var digestLow: UInt64
@@ -25,7 +25,7 @@ struct ZoneRow: Equatable {
     flush_clock, run_last, run_rows, ahead
     """
 
-  /// Nil where the zone was never met.
+  /// Reads the row, or returns nil if this file has never met the zone.
   static func read(_ zone: ZoneID, _ sql: Connection) throws -> ZoneRow? {
     try sql.first("SELECT \(columns) FROM mesh_zone WHERE zone = ?", [.blob(zone.bytes)]) { read(zone, $0) }
   }
@@ -45,7 +45,7 @@ struct ZoneRow: Equatable {
     )
   }
 
-  /// Makes the row where the zone was never met.
+  /// Reads the row, or creates it if this file has never met the zone.
   static func obtain(_ zone: ZoneID, _ sql: Connection) throws -> ZoneRow {
     if let known = try read(zone, sql) { return known }
     try sql.run("INSERT INTO mesh_zone (zone) VALUES (?)", [.blob(zone.bytes)])

@@ -1,17 +1,17 @@
 import GRDB
 import MeshCore
 
-/// Keeps the capture triggers of the synchronized tables as they should be. Every call is made inside a write
-/// transaction and does nothing where there is nothing to do.
+/// Keeps the capture triggers of the synchronized tables correct. Every call is made inside a write transaction, and
+/// does nothing if there is nothing to do.
 enum Capture {
-  /// Validates, and begins to capture the tables; those that are captured already keep their numbers.
+  /// Validates the tables and starts capturing them. Tables that are captured already keep their numbers.
   ///
   /// - Parameters:
-  ///   - tables: Names of tables, in any case.
-  ///   - privateTables: More tables, which are never part of a share.
-  ///   - integerKeys: Equal integer keys of two machines may be one record.
-  /// - Throws: `StoreError` (`schemaRefused`) with every reason of every table.
-  /// - Returns: The tables, in the order given. Their existing rows are not taken in yet.
+  ///   - tables: The names of tables, in upper or lower case.
+  ///   - privateTables: Further tables, which are never part of a share.
+  ///   - integerKeys: True if equal integer keys of two machines may be one record.
+  /// - Throws: `StoreError` (`schemaRefused`) with every reason for every table.
+  /// - Returns: The tables, in the order given. Their existing rows are not imported yet.
   @discardableResult
   static func install(
     _ db: Database, tables: [String], private privateTables: [String] = [], integerKeys: Bool = false
@@ -33,9 +33,9 @@ enum Capture {
     return installed
   }
 
-  /// Ends the capture of a table; its number, columns and pending rows stay.
+  /// Ends the capture of a table. Its number, columns and pending rows stay.
   ///
-  /// - Returns: False where no such table is captured.
+  /// - Returns: False if no such table is captured.
   @discardableResult
   static func remove(_ db: Database, table name: String) throws -> Bool {
     guard let table = try TrackedTable.read(db, name: name) else { return false }
@@ -47,7 +47,7 @@ enum Capture {
 
   /// Brings the triggers up to date if the schema is not the one for which they were made.
   ///
-  /// - Returns: The tables whose capture was not whole; empty in the usual case, which costs two small reads.
+  /// - Returns: The tables whose capture was incomplete. Usually there are none, and the call costs two small reads.
   static func update(_ db: Database, force: Bool = false) throws -> [CaptureFinding] {
     if try !force && !needsUpdate(db) { return [] }
     let renamed = try dropStrays(db)
@@ -69,7 +69,7 @@ enum Capture {
     return findings
   }
 
-  /// True when the schema changed since the triggers were last looked at.
+  /// Returns whether the schema has changed since the triggers were last checked.
   static func needsUpdate(_ db: Database) throws -> Bool {
     let seen = try Int64.fetchOne(
       try db.cachedStatement(sql: "SELECT schema_version FROM mesh_state WHERE id = 1"))
@@ -92,7 +92,7 @@ extension Capture {
   private static func bringUpToDate(_ db: Database, _ table: TrackedTable) throws -> CaptureFinding {
     var finding = CaptureFinding(table: table.id, name: table.name, reasons: [])
     guard let schema = table.schema, let form = table.form, let key = schema.keyColumn else {
-      // It is reported once, when it goes.
+      // It is reported once, when it disappears.
       if table.schemaRow == nil { return finding }
       finding.reasons.insert(table.schema == nil ? .tableMissing : table.hasAnotherKey ? .keyChanged : .keyUnfit)
       try drop(db, table.id)
@@ -114,11 +114,11 @@ extension Capture {
     var found = 0
     for event in CaptureTriggers.Event.allCases {
       let reason = try put(db, triggers, event)
-      // An app that makes or drops a UNIQUE index touches no trigger.
+      // An app that creates or drops a UNIQUE index changes no trigger.
       if let reason { finding.reasons.insert(event.followsIndexes ? .indexesChanged : reason) }
       if reason != .triggersMissing { found += triggers.sql(event) == nil ? 0 : 1 }
     }
-    // Dropping a table drops its triggers; somebody who drops the triggers alone leaves the table where it is.
+    // Dropping a table drops its triggers. Somebody who drops only the triggers leaves the table in its place.
     let row = try schemaRow(db, schema.name)
     if table.layout != nil, found == 0, table.schemaRow != row {
       finding.reasons.insert(table.schemaRow == nil ? .returned : .recreated)
@@ -132,7 +132,7 @@ extension Capture {
     return finding
   }
 
-  /// Tells columns that were renamed from such as are new: SQLite has put their new names into the trigger.
+  /// Distinguishes renamed columns from new ones: SQLite has put the new names of renamed ones into the trigger.
   private static func noteRenamed(_ db: Database, _ table: Int64, _ before: Layout, _ layout: Layout) throws {
     let sql = try String.fetchOne(
       db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
@@ -152,8 +152,8 @@ extension Capture {
       arguments: [table])
   }
 
-  /// SQLite gives a new table the greatest rowid in `sqlite_schema` and one. An object of ours that comes after every
-  /// synchronized table makes sure that none of their rowids is given again.
+  /// Keeps the rowids of synchronized tables in `sqlite_schema` from being used again. SQLite gives a new table the
+  /// greatest rowid plus one, so this creates an object of mesh after every synchronized table.
   private static func anchor(_ db: Database) throws {
     let isLast = try Bool.fetchOne(
       db,
@@ -165,7 +165,7 @@ extension Capture {
     try db.execute(sql: "DROP VIEW IF EXISTS main.mesh_anchor; CREATE VIEW main.mesh_anchor AS SELECT 1")
   }
 
-  /// Makes one trigger what it should be. Returns what was wrong with it before, apart from an older layout.
+  /// Creates or replaces one trigger if necessary. Returns the earlier fault, apart from an older layout.
   private static func put(
     _ db: Database, _ triggers: CaptureTriggers, _ event: CaptureTriggers.Event
   ) throws -> CaptureFinding.Reasons? {
@@ -186,14 +186,16 @@ extension Capture {
     }
   }
 
-  /// - Returns: By the number of a renamed table, what it is called now.
+  /// Drops stray triggers.
+  ///
+  /// - Returns: The current names of renamed tables, by their number.
   private static func dropStrays(_ db: Database) throws -> [Int64: String] {
     let strays = try strays(db)
     for stray in strays { try db.execute(sql: "DROP TRIGGER main.\(stray.name.quotedName)") }
     return renamed(strays)
   }
 
-  /// What tables that were renamed are called, by their number, until their triggers are brought up to date.
+  /// Returns the current names of renamed tables, by their number, until their triggers are brought up to date.
   static func renamed(_ db: Database) throws -> [Int64: String] { renamed(try strays(db)) }
 
   private static func renamed(_ strays: [Stray]) -> [Int64: String] {
@@ -202,11 +204,11 @@ extension Capture {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// A trigger of ours on a table that should have none such: it follows one that is renamed.
+  /// A trigger of mesh on a table that should have no such trigger. It follows a table that was renamed.
   private struct Stray {
     let name: String
     let place: String
-    /// Whose it is by its name.
+    /// The table to which it belongs, by the trigger's name.
     let owner: TrackedTable?
   }
 

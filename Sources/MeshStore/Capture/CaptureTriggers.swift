@@ -1,7 +1,7 @@
 import Foundation
 import MeshCore
 
-/// The triggers of one table, as SQL text. They use built-in SQL only, so every program's writes fire them.
+/// The triggers of one table, as SQL text. They use only built-in SQL, so they fire for every program's writes.
 struct CaptureTriggers {
   let schema: TableSchema
   let form: KeyForm
@@ -9,7 +9,7 @@ struct CaptureTriggers {
   let table: Int64
   let layout: Int64
 
-  /// Nil where the table's key is not one column with a built-in collation.
+  /// Returns nil unless the table's key is one column with a built-in collation.
   init?(_ schema: TableSchema, table: Int64, layout: Int64) {
     guard let form = KeyForm(schema), let key = schema.keyColumn else { return nil }
     self.schema = schema
@@ -19,29 +19,31 @@ struct CaptureTriggers {
     self.layout = layout
   }
 
-  /// What makes a trigger fire. An update that leaves the record its key fires `update`, one that does not `move`. Where something
-  /// beside the key is `UNIQUE`, `replace` and `retake` name, before an insert and an update, the rows that it would displace: SQLite
-  /// tells nobody of what `REPLACE` deletes.
+  /// The events that fire a trigger. `update` is an update that keeps the record's key, and `move` is one that changes
+  /// it. If the table has a `UNIQUE` constraint besides the key, `replace` and `retake` run before an insert and an
+  /// update. They note the rows that the statement would displace, because SQLite fires no trigger for rows that
+  /// `REPLACE` deletes.
   enum Event: String, CaseIterable {
     case insert, update, move, delete, replace, retake
 
-    /// It is there, and what it is, for the table's indexes.
+    /// Whether the trigger's existence and text depend on the table's indexes.
     var followsIndexes: Bool { self == .replace || self == .retake }
   }
 
-  /// `mesh_pending.op`.
+  /// The values of `mesh_pending.op`.
   enum Operation: Int {
     case insert = 1
     case update = 2
     case delete = 3
   }
 
-  /// All names of our triggers begin so.
+  /// The prefix of the names of all capture triggers.
   static let prefix = "mesh_capture_"
 
   static func name(_ table: Int64, _ event: Event) -> String { "\(prefix)\(table)_\(event.rawValue)" }
 
-  /// Nil where the table needs no such trigger: one that is nothing but its key has no columns to change.
+  /// Returns the trigger's SQL, or nil if the table needs no such trigger. A table that has only a key has no columns
+  /// to change.
   func sql(_ event: Event) -> String? {
     switch event {
     case .insert: trigger(event, on: "INSERT", [note(.insert, key: new(keyName))])
@@ -53,8 +55,9 @@ struct CaptureTriggers {
     }
   }
 
-  /// A record's identity is immutable: a new key is a delete of the old record and an insert of the new one. The delete is marked:
-  /// what refers to the old key may be about to get the new one.
+  /// Returns the trigger for a changed key. A record's identity is immutable, so a new key is a delete of the old
+  /// record and an insert of the new one. The delete is marked, because rows that refer to the old key may be about to
+  /// get the new one.
   private func move(_ conditions: [String], isMarked: Bool) -> String? {
     trigger(
       .move, on: "UPDATE", when: "\(oldKey) IS NOT \(new(keyName))",
@@ -67,8 +70,9 @@ struct CaptureTriggers {
     trigger(.update, on: "UPDATE", when: "\(oldKey) IS \(new(keyName))", changes)
   }
 
-  /// The triggers of earlier formats, which noted the same writes, the earliest first. Before format 9 a `move` refused nothing, before
-  /// format 11 no new key for a root, and both noted deletes without the mark. Before format 12 an `update` noted no touches.
+  /// Returns the triggers of earlier formats that noted the same writes, earliest first. Before format 9, a `move`
+  /// refused nothing. Before format 11, it allowed a new key for a root, and deletes were noted without the mark.
+  /// Before format 12, an `update` noted no touches.
   func earlier(_ event: Event) -> [String] {
     switch event {
     case .move: [move([], isMarked: false), move([requireAssets], isMarked: false)].compactMap(\.self)
@@ -83,7 +87,7 @@ struct CaptureTriggers {
     _ event: Event, _ moment: String = "AFTER", on statement: String, when condition: String? = nil, _ body: [String]
   ) -> String? {
     if body.isEmpty { return nil }
-    // `IS NOT 1` rather than `= 0`: if the row of mesh_state were lost, writes would be noted all the same.
+    // `IS NOT 1` is used instead of `= 0` so that writes are noted even if the row of mesh_state is lost.
     return """
       CREATE TRIGGER \(Self.name(table, event).quotedName) \(moment) \(statement) ON \(schema.name.quotedName)
       WHEN \(condition.map { "\($0) AND " } ?? "")(SELECT applying FROM mesh_state WHERE id = 1) IS NOT 1
@@ -97,8 +101,8 @@ struct CaptureTriggers {
     "\(Self.into) VALUES (\(table), \(layout), \(key), \(operation.rawValue), \(word), 0, \(Self.wall))"
   }
 
-  /// Refuses a new key for a row that waits for an asset: the new record would have no more than the row shows, and the asset would go
-  /// with the old one, everywhere.
+  /// Refuses a new key for a row that waits for an asset. The new record would have no more than the row shows, and the
+  /// asset would be deleted with the old record on all devices.
   private var requireAssets: String {
     """
     SELECT RAISE(ABORT, '\(Self.refusal)') WHERE EXISTS (
@@ -107,8 +111,8 @@ struct CaptureTriggers {
     """
   }
 
-  /// Refuses a new key for the root of a share: the share is made of the record with that key, in acts that are signed. Its delete
-  /// would end the share for everybody, and the new record would be a private one.
+  /// Refuses a new key for the root of a share. The share is made of the record with that key, in signed acts. Its
+  /// delete would end the share for everybody, and the new record would be a private one.
   private var requireNoRoot: String {
     """
     SELECT RAISE(ABORT, '\(Self.rootRefusal)') WHERE EXISTS (
@@ -125,7 +129,8 @@ struct CaptureTriggers {
   static let refusal =
     "mesh: a BLOB of this row is not on this machine; fetch it (mesh asset fetch) before the row gets another key"
 
-  /// For each index the rows that have what the new one has, with an update of no column: a flush looks whether they are there.
+  /// For each index, notes the rows that have the new row's values, as an update of no column. A flush checks whether
+  /// they still exist.
   private var rivals: [String] {
     schema.uniqueIndexes.filter(\.isPlain).map { index in
       let terms = zip(index.columns.compactMap(\.self), index.collations).map { column, collation in
@@ -138,11 +143,12 @@ struct CaptureTriggers {
     }.sorted()
   }
 
-  /// One statement for each word. LIMIT keeps SQLite from folding the inner query into the outer and computing the
-  /// mask twice.
+  /// Returns one statement for each word of the mask. LIMIT keeps SQLite from folding the inner query into the outer
+  /// one and computing the mask twice.
   ///
-  /// An update that changes none of these columns is noted with the mask 0 if the table's definition is not the one that the trigger
-  /// was made for: it may have changed a column that is new. `Session.noteTouches` makes something of it.
+  /// If an update changes none of these columns, it is noted with the mask 0, provided that the table's definition has
+  /// changed since the trigger was made. The update may have changed a new column. `Session.noteTouches` handles this
+  /// note.
   private func changes(notingTouches: Bool) -> [String] {
     let touches =
       notingTouches
@@ -156,8 +162,8 @@ struct CaptureTriggers {
     }
   }
 
-  /// The names that an update trigger has for the columns of its layout, in their order. `ALTER TABLE … RENAME COLUMN` puts the new
-  /// name there, so the trigger tells what a column is called now.
+  /// Returns the names that an update trigger has for the columns of its layout, in their order. `ALTER TABLE … RENAME
+  /// COLUMN` changes the names there, so the trigger shows a column's current name.
   static func columns(ofUpdate sql: String) -> [String] {
     sql.components(separatedBy: "((OLD.").dropFirst().compactMap { term in
       let name = term.components(separatedBy: " COLLATE BINARY IS NOT ")[0]
@@ -166,7 +172,7 @@ struct CaptureTriggers {
     }
   }
 
-  /// For each 63 columns, the expression of their mask.
+  /// The expressions of the masks, one for every 63 columns.
   private var words: [String] {
     let names = Layout.names(of: schema, form)
     return stride(from: 0, to: names.count, by: Layout.wordSize).map { start in
@@ -176,7 +182,8 @@ struct CaptureTriggers {
     }
   }
 
-  /// BINARY, since NOCASE does not see 'milk' become 'Milk'; the type, since 1 and 1.0 are equal.
+  /// Compares with BINARY, because NOCASE doesn't see that 'milk' becomes 'Milk'. Compares the types, because 1 and 1.0
+  /// are equal.
   private func changed(_ column: String) -> String {
     let (old, new) = (old(column), new(column))
     return "\(old) COLLATE BINARY IS NOT \(new) OR typeof(\(old)) <> typeof(\(new))"
@@ -187,7 +194,7 @@ struct CaptureTriggers {
 
   private static let into = #"INSERT INTO mesh_pending (tbl, layout, "key", op, word, mask, wall)"#
 
-  /// SQLite keeps whole milliseconds; as a Julian day they are a double that is exact to 0.04 ms, so rounding finds
-  /// them again. (`unixepoch('subsec')` is NULL before 3.42.)
+  /// Returns the wall time in milliseconds. SQLite keeps whole milliseconds. As a Julian day, they are a double that is
+  /// exact to 0.04 ms, so rounding restores them. (`unixepoch('subsec')` is NULL before 3.42.)
   static let wall = "CAST((julianday('now') - 2440587.5) * 86400000.0 + 0.5 AS INTEGER)"
 }

@@ -1,15 +1,15 @@
 import MeshCore
 
-/// The triggers of one table that keep programs from writing records of shares which are read-only here. They are there only
-/// while there is such a share, and use built-in SQL only.
+/// The triggers of one table that keep programs from writing records of shares that are read-only here. They exist only
+/// while there is such a share, and use only built-in SQL.
 ///
-/// A record belongs to such a share if it is in `mesh_record`, or if it refers, by its table's only foreign key, to one that is.
-/// Receivers ask the same of every change set.
+/// A record belongs to such a share if it is in `mesh_record`, or if it refers to a record of the share by its table's
+/// only foreign key. Receivers check the same for every change set.
 struct PermissionTriggers {
   let table: TableForm
-  /// The table that its zone follows.
+  /// The table that decides the zone of its records.
   let parent: TableForm?
-  /// Columns that no other device has: programs may fill them, since nobody is sent what they have.
+  /// The columns that no other device has. Programs may fill them, because their values are not sent.
   let local: Set<Int64>
 
   init(_ table: TableForm, _ catalog: Catalog, local: Set<Int64>) {
@@ -20,8 +20,9 @@ struct PermissionTriggers {
 
   enum Event: String, CaseIterable {
     case insert, update, delete
-    /// Another row has taken the record's place: SQLite tells no trigger of what `REPLACE` deletes. Afterwards, since before it
-    /// nobody knows whether the statement does so or, as `OR IGNORE`, nothing at all.
+    /// Another row has replaced the record: SQLite fires no trigger for rows that `REPLACE` deletes. The trigger runs
+    /// afterwards, because only then is it known whether the statement replaces rows or, with `OR IGNORE`, does
+    /// nothing.
     case replace, rekey
 
     var moment: String {
@@ -37,7 +38,8 @@ struct PermissionTriggers {
 
   static func name(_ table: Int64, _ event: Event) -> String { "\(prefix)\(table)_\(event.rawValue)" }
 
-  /// Nil where the event needs none: a new record without a parent is the private zone's.
+  /// Returns the trigger's SQL, or nil if the event needs none. A new record without a parent belongs to the private
+  /// zone.
   func sql(_ event: Event) -> String? {
     let conditions =
       switch event {
@@ -57,8 +59,8 @@ struct PermissionTriggers {
       """
   }
 
-  /// An update of a column that was here when the trigger was made, and that others have. One that a migration has just added, or that
-  /// this device alone has, is not among them.
+  /// The condition for an update of a column that existed when the trigger was made and that others have. It leaves out
+  /// columns that a migration has just added, and columns that only this device has.
   private var changed: String {
     let columns = table.columns.filter { !local.contains($0.id) }.map(\.name)
     return ([table.keyName] + columns).map { name in
@@ -85,7 +87,7 @@ struct PermissionTriggers {
 }
 
 extension TableForm {
-  /// Columns that no description of the table has; none where there is no description.
+  /// Returns the columns that no description of the table has. Returns none if there is no description.
   func columns(besides others: [FoldedName: Set<FoldedName>]) -> Set<Int64> {
     guard let known = others[schema.name.folded] else { return [] }
     return Set(columns.filter { !known.contains($0.name.folded) }.map(\.id))
@@ -93,7 +95,7 @@ extension TableForm {
 }
 
 extension Session {
-  /// The columns of other devices' tables, by table.
+  /// Returns the columns of other devices' tables, by table.
   func foreignColumns() throws -> [FoldedName: Set<FoldedName>] {
     let descriptions = try sql.all("SELECT bytes FROM mesh_foreign_schema") { row in
       var reader = ByteReader(row.bytes(0))
@@ -104,9 +106,9 @@ extension Session {
     }
   }
 
-  /// Makes the triggers that the zones ask for, and drops those that they don't.
+  /// Creates the triggers that the zones require, and drops the others.
   func updatePermissions() throws {
-    // Tables may have come or changed in this very transaction.
+    // Tables may have been added or changed in this transaction.
     try catalog.refresh(db)
     let isNeeded = try catalog.zones().entries.values.contains { $0.role == .readOnly || $0.role == .ended }
     var wanted: [String: String] = [:]

@@ -1,30 +1,31 @@
 import GRDB
 import MeshCore
 
-/// A synchronized table: what `mesh_table` says of it, and its form in this file.
+/// A synchronized table: its row in `mesh_table`, and its form in this file.
 struct TrackedTable: Hashable, Sendable {
-  /// `mesh_table.id`.
+  /// The `mesh_table.id`.
   let id: Int64
   let name: String
   let isPrivate: Bool
   let allowsIntegerKeys: Bool
-  /// `mesh_layout.id` that its triggers write; nil before they were first made.
+  /// The `mesh_layout.id` that its triggers write, or nil before they were first created.
   let layout: Int64?
-  /// Its rowid in `sqlite_schema` when its triggers were last looked at; nil where it was not there.
+  /// Its rowid in `sqlite_schema` when its triggers were last checked, or nil if it was missing then.
   let schemaRow: Int64?
-  /// Of its key, when its triggers were last looked at.
+  /// The collation of its key when its triggers were last checked.
   let keyCollation: String?
-  /// Its key's column and what that makes of values, then.
+  /// The name of its key column, and the class of values that the column makes of keys, at that time.
   let keyName: String?
   let keyClass: String?
-  /// Nil where the file has no such table now.
+  /// The table's schema, or nil if the file doesn't have the table now.
   let schema: TableSchema?
 
-  /// Nil where there is no table, or its key is not one column with a built-in collation, or is another than it was.
+  /// The form of its key. Nil if there is no table, if its key is not one column with a built-in collation, or if the
+  /// key has changed.
   var form: KeyForm? { hasAnotherKey ? nil : schema.flatMap(KeyForm.init) }
 
-  /// The table's rows have other identities than they had: two that were one record are two, or the other way round. A column that
-  /// was only renamed is the same key.
+  /// Whether the table's rows have other identities than before, so that two rows that were one record are now two, or
+  /// the reverse. A column that was only renamed is the same key.
   var hasAnotherKey: Bool {
     guard let schema, let key = schema.keyColumn else { return false }
     if let keyCollation, keyCollation.folded != key.collation.folded { return true }
@@ -33,22 +34,22 @@ struct TrackedTable: Hashable, Sendable {
     return keyName.folded != key.name.folded && schema.column(keyName) != nil
   }
 
-  /// Every table that is captured, in the order of its number.
+  /// Returns every table that is captured, ordered by number.
   static func all(_ db: Database) throws -> [TrackedTable] {
     try Row.fetchAll(db, sql: "\(select) ORDER BY id").map { try TrackedTable($0, db) }
   }
 
-  /// The captured table with that name, in any case; nil where there is none.
+  /// Returns the captured table with this name, in upper or lower case, or nil if there is none.
   static func read(_ db: Database, name: String) throws -> TrackedTable? {
     try Row.fetchOne(db, sql: "\(select) AND name = ?", arguments: [name]).map { try TrackedTable($0, db) }
   }
 
-  /// The captured table with that number; nil where there is none.
+  /// Returns the captured table with this number, or nil if there is none.
   static func read(_ db: Database, id: Int64) throws -> TrackedTable? {
     try Row.fetchOne(db, sql: "\(select) AND id = ?", arguments: [id]).map { try TrackedTable($0, db) }
   }
 
-  /// Whether records of a table are here that its rows would not be: it was synchronized with another key.
+  /// Returns whether records of a table are here that don't fit its rows, because it was synchronized with another key.
   static func hadAnotherKey(_ db: Database, name: String) throws -> Bool {
     guard try db.tableExists("mesh_record") else { return false }
     let known = try Row.fetchOne(
@@ -76,53 +77,53 @@ struct TrackedTable: Hashable, Sendable {
   }
 }
 
-/// A table whose capture was not whole when it was looked at.
+/// A table whose capture was found to be incomplete.
 struct CaptureFinding: Hashable, Sendable {
   struct Reasons: OptionSet, Hashable, Sendable {
     let rawValue: Int
-    /// A trigger was not there, and is again.
+    /// A trigger was missing, and has been restored.
     static let triggersMissing = Reasons(rawValue: 1)
-    /// A trigger was not as it should be (a column was added or renamed, or somebody edited it), and is again.
+    /// A trigger was altered, and has been restored. A column was added or renamed, or somebody edited the trigger.
     static let triggersAltered = Reasons(rawValue: 2)
-    /// The table's columns are others than before.
+    /// The table's columns have changed.
     static let layoutChanged = Reasons(rawValue: 4)
-    /// The file has no such table: nothing is captured until it returns.
+    /// The file has no such table. Nothing is captured until it returns.
     static let tableMissing = Reasons(rawValue: 8)
-    /// The key is not one column with a built-in collation any more: nothing is captured until it is.
+    /// The key is no longer one column with a built-in collation. Nothing is captured until it is.
     static let keyUnfit = Reasons(rawValue: 16)
-    /// The table was dropped, and there is one of its name again.
+    /// The table was dropped, and a table with its name exists again.
     static let recreated = Reasons(rawValue: 32)
-    /// The table had been missing, and there is one of its name again.
+    /// The table had been missing, and a table with its name exists again.
     static let returned = Reasons(rawValue: 128)
     /// It lacks columns that it had.
     static let columnsLost = Reasons(rawValue: 64)
-    /// The triggers that are about `UNIQUE` indexes were for others.
+    /// The triggers for `UNIQUE` indexes were made for other indexes.
     static let indexesChanged = Reasons(rawValue: 256)
-    /// Its key is another, or is compared otherwise: nothing is captured until it is what it was.
+    /// Its key is another column, or is compared differently. Nothing is captured until the key is restored.
     static let keyChanged = Reasons(rawValue: 512)
   }
 
-  /// `mesh_table.id`.
+  /// The `mesh_table.id`.
   let table: Int64
   let name: String
   var reasons: Reasons
-  /// What the table is called now, where it was renamed.
+  /// The table's current name, if it was renamed.
   var newName: String?
-  /// `mesh_column.id` of the columns that it did not have before.
+  /// The `mesh_column.id` of the columns that it did not have before.
   var newColumns: [Int64] = []
-  /// Names of the columns that it lacks now.
+  /// The names of the columns that it lacks now.
   var lostColumns: [String] = []
 
-  /// It has gone, or has not its key.
+  /// Whether it is missing, or doesn't have its key.
   var isGone: Bool { !reasons.isDisjoint(with: [.tableMissing, .keyUnfit, .keyChanged]) }
-  /// Writes may have gone unnoticed, and the table can be compared with the records by values.
+  /// Whether writes may have gone unnoticed, and the table can be compared with the records by values.
   var needsRescan: Bool { !isGone && !reasons.isEmpty }
-  /// It is not there, or was not.
+  /// Whether it is missing, or was missing.
   var wasGone: Bool { isGone || reasons.contains(.returned) }
-  /// The table does not show all that it showed.
+  /// Whether the table no longer shows all values that it showed.
   var needsRecall: Bool { isGone || !reasons.isDisjoint(with: [.recreated, .returned, .columnsLost]) }
 
-  /// For the log: what happened and what it means; nil where nobody needs to know.
+  /// A message for the log about the event and its meaning, or nil if nobody needs to know.
   var notice: String? {
     if let newName {
       return """

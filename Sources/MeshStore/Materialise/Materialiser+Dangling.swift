@@ -1,10 +1,11 @@
 import MeshCore
 
-/// Rows that a program of this machine wrote with foreign keys off, as many languages have them: they refer to a row that is not here
-/// yet, or that just got another key. Without a mesh they would be there, and the program may be about to write to them again. So they
-/// stay in this machine's table, and are noted; the other machines hold them until the reference holds.
+/// Handles rows that a program on this machine wrote with foreign keys off, which is the default in many languages.
+/// They refer to a row that is not here yet, or that has just got another key. Without mesh, they would be in the
+/// table, and the program may be about to write to them again. Therefore they stay in this machine's table, and are
+/// noted. The other machines hold them until the reference is valid.
 extension Materialiser {
-  /// Whether the row stays though the parent is missing.
+  /// Returns whether the row stays although the parent is missing.
   func mayDangle(_ ref: RecordRef, _ parent: RecordRef) throws -> Bool {
     guard try reason(parent) != .parentElsewhere else { return false }
     if let flushing, flushing.rekeyed.contains(parent) || written.contains(ref) { return true }
@@ -24,7 +25,8 @@ extension Materialiser {
     hasDangling = .success(true)
   }
 
-  /// The note goes with what the record waits for; whether the references still dangle is found out afterwards.
+  /// Keeps the references of a noted row. The note is deleted together with the list of awaited records. Afterwards,
+  /// `settle` determines whether the references still dangle.
   func rememberDangling(_ ref: RecordRef) throws {
     guard try hasDangling.get() else { return }
     let parents = try session.sql.all(

@@ -1,16 +1,17 @@
 import GRDB
 import MeshCore
 
-/// The table refuses a record with the values that a person chose.
+/// The error that the table refuses a record with the values that a person chose.
 struct StillRefused: Error {
-  /// SQLite's own words.
+  /// SQLite's message.
   let message: String
 }
 
-/// A merged version that the table refuses, because it breaks a constraint of its own row: the row stays the last version that the
-/// table accepted. A record must not leave somebody's app because of what somebody else wrote.
+/// Handles a merged version that the table refuses, because it breaks a constraint of its own row. The row stays the
+/// last version that the table accepted. A record must not disappear from one person's app because of another person's
+/// write.
 extension Materialiser {
-  /// Writes what the table may still accept: the merged values, except those that it refused before.
+  /// Writes the values that the table may still accept: the merged values, except those that it refused before.
   ///
   /// - Parameter written: The merged values that can be written, as `place` tried to.
   /// - Returns: False if the table never accepted a version of the record, or the record was born again since.
@@ -48,7 +49,8 @@ extension Materialiser {
   /// Leaves the row as it is, and keeps the merged values beside it.
   ///
   /// - Parameter written: The columns in which the row has long BLOBs that are merged.
-  /// - Returns: False if there is no row that the table accepted, or if a cut took back a value of it that nothing replaces.
+  /// - Returns: False if there is no row that the table accepted, or if a cutoff reverted a value of it that nothing
+  ///   replaces.
   func goOnShowing(
     _ old: StoredRecord?, _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value],
     _ message: String, written: Set<Int64> = []
@@ -70,7 +72,8 @@ extension Materialiser {
         continue
       }
       kept.extra[column] = value
-      // A reference that is shown as NULL or default, since its parent is gone, is not refused; nor is what the column's type converts.
+      // A reference that is shown as NULL or default because its parent is gone is not refused. Neither is a value that
+      // the column's type converts.
       let isConverted = isMerged && !table.columns[index].schema.affinity.keeps(value)
       if isConverted || old.extra[column] == value && !old.hides(column) { continue }
       kept.shown[column] = shown
@@ -82,7 +85,7 @@ extension Materialiser {
     return true
   }
 
-  /// Says of a row with chosen values which of them are not merged yet: the flush that is to come makes them edits.
+  /// Notes the values of a row with chosen values that are not merged yet. The next flush makes edits of them.
   func hide(
     _ values: [Int64: Value], behind chosen: [Int64: Value], _ ref: RecordRef, _ table: TableForm,
     _ record: inout StoredRecord, _ old: StoredRecord?
@@ -96,9 +99,10 @@ extension Materialiser {
     record.heldSince = try old?.heldSince ?? records.time.get()
   }
 
-  /// Does all that writes a row, or nothing: a trigger's `RAISE (FAIL)` leaves what a statement did before it.
+  /// Does all of the writes of a row, or none. A trigger's `RAISE (FAIL)` leaves the changes that a statement made
+  /// before it.
   ///
-  /// - Parameter isReplaced: The row is deleted first.
+  /// - Parameter isReplaced: True if the row is deleted first.
   func wholly(_ table: TableForm, isReplaced: Bool = false, _ body: () throws -> Void) throws {
     guard isReplaced || !table.schema.triggers.isEmpty else { return try body() }
     try sql.run("SAVEPOINT mesh_row")
@@ -115,7 +119,7 @@ extension Materialiser {
     try sql.run("RELEASE mesh_row")
   }
 
-  /// SQLite's words about the record.
+  /// Returns SQLite's message about the record.
   func message(_ ref: RecordRef) throws -> String? {
     try sql.first(
       "SELECT message FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?",

@@ -1,11 +1,12 @@
 import GRDB
 import MeshCore
 
-/// A `UNIQUE` beside the key, which came after tracking: of the records that can't be shown together, those with the lesser keys are,
-/// and of several zones those of the one that comes first. Whichever comes first gets the row and may lose it again; what is shown does not depend on the order.
+/// Handles a `UNIQUE` constraint besides the key that was added after tracking. If several records can't be shown
+/// together, the one with the lowest key is shown. If they belong to several zones, the one of the first zone is shown.
+/// The first record to arrive gets the row and may lose it again. The result doesn't depend on the order.
 extension Materialiser {
-  /// Takes the rows that are in the record's way out of the table, if all of them come after it. False where one stays, or where
-  /// nobody can tell which they are: then the record is held, and waits for them to change.
+  /// Removes the rows that block the record from the table, if all of them come after it. Returns false if one stays,
+  /// or if nobody can tell which they are. The record is then held, and waits for them to change.
   func makeWay(_ ref: RecordRef, _ table: TableForm, _ values: [Int64: Value], _ message: String) throws -> Bool {
     let rivals = try rivals(ref, table, values)
     let places = try rivals.map { rival in try session.occupant(rival).flatMap { try materialiser(ofZone: $0) } }
@@ -22,14 +23,16 @@ extension Materialiser {
     return true
   }
 
-  /// A row without a record is not flushed yet: nobody may take it away.
+  /// Returns whether the record comes before a rival. A row without a record is not flushed yet, so it must not be
+  /// removed.
   private func comes(_ ref: RecordRef, before rival: RecordRef, of place: Materialiser?) throws -> Bool {
     guard let place else { return false }
     let (own, other) = (records.zone.id, place.records.zone.id)
     return own == other ? ref.key < rival.key : try session.catalog.zones().precedes(own, other)
   }
 
-  /// Directly or by others: it can't be shown instead of what it needs.
+  /// Returns whether the record refers to a rival, directly or through others. It can't be shown instead of a record
+  /// that it needs.
   private func refers(_ ref: RecordRef, _ values: [Int64: Value], to rivals: [RecordRef]) throws -> Bool {
     var (seen, next): (Set<RecordRef>, [RecordRef]) = ([], parents(ref, values))
     while let parent = next.popLast() {
@@ -40,7 +43,7 @@ extension Materialiser {
     return false
   }
 
-  /// Those without which it is not shown.
+  /// Returns the parents without which the record is not shown.
   private func parents(_ ref: RecordRef, _ values: [Int64: Value]) -> [RecordRef] {
     guard let table = session.catalog.table(ref.table) else { return [] }
     return table.references.compactMap { reference in
@@ -50,7 +53,7 @@ extension Materialiser {
     }
   }
 
-  /// A row is another than before: what it was in the way of may be shown.
+  /// Tries records that the row blocked, because the row has changed.
   func release(_ ref: RecordRef, _ table: TableForm) throws {
     if !table.schema.uniqueIndexes.isEmpty { try appear(ref, isFree: true) }
   }
@@ -60,7 +63,7 @@ extension Materialiser {
     for index in table.schema.uniqueIndexes where !index.isPartial {
       let places = index.columns.map { name in name.flatMap(table.index(named:)) }
       let wanted = places.map { place in place.map { values[table.columns[$0].id] ?? table.defaultValue($0) } ?? .null }
-      // An expression's value nobody knows here, and NULL is equal to nothing.
+      // The value of an expression is not known here, and NULL is equal to nothing.
       guard !wanted.contains(.null) else { continue }
       let terms = zip(index.columns, index.collations).map { "\(($0 ?? "").quotedName) = ? COLLATE \($1.quotedName)" }
       let keys = try session.sql.all(

@@ -1,69 +1,72 @@
 import GRDB
 import MeshCore
 
-/// Makes the tables show the merged state of the records concerned, as far as the schema and the references let it.
+/// Makes the tables show the merged state of the records concerned, as far as the schema and the references allow it.
 ///
-/// What is shown is the greatest set in which every reference holds: all candidates are written first (`place`, `show`),
-/// then what refers to a missing row is withdrawn, and what refers to that, until nothing changes (`settle`). So cycles
-/// of references are shown together, and the order of arrival does not matter.
+/// The tables show the greatest set of records in which every reference is valid. First, all candidates are written
+/// (`place`, `show`). Then records that refer to a missing row are withdrawn, and the records that refer to those,
+/// until nothing changes (`settle`). So records in a cycle of references are shown together, and the order of arrival
+/// doesn't matter.
 final class Materialiser {
   typealias State = ZoneRecords.State
 
   let records: ZoneRecords
-  /// How far the pending log has been turned into records.
+  /// The part of the pending log that has been turned into records.
   let progress: Progress
-  /// Records that an app's trigger refused by taking the transaction back, with its words.
+  /// The records that an app's trigger refused by rolling back the transaction, with the trigger's message.
   let refused: [RecordRef: String]
-  /// As in `Store`.
+  /// The records listed in `Store.believed`.
   var believed: Set<RecordRef> = []
-  /// Shown records whose references have to be looked at.
+  /// The shown records whose references have to be checked.
   private var unchecked: [RecordRef] = []
-  /// How often records have been tried in this run.
+  /// How often each record has been tried in this run.
   private var tries: [RecordRef: Int] = [:]
-  /// The flush that is under way: what the log has of its records is dealt with.
+  /// The current flush. It handles all notes of its records in the log.
   var flushing: FlushPlan?
-  /// Found where one is asked for: most flushes ask for none.
+  /// Computed on first use, because most flushes don't need it.
   private lazy var flushed = Set(flushing?.refs ?? [])
-  /// Something was left for the flush of a record that has rows in the log.
+  /// True if some work was left for the flush of a record that has notes in the log.
   private(set) var hasPostponed = false
-  /// What waits for rows that have appeared. Not by recursion: a chain of references can be longer than the stack.
+  /// The records that wait for rows that have appeared. They are processed without recursion, because a chain of
+  /// references can be longer than the stack.
   private var appearing: [(RecordRef, zone: Int64, most: Int)] = []
   private var isAppearing = false
   private var hasWaiters: Bool
-  /// References that hold nowhere else, of records that don't wait for their parents at the moment.
+  /// References that are valid on no other device, of records that don't wait for their parents at the moment.
   var dangling: [RecordRef: Set<RecordRef>] = [:]
-  /// Rows are shown here that others hold.
+  /// Whether rows are shown here that other devices hold.
   lazy var hasDangling = Result {
     try sql.exists("SELECT 1 FROM mesh_held WHERE reason = \(HeldReason.shownHereOnly.rawValue) LIMIT 1")
   }
-  /// What programs wrote that is flushed now.
+  /// The records that programs wrote and that are flushed now.
   lazy var written = flushing?.written ?? []
-  /// Nil of the private zone.
+  /// The scope of a share, or nil for the private zone.
   private var scope: ShareScope?
-  /// Those of the other zones; nil where there are none.
+  /// The materialisers of the other zones, or nil if there are none.
   var others: Materialisers? { ownOthers ?? sharedOthers }
   private var ownOthers: Materialisers?
   private weak var sharedOthers: Materialisers?
 
   enum Progress {
-    /// Nothing is pending: rows differ from records only where a write went unnoticed.
+    /// Nothing is pending. Rows differ from records only if a write went unnoticed.
     case clean
     /// A flush that reaches the end of the log.
     case flushedAll
-    /// A flush that leaves rows in the log, and what is merged then: a row that is gone while its record lives has its delete there, a row that
-    /// is there while its record is held has its insert there.
+    /// A flush that leaves notes in the log, and merges during it. If a row is gone while its record is alive, its
+    /// delete is in the log. If a row exists while its record is held, its insert is in the log.
     case flushedPart
-    /// Others' changes or a new schema, beside rows that wait for their flush: what programs wrote to them is in the rows alone.
+    /// A merge of others' changes or a new schema, beside rows that wait for their flush. The writes of programs are
+    /// only in those rows.
     case besidePending
   }
 
-  /// Rows in the log say that records and tables differ.
+  /// Whether notes in the log explain differences between records and tables.
   private var isPartial: Bool { progress == .flushedPart || progress == .besidePending }
 
   var session: Session { records.session }
   private var sql: Connection { records.session.sql }
 
-  /// - Parameter others: Nil for the zone that the access is about.
+  /// - Parameter others: The materialisers of the other zones, or nil for the zone that the access concerns.
   init(
     _ records: ZoneRecords, _ progress: Progress = .clean, refused: [RecordRef: String] = [:],
     others: Materialisers? = nil
@@ -79,11 +82,11 @@ final class Materialiser {
 
   // MARK: Candidates
 
-  /// Writes a merged state to its table, as if all its references held, and to `mesh_record`.
+  /// Writes a merged state to its table, as if all its references were valid, and to `mesh_record`.
   ///
   /// - Parameters:
-  ///   - changed: The columns whose merged value is another than before; nil for all.
-  ///   - chosen: What the row is to have in the place of merged values.
+  ///   - changed: The columns whose merged value has changed, or nil for all columns.
+  ///   - chosen: The values that the row gets in place of merged values.
   /// - Throws: `StillRefused` if the table refuses the row with the chosen values.
   func place(
     _ ref: RecordRef, _ state: State, replacing old: StoredRecord?, changed: Set<Int64>?,
@@ -92,7 +95,7 @@ final class Materialiser {
     var record = try records.pack(ref, state, previous: old)
     let values = state.cells.mapValues(\.value)
     if let old {
-      // A row that is shown here only is noted though nothing of it is kept beside it.
+      // A row that is shown only here has a note, even if none of its values are kept beside it.
       let isNoted = try !state.isAlive && hasDangling.get()
       if isNoted || old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
     }
@@ -144,7 +147,7 @@ final class Materialiser {
       try session.keepOverwritten(replaced, ref)
     }
     do {
-      // A row that is written anew must be there still if the table refuses the new one.
+      // A row that is rewritten must still exist if the table refuses the new version.
       try wholly(table, isReplaced: changed == nil && stays) {
         if let changed, stays, let old {
           try update(table, ref.key, written, changed.union(old.extra.keys).union(chosen.keys))
@@ -175,7 +178,7 @@ final class Materialiser {
     if stays { try release(ref, table) } else { try appear(ref) }
   }
 
-  /// The table would make another key of the record's, and so one row of two records.
+  /// Holds a record whose key the table would convert to another one, so that two records would share one row.
   private func hold(
     _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value], replacing old: StoredRecord?
   ) throws {
@@ -190,7 +193,7 @@ final class Materialiser {
     )
   }
 
-  /// The table does not do without a BLOB that is not complete here.
+  /// Holds a record whose table requires a BLOB that is not complete here.
   private func lack(
     _ column: String, _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value],
     replacing old: StoredRecord?
@@ -205,7 +208,8 @@ final class Materialiser {
     try leave(ref, table)
   }
 
-  /// What a table cannot show of these values: columns it lacks, and values that their column would convert.
+  /// Returns the values that a table can't show: those of columns that it lacks, and those that their column would
+  /// convert.
   func unseen(_ table: TableForm, _ values: [Int64: Value]) -> [Int64: Value] {
     values.filter { column, value in
       guard let index = table.indexes[column] else { return true }
@@ -213,14 +217,14 @@ final class Materialiser {
     }
   }
 
-  /// Tries again to show a record that is held, or that is shown in part.
+  /// Tries again to show a record that is held or partly shown.
   ///
-  /// - Parameter overwriting: Even where the row says otherwise.
+  /// - Parameter overwriting: True to show it even if the row has other values.
   /// - Parameter most: How often it may have been tried in this run.
   func show(_ ref: RecordRef, overwriting: Bool = false, most: Int = 0) throws {
     guard tries[ref, default: 0] <= most, let record = try records.load(ref), record.isAlive else { return }
     tries[ref, default: 0] += 1
-    // Its flush shows it.
+    // The record's flush shows it.
     if isPartial, !overwriting, try isPending(ref) { return }
     if isPartial, !overwriting, let table = session.catalog.table(ref.table),
       try (records.hasRow(table, ref.key) && !isOthers(ref)) != record.isShown
@@ -231,16 +235,16 @@ final class Materialiser {
     try place(ref, try records.state(ref, record), replacing: record, changed: [])
   }
 
-  /// A row is in its table that was not there before: the records that wait for it are candidates. Also those that were tried in
-  /// this run: the row may have been another's meanwhile.
+  /// Handles a row that has appeared in its table. The records that wait for it become candidates, also those that were
+  /// tried in this run. The row may have been another record's meanwhile.
   ///
-  /// - Parameter isFree: It is not there, or another: only those that it was in the way of may be shown.
+  /// - Parameter isFree: True if the row is gone or has changed. Then only the records that it blocked may be shown.
   func appear(_ ref: RecordRef, isFree: Bool = false) throws {
     guard hasWaiters || others != nil else { return }
     let waiting = try sql.all(isFree ? Self.rivals : Self.waiting, [.integer(ref.table), ref.key]) {
       (RecordRef(table: $0.integer(0), key: $0.value(1)), $0.integer(2))
     }
-    // The lesser keys come first: they would displace the others.
+    // The lower keys come first, because they would displace the others.
     appearing += waiting.reversed().map { ($0.0, zone: $0.1, most: isFree ? .max : Self.mostTries) }
     guard !isAppearing else { return }
     isAppearing = true
@@ -248,7 +252,7 @@ final class Materialiser {
     while let (child, zone, most) = appearing.popLast() { try materialiser(ofZone: zone)?.show(child, most: most) }
   }
 
-  /// Rows that refer to each other in a circle and can't be together would take turns for ever.
+  /// Rows that refer to each other in a circle and can't exist together would otherwise take turns forever.
   private static let mostTries = 20
 
   private static let waiting = "SELECT tbl, key, zone FROM mesh_wait WHERE parent_tbl = ? AND parent_key = ?"
@@ -258,12 +262,12 @@ final class Materialiser {
     ORDER BY w.tbl, w.key, w.zone
     """
 
-  /// The materialiser of a zone; nil of one that was never met.
+  /// Returns the materialiser of a zone, or nil if this file has never met the zone.
   func materialiser(ofZone zone: Int64) throws -> Materialiser? {
     zone == records.zone.id ? self : try others?.of(zone)
   }
 
-  /// A row has left its table: the rows that refer to it have to be looked at.
+  /// Handles a row that has left its table. The rows that refer to it have to be checked.
   func leave(_ ref: RecordRef, _ table: TableForm) throws {
     try release(ref, table)
     for reference in table.referrers {
@@ -278,15 +282,15 @@ final class Materialiser {
     }
   }
 
-  /// The references of a shown record have to be looked at.
+  /// Adds a shown record whose references have to be checked.
   func check(_ ref: RecordRef) { unchecked.append(ref) }
 
-  /// Any record of the table may be shown.
+  /// Returns whether any record of the table may be shown.
   func showsAll(_ table: TableForm) -> Bool { scope?.hasAll(table) ?? true }
 
   // MARK: Withdrawing
 
-  /// Withdraws what refers to missing rows, until nothing changes.
+  /// Withdraws records that refer to missing rows, until nothing changes.
   func settle() throws {
     repeat {
       while let ref = unchecked.popLast() { try settle(ref) }
@@ -294,7 +298,7 @@ final class Materialiser {
     try ownOthers?.saveCounters()
   }
 
-  /// One record, if there is one to look at.
+  /// Checks one record. Returns false if there is none.
   func settleNext() throws -> Bool {
     guard let ref = unchecked.popLast() else { return false }
     try settle(ref)
@@ -310,7 +314,7 @@ final class Materialiser {
     var restored: Set<Int64> = []
     for reference in table.references {
       let column = table.columns[reference.column].id
-      // If the table refuses the merged reference, the row's own counts.
+      // If the table refuses the merged reference, the one in the row counts.
       let value = record.shown[column] != nil ? row[reference.column] : record.extra[column] ?? row[reference.column]
       guard value != .null, let parent = session.catalog.table(reference.parent) else { continue }
       let parentRef = RecordRef(table: parent.id, key: parent.parentKey(value))
@@ -330,7 +334,7 @@ final class Materialiser {
       }
       return try withdraw(ref, table, record, reason(lost))
     }
-    // The reference in the row may be one that nobody has sent yet.
+    // The reference in the row may not have been sent yet.
     if isPartial, try isPending(ref) { return }
     try reset(ref, table, record, row, missing.map { ($0.reference, $0.value) }, restored)
   }
@@ -341,7 +345,7 @@ final class Materialiser {
     return true
   }
 
-  /// Records that programs have written rows of the log for, which may be on their way to another zone; found where one is asked for.
+  /// The records with pending notes by programs, which may be moving to another zone. Computed on first use.
   private lazy var pending = Result {
     Set(
       try sql.all(Self.written, [.integer(records.zone.id)]) { row in
@@ -354,7 +358,10 @@ final class Materialiser {
     WHERE key IS NOT NULL AND op <> \(PendingSlice.Op.look) AND (op <> \(PendingSlice.Op.depart) OR abs(zone) = ?)
     """
 
-  /// - Parameter child: Given where the row has to be this very zone's: what happens to another's would happen to the child.
+  /// Returns whether the parent is present.
+  ///
+  /// - Parameter child: The child, if the row has to belong to this zone. Otherwise changes to another zone's row would
+  ///   affect the child.
   private func isPresent(_ ref: RecordRef, _ table: TableForm, _ value: Value, for child: RecordRef?) throws -> Bool {
     let hasRow = try records.hasRow(table, value)
     guard let child else {
@@ -364,13 +371,14 @@ final class Materialiser {
     if let record = try records.load(ref), record.isAlive {
       return record.held == nil && (hasRow || isPartial)
     }
-    // A row that is not flushed yet is of no zone: its flush says whether it is of this one.
+    // A row that is not flushed yet belongs to no zone. Its flush determines whether it belongs to this one.
     guard try hasRow && isPartial && session.occupant(ref) == nil else { return false }
     try wait(child, for: ref)
     return true
   }
 
-  /// The parent that the reference's default names, if it is not here: then the row can't be shown with the default.
+  /// Returns the parent that the reference's default names, if it is not here. The row can't be shown with the default
+  /// then.
   private func lostDefault(_ reference: Reference, _ ref: RecordRef, _ home: Reference?) throws -> RecordRef? {
     guard reference.action == .setDefault, let table = session.catalog.table(ref.table),
       let parent = session.catalog.table(reference.parent)
@@ -395,7 +403,7 @@ final class Materialiser {
 
   private static let elsewhere = "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND generation & 1"
 
-  /// Takes the row out of its table, and keeps its values.
+  /// Removes the row from its table, and keeps its values.
   private func withdraw(
     _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ reason: HeldReason
   ) throws {
@@ -406,13 +414,13 @@ final class Materialiser {
     try records.save(ref, held, replacing: record)
     try vacate(ref, table)
     try leave(ref, table)
-    // What its mover had not seen follows its parent.
+    // A record that the moving device had not seen follows its parent.
     if reason == .parentElsewhere, try session.catalog.zones().privateZone == records.zone.id {
       try session.look(at: ref)
     }
   }
 
-  /// Shows references to missing rows as NULL or default, and those to rows that are back as they are.
+  /// Shows references to missing rows as NULL or default, and restores those to rows that have returned.
   private func reset(
     _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ row: [Value],
     _ missing: [(reference: Reference, value: Value)], _ restored: Set<Int64>
@@ -422,7 +430,7 @@ final class Materialiser {
     let stamped = Set(try records.columns(record.stamps).map(\.column))
     for (reference, value) in missing {
       let column = table.columns[reference.column].id
-      // A column without a stamp has its default, which refers to nothing that the merge knows.
+      // A column without a stamp has its default, which refers to nothing that is merged.
       let substitute = reference.action == .setDefault ? table.defaultValue(reference.column) : .null
       if record.shown[column] != nil {
         shown.shown[column] = substitute
@@ -465,7 +473,7 @@ final class Materialiser {
     try leave(ref, table)
   }
 
-  /// Takes a row that another record needs out of its table.
+  /// Removes a row from its table that another record needs.
   func holdShown(_ ref: RecordRef, _ table: TableForm, _ message: String) throws {
     guard let record = try records.load(ref), record.isShown else { return }
     try refuse(ref, table, record, try displaced(ref, record, table), message, replacing: record)
@@ -502,7 +510,7 @@ extension Materialiser {
   func insert(_ table: TableForm, _ key: Value, _ values: [Int64: Value]) throws {
     let chosen = table.columns.indices.filter { values[table.columns[$0].id] != nil }
     let statement = try session.sql.statement(table.upsert(chosen))
-    // The key's own column, where it has one, is its spelling.
+    // If the key has a column of its own, its value is the key's spelling.
     statement.bind(table.keyColumn.flatMap { values[table.columns[$0].id] } ?? key, at: 1)
     for (place, index) in chosen.filter({ $0 != table.keyColumn }).enumerated() {
       try bind(values[table.columns[index].id] ?? .null, statement, at: place + 2, table, index)
@@ -511,7 +519,7 @@ extension Materialiser {
     try fill(key, values, table)
   }
 
-  /// Inserts where the row is gone unnoticed.
+  /// Updates a row. Inserts it if it disappeared unnoticed.
   func update(_ table: TableForm, _ key: Value, _ values: [Int64: Value], _ changed: Set<Int64>) throws {
     let chosen = table.columns.indices.filter {
       changed.contains(table.columns[$0].id) && values[table.columns[$0].id] != nil
@@ -529,7 +537,8 @@ extension Materialiser {
     if values.count > chosen.count { try insert(table, key, values) }
   }
 
-  /// A trigger of an app's that refuses it is passed by: a row that is in no merged record must not stay, nor keep others back.
+  /// Deletes a row. Bypasses an app's trigger that refuses this, because a row that belongs to no merged record must
+  /// not stay, nor block others.
   func deleteRow(_ table: TableForm, _ key: Value) throws {
     let ref = RecordRef(table: table.id, key: table.form.canonical(key))
     let delete = {
@@ -551,13 +560,13 @@ extension Materialiser {
 }
 
 extension DatabaseError {
-  /// `RAISE (IGNORE)`: SQLite reports nothing, and the row is not there.
+  /// The error for `RAISE (IGNORE)`: SQLite reports nothing, but the row is missing.
   static let ignored = DatabaseError(
     resultCode: .SQLITE_CONSTRAINT_TRIGGER, message: "a trigger ignores the row: RAISE (IGNORE)")
 
   var isUnique: Bool { extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE }
 
-  /// SQLite refuses this row and no other: a constraint, a type, its size, or an app's trigger that fails.
+  /// Whether SQLite refuses this row alone: because of a constraint, a type, its size, or an app's trigger that fails.
   var refusesRow: Bool {
     switch resultCode {
     case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_ERROR: true

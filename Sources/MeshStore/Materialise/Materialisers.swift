@@ -1,16 +1,16 @@
 import GRDB
 import MeshCore
 
-/// The materialisers of all zones in one access. Where two zones have a record for one row, the one that comes first shows it,
-/// if its references hold; the others are held, whole.
+/// The materialisers of all zones in one access. If two zones have a record for one row, the zone that comes first
+/// shows it, provided that its references are valid. The other records are held as a whole.
 final class Materialisers {
-  /// Of the zone that the access is about, which owns this.
+  /// The materialiser of the zone that the access concerns. It owns this object.
   private unowned let first: Materialiser
   private var rest: [Int64: Materialiser] = [:]
 
   init(_ first: Materialiser) { self.first = first }
 
-  /// Nil where there is no such zone.
+  /// Returns the materialiser of a zone, or nil if there is no such zone.
   func of(_ zone: Int64) throws -> Materialiser? {
     if zone == first.records.zone.id { return first }
     if let known = rest[zone] { return known }
@@ -22,30 +22,30 @@ final class Materialisers {
     return made
   }
 
-  /// Settles one record of some zone; false where none is left.
+  /// Settles one record of any zone. Returns false if none is left.
   func settleNext() throws -> Bool {
     if try first.settleNext() { return true }
     for zone in rest.keys.sorted() where try rest[zone]?.settleNext() ?? false { return true }
     return false
   }
 
-  /// Nobody else saves what happened to the records of other zones than the first.
+  /// Saves the counters of all zones except the first. Nobody else saves the changes to their records.
   func saveCounters() throws {
     for zone in rest.keys.sorted() {
       try rest[zone]?.records.saveCounters(besidePending: first.progress == .flushedPart)
     }
   }
 
-  /// The row becomes free for a record that comes before the one that shows it.
+  /// Frees the row for a record that comes before the one that shows it. Returns false if it doesn't come before.
   func mayTake(_ ref: RecordRef, from rival: Int64, _ claimant: Materialiser) throws -> Bool {
     guard try first.session.catalog.zones().precedes(claimant.records.zone.id, rival) else { return false }
     try of(rival)?.giveUp(ref, isOver: false)
     return true
   }
 
-  /// Of the zones whose record waits for the row, the first.
+  /// Returns the first zone whose record waits for the row.
   ///
-  /// - Parameter zone: One that does not wait: its record moves away.
+  /// - Parameter zone: A zone to leave out, because its record moves away.
   func heir(_ ref: RecordRef, besides zone: Int64 = 0) throws -> Materialiser? {
     let zones = try first.session.catalog.zones()
     let waiting = try first.session.sql.all(
@@ -57,14 +57,14 @@ final class Materialisers {
 }
 
 extension Materialiser {
-  /// Another zone's record shows the row.
+  /// Returns whether another zone's record shows the row.
   func isOthers(_ ref: RecordRef) throws -> Bool {
     try others != nil && session.occupant(ref, besides: records.zone.id) != nil
   }
 
-  /// The record's values are kept, and its row is left to another zone's, which overwrites it.
+  /// Keeps the record's values, and leaves its row to another zone's record, which overwrites it.
   ///
-  /// - Parameter isOver: The row has another's values already, or stays what it is.
+  /// - Parameter isOver: True if the row already has the other record's values, or stays as it is.
   func yield(_ ref: RecordRef, isOver: Bool) throws {
     guard let record = try records.load(ref), record.isShown else { return }
     var held = record
@@ -80,14 +80,14 @@ extension Materialiser {
     try records.save(ref, held, replacing: record)
   }
 
-  /// What belongs to it goes with it.
+  /// Yields the row, and withdraws the records that belong to it.
   func giveUp(_ ref: RecordRef, isOver: Bool) throws {
     try yield(ref, isOver: isOver)
     if let table = session.catalog.table(ref.table) { try leave(ref, table) }
   }
 
-  /// The zone has no record for the row any more that could be shown: the next zone's takes it, or it goes; unless another's has it
-  /// by now.
+  /// Handles a row for which the zone no longer has a record to show. The next zone's record takes it, or the row is
+  /// deleted. Does nothing if another zone's record already has it.
   func vacate(_ ref: RecordRef, _ table: TableForm) throws {
     guard try !isOthers(ref) else { return }
     guard let heir = try others?.heir(ref) else { return try deleteRow(table, ref.key) }
@@ -109,13 +109,13 @@ extension Materialiser {
     try appear(ref)
   }
 
-  /// A record that moved here from another zone, where its row stays what it is.
+  /// Handles a record that moved here from another zone, with its row unchanged.
   func arrive(_ ref: RecordRef, _ state: State, from zone: Int64) throws {
     let left = try others?.of(zone)
     let source = try left?.records.load(ref)
     try left?.yield(ref, isOver: true)
     let old = try records.load(ref)
-    // The zone that it came from may have kept the row from one that comes before this.
+    // The former zone may have kept the row from a zone that comes before this one.
     if let first = try others?.heir(ref, besides: zone), let table = session.catalog.table(ref.table),
       try session.catalog.zones().precedes(first.records.zone.id, records.zone.id)
     {
@@ -141,16 +141,16 @@ extension Materialiser {
     try appear(ref)
   }
 
-  /// A local row of this zone is there: whoever else had it keeps its values.
+  /// Takes over a row that a program wrote in this zone. Another zone's record that had it keeps its values.
   func claim(_ ref: RecordRef) throws {
     guard let others, let rival = try session.occupant(ref, besides: records.zone.id) else { return }
     try others.of(rival)?.giveUp(ref, isOver: true)
   }
 
-  /// Nil where the row has not these values, and defaults where there are none. `assets` are as in `StoredRecord.shown`; for those
-  /// that are `missing` the row shows something else.
+  /// Returns nil if the row doesn't have these values, and the defaults in all other columns. The result's `assets` are
+  /// as in `StoredRecord.shown`. For the `missing` ones, the row shows another value.
   ///
-  /// - Parameter source: The record that had the row till now, whose assets are believed to be there.
+  /// - Parameter source: The record that had the row so far. Its assets are assumed to be there.
   private func shows(
     _ table: TableForm, _ key: Value, _ values: [Int64: Value], as source: StoredRecord? = nil
   ) throws -> (assets: [Int64: Value], missing: [Int64: Value])? {

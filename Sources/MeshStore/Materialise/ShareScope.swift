@@ -1,22 +1,28 @@
 import MeshCore
 
-/// What of a share's records this schema shows: the root, and what refers to it, by way of other records or not. So nobody
-/// who may write to a share puts rows into tables that have no part in it.
+/// The records of a share that this schema shows: the root, and the records that refer to it, directly or through
+/// others. So a participant with write permission can't put rows into tables that don't belong to the share.
 ///
-/// A table has part in a share by one of its references, its *anchor*. What is new goes into a share only where the table has
-/// but one reference (`TableForm.parent`): a row of several is about more than the share, and may tell of what is private. But a
-/// table of one may get another reference, by `ALTER TABLE`, on one machine before the next, and what is in the share already
-/// is to stay in sight: nobody wrote that it should go. The added column can only be one that may be NULL; so the anchor is the
-/// first reference that leads to the root, where the columns of all others may be NULL. A table that joins two records and
-/// can't be without either has none: whoever writes to a share does not tie its records to others' private ones by that.
-/// Rejected: to remember by which reference a table had part before, since a machine that never saw the earlier schema would
-/// show other rows; and to go by the references that a record was born with, which its writer can choose.
+/// A table belongs to a share by one of its references, its *anchor*. A new record joins a share only if its table has
+/// exactly one reference (`TableForm.parent`). A row with several references concerns more than the share, and may
+/// reveal private data.
+///
+/// `ALTER TABLE` may add a reference to such a table, on one machine before another. Records that are in the share
+/// already must then stay visible, because nobody asked to remove them. An added column must allow NULL. Therefore the
+/// anchor is the first reference that leads to the root, if the columns of all other references may be NULL.
+///
+/// A table that joins two records and needs both has no anchor. Otherwise a participant could tie its records to the
+/// private records of others.
+///
+/// Two alternatives were rejected. One is to remember the reference by which a table belonged before, but a machine
+/// that never saw the earlier schema would show other rows. The other is to use the references that a record was born
+/// with, but its writer can choose those.
 struct ShareScope {
   private let root: RecordName
   private let catalog: Catalog
   private var anchors: [Int64: Reference?] = [:]
 
-  /// Nil of a zone that may have any record.
+  /// Returns nil for a zone that may contain any record.
   init?(_ zone: Int64, _ catalog: Catalog) throws {
     guard let root = try catalog.zones().entries[zone]?.root else { return nil }
     self.root = root
@@ -27,10 +33,11 @@ struct ShareScope {
     isRoots(table) ? ref.key == root.key : hasAll(table)
   }
 
-  /// Any record of the table.
+  /// Returns whether any record of the table may be shown.
   mutating func hasAll(_ table: TableForm) -> Bool { anchor(of: table) != nil }
 
-  /// By which the table's records belong to the share; nil of the root's own table, and where they don't.
+  /// Returns the reference by which the table's records belong to the share. Returns nil for the root's own table, and
+  /// for tables that don't belong to the share.
   mutating func anchor(of table: TableForm) -> Reference? {
     if let known = anchors[table.id] { return known }
     // A circle of references leads nowhere.
@@ -51,7 +58,7 @@ struct ShareScope {
 }
 
 extension TableForm {
-  /// A row can be without every other reference.
+  /// Returns whether a row can exist without every other reference.
   fileprivate func isAloneNeeded(_ reference: Reference) -> Bool {
     schema.foreignKeys.allSatisfy { key in
       key.columns.allSatisfy { name in

@@ -1,14 +1,14 @@
 import MeshCore
 
 extension Store {
-  /// Looks at a slice of the zone's held records again, where a schema has changed. Nil where there is none to look at.
+  /// Checks a slice of the zone's held records again after a schema change. Returns nil if there is none to check.
   ///
-  /// - Parameter besidePending: Though rows are pending; else it asks for a flush first.
+  /// - Parameter besidePending: True to do so even if rows are pending. Otherwise it requests a flush first.
   func showAgain(_ zone: ZoneID, besidePending: Bool, now: Int64) throws -> ApplyProgress? {
     guard try read({ try $0.showCursor(zone) }) != nil else { return nil }
     do {
       return try writeRefusing { session, refused in
-        // The rows of a run stay in the log until it is done.
+        // The notes of a run stay in the log until the run is done.
         guard try session.isInStep(), try besidePending && !session.hasRun() || !session.hasPending() else {
           return .flushFirst
         }
@@ -22,7 +22,7 @@ extension Store {
 }
 
 extension Session {
-  /// The last record looked at.
+  /// Returns the last record that was checked.
   fileprivate func showCursor(_ zone: ZoneID) throws -> RecordRef? {
     try sql.first(
       "SELECT tbl, key FROM mesh_show WHERE zone = (SELECT id FROM mesh_zone WHERE zone = ?)", [.blob(zone.bytes)]
@@ -40,7 +40,7 @@ extension Session {
       ORDER BY tbl, key LIMIT \(Choices.slice)
       """, [.integer(records.zone.id), .integer(last.table), last.key]
     ) { RecordRef(table: $0.integer(0), key: $0.value(1)) }
-    // What is pending has its own turn: a flush shows what it is about.
+    // Pending rows are shown by their own flush.
     let materialiser = try Materialiser(records, progress(), refused: refused)
     materialiser.believed = believed
     for ref in refs {

@@ -1,14 +1,15 @@
 import MeshCore
 
-/// An app's trigger took the whole transaction back because of one record: it is started again without that record's row.
+/// The error that an app's trigger rolled back the whole transaction because of one record. The transaction is started
+/// again without that record's row.
 struct TakenBack: Error {
   let ref: RecordRef
   let message: String
 }
 
 extension Store {
-  /// One transaction, begun again for each record because of which an app's trigger takes it back; `body` gets those, with the
-  /// trigger's words.
+  /// Runs `body` in one transaction. Starts it again for each record because of which an app's trigger rolls it back.
+  /// Passes these records to `body`, with the trigger's messages.
   func writeRefusing<T>(isDurable: Bool = true, _ body: (Session, _ refused: [RecordRef: String]) throws -> T) throws
     -> T
   {

@@ -1,23 +1,23 @@
 import GRDB
 import MeshCore
 
-/// Births of records that nobody here knew: most of what arrives in bulk. There is nothing to merge with, so the record and
-/// the row are written at once.
+/// Writes births of records that are unknown here, which are most of a bulk transfer. There is nothing to merge with,
+/// so the record and the row are written at once.
 final class BirthWriter {
   let table: TableForm
   private let materialiser: Materialiser
   private var records: ZoneRecords { materialiser.records }
-  /// For each column of the change set, its index in the table; nil for one that the table lacks.
+  /// For each column of the change set, its index in the table, or nil if the table lacks it.
   private let places: [Int?]
   private let columns: [Int64]
   private var shape: Shape?
 
-  /// What births with the same columns have in common.
+  /// The common parts of births with the same columns.
   private struct Shape {
     let fields: [Int]
     let insert: Statement
     let birth: BirthShape
-    /// Index of the field that spells the key.
+    /// The index of the field that spells the key.
     let spelling: Int?
   }
 
@@ -28,8 +28,8 @@ final class BirthWriter {
     places = columns.map { table.indexes[$0] }
   }
 
-  /// False where the change, a birth or a delete, is not of this simple kind, the record is known here, or SQLite refuses the
-  /// row: then nothing was written.
+  /// Writes a birth. Returns false, and writes nothing, if the change is not of this simple kind, the record is known
+  /// here, or SQLite refuses the row.
   func write(_ ref: RecordRef, _ change: RowChange) throws -> Bool {
     guard change.generation.isAlive, table.keeps(change.key), try isSimple(change), let shape else { return false }
     let record = shape.birth.record(
@@ -49,7 +49,7 @@ final class BirthWriter {
     } catch let error as DatabaseError where error.refusesRow {
       guard records.session.sql.isInTransaction else { throw TakenBack(ref: ref, message: error.reason) }
       try records.remove(ref, record)
-      // RAISE (FAIL) leaves what its statement has done.
+      // RAISE (FAIL) leaves the changes of its statement.
       try materialiser.deleteRow(table, change.key)
       return false
     }
@@ -61,7 +61,8 @@ final class BirthWriter {
     return .null
   }
 
-  /// One stamp for all, values that travel inline, columns that the table has and that keep the values as they are.
+  /// Returns whether the change has one stamp for all fields, its values travel inline, and the table has the columns
+  /// and keeps the values unchanged.
   private func isSimple(_ change: RowChange) throws -> Bool {
     for field in change.fields {
       guard field.stamp == nil, case .value(let value) = field.value, let place = places[field.column],
@@ -77,7 +78,8 @@ final class BirthWriter {
     return shape != nil
   }
 
-  /// Nil where SQLite does not prepare the statement: a trigger or a constraint needs what only the app has.
+  /// Returns nil if SQLite can't prepare the statement, because a trigger or a constraint needs something that only the
+  /// app has.
   private func make(_ change: RowChange) throws -> Shape? {
     let fields = change.fields.map(\.column)
     let spelling = fields.firstIndex { places[$0] == table.keyColumn && table.keyColumn != nil }

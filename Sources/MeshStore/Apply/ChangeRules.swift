@@ -1,6 +1,7 @@
 import MeshCore
 
-/// What a decrypted body must not do, whoever signed it. What breaks a rule is never merged, by anybody.
+/// The rules for a decrypted body, which don't depend on its signer. A change set that breaks a rule is never merged by
+/// any device.
 enum ChangeRules {
   static func check(_ body: ChangeSetBody, _ header: ChangeSetHeader) throws {
     guard case .changes(let tables) = body.content else { return }
@@ -22,7 +23,8 @@ enum ChangeRules {
     guard !table.table.isEmpty, !SchemaDescription.isReserved(table.table) else {
       throw malformed("a table's name is reserved or empty")
     }
-    // No SQL can say it, and SQLite's comparison of names ends there: it would take two of them for one.
+    // No SQL can express such a name, and SQLite's comparison of names ends at the NUL, so it would confuse two of
+    // them.
     guard !([table.table] + table.columns).contains(where: { $0.utf8.contains(0) }) else {
       throw malformed("the name of a table or column has the character U+0000")
     }
@@ -35,7 +37,7 @@ enum ChangeRules {
   }
 
   private static func checkStamps(_ row: RowChange, _ header: ChangeSetHeader) throws {
-    // Only a birth may bring stamps that others gave: a record that moved from another zone.
+    // Only a birth may contain stamps of other authors, for a record that moved from another zone.
     let isMove = row.isLife && row.generation.isAlive
     try check(row.stamp, header, isMove: isMove)
     for field in row.fields { if let stamp = field.stamp { try check(stamp, header, isMove: isMove) } }

@@ -1,14 +1,16 @@
 import MeshCore
 
-/// Takes back what authors wrote above a number: the records that it touched are computed again from the log without it,
-/// which is what a node has that never merged it. The log above the limit goes last, so that a crash starts over.
+/// Reverts the change sets that authors wrote above a number. It computes the records that they touched again from the
+/// rest of the log. The result is the state of a node that never merged them. The log above the limit is deleted last,
+/// so that the work starts over after a crash.
 struct Cutter {
   typealias State = ZoneRecords.State
 
   let session: Session
   let zone: ZoneRow
   let log: LogReader
-  /// By the author's number in this file: never inside a unit, which nobody merges in part.
+  /// The limits by the author's number in this file. A limit is never inside a unit, because nobody merges part of a
+  /// unit.
   let limits: [Int64: UInt64]
 
   init(_ session: Session, _ zone: ZoneRow, _ reader: ChangeSetReader, _ limits: [Author: UInt64]) throws {
@@ -18,7 +20,8 @@ struct Cutter {
     var numbers: [Int64: UInt64] = [:]
     for (author, said) in limits.sorted(by: { $0.key < $1.key }) {
       let number = try session.catalog.authorNumber(author)
-      // Whoever ends an author may name any number; those of change sets that are here are numbers of SQLite's.
+      // The account that ends an author may name any number. The numbers of change sets that are here fit into SQLite's
+      // integers.
       let limit = min(said, UInt64(Int64.max) - 1)
       numbers[number] = try Self.unitEnd(session, zone.id, number, limit)
     }
@@ -33,7 +36,7 @@ struct Cutter {
     return UInt64(bitPattern: end ?? 0)
   }
 
-  /// Where cuts end authors that are not done yet.
+  /// Returns the limits of authors whose cut is not finished.
   static func begun(_ session: Session, _ zone: ZoneRow) throws -> [Author: UInt64] {
     var limits: [Author: UInt64] = [:]
     for head in try session.catalog.heads.all(zone.id) {
@@ -42,7 +45,7 @@ struct Cutter {
     return limits
   }
 
-  /// Begins: whoever comes after a crash goes on with it. Returns the records that change sets above the limits touched.
+  /// Begins the cut, so that it continues after a crash. Returns the records that change sets above the limits touched.
   func mark() throws -> [RecordRef] {
     for (author, limit) in limits {
       var head = try session.catalog.heads.of(author, zone.id)
@@ -53,7 +56,7 @@ struct Cutter {
     return try touched()
   }
 
-  /// The records that change sets above the limits touched, in order.
+  /// Returns the records that change sets above the limits touched, in order.
   func touched() throws -> [RecordRef] {
     var touched: Set<RecordRef> = []
     try forEachRefused { author, number in
@@ -62,7 +65,7 @@ struct Cutter {
     return touched.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
   }
 
-  /// The change sets above the limits. A unit that is merged in part is beyond `merged`, and has touched records all the same.
+  /// Visits the change sets above the limits. A partly merged unit is beyond `merged`, but has touched records.
   private func forEachRefused(_ visit: (_ author: Int64, _ number: UInt64) throws -> Void) throws {
     for (author, limit) in limits.sorted(by: { $0.key < $1.key }) {
       let head = try session.catalog.heads.of(author, zone.id)
@@ -72,16 +75,16 @@ struct Cutter {
     }
   }
 
-  /// What the log says of some records.
+  /// The states of some records according to the log.
   struct Replay {
-    /// What is left of them without what is above the limits.
+    /// The states without the change sets above the limits.
     var states: [RecordRef: State] = [:]
-    /// What those said above the limits who get receipts.
+    /// The states in change sets above the limits, of authors that get receipts.
     var taken: [RecordRef: State] = [:]
     var movers: [RecordRef: Author] = [:]
   }
 
-  /// Reads all of the log.
+  /// Reads the whole log.
   func replay(_ refs: [RecordRef], _ aftermath: [Author: Aftermath]) throws -> Replay {
     let wanted = Set(refs)
     return Replay(
@@ -106,7 +109,7 @@ struct Cutter {
     return states
   }
 
-  /// Gives the records the state that the rest of the log makes.
+  /// Sets the records to the state that results from the rest of the log.
   func restate(
     _ refs: [RecordRef], _ replay: Replay, _ refused: [RecordRef: String], _ aftermath: [Author: Aftermath], now: Int64
   ) throws {
@@ -117,7 +120,7 @@ struct Cutter {
     for ref in refs {
       guard let old = try records.load(ref) else { continue }
       let after = replay.states[ref] ?? State()
-      // What is written again needs its bytes again.
+      // Values that are written again need their bytes again.
       if !aftermath.isEmpty, old.isShown, !old.shown.isEmpty, let table = session.catalog.table(ref.table) {
         try materialiser.keep(old.shown, from: ref, table)
       }
@@ -140,7 +143,8 @@ struct Cutter {
     try records.zone.save(session.sql)
   }
 
-  /// What those said above the limits who get receipts. What others had beaten it with may be taken back as well.
+  /// Returns the states in change sets above the limits, of authors that get receipts. The values that had beaten them
+  /// may be reverted as well.
   private func takenBack(_ wanted: Set<RecordRef>, _ receipts: [Author: Aftermath]) throws -> [RecordRef: State] {
     var states: [RecordRef: State] = [:]
     try forEachRefused { author, number in
@@ -154,7 +158,8 @@ struct Cutter {
     return states
   }
 
-  /// Who moved records here from another zone, above the limits: their values have the stamps that they had there.
+  /// Returns the authors who moved records here from another zone, above the limits. The values of these records have
+  /// the stamps from that zone.
   private func movers(_ wanted: Set<RecordRef>) throws -> [RecordRef: Author] {
     var movers: [RecordRef: Author] = [:]
     try forEachRefused { author, number in
@@ -166,7 +171,7 @@ struct Cutter {
     return movers
   }
 
-  /// Nobody has born it any more.
+  /// Deletes a record whose birth was reverted.
   private func forget(
     _ ref: RecordRef, _ old: StoredRecord, _ records: ZoneRecords, _ materialiser: Materialiser
   ) throws {
@@ -177,8 +182,8 @@ struct Cutter {
     try materialiser.leave(ref, table)
   }
 
-  /// Sets the heads back, and drops what is above the limits. Whoever wrote what others refuse keeps it: where they refused it
-  /// in vain, they have it no more.
+  /// Sets the tips back, and deletes the change sets above the limits. An author keeps its own change sets that others
+  /// refuse. If the others refuse them wrongly, they no longer have them.
   func finish(_ aftermath: [Author: Aftermath]) throws {
     for (author, limit) in limits {
       var head = try session.catalog.heads.of(author, zone.id)
@@ -219,7 +224,8 @@ struct Cutter {
     try setBackClock()
   }
 
-  /// What is gone binds nobody: a device that takes back what it signed ahead of time gives the time as it is again.
+  /// Sets the clock back to the remaining times. If a device reverts change sets that it signed ahead of time, it uses
+  /// the actual time again.
   private func setBackClock() throws {
     var zone = zone
     let times = try session.catalog.heads.all(zone.id).map {

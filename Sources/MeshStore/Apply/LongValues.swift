@@ -1,16 +1,15 @@
 import MeshCore
 
-/// Puts values together that travelled in pieces before the part that refers to them.
-///
-/// Guard: used inside one access, by one caller.
+/// Assembles values that travelled in pieces before the part that refers to them. It is used inside one access, by one
+/// caller.
 final class LongValues {
   private let session: Session
   private let zone: Int64
   private let author: Int64
   private let reader: ChangeSetReader
-  /// The unit's first number, and the part that refers.
+  /// The numbers from the unit's first part to the part that refers to the value.
   private let numbers: Range<UInt64>
-  /// The value that was put together last: rows that have the same one follow each other.
+  /// The value that was assembled last. Rows that have the same value follow each other.
   private var last: (ordinal: UInt64, value: [UInt8])?
 
   init(session: Session, zone: Int64, author: Int64, reader: ChangeSetReader, numbers: Range<UInt64>) {

@@ -7,9 +7,9 @@ final class Merger {
 
   let records: ZoneRecords
   let materialiser: Materialiser
-  /// The author's head before this unit.
+  /// The author's tip before this unit.
   let previous: AuthorHead
-  /// Nil if this device writes its own values again.
+  /// The accounts, or nil if this device writes its own values again.
   let accounts: Accounts?
   let now: Int64
   private var seen: CausalContext?
@@ -25,7 +25,7 @@ final class Merger {
     self.now = now
   }
 
-  /// What the author had merged before.
+  /// Returns the state that the author had merged before.
   private func seenBefore() throws -> CausalContext {
     if let seen { return seen }
     let read = try session.catalog.heads.context(of: previous.author, records.zone.id)
@@ -47,7 +47,7 @@ final class Merger {
     }
   }
 
-  /// Rows of one table in one part: names are resolved once.
+  /// The rows of one table in one part. Names are looked up once.
   private final class Run {
     let merger: Merger
     let part: UnitReader.Part
@@ -55,7 +55,7 @@ final class Merger {
     let tableID: Int64
     let columns: [Int64]
     let birth: BirthWriter?
-    /// The author's account; that of a device of which no account is known is the device.
+    /// The author's account. If no account of a device is known, it is the device itself.
     let owner: [UInt8]?
 
     init(_ merger: Merger, _ table: TableChanges, _ part: UnitReader.Part, _ long: LongValues) throws {
@@ -88,7 +88,7 @@ final class Merger {
       let before = state
       if let old { try merger.materialiser.requireNoticed(ref, old, before) }
       let losses = state.merge(news)
-      // Before the row changes, which has the bytes of what is lost.
+      // This happens before the row changes, because the row has the bytes of the lost value.
       let comesAgain = try comesAgain(ref, change, before)
       for loss in losses where try isConflict(loss, state, comesAgain: comesAgain) {
         try merger.records.noteConflict(ref, loss, by: owner, now: merger.now)
@@ -105,15 +105,16 @@ final class Merger {
       }
     }
 
-    /// A value under a column's former name is later than the one that it has under its new name here. If that one was written under
-    /// the new name, its row never showed it where the former name is in use, whatever the author's device had merged.
+    /// Notes conflicts for values under a column's former name that are later than the column's value here. If the
+    /// value here was written under the new name, rows under the former name never showed it, whatever the author's
+    /// device had merged.
     private func noteUnseenNames(_ ref: RecordRef, _ before: State, _ state: State, _ changed: Set<Int64>) throws {
       guard let successors = merger.session.catalog.table(ref.table)?.successors, !successors.isEmpty else { return }
       for column in changed.sorted() {
         guard let successor = successors[column], let new = state.cells[column], let known = before.cells[successor],
           new.stamp.author == part.header.author, known.stamp.author != new.stamp.author, known.stamp < new.stamp,
           before.cells[column].map({ $0.stamp < known.stamp }) ?? true, known.value != new.value,
-          // What it had not merged is listed when the value goes on under the new name.
+          // Values that it had not merged are listed when the value continues under the new name.
           part.context.hasSeen(known.stamp)
         else { continue }
         try merger.records.noteConflict(
@@ -122,8 +123,8 @@ final class Merger {
       }
     }
 
-    /// Something was written under a table's former name. Its author has never shown what was written under the new one, so of two such
-    /// values the one that loses is listed.
+    /// Handles a write under a table's former name. Its author has never shown values written under the new name. So if
+    /// there are two such values, the one that loses is listed.
     private func goOnUnderNewName(_ ref: RecordRef, _ before: State, _ state: State) throws {
       let (session, records) = (merger.session, merger.records)
       guard let heir = session.catalog.heir(of: ref.table), session.catalog.table(ref.table) == nil,
@@ -136,7 +137,7 @@ final class Merger {
         let same = try session.catalog.columnNumber(session.catalog.column(column).name, of: heir.id)
         let number = heir.successors[same] ?? same
         let (own, new) = (known.cells[number], state.cells[column])
-        // Written under the new name, and under the former one.
+        // One value was written under the new name, and one under the former name.
         let isOwn = own.map { own in before.cells[column].map { $0.stamp < own.stamp } ?? true } ?? false
         let isNew = new.map { $0 != before.cells[column] } ?? false
         let isLater = own.map { own in new.map { own.stamp < $0.stamp } ?? false } ?? true
@@ -156,9 +157,10 @@ final class Merger {
         ])
     }
 
-    /// A record that another device moved here was deleted where it came from, by somebody who did not know of the move: the move
-    /// wins, and the delete can be carried out by its conflict. A record keeps its birth's stamp when it moves, so one that is older
-    /// than the delete was not made anew. A birth that comes again, under a new name of its columns, moves nothing.
+    /// Notes a lost delete. Another device moved the record here, and a device that did not know of the move deleted
+    /// the record in its old zone. The move wins, and a person can carry out the delete from its conflict. A record
+    /// keeps its birth's stamp when it moves, so a record with an older birth than the delete was not created again. A
+    /// birth that is repeated under a new name of its columns moves nothing.
     private func noteLostDelete(_ ref: RecordRef, _ change: RowChange) throws {
       guard merger.materialiser.others != nil, try merger.records.load(ref)?.generation != change.generation else {
         return
@@ -180,8 +182,9 @@ final class Merger {
       }
     }
 
-    /// The birth may be one that goes on under a new name of its columns or table, with the stamps that it had. A record that comes from
-    /// another zone again brings all its columns as well, but no record of a share goes on under a table's new name.
+    /// Returns whether the birth may be one that continues under a new name of its columns or table, with the same
+    /// stamps. A record that arrives again from another zone also contains all its columns. But no record of a share
+    /// continues under a table's new name.
     private func comesAgain(_ ref: RecordRef, _ change: RowChange, _ before: State) throws -> Bool {
       guard change.isLife, change.generation.isAlive, change.generation <= before.generation else { return false }
       if change.generation == before.generation {
@@ -195,28 +198,31 @@ final class Merger {
         [.integer(ref.table), ref.key, .integer(merger.records.zone.id)])
     }
 
-    /// The change set brings a stamp of an earlier one, or of another author.
+    /// Returns whether the change set repeats a stamp of an earlier one, or of another author.
     private func isEarlier(_ stamp: Stamp) -> Bool {
       stamp.author != part.header.author || stamp.time.noted <= merger.previous.mergedTime
     }
 
-    /// A value is lost that whoever overwrote it had not seen. What was here had been seen if the change set's author
-    /// had merged it; what arrives and loses had not been seen, or it would not have been sent. An import that arrives and loses is
-    /// listed by its author alone: no other device ever showed it.
+    /// Returns whether a lost value is a conflict, because the author of the winning write had not seen it.
+    ///
+    /// A value that was here had been seen if the change set's author had merged it. A value that arrives and loses had
+    /// not been seen, or it would not have been sent. An imported value that arrives and loses is listed only by its
+    /// author, because no other device ever showed it.
     private func isConflict(_ loss: State.Loss, _ state: State, comesAgain: Bool) throws -> Bool {
       if state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
       let stamp = loss.loser.stamp
-      // Written in an earlier change set, under another name: what the change set's author knows now tells nothing of then.
+      // The value was written in an earlier change set, under another name. The present context of the change set's
+      // author doesn't tell what it knew then.
       if comesAgain, let winner = loss.winner, isEarlier(loss.wasLocal ? winner : stamp) {
         return try !(stamp.time.isImport && !loss.wasLocal) && !hadSeen(stamp, winner.author)
       }
       guard loss.wasLocal else { return !stamp.time.isImport }
       guard stamp.author != part.header.author, !part.context.hasSeen(stamp) else { return false }
-      // A value that came with its record from another zone has the stamp of somebody who may never have written here.
+      // A value that came with its record from another zone has the stamp of an author who may never have written here.
       return try part.context[stamp.author] != nil || merger.records.hasWritten(stamp.author)
     }
 
-    /// Whether the author had, before this unit, merged what the stamp is of.
+    /// Returns whether the author had merged the write with this stamp before this unit.
     private func hadSeen(_ stamp: Stamp, _ author: Author) throws -> Bool {
       if author == part.header.author {
         return try stamp.author == author || merger.seenBefore().hasSeen(stamp)
@@ -227,18 +233,19 @@ final class Merger {
 }
 
 extension ZoneRecords {
-  /// Whether an author has merged what the stamp is of, as far as its change sets tell that are merged here.
+  /// Returns whether an author has merged the write with this stamp, as far as its change sets that are merged here
+  /// show it.
   func hasSeen(_ stamp: Stamp, _ author: Author) throws -> Bool {
     guard stamp.author != author, let number = try session.catalog.knownAuthor(author) else { return true }
     return try session.catalog.heads.context(of: number, zone.id).hasSeen(stamp)
   }
 
-  /// `mesh_conflict.col` of a delete.
+  /// The `mesh_conflict.col` of a delete.
   static let wholeRecord: Int64 = 0
 
-  /// Lists a value that lost, and keeps the bytes of a BLOB. To be called before the row changes.
+  /// Lists a value that lost, and keeps the bytes of a BLOB. Call it before the row changes.
   ///
-  /// - Parameter owner: The account whose change set made it a conflict; nil if none did.
+  /// - Parameter owner: The account whose change set caused the conflict, or nil if none did.
   func noteConflict(_ ref: RecordRef, _ loss: State.Loss, by owner: [UInt8]? = nil, now: Int64) throws {
     let loser = try local(loss.loser.stamp)
     let winner = try loss.winner.map(local)
@@ -260,8 +267,8 @@ extension ZoneRecords {
 }
 
 extension ZoneRecords {
-  /// Of a zone with too many conflicts, those go first that have the most later ones of the same account: nobody displaces those of
-  /// others.
+  /// Deletes old conflicts of a zone that has too many. Those that have the most later conflicts of the same account
+  /// are deleted first, so nobody displaces the conflicts of others.
   private func dropOldConflicts() throws {
     try session.sql.run(
       """
@@ -276,7 +283,7 @@ extension ZoneRecords {
 }
 
 extension RecordState<Int64> {
-  /// What a row of a change set says, with columns as numbers.
+  /// Converts a row of a change set, with columns as numbers.
   init(_ change: RowChange, columns: [Int64], _ long: LongValues) throws {
     var cells: [Int64: Cell] = [:]
     for field in change.fields {

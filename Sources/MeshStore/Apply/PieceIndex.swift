@@ -1,31 +1,31 @@
 import MeshCore
 
-/// Which change sets of a unit are pieces of which long value. Each is decrypted once for it, however many parts of the unit ask.
-///
-/// Guard: used inside one access at a time, by one caller.
+/// The change sets of a unit that are pieces of long values. Each is decrypted once for this index, for any number of
+/// parts of the unit that ask. It is used inside one access at a time, by one caller.
 final class PieceIndex {
-  /// A unit by the number of its first part.
+  /// A unit, identified by the number of its first part.
   struct Unit: Hashable {
     let zone: Int64
     let author: Int64
     let first: UInt64
   }
 
-  /// Units that are kept: those of a few authors whose parts come in turn.
+  /// The number of units that are kept: those of a few authors whose parts come in turn.
   private static let units = 16
 
   private struct Entry {
     var numbers: [UInt64: [UInt64]] = [:]
     var next: UInt64
-    /// The change set before `next`. Since it names the one before it, all that were looked at are the same.
+    /// The change set before `next`. It names the one before it, so while it is the same, all indexed change sets are
+    /// the same.
     var last: ChangeSetID?
   }
 
   private var entries: [Unit: Entry] = [:]
 
-  /// The numbers of a value's pieces below `end`, ascending.
+  /// Returns the numbers of a value's pieces below `end`, ascending.
   ///
-  /// - Parameter read: The piece that a change set is; nil for another.
+  /// - Parameter read: Returns the piece in a change set, or nil if the change set is not a piece.
   func pieces(
     _ ordinal: UInt64, of unit: Unit, below end: UInt64, _ sql: Connection,
     read: (UInt64) throws -> LongValuePiece?

@@ -1,6 +1,7 @@
 import MeshCore
 
-/// One row of `mesh_rewrite`: what this device wrote to a record, that was cut, and is to be written again.
+/// One row of `mesh_rewrite`: the values that this device wrote to a record, that were reverted, and that are to be
+/// written again.
 struct Rewrite {
   struct Cell {
     let time: HybridTime
@@ -9,7 +10,7 @@ struct Rewrite {
 
   let ref: RecordRef
   let generation: UInt64
-  /// When it was born or deleted, if that was this device's doing.
+  /// The time of the birth or delete, if this device was its author.
   let life: HybridTime?
   let cells: [Int64: Cell]
 
@@ -33,7 +34,7 @@ struct Rewrite {
       [.integer(zone), .integer(ref.table), ref.key])
   }
 
-  /// By table and key.
+  /// Returns the next rows, ordered by table and key.
   static func next(_ sql: Connection, zone: Int64, limit: Int) throws -> [Rewrite] {
     try sql.all(
       "SELECT tbl, key, generation, life, times, extra FROM mesh_rewrite WHERE zone = ? ORDER BY tbl, key LIMIT ?",
@@ -52,7 +53,7 @@ struct Rewrite {
     }
   }
 
-  /// Bytes that it takes in a change set, without long values.
+  /// Returns the bytes that it takes in a change set, without long values.
   func size(inlining threshold: Int) -> Int {
     cells.values.reduce(ref.key.encodedBound + 48) { size, cell in
       size + 12

@@ -37,7 +37,7 @@ extension Store {
     }
   }
 
-  /// The author is stuck for ever, visibly; nobody else is harmed.
+  /// Marks an author whose change sets can never be merged. This is visible to people, and harms no other author.
   private func refuse(_ head: AuthorHead, _ reason: String, _ zone: ZoneID) throws {
     try write { session in
       let row = try ZoneRow.obtain(zone, session.sql)
@@ -52,7 +52,8 @@ extension Store {
     _ matches: PendingMatches?, now: Int64
   ) throws -> ApplyProgress {
     var refused: [RecordRef: String] = [:]
-    // Nothing is acknowledged inside a unit: a power cut may take a slice back, and its end makes them all durable.
+    // Nothing is acknowledged inside a unit. A power cut may revert a slice, and the unit's end makes all slices
+    // durable.
     var isDurable = slice.isUnitEnd
     while true {
       do {
@@ -86,8 +87,8 @@ extension Store {
     }
   }
 
-  /// Rows that were written for other zones are flushed there first, and records that move there leave this one, when all that
-  /// belongs to them has moved; nil where there are none.
+  /// Flushes rows that were written for other zones first. Makes moved records leave this zone when all that belongs to
+  /// them has moved. Returns nil if there are none.
   private func waitForOthers(
     _ slice: UnitReader.Slice, _ session: Session, _ zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter]
   ) throws -> ApplyProgress? {
@@ -100,10 +101,10 @@ extension Store {
     return isWithoutKey ? .idle(waiting: [.epochKey: slice.parts.count]) : .flushFirst
   }
 
-  /// Local rows came meanwhile, whose change set is sent after the commit.
+  /// The error that local rows arrived meanwhile, whose change set is sent after the commit.
   private struct NeedsDurability: Error {}
 
-  /// An app's trigger that takes the transaction back while local rows are flushed is `flush`'s to deal with.
+  /// The error that an app's trigger rolls back the transaction while local rows are flushed. `flush` handles it.
   private struct FlushTakenBack: Error {}
 
   private func flush(

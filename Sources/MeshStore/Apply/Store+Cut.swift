@@ -18,7 +18,8 @@ extension Store {
       try requireNothingPending(session)
       let row = try ZoneRow.obtain(zone, session.sql)
       for (author, limit) in try Cutter.begun(session, row) {
-        // Some of it is taken back already, so the rest goes as well; it comes again where it stands now.
+        // Some of these change sets are reverted already, so the rest is reverted as well. Those that are valid now
+        // will arrive again.
         if limits[author] == nil { aftermath[author] = .kept }
         limits[author] = min(limits[author] ?? limit, limit)
       }
@@ -32,8 +33,8 @@ extension Store {
     }
   }
 
-  /// A unit that turned out to break a rule after slices of it were merged: nobody else merges any of it, so they go. Its bytes
-  /// stay, as those of one that broke it in its first part. Nil where there is none.
+  /// Reverts a unit that turned out to break a rule after slices of it were merged. No other device merges any of it.
+  /// Its bytes stay, like those of a unit that broke a rule in its first part. Returns nil if there is none.
   func takeBackHalfMerged(_ zone: ZoneID, _ reader: ChangeSetReader, now: Int64) throws -> ApplyProgress? {
     let halves = try read { try $0.heads(zone).filter { $0.malformed != nil && $0.isInsideUnit } }
     guard !halves.isEmpty else { return nil }
@@ -56,13 +57,13 @@ extension Store {
     return .merged(records: touched.count, unitEnded: false)
   }
 
-  /// A pending edit would be mixed with the state that it was not made on.
+  /// Throws if edits are pending. They would be mixed with a state on which they were not made.
   private func requireNothingPending(_ session: Session) throws {
     guard try session.hasPending() || !session.isInStep() else { return }
     throw PendingWrites()
   }
 
-  /// The log is read while nobody waits for the write lock: nothing but this changes it.
+  /// Reads the log without the write lock, because nothing but this call changes it.
   private func restate(
     _ refs: [RecordRef], _ zone: ZoneID, _ reader: ChangeSetReader, _ limits: [Author: UInt64],
     _ aftermath: [Author: Aftermath], now: Int64

@@ -1,9 +1,9 @@
 import MeshCore
 
-/// Local writes to zones that this device may not write: the triggers keep programs from them, but for those that had begun before
-/// the permission went, or that took the triggers away.
+/// Rolls back local writes to zones that this device may not write. The triggers prevent such writes, unless a program
+/// had begun to write before the permission was lost, or has removed the triggers.
 extension Store {
-  /// Makes a slice of them what is merged, and keeps what was written as receipts.
+  /// Resets a slice of these rows to the merged values, and keeps the writes as receipts.
   func rollBack(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws {
     try writeRefusing { session, refused in
       try session.applying { try session.rollBackSlice(reader, refused, now: now) }
@@ -24,7 +24,7 @@ extension Session {
       try sql.run("DELETE FROM mesh_pending WHERE id = ?", [.integer(row.id)])
       guard let table = catalog.table(row.table) else { continue }
       let ref = RecordRef(table: row.table, key: table.form.canonical(row.key))
-      // It has moved elsewhere, and stays where it was as well.
+      // The record has moved to another zone, and also stays in its old one.
       if row.op == PendingSlice.Op.depart {
         merged[row.zone, default: []].insert(ref)
       } else {
@@ -45,7 +45,7 @@ extension Session {
     }
     for (zone, refs) in merged.sorted(by: { $0.key < $1.key }) {
       guard let row = try ZoneRow.read(id: zone, sql) else { continue }
-      // The rows were the only place of the merged values: they come back from the log.
+      // Only the rows had the merged values, so these are read back from the log.
       let ordered = refs.sorted { ($0.table, $0.key) < ($1.table, $1.key) }
       let cutter = try Cutter(self, row, try reader(row.zone), [:])
       try cutter.restate(ordered, cutter.replay(ordered, [:]), refused, [:], now: now)
@@ -54,13 +54,14 @@ extension Session {
       var room = StoreLimits.assetInMemory
       let merged = try values(place, &room)
       let lost = was?.filter { merged?[$0.key] != $0.value }
-      // Nil: it was deleted.
+      // Nil means that the record was deleted.
       guard lost.map({ !$0.isEmpty }) ?? (merged != nil) else { continue }
       try noteReceipt(place.ref, lost, zone: place.zone, .notPermitted, now: now)
     }
   }
 
-  /// What a program wrote to a record: in its row, or beside it where another zone's record has the row by now.
+  /// Returns the values that a program wrote to a record. They are in its row, or beside it if another zone's record
+  /// now has the row.
   private func values(_ place: Written, _ room: inout Int) throws -> [Int64: Value]? {
     try held(place)?.extra ?? row(place.ref, &room)
   }
@@ -72,7 +73,8 @@ extension Session {
     return record
   }
 
-  /// By column, with long BLOBs as far as they are within `room` bytes; nil where there is none.
+  /// Returns the row's values by column, or nil if there is no row. Long BLOBs are included as far as they fit into
+  /// `room` bytes.
   func row(_ ref: RecordRef, _ room: inout Int) throws -> [Int64: Value]? {
     guard let table = catalog.table(ref.table) else { return nil }
     var row = try sql.first(table.select, [ref.key]) { table.row($0) }
@@ -85,7 +87,7 @@ extension Session {
     return row.map { Dictionary(zip(table.columns.map(\.id), $0), uniquingKeysWith: { first, _ in first }) }
   }
 
-  /// A row that nobody has merged.
+  /// Deletes a row that nobody has merged.
   private func remove(_ ref: RecordRef) throws {
     guard let table = catalog.table(ref.table),
       let zone = try catalog.zones().privateZone.flatMap({ try ZoneRow.read(id: $0, sql) })
@@ -97,7 +99,7 @@ extension Session {
   }
 }
 
-/// A record with rows in the log that its zone takes no more.
+/// A record with pending notes that its zone no longer accepts.
 private struct Written: Hashable, Comparable {
   let zone: Int64
   let ref: RecordRef

@@ -17,14 +17,15 @@ extension Store {
   }
 }
 
-/// Makes one unit of what a cut took back of this device, under its new instance and with the times at which it was written:
-/// so what others wrote later stays later. Nothing else changes hands: it is merged here like anybody's.
+/// Makes one unit of the changes of this device that a cutoff reverted. It has the new instance as author, and the
+/// original times, so that later writes of others stay later. Apart from that, it is merged here like any other change
+/// set.
 private struct Rewriter {
   private let session: Session
   private let writer: ChangeSetWriter
   private let now: Int64
   private var part: NextPart
-  /// No stamp is later: what was signed ahead of time comes down to the time as it is.
+  /// The latest stamp. Changes that were signed ahead of time get the actual time.
   private let latest: HybridTime
   private var tables: [TableChanges] = []
   private var places: [Int64: Int] = [:]
@@ -37,7 +38,7 @@ private struct Rewriter {
     latest = part.clock.tick(noted: now, now: now)
   }
 
-  /// Nil where nothing is left.
+  /// Returns nil if nothing is left.
   mutating func run(_ refused: [RecordRef: String]) throws -> ChangeSetHead? {
     let start = part.head
     guard part.zone.flushPart == 0 else { return nil }
@@ -65,7 +66,7 @@ private struct Rewriter {
   }
 
   private mutating func add(_ rewrite: Rewrite, inlining threshold: Int) throws {
-    // A table for each set of columns: they are few, and named once each.
+    // There is one table entry for each set of columns. The sets are few, and each is named once.
     let columns = rewrite.cells.keys.sorted()
     let place: Int
     if let known = places[rewrite.ref.table], tables[known].columns == (try names(rewrite)) {
@@ -87,7 +88,8 @@ private struct Rewriter {
         stamp: stamp(rewrite.life ?? rewrite.cells.values.map(\.time).max() ?? .zero), fields: fields))
   }
 
-  /// What others accept of the new instance; of the same parity, since it says whether the record lives.
+  /// Returns the greatest generation that others accept from the new instance. It has the same parity, which says
+  /// whether the record is alive.
   private func bound(_ rewrite: Rewrite) -> UInt64 {
     let bound = latest.greatestGeneration
     return bound % 2 == rewrite.generation % 2 ? bound : bound - 1

@@ -1,13 +1,13 @@
 import MeshCore
 
-/// What a cut takes from one record.
+/// The values that a cutoff reverts in one record.
 struct TakenBackValues {
   typealias State = ZoneRecords.State
 
   let ref: RecordRef
   private let before: State
   private let after: State
-  /// Cells that were merged and are not any more.
+  /// The cells that were merged and no longer are.
   private let cells: [Int64: State.Cell]
 
   init(_ ref: RecordRef, from before: State, to after: State) {
@@ -19,9 +19,9 @@ struct TakenBackValues {
     }
   }
 
-  /// Notes the values to be written again, or beside the conflicts, by their authors' aftermath.
+  /// Notes the values to write again, or keeps them with the conflicts, as the aftermath of their authors says.
   ///
-  /// - Parameter mover: Who brought the record from another zone, and is cut before that.
+  /// - Parameter mover: The author who brought the record from another zone, if that change set is reverted.
   func keep(_ records: ZoneRecords, _ aftermath: [Author: Aftermath], mover: Author?, now: Int64) throws {
     func fate(_ stamp: Stamp) -> Aftermath? { aftermath[stamp.author] ?? mover.flatMap { aftermath[$0] } }
     let again = cells.filter { fate($0.value.stamp) == .writtenAgain }
@@ -59,7 +59,7 @@ struct TakenBackValues {
     }
   }
 
-  /// A row that is nothing but its key: the key stands for what was lost.
+  /// Notes a lost row that has only a key. The key stands for the lost value.
   private func noteLostRow(_ life: Stamp, _ records: ZoneRecords, now: Int64) throws {
     guard let table = records.session.catalog.table(ref.table) else { return }
     let column = try records.session.catalog.columnNumber(table.keyName, of: ref.table)

@@ -1,8 +1,8 @@
 import MeshCore
 
-/// What a trigger's statements write to, read from its SQL.
+/// The tables that a trigger's statements write to, read from its SQL.
 enum TriggerText {
-  /// Names of tables, in lower case.
+  /// Returns the names of the tables, in lower case.
   static func writes(_ sql: String) -> Set<String> {
     let words = words(sql)
     var found: Set<String> = []
@@ -24,9 +24,9 @@ enum TriggerText {
   }
 
   private enum Word: Equatable {
-    /// As SQL has it, in lower case: a keyword or a name.
+    /// A keyword or a name without quotes, in lower case.
     case plain(String)
-    /// Never a keyword.
+    /// A name in quotes, which is never a keyword.
     case quoted(String)
 
     var name: String {
@@ -62,7 +62,7 @@ enum TriggerText {
       || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 
-  /// A doubled quote stands for itself.
+  /// Reads a quoted name. A doubled quote stands for one.
   private static func quoted(_ rest: inout ArraySlice<UInt8>, until end: UInt8) -> String {
     var name: [UInt8] = []
     rest = rest.dropFirst()

@@ -2,22 +2,23 @@ import CSQLite
 import GRDB
 import MeshCore
 
-/// Takes back what an app's triggers write to synchronized tables while the node writes merged rows. The machine where the
-/// row was written ran its triggers, and what they wrote is merged as well; here they would only make the tables differ from
-/// what is merged. Tables that are not synchronized are left to the triggers: search indexes, logs of one machine.
+/// Reverts the writes of an app's triggers to synchronized tables while the node writes merged rows. The machine where
+/// the row was written ran its triggers, and their writes are merged as well. Here, they would only make the tables
+/// differ from the merged state. Triggers may write to tables that are not synchronized, such as search indexes or logs
+/// of one machine.
 final class TriggerWatch {
   /// A trigger that lacks the guard.
   struct Intruder: Hashable {
     let trigger: String
-    /// That it writes to.
+    /// The table that it writes to.
     let table: String
   }
 
   private struct Write {
     let table: TableForm
-    /// Of the columns that are not generated; nil for an insert.
+    /// The earlier values of the columns that are not generated. Nil for an insert.
     let old: [Value]?
-    /// Nil for a delete.
+    /// The new values. Nil for a delete.
     let new: [Value]?
   }
 
@@ -27,7 +28,7 @@ final class TriggerWatch {
   private var isUndoing = false
   private(set) var intruders: Set<Intruder> = []
 
-  /// Nil where no synchronized table has a trigger of an app's.
+  /// Returns nil if no synchronized table has an app's trigger.
   init?(_ connection: Connection, _ tables: [TableForm]) {
     guard tables.contains(where: { !$0.schema.triggers.isEmpty }) else { return nil }
     self.connection = connection
@@ -61,13 +62,14 @@ final class TriggerWatch {
         new: operation == SQLITE_DELETE ? nil : read(sqlite3_preupdate_new)))
   }
 
-  /// Where the hook has the columns that are not generated.
+  /// Returns the positions at which the hook has the columns that are not generated.
   private static func places(_ schema: TableSchema) -> [Int] {
     let stored = schema.columns.filter { !countsStoredOnly || $0.generated != .virtual }
     return stored.indices.filter { stored[$0].generated == .no }
   }
 
-  /// SQLite's documents count a table's columns, and its older versions only those that are stored: tried out, once.
+  /// SQLite's documentation counts all of a table's columns, but its older versions count only stored ones. This is
+  /// determined once by a test.
   private static let countsStoredOnly: Bool = {
     var db: OpaquePointer?
     defer { sqlite3_close(db) }
@@ -86,10 +88,10 @@ final class TriggerWatch {
     return isStoredOnly
   }()
 
-  /// To be called when what was written is taken back anyway.
+  /// Forgets the noted writes. Call it when the transaction is rolled back anyway.
   func forget() { writes = [] }
 
-  /// To be called after each statement that writes an app's row.
+  /// Reverts the noted writes. Call it after each statement that writes an app's row.
   func undo() throws {
     guard !writes.isEmpty else { return }
     let undone = writes
@@ -97,7 +99,7 @@ final class TriggerWatch {
     isUndoing = true
     defer { isUndoing = false }
     for table in Set(undone.map(\.table.schema.name)) { try name(table) }
-    // The same triggers would run for what takes their work back.
+    // Otherwise the same triggers would run for the statements that revert their work.
     try connection.withoutTriggers { for write in undone.reversed() { try undo(write) } }
   }
 
@@ -121,7 +123,8 @@ final class TriggerWatch {
     }
   }
 
-  /// Which trigger it was SQLite does not say: those that write to the table are the ones to look at.
+  /// Notes the triggers that may have written to the table. SQLite doesn't say which one did, so all triggers that
+  /// write to the table are listed.
   private func name(_ table: String) throws {
     guard !intruders.contains(where: { $0.table == table }) else { return }
     let suspects = try connection.all(
@@ -138,7 +141,7 @@ final class TriggerWatch {
 }
 
 extension Value {
-  /// A protected value of SQLite's.
+  /// Reads a protected value of SQLite.
   fileprivate init(_ value: OpaquePointer?) {
     let count = { Int(sqlite3_value_bytes(value)) }
     switch sqlite3_value_type(value) {

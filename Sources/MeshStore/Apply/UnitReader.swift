@@ -1,45 +1,46 @@
 import MeshCore
 
-/// What is remembered of a zone between one slice and the next. None of it is needed: it saves work.
+/// A cache of a zone's merge state between two slices. It only saves work.
 struct MergeTurns {
-  /// The part of a unit that is being merged slice by slice, decoded.
+  /// The decoded part of a unit that is being merged slice by slice.
   var inHand: (id: ChangeSetID, body: ChangeSetBody)?
-  /// Whose change sets were merged last: the number of an author.
+  /// The number of the author whose change sets were merged last.
   var last: Int64?
-  /// What keeps authors waiting, by number.
+  /// The conditions that authors wait for, by the author's number.
   var waits: [Int64: Wait] = [:]
 
-  /// What an author's next change set waits for, so that it is decrypted and decoded once, however many others come meanwhile.
+  /// The condition that an author's next change set waits for. It is remembered so that the change set is decrypted and
+  /// decoded only once, however many others arrive meanwhile.
   struct Wait {
     enum Until {
       case merged(Author, UInt64)
       case time(HybridTime)
       case key(EpochID)
-      /// More of the author's change sets.
+      /// More of the author's change sets are stored.
       case stored
     }
 
     let applied: UInt64
     let appliedRows: Int64
-    /// Names all that is stored of the author, since each change set names the one before.
+    /// The author's last stored change set. It identifies all of them, because each names the one before.
     var storedID: ChangeSetID?
-    /// The change set that waits; nil where it is a unit whose end is missing.
+    /// The change set that waits, or nil if a unit has no end yet.
     let next: ChangeSetID?
     let reason: WaitingReason
     let until: Until
   }
 }
 
-/// Finds the next stored unit whose causal past is merged, and decodes as much of it as one transaction takes.
+/// Finds the next stored unit whose causal past is merged, and decodes as much of it as one transaction can merge.
 struct UnitReader {
-  /// What one transaction merges: whole parts, but for the rows that are left of the last.
+  /// The rows that one transaction merges: whole parts, and possibly some rows of the last part.
   struct Slice {
     var head: AuthorHead
     let author: Author
     var parts: [Part] = []
     var isUnitEnd = false
 
-    /// The records that it is about, as far as their tables are known here.
+    /// Returns the records that the slice changes, as far as their tables are known here.
     func refs(_ catalog: Catalog) -> Set<RecordRef> {
       var refs: Set<RecordRef> = []
       for part in parts {
@@ -58,16 +59,16 @@ struct UnitReader {
     let id: ChangeSetID
     let body: ChangeSetBody
     let size: Int
-    /// What the author had merged.
+    /// The state that the author had merged.
     let context: CausalContext
-    /// Rows to merge, counted over all tables.
+    /// The rows to merge, counted over all tables.
     var rows: Range<Int>
     let rowCount: Int
   }
 
   enum Choice {
     case slice(Slice)
-    /// Can never be merged: to be noted at its author's head.
+    /// The unit can never be merged. The reason is noted at its author's tip.
     case malformed(AuthorHead, String)
     case idle([WaitingReason: Int])
   }
@@ -91,7 +92,8 @@ struct UnitReader {
   }
 
   mutating func choose(_ turns: inout MergeTurns) throws -> Choice {
-    // A unit that is begun ends first; then authors have their turns, so that one which floods the zone keeps no other waiting.
+    // A unit that was begun is finished first. Then authors take turns, so that one that floods the zone can't make
+    // others wait.
     let begun = heads.filter(\.isInsideUnit)
     let others = heads.filter { !$0.isInsideUnit }
     let last = turns.last ?? 0
@@ -109,7 +111,7 @@ struct UnitReader {
     return .idle(waiting)
   }
 
-  /// Breaks a rule of the format.
+  /// The error that a change set breaks a rule of the format.
   struct Malformed: Error {
     let reason: String
   }
@@ -118,21 +120,23 @@ struct UnitReader {
     waiting[reason, default: 0] += Int(clamping: head.stored - head.applied)
   }
 
+  /// Counts the reason why a change set waits, and remembers it.
+  ///
   /// - Parameters:
-  ///   - next: The change set with the number `number`; nil where its unit has no end yet.
+  ///   - next: The change set with the number `number`, or nil if its unit has no end yet.
   private mutating func wait(
     _ reason: WaitingReason, until: MergeTurns.Wait.Until, _ head: AuthorHead, _ number: UInt64, _ next: ChangeSetID?,
     _ turns: inout MergeTurns
   ) {
     count(reason, head)
-    // Within a slice, what comes before it is merged first.
+    // Within a slice, the parts before it are merged first.
     guard number == head.applied + 1 else { return }
     turns.waits[head.author] = MergeTurns.Wait(
       applied: head.applied, appliedRows: head.appliedRows, storedID: head.storedID, next: next, reason: reason,
       until: until)
   }
 
-  /// What the author waits for, as it is remembered; nil where that holds no more, and is forgotten.
+  /// Returns the remembered reason why the author waits. Returns nil, and forgets it, if it no longer holds.
   private func recall(_ head: AuthorHead, _ turns: inout MergeTurns) throws -> WaitingReason? {
     guard var wait = turns.waits[head.author] else { return nil }
     var waits = wait.applied == head.applied && wait.appliedRows == head.appliedRows
@@ -152,7 +156,7 @@ struct UnitReader {
   }
 
   private func limit(_ author: Author, _ head: AuthorHead?) -> UInt64 {
-    // All that was here of an author may have been taken back.
+    // All change sets of an author may have been reverted here.
     let isUnknown = head?.stored ?? 0 == 0
     return min(head?.cut ?? .max, reader.cuts[author] ?? (isUnknown ? reader.unknown(author) : nil) ?? .max)
   }
@@ -175,7 +179,7 @@ struct UnitReader {
       wait(.unfinishedUnit, until: .stored, head, first, nil, &turns)
       return nil
     }
-    // What is above a cut is neither merged nor waited for.
+    // Change sets above a cutoff are neither merged nor waited for.
     guard end <= limit(author, head) else { return nil }
     var slice = Slice(head: head, author: author)
     var context = try session.catalog.heads.context(of: head.author, zone.id)
@@ -194,7 +198,7 @@ struct UnitReader {
     return slice
   }
 
-  /// Nil where it has to wait; then its reason is counted.
+  /// Returns the part, or nil if it has to wait. Then its reason is counted.
   private mutating func part(
     _ number: UInt64, _ head: AuthorHead, _ context: inout CausalContext, _ budget: Int,
     _ turns: inout MergeTurns
@@ -237,7 +241,7 @@ struct UnitReader {
   }
 
   private func advance(_ context: inout CausalContext, _ body: ChangeSetBody, _ header: ChangeSetHeader) throws {
-    // Nothing is merged while a unit is written, so its later parts have nothing to add.
+    // Nothing is merged while a unit is written, so the context of its later parts has nothing to add.
     guard header.part.index == 0 || body.context.entries.isEmpty || body.context == context else {
       throw Malformed(reason: "a part inside a unit names another causal past")
     }
@@ -248,7 +252,7 @@ struct UnitReader {
     }
   }
 
-  /// As far as anybody has it: what is above a cut is not waited for.
+  /// Returns whether a change set is merged, or is above a cutoff and therefore not waited for.
   private func isMerged(_ author: Author, _ number: UInt64) -> Bool {
     let head = byAuthor[author]
     return min(number, limit(author, head)) <= head?.merged ?? 0
@@ -256,7 +260,7 @@ struct UnitReader {
 }
 
 extension ChangeSetBody {
-  /// Over all tables.
+  /// The number of rows in all tables.
   var rowCount: Int {
     if case .changes(let tables) = content { return tables.reduce(0) { $0 + $1.rows.count } }
     return 0

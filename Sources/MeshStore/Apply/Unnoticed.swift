@@ -1,15 +1,17 @@
 import MeshCore
 
-/// A row is not what is merged, and nothing in the log says why: a program wrote it in a way that no trigger is told of. What it
-/// wrote has to be noted first, or it would be taken for what was merged, and the digest would be of nothing that anybody else has.
+/// The error that a row differs from the merged values, and nothing in the log explains it. A program wrote it in a way
+/// that fires no trigger. The write has to be noted first. Otherwise it would be taken for the merged value, and the
+/// digest would match no other device's.
 struct Unnoticed: Error {
   let ref: RecordRef
 }
 
 extension Materialiser {
-  /// To be asked of a record before anything is merged into it. Where rows are pending nobody can tell: they may be why.
+  /// Checks a record before anything is merged into it. If rows are pending, they may be the reason for a difference,
+  /// so nothing can be checked.
   ///
-  /// - Parameter state: What is merged, as its row shows it.
+  /// - Parameter state: The merged state, as its row shows it.
   func requireNoticed(_ ref: RecordRef, _ record: StoredRecord, _ state: State) throws {
     guard progress == .clean, record.isShown, !believed.contains(ref), let table = session.catalog.table(ref.table)
     else { return }
@@ -20,7 +22,8 @@ extension Materialiser {
 }
 
 extension Store {
-  /// As a comparison of the whole table would; without a reader all of its columns are. A flush comes next, if there is anything to flush.
+  /// Notes the row's differences, as a comparison of the whole table would. Without a reader, all of its columns count
+  /// as changed. If there is anything to flush, a flush comes next.
   func note(_ unnoticed: Unnoticed, _ reader: ChangeSetReader? = nil, now: Int64) throws {
     try write { session in
       guard try session.isCurrent(), let table = session.catalog.table(unnoticed.ref.table) else { return }

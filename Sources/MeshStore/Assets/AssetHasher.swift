@@ -1,7 +1,7 @@
 import MeshCore
 
-/// Makes the manifests of BLOBs in rows while a flush is planned. A plan may be made again because a program wrote meanwhile: what
-/// was hashed before is hashed again only if that program wrote to its record.
+/// Makes the manifests of BLOBs in rows while a flush is planned. A plan may be made again because a program wrote
+/// meanwhile. A BLOB is then hashed again only if that program wrote to its record.
 final class AssetHasher {
   private struct Place: Hashable {
     let ref: RecordRef
@@ -16,17 +16,17 @@ final class AssetHasher {
   }
 
   private var known: [Place: Known] = [:]
-  /// Bytes that may be hashed; nil where there is no lock that others wait for.
+  /// The number of bytes that may be hashed, or nil if nobody waits for a lock.
   var budget: Int?
 
   init(budget: Int? = nil) { self.budget = budget }
 
-  /// More would have to be hashed than the write lock is to be held for.
+  /// The error that hashing would hold the write lock for too long.
   struct TooMuch: Error {}
 
-  /// What the record's row has in a column: a BLOB of so many bytes.
+  /// Returns the BLOB of this size that the record's row has in a column.
   ///
-  /// - Parameter key: Of the manifest, if there is none yet.
+  /// - Parameter key: The key of the manifest, if there is none yet.
   /// - Throws: `TooMuch`.
   func content(
     _ ref: RecordRef, _ cell: Cell, size: Int, key: [UInt8], _ session: Session

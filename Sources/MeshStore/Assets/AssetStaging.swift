@@ -1,30 +1,32 @@
 public import MeshCore
 
-/// Where the bytes of assets are until they are in their rows: those that come chunk by chunk, and those whose row has to go though
-/// the record lives. Beside the database, because a second copy inside it would stay as free pages.
+/// The storage for the bytes of assets until they are in their rows. It holds assets that arrive chunk by chunk, and
+/// those whose row is removed although the record is alive. It is beside the database, because a second copy inside
+/// would stay as free pages.
 ///
-/// Whatever is read is proven by its hash: nothing here needs to be believed after an unclean end. Calls come from one caller.
+/// Readers check everything by its hash, so nothing here has to be trusted after an unclean end. One caller at a time
+/// uses it.
 public protocol AssetStaging: AnyObject, Sendable {
   func write(_ bytes: [UInt8], at offset: Int, of asset: AssetID) throws
-  /// Nil where so many bytes are not there.
+  /// Returns the bytes, or nil if there are fewer.
   func read(_ count: Int, at offset: Int, of asset: AssetID) throws -> [UInt8]?
-  /// What was written of the asset survives a power cut from now on.
+  /// Makes the asset's written bytes survive a power cut from now on.
   func sync(_ asset: AssetID) throws
   func remove(_ asset: AssetID) throws
-  /// Why so many bytes more that can be asked for again are not to be kept; nil where there is room. What may be the only copy is written in
-  /// any case.
+  /// Returns why this many more bytes are not stored, or nil if there is room. It is asked only for bytes that can be
+  /// requested from other devices again. Bytes that may be the only copy are written in any case.
   func shortage(_ bytes: Int) -> String?
-  /// Of which there is something.
+  /// Returns the assets that have bytes here.
   func assets() throws -> [AssetID]
 }
 
-/// Staging in memory: for tests, and for a store that fetches nothing.
+/// A staging in memory, for tests and for a store that downloads nothing.
 ///
-/// `@unchecked`: used by one caller at a time, as the store is.
+/// It is `@unchecked` because one caller at a time uses it, as it does the store.
 public final class MemoryStaging: AssetStaging, @unchecked Sendable {
   private var contents: [AssetID: [UInt8]] = [:]
 
-  /// Bytes that there is room for; nil: any number.
+  /// The number of bytes that there is room for, or nil for any number.
   public var capacity: Int?
 
   public init() {}
@@ -34,7 +36,7 @@ public final class MemoryStaging: AssetStaging, @unchecked Sendable {
     return "the staging in memory is full"
   }
 
-  /// Bytes that it holds.
+  /// The number of bytes that it holds.
   public var size: Int { contents.values.reduce(0) { $0 + $1.count } }
 
   public func write(_ bytes: [UInt8], at offset: Int, of asset: AssetID) {

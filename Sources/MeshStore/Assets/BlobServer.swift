@@ -1,25 +1,26 @@
 import GRDB
 import MeshCore
 
-/// Reads long BLOBs for peers, on a connection of its own that keeps them open. To find the middle of a BLOB SQLite walks all pages
-/// before it (measured: a millisecond for each megabyte, and chunks of all of it are asked for); while it is open it knows the way.
+/// Reads long BLOBs for peers, on a connection of its own that keeps them open. To find the middle of a BLOB, SQLite
+/// walks all pages before it. This takes a measured millisecond for each megabyte, and peers ask for all chunks. While
+/// a BLOB is open, SQLite knows the way.
 ///
-/// An open BLOB has a read mark, with which nobody resets the write-ahead log: so it closes when the store's writes have filled the
-/// log, when nobody asks for it any more, and once as many chunks were read as it has. It shows the row as it was when it was opened;
-/// what it gives is proven all the same.
+/// An open BLOB holds a read mark, and as long as it does, nobody can reset the write-ahead log. So a BLOB is closed
+/// when the store's writes have filled the log, or when nobody asks for it any more. It is also closed after as many
+/// chunks were read as it has. It shows the row as it was when it was opened. Its chunks are checked in any case.
 ///
-/// Guard: used by the store's one caller.
+/// The store's one caller uses it.
 final class BlobServer {
   private let path: String
   private let vfs: String?
   private var connection: GuardConnection?
   private var opened: [AssetID: (blob: Blob, left: Int)] = [:]
 
-  /// Bytes from which it is worth it: below, the walk takes some milliseconds.
+  /// The smallest BLOB that is read in this way, in bytes. Below that, the walk takes only some milliseconds.
   static let least = 4 << 20
-  /// Something was read since `restIfIdle`.
+  /// True if something was read since `restIfIdle`.
   private var isUsed = false
-  /// That are open at one time.
+  /// The number of BLOBs that are open at one time.
   private static let most = 4
 
   init(path: String, vfs: String?) {
@@ -27,7 +28,7 @@ final class BlobServer {
     self.vfs = vfs
   }
 
-  /// Nil where it can't be read so.
+  /// Returns a chunk, or nil if it can't be read in this way.
   func chunk(_ index: Int, of asset: Asset, _ cell: Cell, rowid: Int64) -> [UInt8]? {
     isUsed = true
     do {
@@ -37,7 +38,7 @@ final class BlobServer {
       opened[asset.id] = left > 0 ? (blob, left) : nil
       return bytes
     } catch {
-      // The row has changed, or another than SQLite's way has to be found.
+      // The row has changed, or it can't be read in place.
       opened[asset.id] = nil
       return nil
     }
@@ -50,7 +51,7 @@ final class BlobServer {
     return try Blob(Connection(connection.handle), cell, rowid: rowid, isWritable: false)
   }
 
-  /// Nothing is open any more, until more is asked for.
+  /// Closes all BLOBs until a peer asks again.
   func rest() { opened = [:] }
 
   func restIfIdle() {

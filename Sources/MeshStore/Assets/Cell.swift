@@ -6,20 +6,20 @@ import MeshCore
 struct Cell {
   let table: TableForm
   let key: Value
-  /// In the table's columns.
+  /// The index in the table's columns.
   let index: Int
 
   var column: TableForm.Column { table.columns[index] }
 }
 
 extension Session {
-  /// Reads the BLOB of a cell chunk by chunk, without having more than one in memory; where the table has no rowid, SQLite knows no
-  /// other way than the whole.
+  /// Reads the BLOB of a cell chunk by chunk, with only one chunk in memory. If the table has no rowid, SQLite can only
+  /// read the whole BLOB.
   ///
   /// - Parameters:
-  ///   - chunks: Nil for all.
-  ///   - body: Returns false where it has enough.
-  /// - Returns: False where the cell has no BLOB of that size.
+  ///   - chunks: The chunks to read, or nil for all.
+  ///   - body: Returns false to stop.
+  /// - Returns: False if the cell has no BLOB of that size.
   @discardableResult
   func forEachChunk(
     of cell: Cell, size: Int, _ chunks: Range<Int>? = nil, _ body: (Int, [UInt8]) throws -> Bool
@@ -34,7 +34,7 @@ extension Session {
     return true
   }
 
-  /// Nil where the cell has no BLOB of that size, or its table no rowid.
+  /// Returns nil if the cell has no BLOB of that size, or its table has no rowid.
   func rowid(of cell: Cell, size: Int) throws -> Int64? {
     guard let rowid = cell.table.rowidName else { return nil }
     let column = cell.column.name.quotedName
@@ -62,7 +62,7 @@ extension Session {
     return true
   }
 
-  /// The manifest of a BLOB in a row; nil where the cell has none of that size.
+  /// Returns the manifest of a BLOB in a row, or nil if the cell has none of that size.
   func manifest(of cell: Cell, size: Int, key: [UInt8]) throws -> AssetManifest? {
     var builder = AssetManifest.Builder(key: key, cryptography)
     var sums: [ChunkSum] = []
@@ -81,10 +81,10 @@ extension Session {
     return manifest
   }
 
-  /// Chunks: 2 MiB keep some cores busy.
+  /// The number of chunks that are hashed together: 2 MiB keep some cores busy.
   private static let hashedTogether = 8
 
-  /// Whether the cell has just these bytes.
+  /// Returns whether the cell has exactly these bytes.
   func holds(_ manifest: AssetManifest, _ cell: Cell) throws -> Bool {
     var isSame = true
     let isThere = try forEachChunk(of: cell, size: manifest.size) { index, bytes in
@@ -95,7 +95,7 @@ extension Session {
   }
 }
 
-/// A BLOB of a row, open for reading or writing in place.
+/// A BLOB of a row, opened for reading or writing in place.
 final class Blob {
   private let sql: Connection
   private var handle: OpaquePointer?

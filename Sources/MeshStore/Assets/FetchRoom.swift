@@ -1,18 +1,18 @@
-/// How many bytes of whose assets are fetched at one time. Assets come from whoever wrote them into a record, and any member may
-/// write some that nobody ever gives: no device's keep back another's.
+/// The bytes of assets that are downloaded at one time, counted for each device that wrote them into a record. Any
+/// member may write assets that nobody ever provides, so no device's assets may hold up another's.
 struct FetchRoom {
   private var total = 0
   private var used: [[UInt8]: Int] = [:]
 
-  /// What is in the staging already of assets that are not asked for now.
+  /// Counts bytes in the staging that belong to assets that are not requested now.
   mutating func occupy(_ bytes: Int, of device: [UInt8]) {
     guard bytes > 0 else { return }
     used[device, default: 0] += bytes
     total += bytes
   }
 
-  /// True where there is room for one more, which is taken then. Each device has room for one, however long it is: the staging's
-  /// files are sparse, and a chunk takes room when it has come.
+  /// Takes room for one more asset, and returns whether there was enough. Each device has room for one asset of any
+  /// length. The files of the staging are sparse, so a chunk takes space only when it has arrived.
   mutating func take(_ size: Int, of device: [UInt8]) -> Bool {
     if let before = used[device] {
       guard before + size <= StoreLimits.stagedBytesOfDevice, total + size <= StoreLimits.stagedBytes else {

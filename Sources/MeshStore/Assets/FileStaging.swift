@@ -1,17 +1,18 @@
 import Foundation
 public import MeshCore
 
-/// Staging in a directory: a sparse file for each asset, named by its id.
+/// A staging in a directory, with a sparse file for each asset, named by its id.
 ///
-/// `@unchecked`: used by one caller at a time, as the store is.
+/// It is `@unchecked` because one caller at a time uses it, as it does the store.
 public final class FileStaging: AssetStaging, @unchecked Sendable {
   private let directory: String
   private var opened: (asset: AssetID, descriptor: Int32)?
 
-  /// Bytes that stay free: BLOBs wait rather than fill the disk, on which the database may be as well, and its rows do not.
+  /// The bytes to leave free on the disk. BLOBs wait instead of filling the disk, because the database may be on it
+  /// too, and its rows can't wait.
   static let reserve = 64 << 20
 
-  /// Makes the directory (0700) where it is missing.
+  /// Creates the directory (0700) if it is missing.
   public init(directory: String) throws {
     self.directory = directory
     guard mkdir(directory, 0o700) == 0 || errno == EEXIST else {
@@ -53,7 +54,7 @@ public final class FileStaging: AssetStaging, @unchecked Sendable {
   public func sync(_ asset: AssetID) throws {
     guard let file = try descriptor(asset, creates: false) else { return }
     guard fdatasync(file) == 0 else { throw failure("synced") }
-    // The file's name as well.
+    // The file's name is synced as well.
     let place = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard place >= 0 else { throw failure("synced") }
     defer { close(place) }
@@ -83,7 +84,8 @@ public final class FileStaging: AssetStaging, @unchecked Sendable {
     return names.compactMap(Self.asset).sorted()
   }
 
-  /// One stays open: chunks come and go in a row.
+  /// Returns the file's descriptor. One file stays open, because an asset's chunks are read and written one after
+  /// another.
   private func descriptor(_ asset: AssetID, creates: Bool) throws -> Int32? {
     if let opened {
       if opened.asset == asset { return opened.descriptor }

@@ -1,32 +1,32 @@
 import MeshCore
 
-/// The bytes of BLOBs that others have overwritten or deleted, so that a person can restore them: in the staging, up to a budget.
-/// `mesh_kept` names them. Those that were kept first go first.
+/// The bytes of BLOBs that others have overwritten or deleted, kept so that a person can restore them. They are in the
+/// staging, up to a budget, and `mesh_kept` names them. The oldest are deleted first.
 ///
-/// Which are kept:
+/// These BLOBs are kept:
 /// - every BLOB that lost in a conflict;
-/// - every BLOB of at most 64 MiB that a merge takes from a row. A longer one would keep programs waiting for the lock. One that is
-///   changed in place would be copied as a whole for a few bytes, so it is not kept.
+/// - every BLOB of at most 64 MiB that a merge removes from a row. A longer one would make programs wait for the lock.
+///   A BLOB that is changed in place is not kept, because all of it would be copied for a few bytes.
 extension Store {
-  /// How many bytes of overwritten BLOBs stay here. A smaller number takes effect at once.
+  /// Sets the number of bytes of overwritten BLOBs to keep. A smaller number takes effect at once.
   public func keepOverwrittenBlobs(upTo bytes: Int) throws {
     let isLess = bytes < staged.budget
     staged.budget = bytes
     if isLess { try write { try $0.trimKept() } }
   }
 
-  /// The bytes of overwritten BLOBs that are here.
+  /// Returns the bytes of overwritten BLOBs that are here.
   public func overwrittenBytes() throws -> Int {
     try read { Int(try $0.sql.integer("SELECT sum(size) FROM mesh_kept") ?? 0) }
   }
 }
 
 extension Session {
-  /// Keeps the bytes of a BLOB that a row loses, if they are in that row, in another, or in the staging. To be called before the row
-  /// changes.
+  /// Keeps the bytes of a BLOB that a row loses, if they are in that row, in another one, or in the staging. Call it
+  /// before the row changes.
   ///
-  /// - Parameter isConflict: It lost without having been seen, so its copy survives a power cut. Others are not worth a sync each while
-  ///   programs wait for the lock: after a power cut the newest may be gone.
+  /// - Parameter isConflict: True if the BLOB lost without having been seen. Then its copy survives a power cut. For
+  ///   others, a sync is not worth the time while programs wait for the lock, so a power cut may lose the newest.
   func keepOverwritten(_ asset: Asset, _ ref: RecordRef, _ column: Int64, isConflict: Bool) throws {
     let limit = isConflict ? staged.budget : min(staged.budget, StoreLimits.assetInMemory)
     guard !asset.isUnread, asset.size <= limit, try !isKept(asset.id), let manifest = try manifest(asset.id) else {
@@ -36,18 +36,18 @@ extension Session {
     if let table = catalog.table(ref.table), table.isHere, let index = table.indexes[column] {
       cells.insert(Cell(table: table, key: ref.key, index: index), at: 0)
     }
-    // What nobody has seen waits for room, as all does that may be the only copy.
+    // A BLOB that nobody has seen may be the only copy, so it doesn't depend on room.
     guard isConflict || staged.hasRoom(asset.size), try copyOverwritten(asset, manifest, from: cells) else { return }
     try staged.settle(asset.id)
     if isConflict { try staged.sync(asset) }
     try sql.run("INSERT INTO mesh_kept (asset, size) VALUES (?, ?)", [.blob(asset.id.bytes), .count(asset.size)])
     if try wants(asset.id).isEmpty { staged.rest(asset.id) }
     staged.keptSinceTrim += asset.size
-    // Counting all of them for each would take the square of their number.
+    // Counting all of them for each new one would take quadratic time.
     if staged.keptSinceTrim > staged.budget / 8 { try trimKept() }
   }
 
-  /// The same for all that a row shows.
+  /// Does the same for all BLOBs that a row shows.
   func keepOverwritten(_ shown: [Int64: Value], _ ref: RecordRef) throws {
     for (column, value) in shown {
       guard let asset = value.asset else { continue }
@@ -63,7 +63,7 @@ extension Session {
     _ = try copyOverwritten(asset, manifest, from: [cell])
   }
 
-  /// - Returns: False where no cell has all of it.
+  /// - Returns: False if no cell has all of it.
   private func copyOverwritten(_ asset: Asset, _ manifest: AssetManifest, from cells: [Cell]) throws -> Bool {
     if try staged.isComplete(asset, manifest) { return true }
     for cell in cells {
@@ -73,7 +73,7 @@ extension Session {
     return false
   }
 
-  /// Forgets the oldest beyond the budget.
+  /// Deletes the oldest BLOBs beyond the budget.
   func trimKept() throws {
     staged.keptSinceTrim = 0
     var (bytes, gone, last): (Int, [AssetID], Int64?) = (0, [], nil)
@@ -88,18 +88,18 @@ extension Session {
     try sweepStaging(gone)
   }
 
-  /// It was overwritten, and its bytes stay until the budget is used up.
+  /// Returns whether the asset was overwritten and its bytes are kept.
   func isKept(_ asset: AssetID) throws -> Bool {
     try sql.exists("SELECT 1 FROM mesh_kept WHERE asset = ?", [.blob(asset.bytes)])
   }
 
-  /// Those that a power cut took before they were on the disk.
+  /// Forgets kept BLOBs that were lost in a power cut before they were on the disk.
   func forgetKept(besides there: Set<AssetID>) throws {
     let kept = try sql.all("SELECT asset FROM mesh_kept") { AssetID($0.bytes(0)) }
     for asset in kept.compactMap(\.self) where !there.contains(asset) { try forgetKept(asset) }
   }
 
-  /// Those of a zone that this device has no part in any more: their manifests are keyed by it.
+  /// Forgets the kept BLOBs of a zone that this device is no longer a member of. Their manifests have the zone's key.
   func forgetKept(of zone: ZoneID) throws {
     let key = AssetManifest.key(of: zone, cryptography)
     let kept = try sql.all("SELECT asset FROM mesh_kept") { AssetID($0.bytes(0)) }.compactMap(\.self)
@@ -108,7 +108,7 @@ extension Session {
     try sweepStaging(gone)
   }
 
-  /// The BLOB is not to be here any more.
+  /// Forgets a BLOB that is no longer kept.
   func forgetKept(_ asset: AssetID) throws {
     try sql.run("DELETE FROM mesh_kept WHERE asset = ?", [.blob(asset.bytes)])
   }

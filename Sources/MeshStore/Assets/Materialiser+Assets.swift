@@ -1,28 +1,30 @@
 import GRDB
 import MeshCore
 
-/// Assets on their way into rows, and out of them.
+/// Writes assets into rows, and removes them from rows.
 extension Materialiser {
-  /// What becomes of a record's assets as it is written to its table.
+  /// The record's assets, sorted by the way in which they are written to its table.
   struct Assets {
-    /// The columns that are not assigned: the row has their asset already.
+    /// The columns that are not assigned, because the row already has their asset.
     var untouched: Set<Int64> = []
-    /// Of those, the columns whose BLOB is written into in place.
+    /// Those of the untouched columns whose BLOB is changed in place.
     var patched: [Int64: Asset] = [:]
-    /// In the row, once it is written.
+    /// The assets in the row after it is written.
     var shown: [Int64: Value] = [:]
-    /// Not complete here, or too long for their column: the row goes on showing what it shows.
+    /// The assets that are not complete here, or too long for their column. The row still shows its earlier value.
     var missing: [Int64: Asset] = [:]
-    /// Of those, one that the table does not do without.
+    /// The name of a column that requires its missing asset.
     var required: String?
 
     static let none = Assets()
   }
 
+  /// Returns the record's assets.
+  ///
   /// - Parameters:
-  ///   - values: What is merged.
-  ///   - old: The record as it is shown; nil where it is not.
-  ///   - updates: The row stays, and columns of it are assigned; else it is written as a whole.
+  ///   - values: The merged values.
+  ///   - old: The record as it is shown, or nil if it is not shown.
+  ///   - updates: True if the row stays and columns of it are assigned. False if it is written as a whole.
   func assets(
     _ ref: RecordRef, _ table: TableForm, _ values: [Int64: Value], old: StoredRecord?, updates: Bool
   ) throws -> Assets {
@@ -55,7 +57,7 @@ extension Materialiser {
     return assets
   }
 
-  /// What the row shows in the columns whose asset is missing.
+  /// Reads the values that the row shows in the columns whose asset is missing.
   func read(_ assets: inout Assets, _ ref: RecordRef, _ table: TableForm, old: StoredRecord?) throws {
     guard !assets.missing.isEmpty, let row = try records.row(table, ref.key) else { return }
     let named = old.map { records.named(row, $0, table) } ?? row
@@ -65,7 +67,7 @@ extension Materialiser {
     }
   }
 
-  /// Copies the assets among the values to the staging that a row has which is to be written anew, or to go.
+  /// Copies assets of a row that is rewritten or removed to the staging.
   func keep(_ values: [Int64: Value], from ref: RecordRef, _ table: TableForm) throws {
     guard values.contains(where: { $0.value.asset != nil }), let row = try records.row(table, ref.key) else { return }
     for (column, value) in values {
@@ -76,8 +78,8 @@ extension Materialiser {
     }
   }
 
-  /// The merged values of a record whose row is about to go, what programs wrote and nobody flushed among them. The assets are in
-  /// the staging then.
+  /// Returns the merged values of a record whose row is about to be removed. They include unflushed writes of programs.
+  /// Afterwards, the assets are in the staging.
   func displaced(_ ref: RecordRef, _ record: StoredRecord, _ table: TableForm) throws -> [Int64: Value] {
     guard var row = try records.row(table, ref.key) else { return try records.values(ref, record) }
     let key = AssetManifest.key(of: records.zone.zone, session.cryptography)
@@ -97,7 +99,7 @@ extension Materialiser {
     }
     row = shown
     var values = try records.values(ref, record, row: row)
-    // In the place of a merged value that the row does not show, a program may have written something else.
+    // A program may have written another value in place of a merged value that the row doesn't show.
     for column in record.extra.keys where record.hides(column) {
       guard let index = table.indexes[column], row[index] != record.shown[column] ?? .null else { continue }
       values[column] = row[index]
@@ -107,7 +109,7 @@ extension Materialiser {
 
   // MARK: Writing
 
-  /// Binds a value; of an asset its bytes, or zeros that `fill` overwrites.
+  /// Binds a value. For an asset, binds its bytes, or zeros that `fill` overwrites.
   func bind(_ value: Value, _ statement: Statement, at parameter: Int, _ table: TableForm, _ index: Int) throws {
     guard let asset = value.asset else { return statement.bind(value, at: parameter) }
     if isFilled(asset, table, index) { return statement.bindZeros(asset.size, at: parameter) }
@@ -122,7 +124,7 @@ extension Materialiser {
     asset.size > StoreLimits.assetInStatement && table.writesInPlace(index)
   }
 
-  /// Writes the assets in place that a statement left room for.
+  /// Writes assets in place, if a statement reserved room for them.
   func fill(_ key: Value, _ values: [Int64: Value], _ table: TableForm) throws {
     for (column, value) in values {
       guard let asset = value.asset, let index = table.indexes[column], isFilled(asset, table, index),

@@ -1,9 +1,10 @@
 import MeshCore
 
-/// A new version of a long BLOB that is as long as the one before: what the row has of it already stays where it is, and the chunks in
-/// which they differ are written over the others.
+/// Handles a new version of a long BLOB that has the same length as the one before. Equal chunks in the row stay, and
+/// only the different chunks are overwritten.
 extension Session {
-  /// The cell of a record that waits for an asset, and the asset that its row shows there; nil where it shows none.
+  /// Returns the cell of a record that waits for an asset, and the asset that its row shows there. Returns nil if it
+  /// shows none.
   func previous(_ want: AssetWant) throws -> (cell: Cell, asset: Asset)? {
     guard let zone = try ZoneRow.read(id: want.zone, sql), let table = catalog.table(want.ref.table),
       let index = table.indexes[want.column], let record = try ZoneRecords(self, zone: zone).load(want.ref),
@@ -12,7 +13,8 @@ extension Session {
     return (Cell(table: table, key: want.ref.key, index: index), old)
   }
 
-  /// True where a row has shared some of an asset, and is not the only one any more that waits for it, or shows something else.
+  /// Ends the sharing of an asset's chunks with a row, if another row now waits for it too, or the row shows something
+  /// else. Returns whether it did.
   func stopSharing(_ asset: Asset, _ wants: [AssetWant]) throws -> Bool {
     guard let source = staged.shared[asset.id]?.source else { return false }
     if wants.count == 1, let (cell, old) = try previous(wants[0]),
@@ -24,8 +26,8 @@ extension Session {
     return true
   }
 
-  /// Whether the row still has its part of an asset, and the staging the rest. Bytes can be written past all triggers: what was compared is
-  /// compared again where somebody has written meanwhile.
+  /// Returns whether the row still has its part of an asset, and the staging has the rest. Bytes can be written without
+  /// firing triggers. If another connection has written meanwhile, they are compared again.
   func isReady(_ asset: Asset, toPatch cell: Cell, showing old: Asset?) throws -> Bool {
     guard let old, let shared = staged.shared[asset.id], staged.complete.contains(asset.id),
       shared.source == StagedAssets.Source(cell, showing: old.id)
@@ -52,7 +54,7 @@ extension Session {
 }
 
 extension Materialiser {
-  /// Writes the chunks of an asset that its row does not have.
+  /// Writes the chunks of an asset that its row doesn't have.
   func patch(_ key: Value, _ column: Int64, _ asset: Asset, _ table: TableForm) throws {
     guard let index = table.indexes[column], let manifest = try session.manifest(asset.id),
       let shared = session.staged.shared[asset.id]

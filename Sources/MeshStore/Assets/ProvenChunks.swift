@@ -1,18 +1,18 @@
 import MeshCore
 
-/// Which bytes of our own rows were proven to be chunks, by a quick sum of them, so that they are not hashed again each time they are
-/// read for somebody.
+/// A cache of the chunks in this file's rows whose bytes were checked. It stores a quick sum of each, so that they are
+/// not hashed again each time a peer reads them.
 ///
-/// The sum finds accidents: a program has written to the BLOB and its flush is still to come. It is no proof against anybody, and
-/// need not be: what comes from others is always hashed, by whoever gets it.
+/// The sum detects accidents, such as a program's write to the BLOB that is not flushed yet. It is no proof against an
+/// attack, and doesn't have to be: the receiver of a chunk always hashes it.
 final class ProvenChunks {
   private var sums: [AssetID: [ChunkSum?]] = [:]
   private var count = 0
 
-  /// Chunks that are remembered: half a megabyte, for 16 GiB.
+  /// The number of chunks that are remembered: half a megabyte, for 16 GiB.
   private static let most = 65_536
 
-  /// All chunks of an asset, just hashed.
+  /// Notes all chunks of an asset that was just hashed.
   func note(_ all: [ChunkSum], of asset: AssetID) {
     makeRoom(asset, all.count)
     sums[asset] = all
@@ -38,12 +38,13 @@ final class ProvenChunks {
   }
 }
 
-/// 64 bits of a chunk, in a tenth of the time that a hash takes.
+/// A 64-bit sum of a chunk. It takes a tenth of the time of a hash.
 struct ChunkSum: Hashable {
   private let sum: UInt64
 
   init(_ bytes: [UInt8]) {
-    // Four sums side by side, for the processor to work on at once. The factor is odd, so nothing is lost by multiplying.
+    // Four sums run side by side, so that the processor can work on them at once. The factor is odd, so the
+    // multiplication loses nothing.
     var lanes = SIMD4<UInt64>(
       0x243F_6A88_85A3_08D3, 0x1319_8A2E_0370_7344, 0xA409_3822_299F_31D0, 0x082E_FA98_EC4E_6C89)
     let factor: UInt64 = 0x9E37_79B9_7F4A_7C15

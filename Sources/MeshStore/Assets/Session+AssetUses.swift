@@ -1,36 +1,39 @@
 import MeshCore
 
-/// Which records use assets, as SQL has it.
+/// SQL that finds the records that use assets.
 extension Session {
-  /// `a` is the asset, `t` the table, `r` the record.
+  /// Joins the asset as `a`, the table as `t` and the record as `r`.
   static let uses = """
     mesh_asset_use u JOIN mesh_asset a ON a.name = u.asset JOIN mesh_table t ON t.id = u.tbl
     JOIN mesh_record r ON r.tbl = u.tbl AND r.key = u.key AND r.zone = u.zone
     """
 
-  /// Of `uses`: the record is shown, or would be looked at again once it has its assets.
+  /// A condition for `uses`: the record is shown, or would be checked again once it has its assets.
   static let showable =
     "(r.held IS NULL OR r.held IN (\(HeldReason.assetIncomplete.rawValue), \(HeldReason.constraint.rawValue)))"
 
-  /// Of `uses`: the record has its asset fetched. A row that is not in sight without it does not wait to be asked for.
+  /// A condition for `uses`: the record wants its asset downloaded. A row that can't be shown without it doesn't wait
+  /// for a request.
   static let fetched = """
     (\(showable) AND (r.held IS \(HeldReason.assetIncomplete.rawValue) OR coalesce(a.choice, 1 - t.on_demand) = 1))
     """
 
-  /// Some record has it fetched.
+  /// Returns whether some record wants the asset downloaded.
   func isFetched(_ asset: AssetID) throws -> Bool {
     try sql.exists(
       "SELECT 1 FROM \(Self.uses) WHERE u.asset = ? AND u.shown = 0 AND \(Self.fetched)", [.blob(asset.bytes)])
   }
 
-  /// A record that waits for an asset, in a column.
+  /// A record that waits for an asset in a column.
   struct AssetWant {
     let ref: RecordRef
     let zone: Int64
     let column: Int64
   }
 
-  /// - Parameter onlyShowable: Of records that are shown, or would be looked at again with it.
+  /// Returns the records that wait for an asset.
+  ///
+  /// - Parameter onlyShowable: True for only those that are shown, or would be checked again with it.
   func wants(_ asset: AssetID, onlyShowable: Bool = false) throws -> [AssetWant] {
     try sql.all(
       """
@@ -54,7 +57,7 @@ extension Session {
       [.blob(asset.bytes), .blob(zone.bytes)])
   }
 
-  /// The cells that show an asset, as far as we know.
+  /// Returns the cells that show an asset, as far as mesh knows.
   func cells(showing asset: AssetID) throws -> [Cell] {
     try sql.all(
       "SELECT tbl, key, col FROM mesh_asset_use WHERE asset = ? AND shown = 1 LIMIT 8", [.blob(asset.bytes)]

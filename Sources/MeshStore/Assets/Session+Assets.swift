@@ -2,7 +2,7 @@ import MeshCore
 
 /// Manifests, and the bytes that are kept for records.
 extension Session {
-  /// Inside a write transaction. What was known stays.
+  /// Saves a manifest inside a write transaction. A known manifest stays.
   func remember(_ manifest: AssetManifest) throws -> Asset {
     let asset = try manifest.asset(cryptography)
     try sql.run(
@@ -11,7 +11,7 @@ extension Session {
     return asset
   }
 
-  /// Nil of an asset that was never met.
+  /// Returns the manifest, or nil if the asset was never met.
   func manifest(_ asset: AssetID) throws -> AssetManifest? {
     if let known = staged.manifests[asset] { return known }
     let bytes = try sql.first("SELECT manifest FROM mesh_asset WHERE name = ?", [.blob(asset.bytes)]) { $0.bytes(0) }
@@ -22,7 +22,7 @@ extension Session {
     return manifest
   }
 
-  /// Whether the asset is complete in the staging, and can be put into rows.
+  /// Returns whether the asset is complete in the staging, and can be written into rows.
   func isStaged(_ asset: Asset) throws -> Bool {
     guard !asset.isUnread, staged.unplaceable[asset.id] == nil, let manifest = try manifest(asset.id) else {
       return false
@@ -30,9 +30,9 @@ extension Session {
     return try staged.isComplete(asset, manifest)
   }
 
-  /// Copies an asset from a row that is about to lose it to the staging, as far as the row has it.
+  /// Copies an asset to the staging, from a row that is about to lose it, as far as the row has it.
   ///
-  /// - Parameter isSynced: Whether the copy survives a power cut from now on.
+  /// - Parameter isSynced: True if the copy has to survive a power cut from now on.
   func keep(_ asset: Asset, _ manifest: AssetManifest, from cell: Cell, isSynced: Bool = true) throws {
     guard try !staged.isComplete(asset, manifest) else { return }
     try forEachChunk(of: cell, size: asset.size) { index, bytes in
@@ -44,7 +44,8 @@ extension Session {
     if isSynced { try staged.sync(asset) }
   }
 
-  /// The bytes of an asset that is in the cell, or staged; nil where they are not here, or are more than `limit`.
+  /// Returns the bytes of an asset that is in the cell or staged. Returns nil if they are not here, or are more than
+  /// `limit`.
   func bytes(of asset: Asset, _ cell: Cell?, limit: Int = StoreLimits.assetInMemory) throws -> [UInt8]? {
     guard asset.size <= limit else { return nil }
     if !asset.isUnread, let manifest = try manifest(asset.id), try staged.isComplete(asset, manifest) {
@@ -68,13 +69,13 @@ extension Session {
 }
 
 extension Asset {
-  /// A BLOB in a row whose bytes nobody has read yet: of this size, and whatever it is.
+  /// Returns an asset that stands for a BLOB of this size in a row, whose bytes were not read.
   static func unread(_ size: Int) -> Asset { Asset(id: AssetID.zero, size: size) }
   var isUnread: Bool { id == .zero }
 }
 
 extension Value {
-  /// A long BLOB that was not read.
+  /// Whether the value is a long BLOB that was not read.
   var isUnread: Bool { if case .asset(let asset) = self { asset.isUnread } else { false } }
   var asset: Asset? { if case .asset(let asset) = self { asset } else { nil } }
 }

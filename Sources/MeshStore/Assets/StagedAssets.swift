@@ -1,58 +1,59 @@
 import MeshCore
 
-/// What is in the staging, proven. Which chunks of an asset are there is in memory alone, and found out by hashing after a start.
-///
-/// Guard: used inside accesses of the store, by one caller.
+/// The checked contents of the staging. The presence of chunks is kept only in memory, and determined by hashing after
+/// a start. It is used inside accesses of the store, by one caller.
 final class StagedAssets {
   private let staging: any AssetStaging
   private let cryptography: any Cryptography
   private var presence: [AssetID: ChunkSet] = [:]
-  /// Of the known, those that lack nothing, with what rows share with them.
+  /// The known assets that lack nothing, including the chunks that rows share with them.
   private(set) var complete: Set<AssetID> = []
-  /// Those that came from others since the start.
+  /// The assets that arrived from other devices since the start.
   private var fetched: Set<AssetID> = []
-  /// Those that were looked up last: a name tells its manifest for good, and one is asked for with each chunk.
+  /// The manifests that were looked up last. An asset's id determines its manifest for good, and each chunk needs one.
   private(set) var manifests: [AssetID: AssetManifest] = [:]
-  /// Assets of one chunk that came from others stay in memory, for the moment until they are put in place.
+  /// Assets of one chunk that arrived from others. They stay in memory for the short time until they are written into
+  /// rows.
   private var short: [AssetID: [UInt8]] = [:]
   private var shortBytes = 0
 
-  /// Assets that are complete and that the disk had no room for in their rows: the reason, and until when they wait.
+  /// Complete assets for whose rows the disk had no room: the reason, and the time until which they wait.
   var unplaceable: [AssetID: (reason: String, until: Int64)] = [:]
-  /// What in the file has been compared with an asset that is wanted: all that the two have in common is taken.
+  /// The cells in the file that have been compared with a wanted asset. All common chunks were taken.
   private var compared: [AssetID: Set<Source>] = [:]
 
-  /// What the one row that waits for an asset has of it already, each chunk in its place: only the others are written into it.
+  /// The chunks of an asset that the only row waiting for it already has in their places. Only the other chunks are
+  /// written into it.
   private(set) var shared: [AssetID: Shared] = [:]
 
   struct Shared {
     let source: Source
-    /// Of the asset that the row shows, proven to be there.
+    /// The chunks of the asset that the row shows, checked to be there.
     let chunks: ChunkSet
-    /// `PRAGMA data_version` when they were: until it changes no other connection has written.
+    /// The `PRAGMA data_version` at that time. As long as it is the same, no other connection has written.
     var version: Int
   }
 
   /// A cell, and the asset that it shows.
   struct Source: Hashable {
     let ref: RecordRef
-    /// In the table's columns.
+    /// The index in the table's columns.
     let index: Int
     let content: AssetID
   }
 
-  /// Bytes of short assets in memory; beyond it they are staged as the others.
+  /// Bytes of short assets in memory. Further ones are staged like the others.
   private static let shortLimit = 8 << 20
 
-  /// Manifests in memory: 122 KB each at most.
+  /// The number of manifests in memory. Each takes at most 122 KB.
   private static let manifestsKept = 16
 
-  /// How many bytes of overwritten BLOBs are kept.
+  /// The number of bytes of overwritten BLOBs to keep.
   var budget = Choices.keptBlobs
-  /// Bytes of them since the budget was looked at.
+  /// The bytes of kept BLOBs that were added since the budget was last checked.
   var keptSinceTrim = 0
 
-  /// What rows were found to have.
+  /// The checked chunks of rows.
   let proven = ProvenChunks()
 
   func note(_ manifest: AssetManifest, of asset: AssetID) {
@@ -65,17 +66,17 @@ final class StagedAssets {
     self.cryptography = cryptography
   }
 
-  /// Which chunks are there.
+  /// Returns the chunks in the staging.
   func chunks(_ asset: Asset, _ manifest: AssetManifest) throws -> ChunkSet {
     if let known = presence[asset.id] { return known }
     var found = ChunkSet(count: asset.chunkCount)
     for index in 0..<found.count {
       let range = asset.range(ofChunk: index)
-      // A file that ends before a chunk has none of those behind it either.
+      // A file that ends before a chunk has none of the later chunks either.
       guard let bytes = try staging.read(range.count, at: range.lowerBound, of: asset.id) else { break }
       if manifest.isChunk(bytes, index, cryptography) { found.insert(index) }
     }
-    // Found after a start, perhaps in pages that no disk has yet.
+    // These chunks were found after a start, and may be in pages that no disk has yet.
     if found.present > 0 { try staging.sync(asset.id) }
     note(found, asset.id)
     return found
@@ -86,7 +87,7 @@ final class StagedAssets {
     if union(chunks, asset).isComplete { complete.insert(asset) }
   }
 
-  /// Which chunks need not come: they are there, or in the row that waits for them.
+  /// Returns the chunks that need not arrive, because they are in the staging or in the row that waits for them.
   func here(_ asset: Asset, _ manifest: AssetManifest) throws -> ChunkSet {
     union(try chunks(asset, manifest), asset.id)
   }
@@ -98,13 +99,13 @@ final class StagedAssets {
     return union
   }
 
-  /// Chunks that are known to be here.
+  /// Returns the number of chunks that are known to be here.
   func present(_ asset: AssetID) -> Int { presence[asset].map { union($0, asset).present } ?? 0 }
 
-  /// It is complete, and would survive a power cut.
+  /// Returns whether the asset is complete and would survive a power cut.
   func isKept(_ asset: AssetID) -> Bool { isWhole(asset) && isLasting(asset) }
 
-  /// It is complete without any row.
+  /// Returns whether the asset is complete without any row.
   private func isWhole(_ asset: AssetID) -> Bool { complete.contains(asset) && shared[asset] == nil }
 
   // MARK: Shared with a row
@@ -116,14 +117,14 @@ final class StagedAssets {
 
   func confirmShared(_ asset: AssetID, version: Int) { shared[asset]?.version = version }
 
-  /// The row has changed, or has all of it now: what it shared is to be found anew.
+  /// Forgets the chunks that a row shared, because the row has changed or now has all of the asset.
   func unshare(_ asset: AssetID) {
     guard shared.removeValue(forKey: asset) != nil else { return }
     compared[asset] = nil
     if presence[asset]?.isComplete != true { complete.remove(asset) }
   }
 
-  /// From now on an asset that is complete survives a power cut, though it came from others.
+  /// Makes a complete asset that arrived from others survive a power cut from now on.
   func settle(_ asset: AssetID) throws {
     guard isWhole(asset), !isLasting(asset) else { return }
     if let bytes = short.removeValue(forKey: asset) {
@@ -134,14 +135,14 @@ final class StagedAssets {
     fetched.remove(asset)
   }
 
-  /// It may be the only copy that there is.
+  /// Returns whether this may be the only copy of the asset.
   func isLasting(_ asset: AssetID) -> Bool { !fetched.contains(asset) }
 
   func isComplete(_ asset: Asset, _ manifest: AssetManifest) throws -> Bool {
     try chunks(asset, manifest).isComplete
   }
 
-  /// Nil where the chunk is not there.
+  /// Returns the chunk, or nil if it is not there.
   func read(_ index: Int, _ asset: Asset, _ manifest: AssetManifest) throws -> [UInt8]? {
     if let bytes = short[asset.id] { return bytes }
     guard try chunks(asset, manifest).contains(index) else { return nil }
@@ -151,7 +152,7 @@ final class StagedAssets {
     return nil
   }
 
-  /// The chunk was there and is not any more, so it is to be fetched again.
+  /// Marks a chunk that has disappeared as missing, so that it is downloaded again.
   func forget(_ index: Int, _ asset: AssetID) {
     presence[asset]?.remove(index)
     complete.remove(asset)
@@ -162,9 +163,9 @@ final class StagedAssets {
   func isCompared(_ asset: AssetID, with source: Source) -> Bool { compared[asset]?.contains(source) ?? false }
   func noteCompared(_ asset: AssetID, with source: Source) { compared[asset, default: []].insert(source) }
 
-  /// Keeps a chunk that was proven.
+  /// Keeps a chunk that was checked.
   ///
-  /// - Parameter isLasting: It may be the only copy that there is.
+  /// - Parameter isLasting: True if it may be the only copy.
   func write(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest, isLasting: Bool = false) throws
   {
     if !isLasting, let reason = staging.shortage(bytes.count) { throw StoreError(.diskFull, reason) }
@@ -179,7 +180,7 @@ final class StagedAssets {
     note(chunks, asset.id)
   }
 
-  /// So many bytes more leave enough of the disk free.
+  /// Returns whether enough of the disk stays free after this many more bytes.
   func hasRoom(_ bytes: Int) -> Bool { staging.shortage(bytes) == nil }
 
   func sync(_ asset: Asset) throws { try staging.sync(asset.id) }
@@ -194,7 +195,7 @@ final class StagedAssets {
     try staging.remove(asset)
   }
 
-  /// Its bytes stay, and nothing looks at them until they are asked for.
+  /// Forgets the state of an asset in memory. Its bytes stay, and are checked again when they are needed.
   func rest(_ asset: AssetID) {
     presence[asset] = nil
     complete.remove(asset)
@@ -202,6 +203,6 @@ final class StagedAssets {
 
   func assets() throws -> [AssetID] { try staging.assets() + short.keys.sorted() }
 
-  /// Those that were looked at since the start.
+  /// The assets that were checked since the start.
   var known: [AssetID] { presence.keys.sorted() }
 }

@@ -1,16 +1,16 @@
 import GRDB
 public import MeshCore
 
-/// Whether the assets of a table's rows are fetched as soon as they are known.
+/// The time at which the assets of a table's rows are downloaded: always at once, or on request.
 public enum AssetPolicy: String, Sendable, Hashable, CaseIterable {
   case always
-  /// When somebody asks for them, one by one.
+  /// Download an asset only when somebody requests it.
   case onDemand = "on-demand"
 }
 
-/// What this node keeps of assets: a setting of its own, which no other learns.
+/// The node's own choice of the assets to keep. No other node learns it.
 extension Store {
-  /// Of the tables that are synchronized.
+  /// Returns the policies of the synchronized tables.
   public func assetPolicies() throws -> [String: AssetPolicy] {
     try read { session in
       let found = try session.sql.all("SELECT name, on_demand FROM mesh_table WHERE tracked = 1") {
@@ -20,7 +20,7 @@ extension Store {
     }
   }
 
-  /// What is here stays, and what was chosen by itself stays so.
+  /// Sets a table's policy. Assets that are here stay, and choices for single assets stay as they are.
   public func setAssetPolicy(_ policy: AssetPolicy, table: String) throws {
     try write { session in
       try session.sql.run(
@@ -30,12 +30,12 @@ extension Store {
     }
   }
 
-  /// Has an asset fetched, whatever its table's policy.
+  /// Requests the download of an asset, whatever its table's policy.
   public func requestAsset(_ asset: AssetID) throws {
     try write { try $0.choose(asset, isFetched: true) }
   }
 
-  /// Has all assets fetched that rows of a table wait for now, whatever its policy.
+  /// Requests the download of all assets that rows of a table wait for now, whatever its policy.
   public func requestAssets(table name: String) throws {
     try write { session in
       guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
@@ -45,21 +45,23 @@ extension Store {
     }
   }
 
-  /// Takes an asset out of the rows that show it, and does not fetch it till it is requested. The records keep their value: they are what
-  /// they are before a BLOB has come, so nothing is sent, and no row says that somebody cleared the column. Each row shows NULL in it,
-  /// or the default where the column is `NOT NULL`.
+  /// Removes an asset from the rows that show it, and doesn't download it until it is requested.
   ///
-  /// What is in the staging of it goes as well. Nothing may be pending. Whoever calls has made sure that somebody else has the bytes.
+  /// The records keep their value. They return to the state before the BLOB arrived, so nothing is sent, and no row
+  /// says that somebody cleared the column. Each row shows NULL in it, or the default if the column is `NOT NULL`. The
+  /// asset is also removed from the staging.
   ///
-  /// - Returns: Rows that showed it.
-  /// - Throws: `EvictionError`, and then nothing has changed but what a call before it did.
+  /// Nothing may be pending. The caller has made sure that another device has the bytes.
+  ///
+  /// - Returns: The number of rows that showed it.
+  /// - Throws: `EvictionError`. In that case, only changes of an earlier call remain.
   @discardableResult
   public func evict(_ asset: AssetID) throws -> Int {
     var rows = 0
     while true {
       let version = try dataVersion()
       let cells = try read { try $0.evictable(asset) }
-      // Bytes can be written past all triggers: what was compared must still be so.
+      // Bytes can be written without firing triggers, so the compared state must still be valid.
       let done = try write { session in
         guard try session.dataVersion() == version else { throw EvictionError.written }
         return try session.evict(cells, asset)
@@ -74,13 +76,13 @@ extension Store {
 }
 
 public enum EvictionError: Error, Hashable, CustomStringConvertible {
-  /// A program writes to the file: try again.
+  /// A program writes to the file. Try again.
   case written
-  /// A row has other bytes than those that are merged.
+  /// A row has bytes other than the merged ones.
   case changed(table: String)
   /// The column has no other value that it could show.
   case required(table: String, column: String)
-  /// SQLite's words.
+  /// SQLite refused the change, with this message.
   case refused(table: String, column: String, String)
 
   public var description: String {
@@ -109,7 +111,7 @@ extension Session {
     var ref: RecordRef { RecordRef(table: cell.table.id, key: cell.key) }
   }
 
-  /// As many as one transaction takes, each compared byte by byte.
+  /// Returns as many cells as one transaction can take. Each is compared byte by byte.
   fileprivate func evictable(_ id: AssetID) throws -> [ShownAsset] {
     guard try !hasPending() else { throw EvictionError.written }
     guard let manifest = try manifest(id) else { return [] }
@@ -141,7 +143,7 @@ extension Session {
 }
 
 extension Materialiser {
-  /// The record is what it was before the BLOB came.
+  /// Returns the record to its state before the BLOB arrived.
   fileprivate func evict(_ ref: RecordRef, _ cell: Cell) throws {
     let column = cell.column
     guard let old = try records.load(ref), old.isShown, old.extra[column.id] == nil,

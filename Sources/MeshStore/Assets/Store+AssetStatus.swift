@@ -1,29 +1,31 @@
 public import MeshCore
 
-/// A merged value that is an asset, and what of it is here.
+/// A merged value that is an asset, and the state of its download.
 public struct AssetPlace: Hashable, Sendable {
   public var asset: Asset
   public var zone: ZoneID
   public var table: String
   public var key: Value
   public var column: String
-  /// The row has it.
+  /// Whether the row has it.
   public var isShown: Bool
-  /// Bytes of it that are here.
+  /// The bytes of it that are here.
   public var here: Int
-  /// Why the record is not in its table, if so: those that are held for another reason than their BLOBs are not fetched.
+  /// The reason why the record is not in its table, if it is held. If the reason is not a missing BLOB, its assets are
+  /// not downloaded.
   public var held: HeldReason?
-  /// Its record has it fetched.
+  /// Whether its record wants it downloaded.
   public var isFetched: Bool
-  /// Why its row could not show it if it were here; nil where it could.
+  /// The reason why its row couldn't show it if it were here, or nil if it could.
   public var obstacle: String?
-  /// What was said of this very asset: that it is fetched, or not.
+  /// The choice for this asset: downloaded or not. Nil if there is none.
   public var choice: Bool?
   /// The table's policy.
   public var policy: AssetPolicy
-  /// Who wrote it into the record.
+  /// The device that wrote it into the record.
   public var writer: DeviceID?
-  /// Of those who had something of it and left while it was incomplete here, the last, and when that was in milliseconds since 1970.
+  /// The last device that had chunks of it and disconnected while it was incomplete here, with the time in milliseconds
+  /// since 1970.
   public var lastSource: Source?
 
   public struct Source: Hashable, Sendable {
@@ -32,30 +34,30 @@ public struct AssetPlace: Hashable, Sendable {
   }
 }
 
-/// Why there is no asset where one was looked for.
+/// The reason why there is no asset in the requested place.
 public enum AssetLack: Hashable, Sendable {
   case unknownRecord
-  /// The table has these.
+  /// The table has only these columns.
   case unknownColumn([String])
-  /// What programs wrote to the record is not flushed yet.
+  /// A program's write to the record is not flushed yet.
   case pending
-  /// The record is not sent, since a value is too long; in words.
+  /// The record is not sent, because a value is too long. The text explains it.
   case tooLong(String)
-  /// It has something else, or a BLOB that travels in its row.
+  /// The value is not an asset, or is a BLOB that travels in its row.
   case short
 }
 
-/// An asset that rows wait for, and that is fetched.
+/// An asset that rows wait for and that is downloaded.
 public struct FetchedAsset: Hashable, Sendable {
   public var asset: Asset
-  /// Bytes of it that are known to be here.
+  /// The bytes of it that are known to be here.
   public var here: Int
-  /// Why no row could show it if it were here; nil where one could.
+  /// The reason why no row could show it if it were here, or nil if one could.
   public var obstacle: String?
 }
 
 extension Store {
-  /// All that is fetched and not in its rows.
+  /// Returns all assets that are downloaded and not in their rows yet.
   public func fetchedAssets() throws -> [FetchedAsset] {
     try read { session in
       var found: [AssetID: FetchedAsset] = [:]
@@ -70,9 +72,9 @@ extension Store {
     }
   }
 
-  /// What rows wait for, by size, the shortest first: so they are fetched.
+  /// Returns the assets that rows wait for, shortest first, which is the order of downloading.
   ///
-  /// - Parameter table: Nil for all.
+  /// - Parameter table: The table, or nil for all tables.
   public func awaitedAssets(table name: String? = nil, limit: Int) throws -> [AssetPlace] {
     try read { session in
       guard let name else { return try session.assetPlaces("u.shown = 0", [], limit: limit) }
@@ -81,11 +83,11 @@ extension Store {
     }
   }
 
-  /// The assets of a record, in all zones that have it.
+  /// Returns the assets of a record, in all zones that have it.
   ///
   /// - Parameters:
-  ///   - key: As it is spelled in the row, or canonical.
-  ///   - column: Nil for all.
+  ///   - key: The key as it is spelled in the row, or in canonical form.
+  ///   - column: The column, or nil for all columns.
   public func assets(table name: String, key: Value, column: String?) throws -> [AssetPlace] {
     try read { session in
       guard let table = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
@@ -96,11 +98,11 @@ extension Store {
     }
   }
 
-  /// Why a record has no asset.
+  /// Returns the reason why a record has no asset.
   ///
   /// - Parameters:
-  ///   - keys: What its key may be.
-  ///   - column: In which it was looked for; nil for all.
+  ///   - keys: The possible spellings of its key.
+  ///   - column: The requested column, or nil for all columns.
   public func assetLack(table name: String, keys: [Value], column: String?) throws -> AssetLack {
     try read { session in
       guard let number = session.catalog.knownTable(name) else { throw Self.unknownTable(name) }
@@ -134,7 +136,7 @@ extension Store {
     StoreError(.unknownTable, "no synchronized table is called \(name); mesh status lists them")
   }
 
-  /// Who had something of assets, and left.
+  /// Saves which devices had chunks of assets and disconnected.
   public func noteSources(_ sources: [AssetID: DeviceID], now: Int64) throws {
     try write(isDurable: false) { session in
       for (asset, device) in sources {

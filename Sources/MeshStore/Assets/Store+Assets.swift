@@ -14,7 +14,7 @@ extension Store {
       } catch let error as StoreError {
         return .noRoom(error.message)
       }
-      // For when its row is asked whether it has it still.
+      // The sum is used when its row is asked whether it still has the chunk.
       if asset.chunkCount > 1 { staged.proven.note(ChunkSum(bytes), index, of: asset) }
       let isComplete = staged.complete.contains(id)
       if isComplete { refusedAssets = [] }
@@ -41,10 +41,10 @@ extension Store {
     let chunks = try read { session -> ChunkSet? in
       guard try session.isUsed(id, in: zone), let manifest = try session.manifest(id) else { return nil }
       let asset = try manifest.asset(cryptography)
-      // Looked at when they are asked for: a row may have been written to since.
+      // The bytes are checked when a peer asks for them, because a row may have been written since.
       return try session.showsInRow(id) ? .all(asset.chunkCount) : staged.chunks(asset, manifest)
     }
-    // Somebody may give up a copy because this one is whole.
+    // Another device may give up its copy because this one is complete.
     guard let chunks, chunks.isComplete else { return chunks }
     try settleAssets()
     try guarding { try staged.settle(id) }
@@ -65,7 +65,7 @@ extension Store {
       return places
     }
     guard !places.isEmpty else { return false }
-    // What came from others can be asked for again; what was kept here may be the only copy.
+    // Assets that arrived from others can be requested again. Those that were kept here may be the only copy.
     let isDurable = places.contains { staged.isLasting($0.asset) }
     let placed: Set<AssetID>
     do {
@@ -73,7 +73,7 @@ extension Store {
         try session.applying { try session.place(places, refused) }
       }
     } catch let error as StoreError where error.code == .diskFull {
-      // They stay in the staging. Rows are shorter, and may well have room.
+      // They stay in the staging. Rows are shorter, and may still have room.
       for place in places { staged.unplaceable[place.asset] = (error.message, now + Self.placementPause) }
       return true
     }
@@ -82,22 +82,22 @@ extension Store {
       staged.unshare(asset)
       try sweep(asset)
     }
-    // What a row did not share any more is fetched.
+    // Chunks that a row no longer shares are downloaded.
     let left = Set(places.map(\.asset)).subtracting(placed)
     refusedAssets.formUnion(left.intersection(staged.complete))
     return !placed.isEmpty || !left.isSubset(of: staged.complete)
   }
 
-  /// How long assets that the disk had no room for are not tried again, in milliseconds.
+  /// The milliseconds for which assets are not tried again after the disk had no room for them.
   private static let placementPause: Int64 = 30_000
 
-  /// No row waits for it any more.
+  /// Removes a staged asset if no row waits for it any more.
   private func sweep(_ asset: AssetID) throws {
     guard try read({ try $0.wants(asset).isEmpty && !$0.isKept(asset) }) else { return }
     try guarding { try staged.remove(asset) }
   }
 
-  /// Forgets what no record has, in the staging and in our tables.
+  /// Deletes assets that no record has, in the staging and in the tables of mesh.
   func sweepAssets() throws {
     try write(isDurable: false) { session in
       let there = try staged.assets()
@@ -129,7 +129,7 @@ extension Session {
     return nil
   }
 
-  /// Whether what a row of ours has is the chunk; hashed where that was not found out before.
+  /// Returns whether the bytes from a row are the chunk. They are hashed unless that was determined before.
   func isChunk(_ bytes: [UInt8], _ index: Int, _ asset: Asset, _ manifest: AssetManifest) -> Bool {
     let sum = ChunkSum(bytes)
     if staged.proven.contains(sum, index, of: asset) { return true }
@@ -138,12 +138,12 @@ extension Session {
     return true
   }
 
-  /// Cells that are looked at for one asset: of content that is in ever so many rows a few will do.
+  /// The number of cells that are checked for one asset. If its content is in many rows, a few are enough.
   private static let sources = 8
 
-  /// Chunks that this file has already: in other rows, and in the values that are to be replaced. Each is read once.
+  /// Takes the chunks that this file already has, in other rows and in the values to be replaced. Each is read once.
   ///
-  /// - Returns: Why they could not be kept, if so.
+  /// - Returns: The reason why they could not be kept, or nil if they were.
   func takeFromRows(_ asset: Asset, _ manifest: AssetManifest, _ wants: [AssetWant]) throws -> String? {
     do {
       for cell in try cells(showing: asset.id) {
@@ -160,8 +160,10 @@ extension Session {
     }
   }
 
-  /// - Parameter body: What is done with each chunk of the cell.
-  /// - Returns: False where it was done before, or need not be.
+  /// Takes the chunks of a cell.
+  ///
+  /// - Parameter body: Handles each chunk of the cell.
+  /// - Returns: False if it was done before, or is not necessary.
   @discardableResult
   private func take(
     _ asset: Asset, _ manifest: AssetManifest, from cell: Cell, showing content: AssetID, size: Int? = nil,
@@ -177,10 +179,10 @@ extension Session {
     return true
   }
 
-  /// What the version before has in common with it, as far as chunks are the same. What it has in the same place stays there where the
-  /// row can be written in place.
+  /// Takes the chunks that the previous version has in common with the asset. Chunks in the same place stay there, if
+  /// the row can be written in place.
   ///
-  /// - Parameter isOnly: No other record waits for it.
+  /// - Parameter isOnly: True if no other record waits for it.
   private func takeFromPrevious(_ want: AssetWant, _ asset: Asset, _ manifest: AssetManifest, isOnly: Bool) throws {
     guard let (cell, old) = try previous(want), let before = try self.manifest(old.id), before.key == manifest.key
     else { return }
@@ -207,17 +209,17 @@ extension Session {
 
   // MARK: Sweeping
 
-  /// What a cut took back and is to be written again is no record's meanwhile.
+  /// Returns whether reverted values wait to be written again. They belong to no record meanwhile.
   fileprivate func writesAgain() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_rewrite LIMIT 1") }
 
-  /// Removes those that no record waits for, and no conflict lists.
+  /// Removes assets that no record waits for and no conflict lists.
   func sweepStaging(_ assets: [AssetID]) throws {
     guard try !assets.isEmpty && !writesAgain() else { return }
     for asset in assets where try wants(asset).isEmpty && !isKept(asset) { try staged.remove(asset) }
   }
 
-  /// Forgets those that no record has. What a row goes on showing in the place of another stays known: what programs write there is
-  /// told from it.
+  /// Forgets the manifests of assets that no record has. An asset that a row still shows in place of another one stays
+  /// known, so that programs' writes can be distinguished from it.
   fileprivate func sweepManifests() throws {
     var unused = Set(
       try sql.all(
@@ -242,7 +244,7 @@ extension Session {
     let asset: AssetID
   }
 
-  /// As many as one transaction takes.
+  /// Returns as many placements as one transaction can take.
   fileprivate func placeable(besides refused: Set<AssetID>) throws -> [Placement] {
     var (placements, bytes): ([Placement], Int) = ([], 0)
     for id in staged.complete.subtracting(refused).sorted() {
@@ -257,7 +259,7 @@ extension Session {
     return placements
   }
 
-  /// Returns the assets of which a row shows some that did not.
+  /// Returns the assets that at least one more row now shows.
   fileprivate func place(_ placements: [Placement], _ refused: [RecordRef: String]) throws -> Set<AssetID> {
     var placed: Set<AssetID> = []
     for (zone, group) in Dictionary(grouping: placements, by: \.want.zone).sorted(by: { $0.key < $1.key }) {

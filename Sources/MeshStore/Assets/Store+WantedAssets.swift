@@ -1,6 +1,6 @@
 public import MeshCore
 
-/// Which assets are to come, and how much is lacking.
+/// The assets to download, and the amount that is missing.
 extension Store {
   public func wantedAssets(limit: Int, besides: Set<AssetID>) throws -> WantedAssets {
     try read { session in
@@ -53,19 +53,20 @@ extension Store {
     }
   }
 
-  /// What was told to be here survives a power cut. Chunks that come are asked for again after one, and so nothing is synced before.
+  /// Makes the assets that were reported as present survive a power cut. Chunks that arrive are requested again after a
+  /// power cut, so nothing is synced before.
   func settleAssets() throws {
     try guarding { for asset in refusedAssets { try staged.settle(asset) } }
     guard hasUnsettledAssets else { return }
-    // A durable commit syncs all before it, and this one changes a page.
+    // A durable commit syncs all commits before it, and this one changes a page.
     try write { try $0.applying {} }
     hasUnsettledAssets = false
   }
 }
 
 extension Session {
-  /// Assets that records wait for which would be shown with them, with the device that wrote it: the first of each device first,
-  /// and of one device the shortest, since most are soon there.
+  /// Returns the assets that records wait for and that would make them shown, with the devices that wrote them. The
+  /// first of each device come first. For one device, the shortest come first, because most are downloaded quickly.
   fileprivate func assetsInWant(limit: Int) throws -> [(asset: Asset, device: [UInt8])] {
     try sql.all(
       """
@@ -79,7 +80,7 @@ extension Session {
     .compactMap(\.self)
   }
 
-  /// A record that has not the bytes of an asset that is merged.
+  /// A record that doesn't have the bytes of a merged asset.
   struct Lack {
     let asset: Asset
     let table: Int64
@@ -87,7 +88,9 @@ extension Session {
     let isFetched: Bool
   }
 
-  /// - Parameter zone: Nil for all.
+  /// Returns the records that lack bytes of assets.
+  ///
+  /// - Parameter zone: The zone, or nil for all zones.
   func assetsLacking(in zone: ZoneID? = nil) throws -> [Lack] {
     try sql.all(
       """
@@ -107,7 +110,8 @@ extension Session {
     catalog.table(table) != nil && obstacle(size, table: table, column: column) == nil
   }
 
-  /// Why the table cannot show an asset of this size in the column; nil where it can, or is not here.
+  /// Returns why the table can't show an asset of this size in the column. Returns nil if it can, or if the table is
+  /// not here.
   func obstacle(_ size: Int, table: Int64, column: Int64) -> String? {
     guard let table = catalog.table(table) else { return nil }
     guard let index = table.indexes[column] else {

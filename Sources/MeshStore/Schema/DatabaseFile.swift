@@ -3,41 +3,47 @@ import Foundation
 import GRDB
 import Synchronization
 
-/// The one SQLite file of a node: the app's tables and ours, on one connection.
+/// The one SQLite file of a node, with the app's tables and those of mesh, on one connection.
 ///
-/// Nothing else in this process may open the file: closing any other descriptor of it drops the process's POSIX locks.
+/// Nothing else in this process may open the file, because closing any other descriptor of it drops the process's POSIX
+/// locks.
 final class DatabaseFile: Sendable {
-  /// How long a statement waits for another process's lock: longer than any lock we hold, short enough to be told.
+  /// Seconds that a statement waits for another process's lock. This is longer than mesh holds any lock, and short
+  /// enough to report.
   static let busyTimeout: TimeInterval = 5
 
-  /// Of SQLite's pages, in KiB. Keys are random, so a bulk touches pages all over; with SQLite's own 2 MiB most are read
-  /// anew for every row. A quarter of what an idle node may take.
+  /// The size of SQLite's page cache in KiB. Keys are random, so a bulk transfer touches pages everywhere. With
+  /// SQLite's own 2 MiB, most pages would be read again for every row. The size is a quarter of the memory that an idle
+  /// node may take.
   private static let cacheSize = 16 << 10
 
-  /// Pages in the WAL after which our commit copies them: 16 MiB of the usual size. A page that several transactions in
-  /// a row write (and in a bulk many do) is copied once.
+  /// The number of pages in the WAL after which a commit of mesh copies them: 16 MiB with the usual page size. If
+  /// several consecutive transactions write a page, as in a bulk transfer, it is copied only once.
   private static let checkpointPages = 4_096
 
   let path: String
-  /// The name of a registered SQLite VFS; nil for the operating system's.
+  /// The name of a registered SQLite VFS, or nil for the operating system's.
   let vfs: String?
-  /// The connection. WAL, `synchronous=NORMAL` (see `settle`), foreign keys not enforced, defensive.
+  /// The connection. It uses WAL, `synchronous=NORMAL` (see `settle`) and the defensive mode, and doesn't enforce
+  /// foreign keys.
   let queue: DatabaseQueue
-  /// The path without symbolic links, as it was when the file was opened: SQLite keeps the log and its index beside it.
+  /// The path without symbolic links, at the time when the file was opened. SQLite keeps the log and its index beside
+  /// it.
   let place: String
-  /// The file that was opened, and the index of its log; nil with a VFS of its own.
+  /// The opened file, and the index of its log. Nil with a custom VFS.
   let identity: FileIdentity?
   let indexIdentity: FileIdentity?
   private let patience: Patience
-  /// A durable transaction was committed, and the log was not synced since.
+  /// True if a durable transaction was committed, and the log was not synced since.
   private let owesSync = Mutex(false)
 
-  /// Opens the database, and makes it (readable by its owner only) where it is missing and `create` is true.
+  /// Opens the database. If it is missing and `create` is true, creates it with read permission only for its owner.
   ///
   /// - Parameters:
-  ///   - vfs: The name of a registered SQLite VFS; nil for the operating system's, with its checks of the file.
-  ///   - busyTimeout: In seconds.
-  /// - Throws: `StoreError`, one code for each way in which a file is unfit.
+  ///   - vfs: The name of a registered SQLite VFS. With nil, the operating system's VFS is used, and the file is
+  ///     checked.
+  ///   - busyTimeout: The timeout in seconds.
+  /// - Throws: `StoreError`, with one code for each way in which a file can be unfit.
   init(
     path: String, create: Bool = true, vfs: String? = nil, busyTimeout: TimeInterval = DatabaseFile.busyTimeout
   ) throws(StoreError) {
@@ -62,10 +68,11 @@ final class DatabaseFile: Sendable {
     }
   }
 
-  /// Runs `body` in an immediate transaction, which commits if it returns. The commit does not wait for the disk, so that the
-  /// write lock is not held meanwhile: `settle` does that.
+  /// Runs `body` in an immediate transaction, which commits if it returns. The commit doesn't wait for the disk, to
+  /// release the write lock early. `settle` does that.
   ///
-  /// - Parameter isDurable: False for what nobody relies on yet: a power cut may take it back, and `settle` does not wait for it.
+  /// - Parameter isDurable: False for data that nobody relies on yet. A power cut may revert it, and `settle` doesn't
+  ///   wait for it.
   func write<T>(isDurable: Bool = true, _ body: (Database) throws -> T) throws -> T {
     try queue.writeWithoutTransaction { db in
       try db.run("BEGIN IMMEDIATE")
@@ -81,8 +88,8 @@ final class DatabaseFile: Sendable {
     }
   }
 
-  /// Returns once every durable transaction that was committed survives a power cut. What fails is tried again by the next call,
-  /// and nothing may be told to others before one has returned.
+  /// Returns once every committed durable transaction survives a power cut. If it fails, the next call tries again.
+  /// Nothing may be sent to others before a call has returned.
   func settle() throws {
     guard owesSync.withLock({ $0 }) else { return }
     try queue.writeWithoutTransaction { db in
@@ -92,22 +99,22 @@ final class DatabaseFile: Sendable {
     owesSync.withLock { $0 = false }
   }
 
-  /// Runs `body` with statements that wait for another process's lock for `limit` seconds at most.
+  /// Runs `body` with statements that wait at most `limit` seconds for another process's lock.
   func waiting<T>(atMost limit: TimeInterval, _ body: () throws -> T) rethrows -> T {
     let usual = patience.set(limit)
     defer { _ = patience.set(usual) }
     return try body()
   }
 
-  /// Whether another connection has the write lock now.
+  /// Returns whether another connection has the write lock now.
   func isWriteLocked() throws -> Bool {
     queue.writeWithoutTransaction { mesh_wal_try_write_lock($0.sqliteConnection) == SQLITE_BUSY }
   }
 
   /// Runs `body` in a read transaction.
   ///
-  /// Not by GRDB's own `read`: it sets `query_only` before and after, and SQLite then prepares every statement of the
-  /// connection anew, which costs more than most reads.
+  /// It doesn't use GRDB's own `read`, which sets `query_only` before and after. SQLite then prepares every statement
+  /// of the connection again, which costs more than most reads.
   func read<T>(_ body: (Database) throws -> T) throws -> T {
     try queue.writeWithoutTransaction { db in
       try db.run("BEGIN")
@@ -122,17 +129,17 @@ final class DatabaseFile: Sendable {
     return String(cString: place)
   }
 
-  /// Whether commits of ours copy a long WAL into the database.
+  /// Sets whether commits of mesh copy a long WAL into the database.
   func checkpointsItself(_ isOn: Bool) throws {
     try queue.writeWithoutTransaction { db in
       try db.execute(sql: "PRAGMA wal_autocheckpoint = \(isOn ? Self.checkpointPages : 0)")
     }
   }
 
-  /// Closes the connection; a second call does nothing.
+  /// Closes the connection. A second call does nothing.
   func close() throws { try queue.close() }
 
-  /// Reads the whole file and its indexes' structure: seconds per gigabyte, so only on request.
+  /// Checks the whole file and the structure of its indexes. It takes seconds per gigabyte, so it runs only on request.
   func quickCheck() throws {
     do {
       let finding = try queue.read { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
@@ -147,7 +154,7 @@ final class DatabaseFile: Sendable {
 }
 
 extension Database {
-  /// Without what GRDB does for each statement: most transactions of a node are short.
+  /// Runs a statement without GRDB's overhead for each statement, because most transactions of a node are short.
   fileprivate func run(_ sql: String) throws {
     guard sqlite3_exec(sqliteConnection, sql, nil, nil, nil) != SQLITE_OK else { return }
     throw DatabaseError(
@@ -157,7 +164,7 @@ extension Database {
 }
 
 extension DatabaseFile {
-  /// 3.37.0 brought STRICT tables and `PRAGMA table_list`.
+  /// 3.37.0 introduced STRICT tables and `PRAGMA table_list`.
   static let oldestLibrary: Int32 = 3_037_000
 
   static func requireLibrary(version: Int32) throws(StoreError) {
@@ -166,7 +173,7 @@ extension DatabaseFile {
     throw StoreError(.libraryTooOld, "the SQLite library is \(text); install 3.37.0 or newer")
   }
 
-  /// GRDB names no VFS, so another than the default is chosen through a URI.
+  /// Returns the name to open. GRDB has no parameter for a VFS, so a custom one is chosen with a URI.
   private static func name(path: String, vfs: String?) throws -> String {
     guard let vfs else { return path }
     let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "/._-"))
@@ -180,17 +187,19 @@ extension DatabaseFile {
     var configuration = Configuration()
     configuration.journalMode = .wal
     configuration.busyMode = .callback { patience.isToTryAgain(after: $0) }
-    // Rows arrive in an order that references do not follow, and what a delete does to children is derived from
-    // the merged state: materialisation decides, SQLite's own cascades would do it a second time.
+    // Rows arrive in an order that doesn't follow references, and the effect of a delete on children is derived from
+    // the merged state. Materialisation decides both, and SQLite's own cascades would do it a second time.
     configuration.foreignKeysEnabled = false
     configuration.prepareDatabase { db in
       mesh_sqlite3_set_defensive(db.sqliteConnection, 1)
-      // Apps keep a full-text index by triggers, and before SQLite 3.41 an untrusted schema may not name FTS5 there
-      // ("unsafe use of virtual table"): every apply to such a table would fail. Trust costs nothing here: this
-      // connection has no functions with side effects and loads no extensions, and no peer's text becomes schema.
+      // Apps maintain a full-text index with triggers, and before SQLite 3.41, an untrusted schema may not use FTS5 in
+      // them ("unsafe use of virtual table"). Every merge into such a table would fail. Trusting the schema costs
+      // nothing: this connection has no functions with side effects, loads no extensions, and no text of a peer becomes
+      // part of the schema.
       mesh_sqlite3_set_trusted_schema(db.sqliteConnection, 1)
       try FileHeader.check(db, path: path)
-      // Tables of apps that use SQLiteData name it in the default of their key, and SQLite looks it up even where a row has its key.
+      // Tables of apps that use SQLiteData name this function in the default of their key. SQLite looks it up even if a
+      // row has its key.
       if try Bool.fetchOne(db, sql: "SELECT 1 FROM pragma_function_list WHERE name = 'uuid' AND narg <= 0") != true {
         db.add(function: DatabaseFunction("uuid", argumentCount: 0) { _ in UUID().uuidString.lowercased() })
       }
@@ -203,11 +212,11 @@ extension DatabaseFile {
       guard sqlite3_db_readonly(db.sqliteConnection, "main") == 0 else {
         throw StoreError(.readOnly, "\(path) cannot be written; make file and directory writable")
       }
-      // A commit does not sync the log under the write lock: `settle` does it afterwards.
+      // A commit doesn't sync the log under the write lock. `settle` does it afterwards.
       try db.execute(sql: "PRAGMA synchronous = NORMAL")
       try db.execute(sql: "PRAGMA cache_size = -\(cacheSize)")
       try db.execute(sql: "PRAGMA wal_autocheckpoint = \(checkpointPages)")
-      // What is sorted beside the log is small, and gives its memory back.
+      // The data sorted outside of the log is small, and its memory is freed.
       try db.execute(sql: "PRAGMA temp_store = MEMORY")
       try db.execute(sql: "PRAGMA temp.auto_vacuum = FULL")
       // A mapped page changes under a reader when another process truncates the file.
@@ -216,13 +225,16 @@ extension DatabaseFile {
   }
 }
 
-/// How long statements wait for another process's lock. It looks for the lock at short and even intervals: SQLite's own handler
-/// soon sleeps 100 ms at a time, and never meets the moment between two commits of a program that writes without a pause.
+/// The time for which statements wait for another process's lock. They try at short and even intervals. SQLite's own
+/// handler soon sleeps 100 ms at a time, and never hits the moment between two commits of a program that writes without
+/// a pause.
 private final class Patience: Sendable {
   private let limit: Mutex<TimeInterval>
 
   init(_ limit: TimeInterval) { self.limit = Mutex(limit) }
 
+  /// Sets the limit in seconds.
+  ///
   /// - Returns: The limit before, in seconds.
   func set(_ new: TimeInterval) -> TimeInterval {
     limit.withLock { limit in
@@ -238,6 +250,6 @@ private final class Patience: Sendable {
     return true
   }
 
-  /// Between two looks, in microseconds: costs a hundredth of a core while it lasts.
+  /// Microseconds between two attempts. While waiting, they cost a hundredth of a core.
   private static let interval: useconds_t = 500
 }

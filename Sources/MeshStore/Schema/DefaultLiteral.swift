@@ -2,9 +2,9 @@ import CSQLite
 import GRDB
 import MeshCore
 
-/// The text after `DEFAULT`, where it is one literal.
+/// The text after `DEFAULT`, if it is a literal.
 enum DefaultLiteral {
-  /// The value of `sql` if it is a literal, by SQLite's own conversion; nil if it is anything else.
+  /// Returns the value of `sql` by SQLite's own conversion, or nil if it is not a literal.
   static func value(_ db: Database, _ sql: String) throws -> Value? {
     guard let literal = normalized(sql) else { return nil }
     let statement = try db.makeStatement(sql: "SELECT \(literal)")
@@ -13,7 +13,7 @@ enum DefaultLiteral {
     return Value(statement.sqliteStatement, column: 0)
   }
 
-  /// The literal as one that means the same in a `SELECT`: there a bare or double-quoted name is no text.
+  /// Returns a literal that means the same in a `SELECT`, in which a bare or double-quoted name is not a text.
   private static func normalized(_ sql: String) -> String? {
     let text = sql.asciiTrimmed
     if let number = number(text) { return number }
@@ -34,7 +34,7 @@ enum DefaultLiteral {
     }
   }
 
-  /// Digits with a sign, a point, an exponent, or hexadecimal ones.
+  /// Returns a number: digits with a sign, a point and an exponent, or hexadecimal digits.
   private static func number(_ text: String) -> String? {
     var rest = text[...]
     if let sign = rest.first, sign == "-" || sign == "+" { rest = String(rest.dropFirst()).asciiTrimmed[...] }
@@ -46,7 +46,8 @@ enum DefaultLiteral {
     return allowed && !digits.isEmpty && isOneNumber(digits) ? text : nil
   }
 
-  /// A sign inside stands only after the exponent's letter: `1-2` is an expression.
+  /// Returns whether the digits are one number. A sign is allowed only after the exponent's letter, because `1-2` is an
+  /// expression.
   private static func isOneNumber(_ digits: Substring) -> Bool {
     var previous: Character = "0"
     for digit in digits {

@@ -3,14 +3,14 @@ import GRDB
 
 /// The first bytes of the file, read through SQLite's own descriptor.
 enum FileHeader {
-  /// Bytes that are looked at: SQLite's smallest page.
+  /// The number of bytes that are checked: SQLite's smallest page.
   private static let size = 512
   private static let magic = Array("SQLite format 3\0".utf8)
-  /// Different byte values among 512 random bytes: 221 on average, 200 or more nearly always. Text and executables
-  /// have far fewer.
+  /// The number of different byte values from which 512 bytes look random. Random bytes have 221 on average, and almost
+  /// always 200 or more. Text and executables have far fewer.
   private static let randomLooking = 190
 
-  /// Throws where a file that is not empty does not begin as SQLite's do.
+  /// Throws if a file that is not empty doesn't begin like a SQLite database.
   static func check(_ db: Database, path: String) throws {
     var bytes = [UInt8](repeating: 0, count: size)
     var length: sqlite3_int64 = 0
@@ -20,10 +20,10 @@ enum FileHeader {
     if let error = refusal(of: bytes, length: length, path: path) { throw error }
   }
 
-  /// What is wrong with a file of `length` bytes that begins with `bytes`; nil where nothing is.
+  /// Returns what is wrong with a file of `length` bytes that begins with `bytes`, or nil if nothing is.
   static func refusal(of bytes: [UInt8], length: Int64, path: String) -> StoreError? {
     guard !bytes.starts(with: magic) else { return nil }
-    // Ciphers for SQLite keep its pages, and make all of them look random.
+    // Encryption extensions for SQLite keep its pages, and make all of them look random.
     guard length % Int64(size) == 0, Set(bytes).count >= randomLooking else {
       return StoreError(.notADatabase, "\(path) is not a SQLite database; name another file")
     }

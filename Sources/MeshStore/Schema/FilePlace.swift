@@ -1,10 +1,10 @@
 import Foundation
 
-/// Where a database lies in the operating system's file system, and whether it can live there.
+/// The location of a database in the operating system's file system. Checks whether a database can be used there.
 struct FilePlace {
   let path: String
 
-  /// Makes an empty file, mode 0600, where there is none and `create` is true.
+  /// Creates an empty file with mode 0600 if there is none and `create` is true.
   func prepare(create: Bool) throws(StoreError) {
     try requireFile()
     try checkDirectory()
@@ -19,7 +19,7 @@ struct FilePlace {
     }
     guard errno == ENOENT else { throw StoreError(.cannotOpen, "\(path) cannot be opened: \(Self.reason())") }
     guard create else { throw StoreError(.missing, "\(path) does not exist; name another file or create it first") }
-    // The file is new, so no lock of this process can hang on it when the descriptor closes.
+    // The file is new, so this process has no locks on it that closing the descriptor could drop.
     let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
     if descriptor >= 0 {
       Foundation.close(descriptor)
@@ -28,7 +28,8 @@ struct FilePlace {
     }
   }
 
-  /// SQLite takes `:memory:` and URIs where it takes a path. A mesh needs a file that stays, and takes its name as it is.
+  /// Refuses names that SQLite doesn't take for a path, such as `:memory:` and URIs. mesh needs a file that stays, and
+  /// takes its name literally.
   private func requireFile() throws(StoreError) {
     let components = path.split(separator: "/")
     guard components.last == ":memory:" || components.contains(where: { $0.hasPrefix("file:") }) else { return }
@@ -49,7 +50,7 @@ struct FilePlace {
       throw StoreError(.cannotOpen, "\(path) cannot be opened: there is no directory \(directory); create it first")
     }
     try NetworkFileSystem.refuse(directory: directory, path: path)
-    // The WAL and its index are made beside the file.
+    // The WAL and its index are created beside the file.
     try requireWritable(directory)
   }
 

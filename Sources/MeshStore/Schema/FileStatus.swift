@@ -1,26 +1,28 @@
 import Foundation
 
-/// What the kernel says of a file. Here and not in the module that needs it most, because where SwiftNIO is imported too the
-/// compiler takes `stat` for its own, or the C library's, by the order in which it meets them.
+/// The status of a file, as the kernel reports it. It is in this module, and not in the one that uses it most, because
+/// of SwiftNIO. If a file imports SwiftNIO too, the compiler picks one of two declarations of `stat`, depending on
+/// their order.
 public struct FileStatus: Sendable {
   public enum Kind: Sendable { case file, directory, symbolicLink, special }
 
   public let kind: Kind
-  /// Permission bits, those of set-id and sticky included.
+  /// The permission bits, including set-id and sticky.
   public let mode: UInt32
   public let owner: UInt32
-  /// Bytes.
+  /// The size in bytes.
   public let size: Int64
   public let inode: UInt64
 
-  /// Of what is at `path`, a symbolic link itself. Nil where nothing can be said; `errno` has the reason.
+  /// Reads the status of the file at `path`. It doesn't follow a symbolic link. Returns nil on failure, with the reason
+  /// in `errno`.
   public init?(path: String) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
     self.init(status)
   }
 
-  /// Of an open file. Nil where nothing can be said; `errno` has the reason.
+  /// Reads the status of an open file. Returns nil on failure, with the reason in `errno`.
   public init?(descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return nil }

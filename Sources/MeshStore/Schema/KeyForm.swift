@@ -1,9 +1,10 @@
 import MeshCore
 
-/// How one table's keys are compared: two keys name one record exactly when their canonical forms are the same value.
+/// The comparison of one table's keys. Two keys name one record if and only if their canonical forms are the same
+/// value.
 struct KeyForm: Hashable, Sendable {
   let collation: Collation
-  /// Several spellings of one key are possible, so that the key column also counts as an ordinary column, whose value
+  /// True if one key can be spelled in several ways. The key column then also counts as an ordinary column, whose value
   /// is the spelling.
   let keyIsColumn: Bool
 
@@ -12,7 +13,7 @@ struct KeyForm: Hashable, Sendable {
     self.keyIsColumn = keyIsColumn
   }
 
-  /// Nil where the table's key is not one column with a built-in collation.
+  /// Returns nil unless the table's key is one column with a built-in collation.
   init?(_ schema: TableSchema) {
     guard let key = schema.keyColumn, let collation = Collation(sql: key.collation) else { return nil }
     let hasOneSpelling =
@@ -20,11 +21,11 @@ struct KeyForm: Hashable, Sendable {
     self.init(collation: collation, keyIsColumn: !hasOneSpelling)
   }
 
-  /// The form by which the merge knows the record.
+  /// Returns the form by which the merge identifies the record.
   func canonical(_ value: Value) -> Value {
     switch value {
     case .real(let bits):
-      // SQLite holds 1 and 1.0 (and −0.0 and 0) to be the same key.
+      // SQLite treats 1 and 1.0 (and −0.0 and 0) as the same key.
       Int64(exactly: Double(bitPattern: bits)).map(Value.integer) ?? value
     case .text(let bytes):
       .text(canonical(bytes))
@@ -33,10 +34,10 @@ struct KeyForm: Hashable, Sendable {
     }
   }
 
-  /// Whether another value is the same key: a row of such a key always sends its spelling, so that one written at the same time
-  /// under another meets it.
+  /// Returns whether another value is the same key. A row with such a key always sends its spelling, so that it meets a
+  /// concurrent row with another spelling.
   ///
-  /// - Parameter key: In its canonical form.
+  /// - Parameter key: The key in canonical form.
   func hasOtherSpellings(_ key: Value) -> Bool {
     guard keyIsColumn else { return false }
     switch key {
@@ -51,7 +52,8 @@ struct KeyForm: Hashable, Sendable {
     }
   }
 
-  /// The same in SQL, but for texts with NULs: of an expression that has the affinity of a column.
+  /// Returns the canonical form as SQL, for an expression that has the affinity of a column. It doesn't cover texts
+  /// with NULs.
   func canonicalSQL(_ key: String) -> String {
     let text =
       switch collation {
@@ -59,8 +61,8 @@ struct KeyForm: Hashable, Sendable {
       case .nocase: "iif(typeof(\(key)) = 'text', lower(\(key)), \(key))"
       case .rtrim: "iif(typeof(\(key)) = 'text', rtrim(\(key), ' '), \(key))"
       }
-    // SQLite compares integers and reals by value. Without the sign a column of numbers would ask for a conversion of all keys,
-    // which no index finds.
+    // SQLite compares integers and reals by value. Without the sign, a column of numbers would require a conversion of
+    // all keys, which no index supports.
     return "(+\(text)) COLLATE BINARY"
   }
 
@@ -72,7 +74,7 @@ struct KeyForm: Hashable, Sendable {
       let end = text.lastIndex { $0 != 0x20 }.map { $0 + 1 } ?? 0
       return Array(text[..<end])
     case .nocase:
-      // SQLite's comparison looks no further than a NUL that both have at one place, but does compare lengths.
+      // SQLite's comparison stops at a NUL that both texts have in the same place, but compares the lengths.
       let end = text.firstIndex(of: 0) ?? text.endIndex
       return text[..<end].map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 }
         + [UInt8](repeating: 0, count: text.endIndex - end)

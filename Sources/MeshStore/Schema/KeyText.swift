@@ -1,17 +1,18 @@
 public import MeshCore
 
-/// What a key may be that a person writes, the likeliest first.
+/// The possible keys for a text that a person writes, most likely first.
 ///
-/// What stands in quotes is an SQL literal: `'1'` the text, `x'0a'` the BLOB. Anything else is what the key's column makes of it:
-/// in a `TEXT` column a text, in any other a number where it can be one. What was meant otherwise is looked for after that.
+/// A quoted text is an SQL literal: `'1'` is the text, `x'0a'` is the BLOB. Any other text is converted by the type of
+/// the key's column. In a `TEXT` column it is a text. In any other column it is a number if possible. Other meanings
+/// are tried after that.
 enum KeyText {
-  /// - Parameter affinity: Of the key's column; nil where the table is not here.
+  /// - Parameter affinity: The affinity of the key's column, or nil if the table is not here.
   static func values(_ text: String, affinity: Affinity?) -> [Value] {
     let plain = Value.text(Array(text.utf8))
     let number = number(text, affinity)
     switch quoted(text) {
     case .text(let bytes)?:
-      // A column of numbers has no such text: SQLite has made it the number.
+      // A numeric column has no such text, because SQLite has converted it to the number.
       let inner = affinity == .blob ? nil : Self.number(String(decoding: bytes, as: UTF8.self), affinity)
       return [inner, .text(bytes), plain].compactMap(\.self)
     case let blob?: return [blob, plain]
@@ -19,7 +20,8 @@ enum KeyText {
     }
   }
 
-  /// In its canonical form; nil where the text is no number, or the column would not take it for one.
+  /// Returns the number in canonical form. Returns nil if the text is not a number, or the column would not convert it
+  /// to one.
   private static func number(_ text: String, _ affinity: Affinity?) -> Value? {
     guard affinity != .text, text.utf8.allSatisfy(numerals.contains) else { return nil }
     if affinity != .real, let integer = Int64(text) { return .integer(integer) }
@@ -27,7 +29,7 @@ enum KeyText {
     return Int64(exactly: real).map(Value.integer) ?? .real(real.bitPattern)
   }
 
-  /// Swift reads more than SQLite: `inf`, hexadecimal.
+  /// Swift accepts more forms than SQLite, such as `inf` and hexadecimal.
   private static let numerals = Set("+-.0123456789eE".utf8)
 
   private static func quoted(_ text: String) -> Value? {
@@ -40,7 +42,7 @@ enum KeyText {
 
   private static let quote = UInt8(ascii: "'")
 
-  /// Nil where a quote inside is not doubled.
+  /// Returns nil if a quote inside is not doubled.
   private static func unescaped(_ inner: ArraySlice<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var rest = inner
@@ -65,7 +67,7 @@ enum KeyText {
 }
 
 extension Store {
-  /// The keys that a person can mean by a text, the likeliest first: see `mesh explain record --help`.
+  /// Returns the keys that a person can mean by a text, most likely first. See `mesh explain record --help`.
   public func keys(written text: String, table name: String) throws -> [Value] {
     try read { session in
       let table = session.catalog.knownTable(name).flatMap(session.catalog.table)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// File systems that other machines write too. WAL needs shared memory among all who use the file, and locks that
-/// hold: neither crosses a network.
+/// File systems to which other machines also write. WAL needs memory that all users of the file share, and locks that
+/// work. A network provides neither.
 enum NetworkFileSystem {
-  /// Types of mounts, as the kernel names them.
+  /// The types of mounts, as the kernel names them.
   private static let types: Set<String> = [
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "virtiofs", "vboxsf", "afs", "ceph", "coda", "ncpfs", "gfs2",
     "ocfs2", "lustre", "beegfs", "orangefs", "fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse",
@@ -11,8 +11,8 @@ enum NetworkFileSystem {
     "fuse.smbnetfs", "fuse.juicefs", "fuse.blobfuse2",
   ]
 
-  /// Throws where `directory`, which is to hold the database at `path`, is on one. A mount that cannot be found is
-  /// taken to be local.
+  /// Throws if `directory`, the place of the database at `path`, is on a network file system. If the mount isn't found,
+  /// the directory is considered local.
   static func refuse(directory: String, path: String) throws(StoreError) {
     var status = stat()
     guard stat(directory, &status) == 0,
@@ -24,7 +24,9 @@ enum NetworkFileSystem {
       "\(path) is on a network file system (\(type)), where SQLite's locks do not hold; move it to a local disk")
   }
 
-  /// The type of the mount of `device`, if it is a refused one; `mountTable` is the text of /proc/self/mountinfo.
+  /// Returns the type of the mount of `device`, if that type is refused.
+  ///
+  /// - Parameter mountTable: The text of /proc/self/mountinfo.
   static func refusedType(device: UInt64, mountTable: String) -> String? {
     let number = "\(major(device)):\(minor(device))"
     for line in mountTable.split(separator: "\n") {
@@ -37,7 +39,7 @@ enum NetworkFileSystem {
     return nil
   }
 
-  // The kernel's split of a device number as glibc's macros do it, which Swift does not see.
+  // These functions split a device number as glibc's macros do. Swift can't import those macros.
   private static func major(_ device: UInt64) -> UInt64 { (device >> 8) & 0xFFF | (device >> 32) & 0xFFFF_F000 }
   private static func minor(_ device: UInt64) -> UInt64 { device & 0xFF | (device >> 12) & 0xFFFF_FF00 }
 }

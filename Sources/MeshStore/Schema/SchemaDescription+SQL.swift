@@ -1,31 +1,31 @@
 import MeshCore
 
 extension SchemaDescription {
-  /// A statement of an adoption.
+  /// A statement that adopts a part of a description.
   struct Step: Hashable {
     var sql: String
-    /// Runs where SQLite refuses `sql`.
+    /// The statement to run if SQLite refuses `sql`.
     var fallback: String?
-    /// What is lacking then. Empty: nothing may be, and the adoption fails.
+    /// The parts that are missing then. If it is empty, no part may be missing, and the adoption fails.
     var optional: [SchemaRules.LeftOut] = []
   }
 
-  /// How a table comes to be as described, and what of it can't.
+  /// The statements that bring a table into the described form, and the parts that can't be adopted.
   struct Plan: Hashable {
     var steps: [Step] = []
     var leftOut: [SchemaRules.LeftOut] = []
   }
 
-  /// Makes the table and its indexes.
+  /// Returns the plan that creates the table and its indexes.
   func creation() throws(DecodingError) -> Plan {
     Plan(steps: [Step(sql: try createTable())] + (rules?.indexes ?? []).compactMap(creation))
   }
 
-  /// Adds columns to a table that lacks them, and what reads them: `CHECK`s and indexes.
+  /// Returns the plan that adds missing columns to a table, and the `CHECK`s and indexes that read them.
   ///
-  /// SQLite takes no computed default for a table with rows, and no `CHECK` that a row breaks.
+  /// In a table with rows, SQLite accepts no computed default, and no `CHECK` that a row breaks.
   ///
-  /// - Parameter count: How many of the columns to add now. What reads others as well comes with the last of them.
+  /// - Parameter count: The number of columns to add now. A rule that reads several of them is added with the last one.
   func addition(of lacking: [Int], atMost count: Int = .max, hasRows: Bool) throws(DecodingError) -> Plan {
     var (plan, described) = (Plan(), self)
     let added = lacking.prefix(count)
@@ -37,7 +37,7 @@ extension SchemaDescription {
     }
     try described.check()
     for index in added {
-      // A `CHECK` comes with the last of its columns.
+      // A `CHECK` is added with the last of its columns.
       let reading = (rules?.checks ?? []).filter { $0.expression.columns.contains(columns[index].name.folded) }
       let later = reading.isEmpty ? [] : Set(lacking.drop { $0 <= index }.map { columns[$0].name.folded })
       let checks = reading.filter { $0.expression.columns.isDisjoint(with: later) }
@@ -66,8 +66,8 @@ extension SchemaDescription {
     }
   }
 
-  /// The `CREATE TABLE` that makes the table. Throws where the description breaks a rule, so that no text gets here
-  /// that is more than a name, a type, a literal or an expression of the grammar.
+  /// Returns the `CREATE TABLE` statement. Throws if the description breaks a rule. So every text in the statement is a
+  /// name, a type, a literal or an expression of the grammar.
   func createTable() throws(DecodingError) -> String {
     try check()
     let constraints =
@@ -78,9 +78,10 @@ extension SchemaDescription {
       + (options.isEmpty ? "" : " " + options.joined(separator: ", "))
   }
 
-  /// The `ALTER TABLE` that adds the column `index` of a checked description to a table which lacks it, without `CHECK`s.
+  /// Returns the `ALTER TABLE` statement that adds the column `index` of a checked description to a table, without
+  /// `CHECK`s.
   ///
-  /// SQLite cannot add a `NOT NULL` column without a default to a table with rows: there the column may be NULL.
+  /// SQLite can't add a `NOT NULL` column without a default to a table with rows. In that case, the column may be NULL.
   func addColumn(_ index: Int) throws(DecodingError) -> String {
     guard columns.indices.contains(index), index != key else { throw .invalid("a column to add is not the key") }
     var relaxed = self
@@ -90,7 +91,7 @@ extension SchemaDescription {
     return "ALTER TABLE main.\(name.quotedName) ADD COLUMN \(relaxed.definition(index))"
   }
 
-  /// A column as `CREATE TABLE` has it.
+  /// Returns a column's definition, as in `CREATE TABLE`.
   func definition(_ index: Int) -> String {
     let column = columns[index]
     var parts = [column.name.quotedName]
@@ -101,7 +102,7 @@ extension SchemaDescription {
     if let value = column.defaultValue { parts.append("DEFAULT \(value.literal)") }
     if let computed = rules?.initial(of: column.name) { parts.append("DEFAULT (\(computed.sql))") }
     for reference in foreignKeys where reference.column == index {
-      // Without a column the reference is to the parent's primary key.
+      // Without a column, the reference is to the parent's primary key.
       parts.append("REFERENCES \(reference.parent.quotedName)")
       if reference.onDelete != .noAction { parts.append("ON DELETE \(reference.onDelete.sql)") }
       if reference.onUpdate != .noAction { parts.append("ON UPDATE \(reference.onUpdate.sql)") }

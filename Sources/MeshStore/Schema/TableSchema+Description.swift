@@ -1,10 +1,11 @@
 import MeshCore
 
 extension TableSchema {
-  /// The table as data for other nodes; nil where it has no single-column key with a built-in collation.
+  /// The table as data for other nodes. Nil if it has no single-column key with a built-in collation.
   ///
-  /// What the grammar of expressions doesn't have is left out and named in the rules: generated columns, triggers, custom
-  /// collations, and some defaults, `CHECK`s and indexes. A declared type that others would not accept becomes one of equal affinity.
+  /// Parts that the grammar of expressions doesn't include are left out and named in the rules. They are generated
+  /// columns, triggers, custom collations, and some defaults, `CHECK`s and indexes. A declared type that others would
+  /// not accept is replaced by one with the same affinity.
   var travelling: SchemaDescription? {
     let columns = columns.filter { $0.generated == .no }
     guard let key = columns.firstIndex(where: \.isKey), KeyForm(self) != nil else { return nil }
@@ -22,7 +23,7 @@ extension TableSchema {
       isStrict: isStrict, isWithoutRowid: isWithoutRowid, isAutoincrement: isAutoincrement)
     guard (try? description.check()) != nil else { return nil }
     description.rules = rules(for: description)
-    // A name of a constraint or an index can be one that no other device takes.
+    // The name of a constraint or an index may be one that no other device accepts.
     if (try? description.check()) == nil { description.rules = nil }
     return description
   }

@@ -3,7 +3,8 @@ import GRDB
 import MeshCore
 
 extension TableSchema {
-  /// The table of the main schema with that name (in any case); nil where there is none, or it is no ordinary table.
+  /// Reads the table of the main schema with this name, in upper or lower case. Returns nil if there is none, or it is
+  /// not an ordinary table.
   static func read(_ db: Database, _ name: String) throws -> TableSchema? {
     guard let entry = try entry(db, name), entry.kind == .table else { return nil }
     let indexes = try Index.all(db, entry.name)
@@ -32,7 +33,7 @@ extension TableSchema {
           """, arguments: [entry.name]))
   }
 
-  /// The kind of the main schema's table or view with that name, and its name as it is written there.
+  /// Returns the kind of the main schema's table or view with this name, and its name as it is spelled there.
   static func kind(_ db: Database, _ name: String) throws -> (name: String, kind: TableKind)? {
     try entry(db, name).map { ($0.name, $0.kind) }
   }
@@ -46,7 +47,7 @@ extension TableSchema {
   }
 
   private static func entry(_ db: Database, _ name: String) throws -> Entry? {
-    // table_list with a name folds case by SQLite's rules, and lists one row per schema.
+    // table_list with a name folds case by SQLite's rules, and lists one row for each schema.
     let row = try Row.fetchOne(
       db,
       sql: """
@@ -117,7 +118,7 @@ extension TableSchema {
       """
     var references: [ForeignKey] = []
     var last: Int?
-    // SQLite numbers them from the last declared; descending, they come in the order of declaration.
+    // SQLite numbers them from the last declared one, so in descending order they come as they were declared.
     for row in try Row.fetchAll(db, sql: sql, arguments: [table]) {
       let id: Int = row["id"]
       let parentColumn: String? = row["to"]
@@ -143,7 +144,7 @@ extension TableSchema {
     var isPartial: Bool
     var columns: [String?]
     var collations: [String]
-    /// Nil for an index that SQLite made for a constraint.
+    /// Nil for an index that SQLite created for a constraint.
     var sql: String?
 
     var asUnique: UniqueIndex {
@@ -168,7 +169,7 @@ extension TableSchema {
 }
 
 extension ForeignKeyAction {
-  /// As the pragma names it, and as SQL does.
+  /// The name in the pragma's result and in SQL.
   var sql: String {
     switch self {
     case .noAction: "NO ACTION"

@@ -1,7 +1,7 @@
 import MeshCore
 
 extension TableSchema {
-  /// What the table computes, read from the texts that made it.
+  /// Returns the table's rules, read from the SQL texts that created it.
   func rules(for description: SchemaDescription) -> SchemaRules {
     var reader = RulesReader(table: name, columns: Set(description.columns.map(\.name.folded)))
     let told = Set(description.columns.filter { $0.defaultValue != nil }.map(\.name))
@@ -29,7 +29,8 @@ extension TableSchema {
   }
 }
 
-/// Reads the texts that SQLite keeps in `sqlite_schema`. It made tables and indexes from them, so their form is known.
+/// Reads the texts that SQLite keeps in `sqlite_schema`. SQLite created tables and indexes from them, so their form is
+/// known.
 private struct RulesReader {
   let table: String
   let columns: Set<FoldedName>
@@ -55,7 +56,7 @@ private struct RulesReader {
     }
   }
 
-  /// No column, type or table is called `CHECK` without quotes.
+  /// Reads the `CHECK`s. No column, type or table is called `CHECK` without quotes.
   mutating func checks(_ sql: String) {
     guard let tokens = try? SQLTokens.all(sql) else { return leaveOut(.check, "", SchemaRefusal(.syntax)) }
     var depth = 0
@@ -97,7 +98,7 @@ private struct RulesReader {
     }
   }
 
-  /// A `UNIQUE` constraint that the key implies.
+  /// Adds a `UNIQUE` constraint that the key implies.
   mutating func constraint(_ index: TableSchema.UniqueIndex, _ schema: TableSchema) {
     let terms = zip(index.columns, index.collations).compactMap { name, collation -> SchemaRules.Term? in
       guard let name, columns.contains(name.folded), let known = Collation(sql: collation) else { return nil }
@@ -121,7 +122,8 @@ private struct RulesReader {
     try SchemaExpression(tokens: tokens, in: .row, table: table, columns: columns)
   }
 
-  /// Half of a table's bytes are for the rules, so that what is left out has its place as well.
+  /// Throws if the rules take more than half of the allowed bytes. The other half is for the list of parts that are
+  /// left out.
   private mutating func requireRoom(_ undo: (inout SchemaRules) -> Void) throws(SchemaRefusal) {
     guard rules.encoded.count > SchemaRules.byteLimit / 2 else { return }
     undo(&rules)
@@ -130,7 +132,7 @@ private struct RulesReader {
 }
 
 extension ArraySlice<SQLToken> {
-  /// What the parentheses hold that the tokens begin with; nil where they begin with none.
+  /// The content of the parentheses with which the tokens begin, or nil if they don't begin with any.
   fileprivate var grouped: ArraySlice<SQLToken>? {
     guard first == .symbol("(") else { return nil }
     var depth = 0
@@ -142,7 +144,7 @@ extension ArraySlice<SQLToken> {
     return nil
   }
 
-  /// Separated by commas outside of parentheses.
+  /// The parts that are separated by commas outside of parentheses.
   fileprivate var parts: [ArraySlice<SQLToken>] {
     var (parts, depth, start) = ([ArraySlice<SQLToken>](), 0, startIndex)
     for index in indices {

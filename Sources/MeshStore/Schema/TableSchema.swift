@@ -1,21 +1,21 @@
 import GRDB
 import MeshCore
 
-/// A table of the file as SQLite's pragmas tell it.
+/// A table of the file as SQLite's pragmas describe it.
 struct TableSchema: Hashable, Sendable {
   struct Column: Hashable, Sendable {
     enum Generated: Hashable, Sendable { case no, virtual, stored }
 
     var name: String
     var declaredType: String
-    /// Declared, or implied by the key of a `WITHOUT ROWID` or `STRICT` table; not set for a rowid alias.
+    /// True if declared, or implied by the key of a `WITHOUT ROWID` or `STRICT` table. Not set for a rowid alias.
     var notNull: Bool
     /// The SQL text after `DEFAULT`.
     var defaultSQL: String?
-    /// The value of that text where it is a literal, before the column's affinity; nil for an expression, a time, or
-    /// no default at all.
+    /// The value of that text if it is a literal, before the column's affinity is applied. Nil for an expression, a
+    /// time, or no default.
     var defaultValue: Value?
-    /// As declared; `BINARY` where nothing is.
+    /// The declared collation, or `BINARY` if there is none.
     var collation: String
     var isKey: Bool
     var generated: Generated
@@ -23,29 +23,29 @@ struct TableSchema: Hashable, Sendable {
   }
 
   struct ForeignKey: Hashable, Sendable {
-    /// One, or more in a composite reference.
+    /// One column, or several in a composite reference.
     var columns: [String]
     var parent: String
-    /// Nil means the parent's primary key.
+    /// The parent's columns. Nil means the parent's primary key.
     var parentColumns: [String]?
     var onDelete: ForeignKeyAction
     var onUpdate: ForeignKeyAction
   }
 
-  /// A `UNIQUE` constraint or index that is not the primary key's.
+  /// A `UNIQUE` constraint or index that does not belong to the primary key.
   struct UniqueIndex: Hashable, Sendable {
     var name: String
-    /// Nil stands for an expression.
+    /// The columns. Nil stands for an expression.
     var columns: [String?]
     var collations: [String]
     var isPartial: Bool
-    /// Of `CREATE UNIQUE INDEX`; nil for a constraint inside `CREATE TABLE`.
+    /// The text of `CREATE UNIQUE INDEX`, or nil for a constraint inside `CREATE TABLE`.
     var sql: String?
 
-    /// True of `CREATE UNIQUE INDEX`, false of a constraint inside `CREATE TABLE`.
+    /// True for `CREATE UNIQUE INDEX`, false for a constraint inside `CREATE TABLE`.
     var isIndex: Bool { sql != nil }
 
-    /// Which rows can't be together everybody can tell, with built-in SQL.
+    /// Whether built-in SQL can determine on any machine which rows can't exist together.
     var isPlain: Bool {
       !isPartial && !columns.contains(nil) && collations.allSatisfy { Collation(sql: $0) != nil }
     }
@@ -56,30 +56,30 @@ struct TableSchema: Hashable, Sendable {
     var sql: String
   }
 
-  /// What depends on columns, as far as that can be told without reading expressions; in words.
+  /// The objects that depend on columns, in words, as far as that can be determined without reading expressions.
   struct Ties: Hashable, Sendable {
-    /// SQLite opens no BLOB of the table for writing where an index has an expression.
+    /// Objects that concern all columns. If an index has an expression, SQLite opens no BLOB of the table for writing.
     var all: [String] = []
     var columns: [FoldedName: [String]] = [:]
   }
 
   var name: String
-  /// In the table's order, generated ones included.
+  /// The columns in the table's order, including generated ones.
   var columns: [Column]
-  /// The key is the rowid (`INTEGER PRIMARY KEY`): always an integer, never NULL.
+  /// True if the key is the rowid (`INTEGER PRIMARY KEY`). It is then always an integer and never NULL.
   var isRowidAlias: Bool
   var isAutoincrement: Bool
   var isWithoutRowid: Bool
   var isStrict: Bool
   var foreignKeys: [ForeignKey]
   var uniqueIndexes: [UniqueIndex]
-  /// The `CREATE TABLE` that made it; nil where none is known.
+  /// The `CREATE TABLE` that created it, or nil if none is known.
   var sql: String?
-  /// Made by `CREATE INDEX`, not `UNIQUE`.
+  /// The indexes created by `CREATE INDEX` without `UNIQUE`.
   var indexes: [IndexText] = []
-  /// What keeps columns from being written without SQLite's knowing of it, beside generated columns.
+  /// The objects besides generated columns that require columns to be written with SQLite's knowledge.
   var ties = Ties()
-  /// Names of the triggers on it that are not ours.
+  /// The names of the triggers on it that don't belong to mesh.
   var triggers: [String]
 
   /// The key, if it is one column.
@@ -88,7 +88,7 @@ struct TableSchema: Hashable, Sendable {
     return keys.count == 1 ? keys[0] : nil
   }
 
-  /// What is replicated: all columns but the key and the generated ones.
+  /// The replicated columns: all except the key and the generated ones.
   var valueColumns: [Column] { columns.filter { !$0.isKey && $0.generated == .no } }
 
   func column(_ name: String) -> Column? {
@@ -98,7 +98,8 @@ struct TableSchema: Hashable, Sendable {
 }
 
 extension Affinity {
-  /// What it makes of the values of a key, as far as that tells records apart: numbers are compared by value.
+  /// The class of values into which it converts keys, as far as that distinguishes records. Numbers are compared by
+  /// value.
   var keyClass: String {
     switch self {
     case .text: "text"
@@ -108,7 +109,7 @@ extension Affinity {
   }
 }
 
-/// What kind of thing a name in the main schema is.
+/// The kind of object that a name in the main schema denotes.
 enum TableKind: String, Sendable {
   case table, view, virtual, shadow
 }

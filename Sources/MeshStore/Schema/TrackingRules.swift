@@ -1,15 +1,15 @@
 import GRDB
 import MeshCore
 
-/// Which tables can be synchronized.
+/// The rules that decide which tables can be synchronized.
 enum TrackingRules {
-  /// One reason why a table cannot be synchronized.
+  /// One reason why a table can't be synchronized.
   struct Violation: Hashable, Sendable, CustomStringConvertible {
     var table: String
     /// The rule, and the way out.
     var text: String
     var description: String { "\(table): \(text)" }
-    /// Of a table that is synchronized.
+    /// The message for a table that is synchronized already.
     var notice: String {
       "The synchronized table \(table) has changed: \(text)."
     }
@@ -24,8 +24,8 @@ enum TrackingRules {
     throw StoreError(.schemaRefused, reasons: found.map(\.description))
   }
 
-  /// All violations, in the order of the tables given; empty where all can be synchronized together with those that
-  /// are already.
+  /// Returns all violations, in the order of the given tables. Returns none if all of them can be synchronized together
+  /// with the tables that are already.
   static func violations(
     _ db: Database, tables: [String], private privateTables: [String] = [], integerKeys: Bool = false
   ) throws -> [Violation] {
@@ -37,8 +37,8 @@ enum TrackingRules {
     }
   }
 
-  /// What has changed since its tracking so that a table would not be taken any more: a `UNIQUE`, a reference, a program. Merged
-  /// rows that it refuses are held.
+  /// Returns the changes since a table was tracked because of which it would no longer be accepted: a `UNIQUE`
+  /// constraint, a reference, or a program. Merged rows that it refuses are held.
   static func laterViolations(_ db: Database) throws -> [Violation] {
     let tables = try TrackedTable.all(db)
     let set = Set(tables.map(\.name.folded))
@@ -120,7 +120,8 @@ extension TrackingRules {
     }
   }
 
-  /// Equal in all its columns means equal in the key: such an index refuses nothing that the key does not.
+  /// Returns whether rows that are equal in all columns of the index have equal keys. Such an index refuses no row that
+  /// the key allows.
   static func isImpliedByKey(_ index: TableSchema.UniqueIndex, _ schema: TableSchema) -> Bool {
     guard let key = schema.keyColumn else { return false }
     return zip(index.columns, index.collations).contains { column, collation in
@@ -150,7 +151,7 @@ extension TrackingRules {
     }
   }
 
-  /// The parent's column that is not its key.
+  /// Returns the parent's column that the reference names, if it is not the parent's key.
   private static func wrongTarget(_ db: Database, _ reference: TableSchema.ForeignKey) throws -> String? {
     guard let column = reference.parentColumns?.first, let parent = try TableSchema.read(db, reference.parent),
       parent.keyColumn?.name.folded != column.folded
@@ -158,7 +159,8 @@ extension TrackingRules {
     return "\(reference.parent).\(column)"
   }
 
-  /// Statements are prepared, not run: that compiles defaults, CHECKs, generated columns, indexes and triggers.
+  /// Returns the faults of the table's programs. Statements are prepared but not run, which compiles defaults, CHECKs,
+  /// generated columns, indexes and triggers.
   private static func programs(_ db: Database, _ schema: TableSchema) throws -> [String] {
     let table = "main.\(schema.name.quotedName)"
     let columns = schema.columns.filter { $0.generated == .no }.map(\.name.quotedName)

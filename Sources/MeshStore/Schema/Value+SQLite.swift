@@ -2,15 +2,16 @@ import CSQLite
 import GRDB
 import MeshCore
 
-/// Values to and from statements, byte for byte: text may hold NULs and need not be UTF-8, which `String` cannot carry.
+/// Transfers values to and from statements, byte for byte. Text may hold NULs and need not be UTF-8, which `String`
+/// can't represent.
 extension Value {
-  /// The value in a column of the statement's current row.
+  /// Reads the value in a column of the statement's current row.
   init(_ statement: SQLiteStatement, column: Int32) {
     switch sqlite3_column_type(statement, column) {
     case SQLITE_INTEGER: self = .integer(sqlite3_column_int64(statement, column))
     case SQLITE_FLOAT: self = .real(sqlite3_column_double(statement, column))
     case SQLITE_TEXT:
-      // The text first: it fixes the encoding in which the bytes are counted.
+      // The text must be read first, because that fixes the encoding in which the bytes are counted.
       let start = sqlite3_column_text(statement, column)
       let count = Int(sqlite3_column_bytes(statement, column))
       self = .text(Array(UnsafeBufferPointer(start: start, count: start == nil ? 0 : count)))
@@ -38,7 +39,7 @@ extension Value {
           return sqlite3_bind_text64(statement, index, start, UInt64($0.count), transient, UInt8(SQLITE_UTF8))
         }
       }
-    // Its bytes are not here: whoever has them binds them.
+    // The bytes are not available here. The code that has them binds them.
     case .asset: return sqlite3_bind_null(statement, index)
     case .blob(let bytes):
       return bytes.withUnsafeBytes {

@@ -129,7 +129,7 @@ final class Merger {
       let (session, records) = (merger.session, merger.records)
       guard let heir = session.catalog.heir(of: ref.table), session.catalog.table(ref.table) == nil,
         try session.sql.exists(
-          "SELECT 1 FROM mesh_zone WHERE id = ? AND root_table IS NULL", [.integer(records.zone.id)])
+          "SELECT 1 WHERE ? IN (\(ZoneBook.writable))", [.integer(records.zone.id)])
       else { return }
       let target = RecordRef(table: heir.id, key: ref.key)
       let known = try records.load(target).map { try records.state(target, $0) } ?? State()

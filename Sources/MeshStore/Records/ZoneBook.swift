@@ -64,6 +64,12 @@ struct ZoneBook {
   static let unwritable =
     "SELECT id FROM mesh_zone WHERE role IN (\(ZoneStanding.Role.readOnly.rawValue), \(ZoneStanding.Role.ended.rawValue))"
 
+  /// A query for the `mesh_zone.id` of the zones that this device may write.
+  static let writable = """
+    SELECT id FROM mesh_zone WHERE root_table IS NULL
+      OR role IN (\(ZoneStanding.Role.owned.rawValue), \(ZoneStanding.Role.readWrite.rawValue)) AND stopped = 0 AND root_gone = 0
+    """
+
   /// Whether the file contains records of several zones, so that each row's zone has to be determined.
   var isRouted: Bool { entries.count > 1 }
 

@@ -46,9 +46,7 @@ extension Session {
     guard !candidates.isEmpty else { return nil }
     let records = try sql.all(
       """
-      SELECT zone, key FROM mesh_record WHERE tbl = ? AND generation & 1
-        AND zone IN (SELECT id FROM mesh_zone WHERE root_table IS NULL)
-      LIMIT \(StoreLimits.recordsThatTell)
+      SELECT zone, key FROM mesh_record WHERE tbl = ? AND generation & 1 LIMIT \(StoreLimits.recordsThatTell)
       """, [.integer(new)]
     ) { (zone: $0.integer(0), ref: RecordRef(table: new, key: $0.value(1))) }
     var found: Set<Int64> = []

@@ -30,6 +30,7 @@ extension Store {
     // What became of them is not to be forgotten: a new name, which the triggers tell.
     _ = try write { try $0.noteSchema() }
     try requireNoReferences(to: tables)
+    try requireNoRoots(in: tables)
     for name in tables {
       guard let table = try read({ try TrackedTable.read($0.db, name: name) }) else {
         throw StoreError.unknownTable(name)
@@ -50,6 +51,19 @@ extension Store {
           "\($0.parent): \(table.name) refers to it and stays synchronized; untrack \(table.name) as well"
         }
       }
+    }
+    guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
+  }
+
+  /// A share is made of a record by the names of its table and key. Under another name, what is in it would be private.
+  private func requireNoRoots(in tables: [String]) throws {
+    let going = Set(tables.map(\.folded))
+    let roots = try read { session in
+      try session.catalog.zones().entries.values.filter(\.isOpen).compactMap(\.root)
+    }
+    let reasons = roots.filter { going.contains($0.table.folded) }.sorted().map {
+      "\($0.table): a share is made of its row \($0.key.literal); end the share (mesh share stop, or mesh share leave) before, or keep the table and "
+        + "its name"
     }
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
@@ -331,11 +345,12 @@ extension Session {
     """
 
   /// A table that was synchronized under another name keeps its records: their stamps and deletes come along, so that each
-  /// device that renames it says the same. Not in shares, which are about tables by their names.
+  /// device that renames it says the same. Not in shares that this device may not write.
   private func adoptRecords(for table: TrackedTable) throws {
     let former = try sql.integer(
       "SELECT id FROM mesh_table WHERE successor = ? COLLATE NOCASE AND schema_row IS NULL", [.text(table.name)])
     guard let former, former != table.id, let schema = table.schema, let key = schema.keyColumn else { return }
+    try requireWritable(former, table)
     let live = "FROM mesh_record WHERE tbl = ? AND generation & 1"
     let all = try sql.integer("SELECT count(*) \(live)", [.integer(former)]) ?? 0
     let missing = try sql.integer(
@@ -353,11 +368,35 @@ extension Session {
     try sql.run(
       """
       INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
-      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), ?2, ?3, 0, zone FROM mesh_record
-      WHERE tbl = ?2 AND zone IN (SELECT id FROM mesh_zone WHERE root_table IS NULL)
+      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), ?2, ?3, 0, zone FROM mesh_record r
+      WHERE tbl = ?2 AND zone IN (\(ZoneBook.writable)) AND \(Self.isNotElsewhere)
       """, [.integer(table.id), .integer(former), .integer(isComplete ? 1 : 0)])
     try sql.run("UPDATE mesh_table SET successor = NULL WHERE id = ?", [.integer(former)])
     try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(former), .integer(table.id)])
+  }
+
+  /// Of `mesh_record` as `r`: a record that has left for another zone says nothing of the row.
+  private static let isNotElsewhere = """
+    (generation & 1 OR NOT EXISTS (
+      SELECT 1 FROM mesh_record o WHERE o.tbl = r.tbl AND o.key = r.key AND o.zone <> r.zone AND o.generation & 1))
+    """
+
+  /// Nobody takes records of a read-only share under another name from this device. They go on if its owner renamed the table.
+  private func requireWritable(_ former: Int64, _ table: TrackedTable) throws {
+    let remain = try sql.exists(
+      """
+      SELECT 1 FROM mesh_record r WHERE tbl = ?1 AND generation & 1
+        AND zone IN (SELECT id FROM mesh_zone WHERE role = \(ZoneStanding.Role.readOnly.rawValue))
+        AND NOT EXISTS (SELECT 1 FROM mesh_record n WHERE n.tbl = ?2 AND n.key = r.key AND n.zone = r.zone)
+      """, [.integer(former), .integer(table.id)])
+    guard remain else { return }
+    let name = try catalog.tableName(former)
+    throw StoreError(
+      .schemaRefused,
+      reasons: [
+        "\(table.name): it was \(name), and has rows of a share that is read-only here, which stay \(name) for the others; rename "
+          + "it back: ALTER TABLE \(table.name.quotedName) RENAME TO \(name.quotedName)"
+      ])
   }
 
   /// What came under the table's former name while neither was synchronized goes on here. A former name that is a table again goes on
@@ -367,9 +406,9 @@ extension Session {
     try sql.run(
       """
       INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
-      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), tbl, \(PendingSlice.adoptedBefore), 0, zone FROM mesh_record
+      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), tbl, \(PendingSlice.adoptedBefore), 0, zone FROM mesh_record r
       WHERE tbl = (SELECT origin FROM mesh_table WHERE id = ?1)
-        AND zone IN (SELECT id FROM mesh_zone WHERE root_table IS NULL)
+        AND zone IN (\(ZoneBook.writable)) AND \(Self.isNotElsewhere)
         AND NOT EXISTS (SELECT 1 FROM mesh_pending WHERE tbl = ?1 AND op = \(PendingSlice.Op.adopt))
       """, [.integer(table.id)])
   }

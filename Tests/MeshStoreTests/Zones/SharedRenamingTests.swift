@@ -1,0 +1,106 @@
+import MeshCore
+import Testing
+
+@testable import MeshStore
+
+/// A table that has records of a share gets another name.
+@Suite struct SharedRenamingTests {
+  private func pair() throws -> (Member, Member) {
+    let (alice, bob) = (try SharedList.alice(), try SharedList.bob())
+    try converge([alice, bob])
+    return (alice, bob)
+  }
+
+  private func rename(_ member: Member, _ former: String = "steps", to name: String = "moves") throws {
+    try member.run("ALTER TABLE \(former) RENAME TO \(name)")
+    try member.settle()
+    try member.store.untrack([former])
+    try member.store.track(tables: [name], now: member.now)
+    try member.settle()
+  }
+
+  @Test("what a participant writes under a table's former name appears under the new one")
+  func editsUnderFormerName() throws {
+    let (alice, bob) = try pair()
+    try rename(alice)
+    try converge([alice, bob])
+    try bob.run("UPDATE steps SET title = 'run' WHERE id = 's1'; INSERT INTO steps VALUES ('s3', 'r1', 'new')")
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT id, title FROM moves ORDER BY id") == ["s1|run", "s2|hide", "s3|new"])
+    try bob.run("DELETE FROM steps WHERE id = 's3'")
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT id FROM moves ORDER BY id") == ["s1", "s2"])
+    try rename(bob)
+    try converge([alice, bob])
+    #expect(try bob.rows("SELECT id, title FROM moves ORDER BY id") == ["s1|run"])
+    for member in [alice, bob] {
+      let conflicts = try member.store.conflicts(limit: 9)
+      #expect(conflicts == [], "\(conflicts)")
+      #expect(try member.held() == [:])
+    }
+    #expect(try alice.store.digest(SharedList.share) == bob.store.digest(SharedList.share))
+  }
+
+  @Test("a table in the middle of a share can be renamed: its children stay in the share, and new ones come to it")
+  func middle() throws {
+    let (alice, bob) = try pair()
+    try rename(alice, "reminders", to: "tasks")
+    try converge([alice, bob])
+    try bob.run(
+      """
+      UPDATE reminders SET title = 'oat' WHERE id = 'r1';
+      INSERT INTO reminders VALUES ('r3', 'L', 'new', 0);
+      INSERT INTO steps VALUES ('s3', 'r3', 'under the new one');
+      """)
+    try alice.run("INSERT INTO steps VALUES ('s4', 'r1', 'by alice'); UPDATE tasks SET done = 1 WHERE id = 'r1'")
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT id, title, done FROM tasks ORDER BY id") == ["r1|oat|1", "r2|secret|0", "r3|new|0"])
+    #expect(try alice.rows("SELECT id, reminder FROM steps ORDER BY id") == ["s1|r1", "s2|r2", "s3|r3", "s4|r1"])
+    #expect(try !bob.records(SharedList.share).contains("steps s2"))
+    try rename(bob, "reminders", to: "tasks")
+    try converge([alice, bob])
+    #expect(try bob.rows("SELECT id, title, done FROM tasks ORDER BY id") == ["r1|oat|1", "r3|new|0"])
+    #expect(try bob.rows("SELECT id, reminder FROM steps ORDER BY id") == ["s1|r1", "s3|r3", "s4|r1"])
+    for member in [alice, bob] {
+      let conflicts = try member.store.conflicts(limit: 9)
+      #expect(conflicts == [], "\(conflicts)")
+      #expect(try member.held() == [:])
+    }
+  }
+
+  @Test("the table of a share's root can't be untracked, so nothing of the share becomes private")
+  func root() throws {
+    let (alice, bob) = try pair()
+    for member in [alice, bob] {
+      try member.run("ALTER TABLE lists RENAME TO boards")
+      try member.settle()
+      let error = #expect(throws: StoreError.self) { try member.store.untrack(["lists"]) }
+      #expect(error?.description.contains("a share is made of its row 'L'") == true, "\(error.debugDescription)")
+      try member.run("ALTER TABLE boards RENAME TO lists")
+      try member.settle()
+    }
+    try bob.run("UPDATE reminders SET title = 'oat' WHERE id = 'r1'")
+    try converge([alice, bob])
+    #expect(try alice.rows("SELECT title FROM reminders WHERE id = 'r1'") == ["oat"])
+  }
+
+  @Test("a participant that may only read can't rename a table, until the owner has")
+  func readOnly() throws {
+    let (alice, bob) = try pair()
+    try bob.stand(ZoneStanding(zone: SharedList.share, role: .readOnly, root: SharedList.root))
+    try bob.settle()
+    try bob.run("ALTER TABLE steps RENAME TO moves")
+    try bob.settle()
+    try bob.store.untrack(["steps"])
+    let error = #expect(throws: StoreError.self) { try bob.store.track(tables: ["moves"], now: bob.now) }
+    #expect(error?.description.contains("ALTER TABLE \"moves\" RENAME TO \"steps\"") == true)
+    try bob.run("ALTER TABLE moves RENAME TO steps")
+    try bob.store.track(tables: ["steps"], now: bob.now)
+    try rename(alice)
+    try converge([alice, bob])
+    try rename(bob)
+    try converge([alice, bob])
+    #expect(try bob.rows("SELECT id, title FROM moves") == ["s1|go"])
+    #expect(try bob.held() == [:])
+  }
+}

@@ -55,15 +55,11 @@ extension Store {
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
 
-  /// A share is made of a record by the names of its table and key. Under another name, what is in it would be private.
+  /// A share names the table and the key of its root record, so its table keeps its name.
   private func requireNoRoots(in tables: [String]) throws {
     let going = Set(tables.map(\.folded))
-    let roots = try read { session in
-      try session.catalog.zones().entries.values.filter(\.isOpen).compactMap(\.root)
-    }
-    let reasons = roots.filter { going.contains($0.table.folded) }.sorted().map {
-      "\($0.table): a share is made of its row \($0.key.literal); end the share (mesh share stop, or mesh share leave) before, or keep the table and "
-        + "its name"
+    let reasons = try read { session in
+      try session.lostRoots().filter { going.contains($0.table.folded) }.map(\.mustStay)
     }
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
@@ -279,6 +275,13 @@ extension Store {
   }
 }
 
+extension RecordName {
+  fileprivate var mustStay: String {
+    "a share is made of the row \(key.literal) of \(table); give the table that name again, or end the share before (mesh share stop, or "
+      + "mesh share leave)"
+  }
+}
+
 extension SchemaDescription {
   /// The columns that a table doesn't have.
   fileprivate func lacking(_ here: TableSchema?) -> [Int] {
@@ -328,6 +331,7 @@ extension Session {
       uniquingKeysWith: { first, _ in first })
     let installed = try Capture.install(db, tables: tables, private: privateTables, integerKeys: integerKeys)
     for table in installed where !before.contains(table.id) {
+      try requireNoRoot(in: table)
       try request(.takeIn, table.id, layout: known[table.id] ?? 0)
       try adoptRecords(for: table)
       try followFormerTable(of: table)
@@ -380,6 +384,22 @@ extension Session {
     (generation & 1 OR NOT EXISTS (
       SELECT 1 FROM mesh_record o WHERE o.tbl = r.tbl AND o.key = r.key AND o.zone <> r.zone AND o.generation & 1))
     """
+
+  /// The root records of open shares whose tables are not in the file under their names.
+  fileprivate func lostRoots() throws -> [RecordName] {
+    try catalog.zones().entries.values.filter(\.isOpen).compactMap(\.root).filter {
+      try TableSchema.kind(db, $0.table) == nil && catalog.knownTable($0.table) != nil
+    }.sorted()
+  }
+
+  /// Under another name, the root record and everything that refers to it would be private.
+  private func requireNoRoot(in table: TrackedTable) throws {
+    guard let schema = table.schema, let key = schema.keyColumn else { return }
+    let root = try lostRoots().first { root in
+      try sql.exists("SELECT 1 FROM main.\(schema.name.quotedName) WHERE \(key.name.quotedName) = ?", [root.key])
+    }
+    if let root { throw StoreError(.schemaRefused, reasons: ["\(table.name): \(root.mustStay)"]) }
+  }
 
   /// Nobody takes records of a read-only share under another name from this device. They go on if its owner renamed the table.
   private func requireWritable(_ former: Int64, _ table: TrackedTable) throws {

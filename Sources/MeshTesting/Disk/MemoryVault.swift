@@ -1,8 +1,8 @@
 public import MeshCore
 
-/// A vault that outlives crashes of its node, as a home's files do. Guard: used by one caller at a time.
+/// A vault that survives crashes of its node, as a home's files do. One caller at a time uses it.
 public final class MemoryVault: Vault {
-  /// What the files say: a copy of a home is a copy of this.
+  /// The contents of the home's files. A copy of a home is a copy of this.
   struct Contents {
     var keys: [ZoneID: [EpochID: EpochKey]] = [:]
     var marks: [ZoneID: HighWaterMark] = [:]
@@ -10,14 +10,15 @@ public final class MemoryVault: Vault {
   }
 
   var contents = Contents()
-  /// Called before and after each change; where it throws, the machine has died there.
+  /// Called before and after each change. If it throws, the machine died at that point.
   var step: (() throws -> Void)?
-  /// Called after each change, to count them.
+  /// Called after each change, to count changes.
   public var onChange: (() -> Void)?
-  /// The node dies when it next keeps a mark: after the commit that the mark is about, before anything is sent.
+  /// True if the node dies when it next saves a mark: after the commit that the mark describes, and before anything is
+  /// sent.
   var diesAtMark = false
 
-  /// It was copied from another place, and no node has run on it here.
+  /// True if it was copied from another place, and no node has run on it here.
   public var isFromElsewhere = false
 
   public init() {}
@@ -25,7 +26,7 @@ public final class MemoryVault: Vault {
   public func isCopy() -> Bool { isFromElsewhere }
   public func settle() { isFromElsewhere = false }
 
-  /// As a home that is copied.
+  /// Returns a copy, as of a home that is copied.
   public func copy() -> MemoryVault {
     let copy = MemoryVault()
     copy.contents = contents
@@ -52,7 +53,7 @@ public final class MemoryVault: Vault {
   public func links() -> [IssuedLink] { contents.links }
   public func saveLinks(_ links: [IssuedLink]) throws { try change { $0.links = links } }
 
-  /// A file replaced as a whole and synced: it is the old one or the new one.
+  /// Replaces a file as a whole and syncs it. The file is either the old one or the new one.
   private func change(_ body: (inout Contents) -> Void) throws {
     try step?()
     body(&contents)
@@ -61,5 +62,6 @@ public final class MemoryVault: Vault {
   }
 }
 
-/// A node was killed inside a call. Thrown by what stands for its machine, caught by the simulation only.
+/// The error that a node was killed inside a call. The objects that stand for its machine throw it, and only the
+/// simulation catches it.
 struct SimulatedDeath: Error {}

@@ -1,7 +1,7 @@
 import GRDB
 import MeshStore
 
-/// Which errors say that a disk failed or was full, and nothing worse.
+/// Recognizes errors that only say that a disk failed or was full.
 enum StorageFault {
   static func isOne(_ error: any Error) -> Bool {
     if let error = error as? StoreError { return [.diskFull, .inputOutput, .cannotOpen].contains(error.code) }

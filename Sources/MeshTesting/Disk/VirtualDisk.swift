@@ -1,19 +1,19 @@
 import CSQLite
 import Synchronization
 
-/// One machine's disk, in memory, as a SQLite VFS under the node's virtual clock and seeded randomness: `julianday('now')` in a
-/// trigger is the node's time, whichever connection runs it. What was not synced is known, and a power cut keeps it, loses
-/// it, or tears it by sectors.
+/// One machine's disk in memory, as a SQLite VFS with the node's virtual clock and seeded randomness. A trigger's
+/// `julianday('now')` is the node's time, whichever connection runs it. The disk knows which writes were not synced. A
+/// power cut keeps them, loses them, or tears them by sectors.
 ///
-/// SQLite seeds its own generator (`random()`, names of temporary files, salts of the WAL) once per process and from the
-/// default VFS, so a simulated app must not use `random()`.
+/// SQLite seeds its own generator (`random()`, names of temporary files, salts of the WAL) once per process and from
+/// the default VFS. So a simulated app must not use `random()`.
 final class VirtualDisk {
-  /// Unique in the process: several simulations may run at once.
+  /// The VFS's name. It is unique in the process, because several simulations may run at once.
   let name: String
   private let source: Source
   private let disk: UnsafeMutablePointer<mesh_disk>
 
-  /// What the callbacks read, from any thread.
+  /// The data that the callbacks read, from any thread.
   private final class Source: Sendable {
     let clock: VirtualClock
     let randomness: SeededRandomness
@@ -50,32 +50,32 @@ final class VirtualDisk {
 
   // MARK: Death
 
-  /// Nothing works until the machine starts again.
+  /// Whether the machine is dead. Nothing works until it starts again.
   var isDead: Bool { disk.pointee.dead != 0 }
 
-  /// The machine dies in the `operations`th write, sync or step from now on; never where it is 0.
+  /// Makes the machine die in the `operations`th write, sync or step from now on. With 0, it never dies.
   func die(within operations: Int) { disk.pointee.countdown = Int64(operations) }
 
-  /// A step of a program on this machine, outside of SQLite.
+  /// Counts a step of a program on this machine, outside of SQLite.
   func step() throws {
     guard mesh_disk_step(disk) != 0 else { throw SimulatedDeath() }
   }
 
-  /// Ends all programs. What they had open is of no use any more.
+  /// Ends all programs. Their open files are of no use any more.
   func crash(losesUnsynced: Bool) { mesh_disk_crash(disk, losesUnsynced ? 1 : 0) }
 
   // MARK: Faults
 
-  /// One operation in `rate` fails, `times` times in all where that is given. 0 ends it.
+  /// Makes one operation in `rate` fail, at most `times` times if that is given. With 0, no operation fails.
   func fail(rate: Int, times: Int? = nil) {
     disk.pointee.error_in = Int32(rate)
     disk.pointee.error_left = Int32(times ?? -1)
   }
 
-  /// One write in `rate` finds no room. 0 ends it.
+  /// Makes one write in `rate` fail because the disk is full. With 0, none does.
   func fill(rate: Int) { disk.pointee.full_in = Int32(rate) }
 
-  /// How many operations have failed so far, and how many writes found no room.
+  /// The number of operations that have failed so far, and of writes that found the disk full.
   var failures: (errors: Int, full: Int) { (Int(disk.pointee.error_count), Int(disk.pointee.full_count)) }
 
   // MARK: Files
@@ -100,14 +100,14 @@ final class VirtualDisk {
     }
   }
 
-  /// Makes a file, durably.
+  /// Creates a file durably.
   func put(_ bytes: [UInt8], _ name: String) {
     bytes.withUnsafeBytes { _ = mesh_disk_restore(disk, name, $0.baseAddress, Int64($0.count)) }
   }
 
   func remove(_ name: String) { mesh_disk_remove(disk, name) }
 
-  /// In bytes; 0 where there is none.
+  /// Returns the size of a file in bytes, or 0 if there is none.
   func size(of name: String) -> Int {
     mesh_disk_find(disk, name).map { Int($0.pointee.seen.size) } ?? 0
   }

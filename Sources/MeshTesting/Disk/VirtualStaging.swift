@@ -1,16 +1,16 @@
 import MeshCore
 import MeshStore
 
-/// Staging beside a simulated database: what was not synced goes with the machine's power.
+/// The staging beside a simulated database. Bytes that were not synced are lost in a power cut.
 ///
-/// `@unchecked`: used by one caller at a time, as the store is.
+/// It is `@unchecked` because one caller at a time uses it, as it does the store.
 final class VirtualStaging: AssetStaging, @unchecked Sendable {
   private let files = MemoryStaging()
-  /// What a power cut leaves.
+  /// The bytes that remain after a power cut.
   private var synced: [AssetID: [UInt8]] = [:]
   private var lengths: [AssetID: Int] = [:]
 
-  /// Bytes that it holds.
+  /// The number of bytes that it holds.
   var size: Int { files.size }
 
   func losePower() {

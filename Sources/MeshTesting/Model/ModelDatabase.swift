@@ -1,7 +1,7 @@
 import MeshCore
 import MeshStore
 
-/// The model store as a node's database: no disk, no foreign keys, nothing held.
+/// The model store as a node's database. It has no disk and no foreign keys, and holds no records back.
 final class ModelDatabase: SimulatedDatabase {
   private let store: ModelStore
   private var isNew = true
@@ -12,7 +12,7 @@ final class ModelDatabase: SimulatedDatabase {
 
   var disk: VirtualDisk? { nil }
   var refusals: Int { 0 }
-  /// They are kept for good.
+  /// Assets are kept permanently.
   func staged() -> Int { 0 }
   var sqlite: Store? { nil }
   var added: Set<String> { [] }
@@ -57,7 +57,7 @@ final class ModelDatabase: SimulatedDatabase {
     }
     return groups
   }
-  /// What a call returned from is kept, as after a commit.
+  /// Does nothing: every call that returned is kept, as after a commit.
   func closeStore() {}
   func crash(losesUnsynced: Bool) {}
   func close() {}
@@ -82,7 +82,7 @@ final class ModelDatabase: SimulatedDatabase {
     return true
   }
 
-  /// False where the real database would refuse it.
+  /// Runs a statement. Returns false if the real database would refuse it.
   private func run(_ statement: AppTransaction.Statement) -> Bool {
     switch statement {
     case .insert(let table, let values):
@@ -131,7 +131,7 @@ final class ModelDatabase: SimulatedDatabase {
     AppSchema.table(table).flatMap { form in values[form.key].flatMap { name(table, $0) } }
   }
 
-  /// With the defaults of what is not given.
+  /// Returns the values, with defaults for columns that are not given.
   private func full(_ table: String, _ values: [String: Value]) -> [String: Value] {
     guard let form = AppSchema.table(table) else { return [:] }
     return Dictionary(

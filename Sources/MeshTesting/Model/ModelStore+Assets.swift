@@ -1,8 +1,8 @@
 public import MeshCore
 
-/// Assets in memory: their chunks stay for good, and a row has its BLOB or what it had before.
+/// Assets in memory. Their chunks stay permanently. A row has its BLOB, or the value that it had before.
 extension ModelStore {
-  /// An asset that was met.
+  /// An asset that the store has met.
   struct ModelAsset {
     let manifest: AssetManifest
     var chunks: [Int: [UInt8]] = [:]
@@ -17,9 +17,9 @@ extension ModelStore {
     }
   }
 
-  /// What a row shows of a record.
+  /// Returns the row that a record shows.
   ///
-  /// - Parameter before: What it showed till now.
+  /// - Parameter before: The row that it showed before.
   func row(_ state: RecordState<String>, before: [String: Value]?) -> [String: Value]? {
     guard state.isAlive else { return nil }
     var row: [String: Value] = [:]
@@ -33,7 +33,7 @@ extension ModelStore {
     return row
   }
 
-  /// What is sent for a value: a manifest for a long BLOB, whose bytes are kept.
+  /// Returns the field to send for a value. For a long BLOB, it is a manifest, and the bytes are kept.
   func field(_ value: Value, zone: ZoneID) throws -> FieldValue {
     if case .asset(let asset) = value, let known = assets[asset.id] { return .asset(known.manifest) }
     guard case .blob(let bytes) = value, Asset.isAsset(size: bytes.count) else { return .value(value) }
@@ -49,7 +49,7 @@ extension ModelStore {
     return .asset(manifest)
   }
 
-  /// The tables with the names of assets in the place of their manifests.
+  /// Returns the tables with the names of assets in place of their manifests.
   func naming(_ tables: [TableChanges]) throws -> [TableChanges] {
     var tables = tables
     for table in tables.indices {

@@ -1,8 +1,8 @@
 public import MeshCore
 
-/// Others' change sets: stored, merged, sent on, taken back.
+/// Stores, merges, sends and reverts the change sets of others.
 extension ModelStore {
-  /// Bytes of one author's change sets that may wait unmerged.
+  /// Bytes of one author's change sets that may wait to be merged.
   private static let quota = 64 << 20
 
   public func storedVector(_ zone: ZoneID) -> VersionVector {
@@ -107,7 +107,7 @@ extension ModelStore {
 
   private struct Wait: Error { let reason: WaitingReason }
 
-  /// The author's next unit as changes, and how its line stands after it; throws what it waits for.
+  /// Returns the author's next unit as changes, and its log after the unit. Throws the reason why the unit has to wait.
   private func unit(
     _ line: ModelZone.Line, _ zone: ModelZone, _ reader: ChangeSetReader, now: Int64
   ) throws(Wait) -> (ModelZone.Line, [TableChanges]) {
@@ -199,7 +199,7 @@ extension ModelStore {
     return ChangeSetHead(number: header.number, id: changeSet.id, time: header.time)
   }
 
-  /// Merges what stands again from nothing: slow, and plainly right.
+  /// Merges the remaining change sets again from nothing, which is slow, but obviously right.
   public func takesBack(_ limits: [Author: UInt64], zone: ZoneID) -> Bool {
     cutFault != nil
       || limits.contains { author, limit in UInt64(zoneData[zone]?.authors[author]?.stored.count ?? 0) > limit }
@@ -256,7 +256,7 @@ extension ModelStore {
     show(Set(before.keys), zone)
   }
 
-  /// What of a record is gone whose authors have this aftermath.
+  /// Returns the values and the life of a record that are gone and whose authors have this aftermath.
   private func takenBack(
     _ before: RecordState<String>, _ after: RecordState<String>?, _ aftermath: [Author: Aftermath], _ fate: Aftermath
   ) -> RecordState<String>? {

@@ -1,7 +1,7 @@
 public import MeshCore
 
 extension ModelStore {
-  /// A model has no schema: what there is to do a test says.
+  /// Runs the next step that a test has set. A model has no schema, so there is no other upkeep.
   public func upkeep(_ reader: (ZoneID) throws -> ChangeSetReader, now: Int64) throws -> UpkeepProgress {
     if let upkeepFault { throw upkeepFault }
     if !upkeepSteps.isEmpty { return upkeepSteps.removeFirst()(self) }
@@ -16,7 +16,7 @@ extension ModelStore {
     return .worked()
   }
 
-  /// Of what was written to a zone; what was written to none is the private zone's.
+  /// Returns the writer for a zone. Writes without a zone belong to the private zone.
   func writer(_ zone: ZoneID?, _ writers: [ZoneID: ChangeSetWriter]) -> ChangeSetWriter? {
     (zone ?? standings.first { $0.role == .privateZone }?.zone ?? writers.keys.min()).flatMap { writers[$0] }
   }
@@ -64,7 +64,7 @@ extension ModelStore {
       zone: writer.zone, head: head, records: changes.count, hasMore: !pending.isEmpty, unitEnded: isFinal)
   }
 
-  /// What was written where this device may not write becomes what is merged again.
+  /// Resets writes to zones that this device may not write to the merged values.
   private func takeBackForbidden(now: Int64) {
     let open = Dictionary(standings.map { ($0.zone, $0.mayWrite) }, uniquingKeysWith: { first, _ in first })
     for change in pending {
@@ -77,7 +77,8 @@ extension ModelStore {
     pending.removeAll { change in change.zone.map { open[$0] == false } ?? false }
   }
 
-  /// What the pending entries of one record mean: its merged life, whether the row exists now, whether a delete was noted.
+  /// Returns the change that the pending entries of one record describe. It depends on the record's merged life, on
+  /// whether the row exists now, and on whether a delete was noted.
   private func change(_ name: RecordName, _ merged: RecordState<String>?, _ zone: ZoneID) throws -> LocalChange? {
     let entries = pending.filter { $0.name == name }
     let isDeleted = entries.contains { $0.columns == nil }
@@ -87,7 +88,7 @@ extension ModelStore {
         ? LocalChange(name: name, generation: known.generation.nextGeneration, isLife: true, values: [:]) : nil
     }
     guard known.isAlive, !isDeleted else {
-      // Deleted and born again between two flushes: the dead generation in between is skipped.
+      // The record was deleted and created again between two flushes. The deleted generation in between is skipped.
       let generation = known.generation.nextLife
       let fields = try row.mapValues { try field($0, zone: zone) }
       return LocalChange(name: name, generation: generation, isLife: true, values: fields)
@@ -104,7 +105,7 @@ extension ModelStore {
     let values: [String: FieldValue]
   }
 
-  /// By table, each with the union of its rows' columns.
+  /// Returns the changes by table, each with the union of its rows' columns.
   private static func tables(_ changes: [LocalChange], _ stamp: Stamp) -> [TableChanges] {
     Dictionary(grouping: changes, by: \.name.table).sorted { $0.key < $1.key }.map { table, changes in
       let columns = Set(changes.flatMap(\.values.keys)).sorted()

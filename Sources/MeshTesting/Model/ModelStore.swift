@@ -1,46 +1,49 @@
 public import MeshCore
 
-/// A replica in memory: records as the merge's own lattice values, the change log as arrays, no SQL and no schema. It is
-/// the plainest thing that keeps the store's promises, to test replication on and to hold the real store against.
+/// A replica in memory. Records are lattice values, the change log is an array, and there is no SQL and no schema. It
+/// is the simplest implementation that keeps the store's promises. Tests use it for replication, and compare the real
+/// store with it.
 ///
-/// Local writes come through `write` and `delete` instead of triggers. Guard: used by one caller at a time.
+/// Local writes use `write` and `delete` instead of triggers. One caller at a time uses it.
 public final class ModelStore: ReplicaStore {
-  /// The rows as an app sees them, what is not flushed included.
+  /// The rows as an app sees them, including unflushed writes.
   public internal(set) var rows: Contents = [:]
   var pending: [PendingChange] = []
-  /// What the next calls of `upkeep` do.
+  /// The results of the next calls of `upkeep`.
   public var upkeepSteps: [(ModelStore) -> UpkeepProgress] = []
-  /// The log is to be read again before anything is flushed or merged, as after a column was taken from a table.
+  /// True if the log has to be read again before anything is flushed or merged, as after a table lost a column.
   public var needsRecall = false
-  /// What upkeep, a cut, or a zone's end throws, if anything, as a disk that fails: the last once the records are gone.
+  /// The errors that upkeep, a cut, or the end of a zone throws, to simulate a disk that fails. `dropFault` is thrown
+  /// when the records are gone.
   public var upkeepFault: (any Error)?
   public var cutFault: (any Error)?
   public var dropFault: (any Error)?
-  /// What keeping control records throws, as a disk that is full, once so many more were kept.
+  /// The error that saving control records throws, to simulate a full disk, after `controlRoom` more records were
+  /// saved.
   public var controlFault: (any Error)?
   public var controlRoom = 0
-  /// Counts what the app wrote.
+  /// The number of writes by the app.
   private(set) var writes = 0
-  /// All that were met, and those that became complete and are to be shown.
+  /// All assets that the store has met, and those that became complete and are to be shown.
   var assets: [AssetID: ModelAsset] = [:]
   var completed: Set<AssetID> = []
   var zoneOrder: [ZoneID] = []
   var zoneData: [ZoneID: ModelZone] = [:]
   let cryptography: any Cryptography
-  /// Records in one change set.
+  /// The number of records in one change set.
   let partSize: Int
   private var accountStates: [AccountID: [UInt8]] = [:]
   public private(set) var standings: [ZoneStanding] = []
   var noted: [Receipt] = []
   var keptCopies: Set<ZoneID> = []
-  /// What members sent of their tables.
+  /// The descriptions of tables that members sent.
   public private(set) var foreignSchemas: [DeviceID: [SchemaDescription]] = [:]
 
   struct PendingChange {
     let name: RecordName
-    /// Nil: the private zone.
+    /// The zone, or nil for the private zone.
     let zone: ZoneID?
-    /// Nil: deleted.
+    /// The columns, or nil if the record was deleted.
     let columns: Set<String>?
   }
 
@@ -49,7 +52,7 @@ public final class ModelStore: ReplicaStore {
     self.partSize = partSize
   }
 
-  /// As a file that is copied while nobody uses it.
+  /// Returns a copy, as of a file that is copied while nobody uses it.
   public func copy() -> ModelStore {
     let copy = ModelStore(cryptography, partSize: partSize)
     (copy.rows, copy.pending, copy.zoneOrder, copy.zoneData) = (rows, pending, zoneOrder, zoneData)
@@ -61,7 +64,10 @@ public final class ModelStore: ReplicaStore {
 
   // MARK: The app
 
-  /// - Parameter zone: A model has no references, from which to tell where a new record belongs. Nil: the private zone.
+  /// Writes a row.
+  ///
+  /// - Parameter zone: The zone, or nil for the private zone. A model has no references that would determine the zone
+  ///   of a new record.
   public func write(_ name: RecordName, _ values: [String: Value], zone: ZoneID? = nil) {
     let row = rows[name]
     let changed = values.filter { row?[$0.key] != $0.value }
@@ -77,7 +83,7 @@ public final class ModelStore: ReplicaStore {
     pending.append(PendingChange(name: name, zone: zone, columns: nil))
   }
 
-  /// What a rolled-back transaction goes back to.
+  /// The state to which a rolled-back transaction returns.
   var checkpoint: (Contents, [PendingChange]) { (rows, pending) }
   func restore(_ checkpoint: (Contents, [PendingChange])) { (rows, pending) = checkpoint }
 
@@ -108,7 +114,7 @@ public final class ModelStore: ReplicaStore {
   public func nameAccount(_ account: AccountID, _ name: String) { accountNames[account] = name }
   public private(set) var accountNames: [AccountID: String] = [:]
 
-  /// What cuts took from others' records, which a person can look at.
+  /// The values of other devices that a cut reverted, which a person can look at.
   public internal(set) var kept: [RecordName: RecordState<String>] = [:]
 
   public func instance(_ zone: ZoneID) -> InstanceID? { zoneData[zone]?.instance }
@@ -118,7 +124,7 @@ public final class ModelStore: ReplicaStore {
 
   public func unsent(_ zone: ZoneID) -> Unsent { pending.isEmpty ? .nothing : .pending }
 
-  /// Over all zones.
+  /// The ids of the merged change sets in all zones.
   var mergedIDs: Set<ChangeSetID> { Set(zoneData.values.flatMap { $0.log.map(\.id) }) }
 
   // MARK: Zones
@@ -144,7 +150,7 @@ public final class ModelStore: ReplicaStore {
 
   public func keepsCopy(of zone: ZoneID) -> Bool { keptCopies.contains(zone) }
 
-  /// The records in one step, the log in another.
+  /// Removes the records in one step, and the log in another.
   public func dropZone(_ zone: ZoneID, keepingCopy: Bool, now: Int64) throws -> Bool {
     let keepingCopy = keptCopies.contains(zone) || keepingCopy
     pending.removeAll { $0.zone == zone }
@@ -188,7 +194,7 @@ public final class ModelStore: ReplicaStore {
     return ZoneDigest(records: count, low: low, high: high)
   }
 
-  /// The merged state of one record.
+  /// Returns the merged state of one record.
   public func record(_ name: RecordName, zone: ZoneID) -> RecordState<String>? { zoneData[zone]?.records[name] }
 
   public func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) {
@@ -202,7 +208,7 @@ public final class ModelStore: ReplicaStore {
 
   // MARK: Schema of others
 
-  /// None: rows have no declared form here.
+  /// Returns none, because rows have no declared form here.
   public func schemaDescriptions() -> [SchemaDescription] { [] }
 
   public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) -> [String] {
@@ -212,8 +218,8 @@ public final class ModelStore: ReplicaStore {
 }
 
 extension RecordState where Column == String {
-  /// One encoding per state, the same as every store's (see MeshStore's Tables): a stamp stands only where it is not that of
-  /// the column before.
+  /// Returns the one encoding of a state, which all stores share (see MeshStore's Tables). A stamp is written only if
+  /// it differs from that of the column before.
   func canonicalBytes(_ name: RecordName) -> [UInt8] {
     var writer = ByteWriter()
     writer.text(name.table.asciiLowercased)

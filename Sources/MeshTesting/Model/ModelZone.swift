@@ -7,28 +7,29 @@ struct ModelZone {
   var clock = HybridClock()
   var records: [RecordName: RecordState<String>] = [:]
   var authors: [Author: Line] = [:]
-  /// Merged change sets, in the order of merging.
+  /// The merged change sets, in the order of merging.
   var log: [ChangeSet] = []
-  /// Position of the first of them: a log that was made anew after a cut has places that nobody has read yet.
+  /// The position of the first of them. A log that was rebuilt after a cut has positions that nobody has read yet.
   var logStart = 0
-  /// What this account wrote, and a cut took back: by number.
+  /// The change sets of this account that a cut reverted, by number.
   var takenBack: [Author: [UInt64: ChangeSet]] = [:]
-  /// What this device wrote, that was cut, and is to be written again: cells and life of its own only.
+  /// The changes that this device wrote, that a cut reverted, and that are to be written again. They contain only its
+  /// own cells and life.
   var rewrites: [RecordName: RecordState<String>] = [:]
   var acknowledgements: [DeviceID: (time: HybridTime, bytes: [UInt8])] = [:]
 
-  /// What is here of one author: change set number n at index n − 1.
+  /// The change sets of one author that are here. Change set number n has the index n − 1.
   struct Line {
     var stored: [ChangeSet] = []
-    /// The last number merged, the end of a unit.
+    /// The last merged number, which is the end of a unit.
     var merged = 0
-    /// All contexts up to `merged` laid over each other.
+    /// The combination of all contexts up to `merged`.
     var context = CausalContext()
     var isMalformed = false
 
-    /// Bytes stored and not merged.
+    /// The bytes that are stored and not merged.
     var waiting: Int { stored[merged...].reduce(0) { $0 + $1.bytes.count } }
-    /// The part that the next change set must be.
+    /// The part index that the next change set must have.
     var nextPart: UInt64 {
       guard let last = stored.last, !last.header.part.isFinal else { return 0 }
       return last.header.part.index + 1
@@ -37,7 +38,7 @@ struct ModelZone {
 
   var mergedVector: VersionVector { VersionVector(authors.mapValues { UInt64($0.merged) }) }
 
-  /// What a change set made now has seen of others.
+  /// Returns the context of a change set that the author makes now.
   func context(of author: Author) -> CausalContext {
     var entries: [Author: CausalContext.Seen] = [:]
     for (other, line) in authors where other != author && line.merged > 0 {
@@ -47,13 +48,14 @@ struct ModelZone {
     return CausalContext(entries)
   }
 
-  /// The last number up to a limit that ends a unit, as far as more is here.
+  /// Returns the last number up to a limit that ends a unit. Returns the limit itself if the log here doesn't reach
+  /// beyond it.
   func unitEnd(_ author: Author, _ limit: UInt64?) -> UInt64 {
     guard let limit, let line = authors[author], UInt64(line.stored.count) > limit else { return limit ?? .max }
     return line.stored.prefix(Int(limit)).last(where: \.header.part.isFinal)?.header.number ?? 0
   }
 
-  /// Numbers that were cut are not waited for.
+  /// Returns whether a context is merged. Numbers above a cutoff are not waited for.
   func isMerged(_ context: CausalContext, _ reader: ChangeSetReader) -> Bool {
     context.entries.allSatisfy { author, seen in
       let isUnknown = authors[author]?.stored.isEmpty != false
@@ -76,7 +78,7 @@ struct ModelZone {
 }
 
 extension RowChange {
-  /// The change as a lattice value. Long values are in place already, see `UnitValues`.
+  /// Returns the change as a lattice value. Long values are in place already, see `UnitValues`.
   func state(columns: [String]) -> RecordState<String> {
     var cells: [String: RecordState<String>.Cell] = [:]
     for field in fields {

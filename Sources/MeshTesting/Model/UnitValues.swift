@@ -1,6 +1,7 @@
 import MeshCore
 
-/// The changes of one unit, part by part, with the values in place that travelled in pieces before them, and the names of assets.
+/// The changes of one unit, part by part. It puts values that travelled in pieces into their places, and replaces
+/// assets by their names.
 struct UnitValues {
   private(set) var tables: [TableChanges] = []
   private(set) var manifests: [AssetID: AssetManifest] = [:]
@@ -9,7 +10,7 @@ struct UnitValues {
 
   init(_ cryptography: any Cryptography) { self.cryptography = cryptography }
 
-  /// False where pieces do not follow each other, or are missing.
+  /// Adds a part. Returns false if pieces are missing or don't follow each other.
   mutating func add(_ content: ChangeSetBody.Content) -> Bool {
     switch content {
     case .piece(let piece):
@@ -36,9 +37,10 @@ struct UnitValues {
   }
 }
 
-/// What a decrypted body must not do, whoever signed it, said once more and apart from the store that it judges.
+/// The rules for a decrypted body, which don't depend on its signer. They are implemented here a second time,
+/// independently of the store that they check.
 enum Rules {
-  /// The rule that is broken; nil where all hold.
+  /// Returns the broken rule, or nil if all hold.
   static func broken(by body: ChangeSetBody, _ header: ChangeSetHeader) -> String? {
     guard case .changes(let tables) = body.content else { return nil }
     for table in tables {

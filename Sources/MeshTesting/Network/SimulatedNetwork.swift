@@ -1,12 +1,12 @@
 import MeshReplication
 
-/// Who knows whose address, what connections there are, and who can reach whom.
+/// The addresses that nodes know, their connections, and the nodes that can reach each other.
 struct SimulatedNetwork {
-  /// One node that dials another.
+  /// A node that dials another one.
   struct Route {
     let from: Int
     let to: Int
-    /// The connection, or the attempt, that is there.
+    /// The current connection or attempt.
     var wire: Int?
     var failures = 0
     var connectedAt: Int64?
@@ -16,7 +16,7 @@ struct SimulatedNetwork {
   /// The connections of each node.
   private var byNode: [Int: Set<Int>] = [:]
   var routes: [Route]
-  /// The side of the partition that each node is on, and whether only what side 1 sends is kept back.
+  /// The side of the partition on which each node is. If `isOneWay` is true, only messages from side 1 are held back.
   private(set) var sides: [Int]
   private(set) var isOneWay = false
   private var healsAt: Int64 = 0
@@ -24,14 +24,16 @@ struct SimulatedNetwork {
   private var made = 0
   private let plan: FaultPlan
 
-  /// Bytes that one direction of a connection may ever hold: the credit window, one batch beyond it, and control messages.
+  /// Bytes that one direction of a connection may ever hold: the credit window, one batch beyond it, and control
+  /// messages.
   static let queueBound = (8 << 20) + (2 << 20)
-  /// Delay before dialling again: doubled with each failure up to the bound.
+  /// Milliseconds before a node dials again. They double with each failure, up to the bound.
   private static let firstRetry: Int64 = 100
   private static let retryBound: Int64 = 5_000
 
-  /// - Parameter liars: The last nodes, through whom nobody else depends on anything: each knows two others.
-  /// - Parameter accounts: Whose each node is.
+  /// - Parameter liars: The number of liars, which are the last nodes. No other node depends on them, and each knows
+  ///   two others.
+  /// - Parameter accounts: The account of each node.
   init(nodes: Int, liars: Int, accounts: [Int], plan: FaultPlan, generator: SplitMix64) {
     self.plan = plan
     self.generator = generator
@@ -46,7 +48,7 @@ struct SimulatedNetwork {
     for (a, b) in known + liars {
       let forward = self.generator.once(in: 2)
       routes.append(Route(from: forward ? a : b, to: forward ? b : a))
-      // Both know each other's address: both dial, and one of the sessions must give way.
+      // Both know each other's address. Both dial, and one of the sessions must give way.
       if self.generator.once(in: 3) { routes.append(Route(from: forward ? b : a, to: forward ? a : b)) }
     }
   }
@@ -57,8 +59,9 @@ struct SimulatedNetwork {
     return first == second ? [(first, liar)] : [(first, liar), (second, liar)]
   }
 
-  /// Whatever accounts share a zone, their devices reach each other without anybody else: each account's know each other, and
-  /// one or two of each two accounts.
+  /// Returns pairs of nodes that know each other. The devices of accounts that share a zone must reach each other
+  /// without anybody else. So each account's devices know each other, and one or two know each other for each pair of
+  /// accounts.
   private mutating func pairs(of accounts: [Int]) -> [(Int, Int)] {
     let groups = Dictionary(grouping: accounts.indices, by: { accounts[$0] })
     var pairs: [(Int, Int)] = []
@@ -79,7 +82,7 @@ struct SimulatedNetwork {
     return pairs
   }
 
-  /// One node of each account.
+  /// Returns pairs of one node of each account with a liar.
   private mutating func everyAccount(of accounts: [Int], to liar: Int) -> [(Int, Int)] {
     Set(accounts).sorted().compactMap { account in
       accounts.indices.filter { accounts[$0] == account }.randomElement(using: &generator).map { ($0, liar) }
@@ -107,12 +110,12 @@ struct SimulatedNetwork {
     return pairs
   }
 
-  /// One of them knows the other's address.
+  /// Returns whether one of them knows the other's address.
   func hasRoute(between a: Int, _ b: Int) -> Bool {
     routes.contains { ($0.from, $0.to) == (a, b) || ($0.from, $0.to) == (b, a) }
   }
 
-  /// The neighbours of a node that is no longer of the mesh know another one instead. Returns the new routes.
+  /// Makes the neighbors of a node that has left the mesh know another one instead. Returns the new routes.
   mutating func replace(_ gone: Int, by other: Int) -> [Int] {
     let neighbours = Set(routes.flatMap { $0.from == gone ? [$0.to] : $0.to == gone ? [$0.from] : [] })
     let first = routes.count
@@ -122,7 +125,7 @@ struct SimulatedNetwork {
 
   // MARK: Connections
 
-  /// Opens a connection; its handshake is over after one and a half round trips.
+  /// Opens a connection. Its handshake is complete after one and a half round trips.
   mutating func connect(_ from: (node: Int, life: Int), _ to: (node: Int, life: Int)) -> (wire: Int, delay: Int64) {
     made += 1
     let latency = Int64(Int.random(in: plan.latency, using: &generator))
@@ -139,12 +142,12 @@ struct SimulatedNetwork {
 
   func canReach(_ a: Int, _ b: Int) -> Bool { sides[a] == sides[b] }
 
-  /// The handshake is over.
+  /// Completes the handshake.
   mutating func establish(_ wire: Int) { wires[wire]?.isEstablished = true }
 
   func route(of wire: Int) -> Int? { routes.firstIndex { $0.wire == wire } }
 
-  /// When a message arrives, or nil where it never does.
+  /// Returns the time at which a message arrives, or nil if it never does.
   mutating func send(_ wire: Int, from end: Int, bytes: Int, now: Int64) -> Int64? {
     guard wires[wire]?.state == .whole else { return nil }
     let jitter = Int64(Int.random(in: 0...plan.jitter, using: &generator))
@@ -156,7 +159,8 @@ struct SimulatedNetwork {
 
   mutating func arrived(_ wire: Int, from end: Int, bytes: Int) { wires[wire]?.ends[end].inFlight -= bytes }
 
-  /// An end closes in good order. True where the other end is to be told, after what was sent before.
+  /// Closes one end in good order. Returns the time at which the other end learns of it, after all earlier messages, or
+  /// nil if it doesn't.
   mutating func close(_ wire: Int, end: Int) -> Int64? {
     wires[wire]?.ends[end].isOpen = false
     defer { forgetIfOver(wire) }
@@ -186,7 +190,8 @@ struct SimulatedNetwork {
 
   // MARK: Partitions
 
-  /// Draws two sides; returns the connections that cross. One way, they stay, and carry nothing from side 1 to side 0.
+  /// Draws two sides, and returns the connections between them. A one-way partition keeps these connections, but they
+  /// carry nothing from side 1 to side 0.
   mutating func partition(isOneWay: Bool, until time: Int64) -> [Int] {
     for node in sides.indices { sides[node] = Int.random(in: 0...1, using: &generator) }
     self.isOneWay = isOneWay
@@ -203,7 +208,7 @@ struct SimulatedNetwork {
 
   // MARK: Dialling
 
-  /// How long to wait before a route is tried again. A connection that lasted forgets the failures before it.
+  /// Returns the time to wait before a route is tried again. A connection that lasted resets the count of failures.
   mutating func retryDelay(_ route: Int, now: Int64) -> Int64 {
     if let since = routes[route].connectedAt, now - since > Self.retryBound { routes[route].failures = 0 }
     routes[route].connectedAt = nil

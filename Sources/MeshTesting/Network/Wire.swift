@@ -1,39 +1,39 @@
 import MeshReplication
 
-/// One simulated TCP connection. Inside, nothing is lost and order is kept; it may be cut at any moment, and then everything
-/// in flight is lost, both ways.
+/// One simulated TCP connection. It loses nothing and keeps the order of messages. It may be cut at any moment. Then
+/// all messages in flight are lost, in both directions.
 struct Wire {
-  /// One side: the dialler's is 0, the listener's 1.
+  /// One side: 0 for the node that dialed, 1 for the listener.
   struct End {
     let node: Int
-    /// The life of the node that opened it: a later life knows nothing of it.
+    /// The life of the node that opened it. A later life doesn't know the connection.
     let life: Int
     let link: LinkID
     var isOpen = true
-    /// When the last byte written so far has left, and when the last message arrives.
+    /// The time at which the last written byte has left, and the time at which the last message arrives.
     var busyUntil: Int64 = 0
     var lastArrival: Int64 = 0
-    /// Bytes that this side sent and the other has not received.
+    /// Bytes that this side has sent and the other side has not received.
     var inFlight = 0
   }
 
   enum State {
     case whole
-    /// Nothing arrives any more; who has not noticed goes on sending.
+    /// Nothing arrives any more. A side that has not noticed goes on sending.
     case cut
   }
 
   var ends: [End]
   var state = State.whole
-  /// Its handshake is over.
+  /// True if its handshake is complete.
   var isEstablished = false
-  /// Nothing arrives before.
+  /// The time before which nothing arrives.
   private var stalledUntil: Int64 = 0
   let latency: Int64
-  /// Bytes in a millisecond.
+  /// The speed in bytes per millisecond.
   let rate: Int
 
-  /// Of a connection that is not slow.
+  /// The speed of a connection that is not slow.
   static let fullRate = 100_000
   var isSlow: Bool { rate < Self.fullRate }
 
@@ -45,7 +45,7 @@ struct Wire {
 
   mutating func stall(until time: Int64) { stalledUntil = max(stalledUntil, time) }
 
-  /// When a message written now arrives: after what was written before, whatever its jitter.
+  /// Returns the time at which a message written now arrives. It is after all earlier messages, whatever its jitter.
   mutating func send(from end: Int, bytes: Int, jitter: Int64, now: Int64) -> Int64 {
     let leaves = max(now, ends[end].busyUntil) + Int64(bytes / rate)
     ends[end].busyUntil = leaves

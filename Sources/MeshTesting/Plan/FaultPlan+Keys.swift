@@ -1,16 +1,16 @@
-/// The fields by the names that plans in JSON give them: one table from which plans are read, written, explained and shrunk.
+/// The fields and their names in JSON plans. Plans are read, written, explained and shrunk with this one table.
 extension FaultPlan {
   public struct Key {
-    /// `section.name`, or a name at the top.
+    /// The key, as `section.name`, or a name at the top level.
     public let path: String
     public let summary: String
     let kind: Kind
-    /// The greatest value that makes sense; the least is 0 unless the kind says otherwise.
+    /// The greatest value that makes sense. The least is 0 unless the kind says otherwise.
     let bounds: ClosedRange<Int>
   }
 
   enum Kind {
-    /// One in that many; 0 for never. Switched off by 0.
+    /// A chance of one in this number. 0 means never and switches the fault off.
     case chance(WritableKeyPath<FaultPlan, Int>)
     case number(WritableKeyPath<FaultPlan, Int>)
     case span(WritableKeyPath<FaultPlan, ClosedRange<Int>>)
@@ -18,7 +18,7 @@ extension FaultPlan {
     case topology
   }
 
-  /// A day: longer than any run.
+  /// A day, which is longer than any run.
   private static let longest = 24 * 3_600_000
 
   public static var keys: [Key] {
@@ -195,7 +195,7 @@ extension FaultPlan {
 }
 
 extension FaultPlan.Key {
-  /// What a value looks like.
+  /// The form of a value.
   public var form: String {
     switch kind {
     case .chance: "one in that many, 0 for never"

@@ -1,6 +1,6 @@
-/// The plans that need no file, by the names that the command line and a plan's `base` use.
+/// The plans that need no file. The command line and a plan's `base` use their names.
 extension FaultPlan {
-  /// An ordinary network, and nothing goes wrong.
+  /// An ordinary network without any faults.
   public static let calm = FaultPlan()
 
   /// A little of everything that happens to honest nodes on a bad day.
@@ -29,14 +29,14 @@ extension FaultPlan {
     return plan
   }()
 
-  /// Wall clocks wrong by more than the bound, and jumping.
+  /// Wall clocks that are wrong by more than the bound, and that jump.
   public static let wrongClocks: FaultPlan = {
     var plan = ordinary
     (plan.clockError, plan.clockJumps) = (8 * 60_000, 10)
     return plan
   }()
 
-  /// Clocks that agree, and writes in the same milliseconds: stamps with one time and several authors.
+  /// Clocks that agree, and writes in the same milliseconds, which give stamps with one time and several authors.
   public static let simultaneous: FaultPlan = {
     var plan = ordinary
     (plan.clockError, plan.clockJumps, plan.pause, plan.together) = (0, 0, 30, 5)
@@ -69,7 +69,7 @@ extension FaultPlan {
     return plan
   }()
 
-  /// BLOBs from 20 KiB to 1 MiB, evicted and asked for, sources that come and go, and one that lies.
+  /// BLOBs from 20 KiB to 1 MiB, which are evicted and requested. Their sources come and go, and one of them lies.
   public static let assets: FaultPlan = {
     var plan = ordinary
     (plan.longValues, plan.longSize) = (3, 20 << 10...1 << 20)
@@ -104,7 +104,7 @@ extension FaultPlan {
     return plan
   }()
 
-  /// Apps that change their tables, each at another time, and triggers without a guard.
+  /// Apps that change their tables at different times, and triggers without a guard.
   public static let schemas: FaultPlan = {
     var plan = ordinary
     (plan.addedColumns, plan.droppedColumns, plan.renamedColumns) = (25, 40, 40)
@@ -120,7 +120,7 @@ extension FaultPlan {
     return plan
   }()
 
-  /// Accounts that share, lower, remove, leave, stop and come back, and one that lies.
+  /// Accounts that share, lower permissions, remove, leave, stop and come back, and one that lies.
   public static let shares: FaultPlan = {
     var plan = ordinary
     (plan.accounts, plan.liars, plan.pause) = (4, 1, 1_200)

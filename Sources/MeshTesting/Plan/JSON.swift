@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON document as it stands, so that what is unknown in it can be named.
+/// A JSON document in its original form, so that unknown keys can be named.
 enum JSON: Equatable {
   case null
   case flag(Bool)
@@ -33,7 +33,7 @@ extension JSON: Decodable {
 }
 
 extension JSON {
-  /// Indented, keys in order, short lists on one line.
+  /// Returns indented text with sorted keys, and short lists on one line.
   func written(indent: Int = 0) -> String {
     let space = String(repeating: "  ", count: indent + 1)
     switch self {

@@ -1,4 +1,4 @@
-/// A plan that cannot be read: the key, the rule it breaks, and the way out.
+/// The error that a plan can't be read. It names the key, the rule that it breaks, and the way out.
 public struct PlanError: Error, CustomStringConvertible, Sendable {
   public let description: String
 

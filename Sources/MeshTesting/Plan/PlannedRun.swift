@@ -1,9 +1,9 @@
 import Foundation
 
-/// A plan and the run that it is for, as one file has them: `{"base": …, "run": {"seed": …}, "network": {…}, …}`.
+/// A plan and its run, as one file has them: `{"base": …, "run": {"seed": …}, "network": {…}, …}`.
 public struct PlannedRun: Sendable, Equatable {
   public var plan: FaultPlan
-  /// Nil where the file does not say.
+  /// Nil if the file doesn't set it.
   public var seed: UInt64?
   public var nodes: Int?
   public var steps: Int?
@@ -91,7 +91,7 @@ public struct PlannedRun: Sendable, Equatable {
 
   // MARK: Writing
 
-  /// What differs from `calm`, with keys in order: the same plan, the same bytes.
+  /// The differences from `calm`, with sorted keys. Equal plans give equal bytes.
   public var json: String {
     var sections: [String: JSON] = [:]
     var run: [String: JSON] = [:]

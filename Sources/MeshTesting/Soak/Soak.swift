@@ -1,14 +1,15 @@
-/// Seed after seed over varied plans, until something breaks; then the smallest run that still breaks.
+/// Runs one seed after another with varied plans until a run fails. Then finds the smallest run that still fails.
 public struct Soak {
-  /// Runs drawn from one number: the same number, the same run.
+  /// The plan of every run, or nil to vary it. Each run is derived from one number, so the same number gives the same
+  /// run.
   private let plan: FaultPlan?
-  /// Attempts to make a failing run smaller: each is a run.
+  /// The number of attempts to make a failing run smaller. Each is a run.
   private static let attempts = 200
 
-  /// - Parameter plan: For every run; nil to vary it.
+  /// - Parameter plan: The plan for every run, or nil to vary it.
   public init(plan: FaultPlan? = nil) { self.plan = plan }
 
-  /// The run with that number.
+  /// Returns the run with this number.
   public func run(_ number: UInt64) -> PlannedRun {
     var generator = SplitMix64(seed: number, stream: 77)
     let nodes =
@@ -20,7 +21,7 @@ public struct Soak {
       plan: varied, seed: number, nodes: nodes, steps: steps, storage: generator.once(in: 5) ? .model : .sqlite)
   }
 
-  /// A named plan, or one with each of its faults off, as it is, or more frequent.
+  /// Returns a named plan in which each fault is off, unchanged, or more frequent.
   private static func plan(_ generator: inout SplitMix64) -> FaultPlan {
     let names = FaultPlan.named.keys.sorted().filter { $0 != "wide" }
     var plan = FaultPlan.named[names[Int.random(in: 0..<names.count, using: &generator)]] ?? .ordinary
@@ -36,7 +37,7 @@ public struct Soak {
     return plan
   }
 
-  /// What breaks in a run; nil where nothing does.
+  /// Returns the violation in a run, or nil if there is none.
   public static func violation(_ run: PlannedRun) throws -> String? {
     try Simulation(
       seed: run.seed ?? 1, nodes: run.nodes ?? 3, steps: run.steps ?? 200, plan: run.plan,
@@ -46,8 +47,8 @@ public struct Soak {
 
   // MARK: Shrinking
 
-  /// A run that fails as well, of fewer steps, nodes and faults. Faults are switched off one by one, and of steps and nodes as
-  /// many are left out as may be.
+  /// Returns a smaller run that also fails, with fewer steps, nodes and faults. Faults are switched off one by one, and
+  /// as many steps and nodes as possible are removed.
   public static func shrunk(_ run: PlannedRun, tell: (String) -> Void) throws -> PlannedRun {
     var (smallest, left) = (run, attempts)
     func fails(_ candidate: PlannedRun) throws -> Bool {
@@ -68,7 +69,7 @@ public struct Soak {
     return smallest
   }
 
-  /// The greatest steps first.
+  /// Returns the smaller runs to try, largest reduction first.
   private static func candidates(_ run: PlannedRun) -> [(PlannedRun, String)] {
     var candidates: [(PlannedRun, String)] = []
     let (nodes, steps) = (run.nodes ?? 3, run.steps ?? 200)

@@ -1,7 +1,7 @@
 public import MeshCore
 import Synchronization
 
-/// Keys, serials and ephemeral secrets from a seed. Guard: the mutex.
+/// Keys, serials and ephemeral secrets from a seed. A mutex protects the generator.
 public final class SeededRandomness: Randomness {
   private let generator: Mutex<SplitMix64>
 

@@ -1,10 +1,10 @@
-/// Sebastiano Vigna's SplitMix64: one word of state, so that a seed is all there is to remember of a run.
+/// Sebastiano Vigna's SplitMix64. It has one word of state, so the seed alone reproduces a run.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   public init(seed: UInt64) { state = seed }
 
-  /// An independent stream of the same seed: what one part draws does not move what another does.
+  /// Creates an independent stream of the same seed. Draws from one stream don't affect another.
   public init(seed: UInt64, stream: UInt64) {
     var mixer = SplitMix64(seed: seed ^ 0x6d65_7368)
     let first = mixer.next()
@@ -20,7 +20,7 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
     return word ^ (word >> 31)
   }
 
-  /// True once in `count` draws, on average; never where `count` is zero.
+  /// Returns true once in `count` draws on average, and never if `count` is zero.
   mutating func once(in count: Int) -> Bool {
     count > 0 && Int.random(in: 0..<count, using: &self) == 0
   }

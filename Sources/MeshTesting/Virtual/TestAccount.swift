@@ -2,15 +2,15 @@ public import MeshCore
 public import MeshCrypto
 import MeshReplication
 
-/// An account and its devices' keys, all from one seed: what tests and simulations begin with.
+/// An account and its devices' keys, all derived from one seed. Tests and simulations start with it.
 public struct TestAccount: Sendable {
   public let key: AccountKey
   public let recovery: AccountKey
   public let devices: [DeviceKeys]
-  /// Knows every device.
+  /// The state that knows every device.
   public let state: AccountState
 
-  /// - Parameter now: When the certificates were issued, in milliseconds since 1970.
+  /// - Parameter now: The time of the certificates, in milliseconds since 1970.
   public init(devices count: Int, seed: UInt64, now: Int64 = VirtualClock.epoch) throws {
     let randomness = SeededRandomness(seed: seed, stream: 1)
     let cryptography = try Sodium(randomness: randomness)
@@ -46,7 +46,7 @@ public struct TestAccount: Sendable {
     return device
   }
 
-  /// The account as a device knows it that was linked by the first one and has met nobody else.
+  /// Returns the account's state as known to a device that the first one linked and that has met no other device.
   public func state(knowing indexes: [Int], _ cryptography: any Cryptography) throws -> AccountState {
     guard var known = AccountState(state.genesis, cryptography) else { throw ReplicaError.badDeviceKey }
     for index in indexes {

@@ -2,13 +2,13 @@ public import MeshCore
 public import MeshReplication
 import Synchronization
 
-/// One node's wall clock in virtual time: the simulation's time and an offset that may be wrong and may jump.
+/// One node's wall clock in virtual time: the simulation's time plus an offset, which may be wrong and may jump.
 public final class VirtualClock: Clock {
-  /// Where virtual time begins, so that every run reads the same dates: 2026-01-01T00:00:00Z.
+  /// The start of virtual time, so that every run has the same dates: 2026-01-01T00:00:00Z.
   public static let epoch: Int64 = 1_767_225_600_000
 
   private let time: VirtualTime
-  /// Milliseconds by which this clock is ahead. Guard: the mutex.
+  /// Milliseconds by which this clock is ahead, protected by the mutex.
   private let ahead: Mutex<Int64>
 
   init(_ time: VirtualTime, ahead: Int64) {
@@ -18,7 +18,7 @@ public final class VirtualClock: Clock {
 
   public func milliseconds() -> Int64 { Self.epoch + time.now + ahead.withLock { $0 } }
 
-  /// The wall and the steady time of now.
+  /// The current wall time and steady time.
   public var moment: Moment { Moment(wall: milliseconds(), steady: time.now) }
 
   func jump(toAhead milliseconds: Int64) {

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The simulation's time, in milliseconds since its start. Only the simulation moves it.
 ///
-/// Guard: the mutex; SQLite reads it through a node's file system on whatever thread a connection runs.
+/// The mutex protects it, because SQLite reads it through a node's file system on the thread of any connection.
 final class VirtualTime: Sendable {
   private let milliseconds = Mutex<Int64>(0)
 

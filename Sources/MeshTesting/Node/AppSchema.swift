@@ -1,61 +1,61 @@
 public import MeshCore
 
-/// The tables of the simulated app: small, and with one of each thing that replication must get right.
+/// The tables of the simulated app. They are small, and contain one of each case that replication has to handle.
 enum AppSchema {
   struct Table {
     let name: String
     let key: String
-    /// Without the key, unless it has several spellings.
+    /// The columns without the key, unless the key has several spellings.
     let columns: [Column]
     let keyCollation: Collation
     let sql: String
-    /// A column's definition, and what a version of the app has in its place: it refuses rows that the other takes.
+    /// A column, and its definition in another version of the app, which refuses rows that the first version takes.
     var stricter: (of: String, definition: String)?
-    /// A column of which a version of the app wants no value twice.
+    /// A column in which a version of the app allows no value twice.
     var unique: String?
-    /// None refers to it, but for itself: an app may drop it, and nothing else goes.
+    /// Whether no other table refers to it. An app may drop such a table, and no rows of other tables are deleted.
     var isChildless: Bool { name != "list" && name != "folder" }
-    /// The table of its only reference, to which its records belong; nil where it has none, or several from the beginning.
+    /// The table of its only reference, to which its records belong. Nil if it has none, or several from the beginning.
     var parent: String? {
       let references = firstColumns.compactMap(\.reference)
       return references.count == 1 ? references[0].parent : nil
     }
-    /// It refers to nothing: its records can be made shares, and begin in the private zone.
+    /// Whether it refers to nothing. Its records can become shares, and start in the private zone.
     var isRoot: Bool { columns.allSatisfy { $0.reference == nil } }
   }
 
-  /// By which a table that has a stricter column is known.
+  /// The text that marks a table with a stricter column.
   static let mark = "CONSTRAINT strict"
 
   struct Column {
     let name: String
     var defaultValue = Value.null
     var reference: Reference?
-    /// Not there at first: added at each node at another time.
+    /// True if it is missing at first, and added at a different time on each node.
     var isAdded = false
-    /// Added under its new name, where a column is renamed.
+    /// The former name, if the column is renamed and added under its new name.
     var formerly: String?
-    /// Apps may drop it.
+    /// True if apps may drop it.
     var isDropped = false
-    /// A node's table may lack it.
+    /// Whether a node's table may lack it.
     var mayLack: Bool { isAdded || isDropped }
   }
 
   struct Reference {
     let parent: String
-    /// Else `SET NULL`.
+    /// False for `SET NULL`.
     let cascades: Bool
   }
 
   static let tables = mixed + [leg, stock]
 
-  /// Where there are shares: one more, whose records hang on records that hang on others.
+  /// All tables. With shares there is one more, whose records belong to records that belong to others.
   static let all = tables + [step]
 
-  /// What random statements are about.
+  /// The tables of random statements.
   static let mixed = [list, item, folder, tag]
 
-  /// Tables in which apps write long BLOBs.
+  /// The tables into which apps write long BLOBs.
   static let withAssets = [item.name, tag.name]
 
   static func table(_ name: String) -> Table? { all.first { $0.name == name } }
@@ -118,7 +118,8 @@ enum AppSchema {
       CREATE TABLE tag (name TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, color INTEGER, note TEXT) WITHOUT ROWID
       """, stricter: ("color INTEGER", "color INTEGER \(mark) CHECK (color % 4 <> 1)"))
 
-  /// Rows of which a transaction writes a whole group, with one value: who sees two values in a group sees half of a unit.
+  /// A table in which a transaction writes a whole group of rows with one value. A reader that sees two values in a
+  /// group sees half of a unit.
   static let leg = Table(
     name: "leg", key: "id", columns: [Column(name: "value")], keyCollation: .binary,
     sql: "CREATE TABLE leg (id TEXT PRIMARY KEY NOT NULL, value TEXT)")
@@ -126,52 +127,53 @@ enum AppSchema {
   static let groups = 4
   static let groupSize = 5
 
-  /// Where programs write by the thousand.
+  /// A table to which programs write thousands of rows.
   static let stock = Table(
     name: "stock", key: "id", columns: [Column(name: "amount")], keyCollation: .binary,
     sql: "CREATE TABLE stock (id TEXT PRIMARY KEY NOT NULL, amount INTEGER)")
 
-  /// The tables that a write to one of them can change.
+  /// Returns the tables that a write to one of them can change.
   static func affected(by table: String) -> [String] {
     if table == "folder" { return ["item", "folder"] }
     let related = ["list", "item", "step"]
     return related.contains(table) ? related : [table]
   }
 
-  /// The statement that adds a column.
+  /// Returns the statement that adds a column.
   ///
-  /// - Parameter refers: False of one that is to be no foreign key.
+  /// - Parameter refers: False if the column is not to be a foreign key.
   static func addition(_ table: Table, _ column: Column, refers: Bool = true) -> String {
     var clause = column.defaultValue == .null ? "" : " DEFAULT '\(column.defaultValue.shown)'"
     if refers, let reference = column.reference { clause += " REFERENCES \(reference.parent) ON DELETE SET NULL" }
     return "ALTER TABLE \(table.name) ADD COLUMN \(column.name) TEXT\(clause)"
   }
 
-  /// Of the index for a column that has no value twice, whatever its case.
+  /// Returns the name of the index for a column that allows no value twice, regardless of case.
   static func index(_ table: Table) -> String { "app_unique_\(table.name)" }
 }
 
 extension AppSchema.Column {
-  /// What a record without a value of this column has: the default, or, of a key with several spellings, the canonical one.
+  /// Returns the value of this column in a record that has none: the default, or the canonical key for a key with
+  /// several spellings.
   func unsent(_ record: RecordName) -> Value {
     AppSchema.table(record.table)?.key == name ? record.key : defaultValue
   }
 }
 
 extension AppSchema.Table {
-  /// The form by which the merge knows a key.
+  /// Returns the form by which the merge identifies a key.
   func canonical(_ key: Value) -> Value {
     guard keyCollation == .nocase, case .text(let bytes) = key else { return key }
     return .text(bytes.map { (0x41...0x5a).contains($0) ? $0 | 0x20 : $0 })
   }
 
-  /// With its stricter column, where it has one.
+  /// Returns the definition, with its stricter column if it has one.
   func sql(isStrict: Bool) -> String {
     guard isStrict, let stricter else { return sql }
     return sql.replacing(stricter.of, with: stricter.definition)
   }
 
-  /// The columns that are there from the beginning.
+  /// The columns that exist from the beginning.
   var firstColumns: [AppSchema.Column] { columns.filter { !$0.isAdded } }
 }
 
@@ -183,10 +185,10 @@ extension RecordName: CustomStringConvertible {
 public typealias Contents = [RecordName: [String: Value]]
 
 extension Value {
-  /// It travels as an asset.
+  /// Whether the value travels as an asset.
   var isLongBLOB: Bool { if case .blob(let bytes) = self { Asset.isAsset(size: bytes.count) } else { false } }
 
-  /// As a trace shows it.
+  /// The value as a trace shows it.
   var shown: String {
     switch self {
     case .null: "NULL"

@@ -1,29 +1,29 @@
 import MeshCore
 
-/// What a simulated app does at once.
+/// The statements of one transaction of a simulated app.
 struct AppTransaction: Sendable {
   enum Statement: Sendable {
     case insert(table: String, values: [String: Value])
     case upsert(table: String, values: [String: Value])
     case replace(table: String, values: [String: Value])
     case update(table: String, key: Value, values: [String: Value])
-    /// One column of every row: a statement with many rows.
+    /// Updates one column of every row, which is a statement with many rows.
     case updateAll(table: String, column: String, value: Value)
     case delete(table: String, key: Value)
     case rename(table: String, key: Value, to: Value)
-    /// One value in each row of a group, see `AppSchema.leg`.
+    /// Writes one value to each row of a group, see `AppSchema.leg`.
     case group(Int, value: Value)
-    /// As many rows of `AppSchema.stock`, made or overwritten, or all deleted where the amount is nil.
+    /// Creates or overwrites this many rows of `AppSchema.stock`, or deletes all of them if the amount is nil.
     case bulk(count: Int, amount: Int?)
     case alter(table: String, sql: [String], losing: Loss = .nothing)
   }
 
-  /// What an app throws away when it alters a table. What was not flushed by then is gone with it.
+  /// The data that an app discards when it alters a table. Unflushed writes to it are lost.
   enum Loss: Sendable, Equatable {
     case nothing
     case column(String)
     case rows
-    /// Nothing: what was written under the first name goes on under the second.
+    /// Nothing is lost. Values written under the first name continue under the second.
     case renamed(String, to: String)
   }
 
@@ -31,17 +31,17 @@ struct AppTransaction: Sendable {
 
   var statements: [Statement]
   var ending: Ending
-  /// Statements from here on run in a savepoint that is rolled back.
+  /// The index of the first statement in a savepoint that is rolled back.
   var savepoint: Int?
 
-  /// What it throws away, by table.
+  /// The data that it discards, by table.
   var losses: [String: Loss] {
     var losses: [String: Loss] = [:]
     for case .alter(let table, _, let loss) in statements where loss != .nothing { losses[table] = loss }
     return losses
   }
 
-  /// Tables that it drops: it makes them again, or somebody does later.
+  /// The tables that it drops. It recreates them, or a later transaction does.
   var dropped: Set<String> {
     var dropped: Set<String> = []
     for case .alter(let table, let sql, _) in statements where sql.contains(where: { $0.hasPrefix("DROP TABLE") }) {
@@ -50,7 +50,7 @@ struct AppTransaction: Sendable {
     return dropped
   }
 
-  /// All that it can change.
+  /// All tables that it can change.
   var tables: [String] {
     let affected = Set(statements.flatMap { AppSchema.affected(by: $0.table) })
     return AppSchema.all.map(\.name).filter(affected.contains)
@@ -70,7 +70,7 @@ extension AppTransaction.Statement {
 }
 
 extension AppTransaction.Statement {
-  /// Columns that it names, without which it fails.
+  /// The columns that it names. It fails if they are missing.
   var columns: Set<String> {
     switch self {
     case .insert(_, let values), .upsert(_, let values), .replace(_, let values), .update(_, _, let values):
@@ -82,7 +82,7 @@ extension AppTransaction.Statement {
 }
 
 extension AppTransaction.Statement {
-  /// What it writes.
+  /// The values that it writes.
   var values: [Value] {
     switch self {
     case .insert(_, let values), .upsert(_, let values), .replace(_, let values), .update(_, _, let values):

@@ -1,12 +1,13 @@
 import MeshCore
 
-/// Transactions where there are several accounts: each has records of its own by their keys, and now and then takes another's key.
+/// Transactions if there are several accounts. Each account has records with its own keys, and sometimes uses another
+/// account's key.
 extension AppWriter {
-  /// Keys per table and account.
+  /// The number of keys for each table and account.
   private static let pool = 4
-  /// One new record in so many has a key that another account would give.
+  /// One new record in this many has a key of another account.
   private static let strangeKeys = 10
-  /// One statement in so many on a record that can be shared deletes it, or gives it another key.
+  /// One statement in this many on a record that can be shared deletes the record or changes its key.
   private static let rootDeletes = 25
 
   mutating func shared() -> AppTransaction {
@@ -44,7 +45,7 @@ extension AppWriter {
     }
   }
 
-  /// Under another parent, of whatever zone.
+  /// Returns values with another parent, from any zone.
   private mutating func reparented(_ table: AppSchema.Table) -> [String: Value] {
     var values: [String: Value] = [:]
     for column in table.firstColumns where column.reference != nil { values[column.name] = value(table, column) }

@@ -1,21 +1,21 @@
 import MeshCore
 
-/// Makes random transactions. Keys come from a small pool, so that nodes meet; values are almost all new, so that each can be
-/// followed.
+/// Makes random transactions. Keys come from a small pool, so that nodes write the same records. Values are almost
+/// always new, so that each can be followed.
 struct AppWriter: Sendable {
   var generator: SplitMix64
   var written = 0
   let node: Int
-  /// Its account, and how many there are, where there are several: each has records of its own.
+  /// Its account and the number of accounts, if there are several. Each account has records of its own.
   let place: (account: Int, of: Int)?
-  /// Keys that its tables have, where there are several accounts: most writes are about those.
+  /// The keys in its tables, if there are several accounts. Most writes use these.
   var known: [String: [Value]] = [:]
   private let plan: FaultPlan
-  /// What went over the ordinary, by the names of its keys in a plan; emptied by who counts it.
+  /// The unusual actions, by their keys in a plan. The code that counts them empties the list.
   var oddities: [String] = []
-  /// Keys per table.
+  /// The number of keys for each table.
   private static let pool = 10
-  /// Rows of the table that is written by the thousand: no more keys than that.
+  /// The greatest number of keys in the table with thousands of rows.
   private static let stockBound = 20_000
 
   init(node: Int, place: (account: Int, of: Int)? = nil, plan: FaultPlan, generator: SplitMix64) {
@@ -25,7 +25,7 @@ struct AppWriter: Sendable {
     self.generator = generator
   }
 
-  /// - Parameter added: Columns, as `table.column`, that are there beyond the first ones.
+  /// - Parameter added: The columns that exist besides the first ones, as `table.column`.
   mutating func next(added: Set<String> = []) -> AppTransaction {
     if place != nil { return shared() }
     if let odd = odd() { return AppTransaction(statements: [odd], ending: .commit) }
@@ -61,7 +61,7 @@ struct AppWriter: Sendable {
 
   private mutating func long(_ size: Int) -> AppTransaction.Statement {
     if generator.once(in: 2) {
-      // Each one another: the bytes repeat, their beginning does not.
+      // Each BLOB is different: its bytes repeat, but their beginning doesn't.
       let bytes = Array("n\(node)-\(written) ".utf8)
       return .upsert(
         table: "folder",
@@ -79,7 +79,7 @@ struct AppWriter: Sendable {
       ])
   }
 
-  /// One of few BLOBs, the same whoever writes it.
+  /// Returns one of a few BLOBs. All writers use the same ones.
   private mutating func photo() -> AppTransaction.Statement {
     var content = SplitMix64(seed: UInt64(Int.random(in: 0..<6, using: &generator)))
     let seed = content.bytes(64)
@@ -141,7 +141,7 @@ struct AppWriter: Sendable {
     return values
   }
 
-  /// A column that is neither key nor reference.
+  /// Returns a column that is neither key nor reference.
   mutating func plain(_ table: AppSchema.Table, _ columns: [AppSchema.Column]) -> AppSchema.Column {
     let columns = columns.filter { $0.name != table.key && $0.reference == nil }
     return columns[Int.random(in: 0..<columns.count, using: &generator)]
@@ -162,7 +162,7 @@ struct AppWriter: Sendable {
   }
 
   private mutating func text() -> Value {
-    // Now and then a text that differs from another only in case, or is long.
+    // Sometimes a text differs from another one only in case, or is long.
     switch Int.random(in: 0..<12, using: &generator) {
     case 0: .text("Milk")
     case 1: .text("milk")

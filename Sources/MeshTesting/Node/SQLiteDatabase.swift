@@ -3,11 +3,11 @@ import GRDB
 import MeshCore
 import MeshStore
 
-/// The real store on a SQLite file, and a simulated app with a connection of its own, both on the node's virtual disk.
+/// The real store on a SQLite file, and a simulated app with its own connection, both on the node's virtual disk.
 final class SQLiteDatabase: SimulatedDatabase {
   let disk: VirtualDisk?
   var columns: [String: Set<String>] {
-    // It may make tables that are missing.
+    // This call may create missing tables.
     _ = try? connection()
     return knownColumns
   }
@@ -21,7 +21,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   private let cryptography: any Cryptography
   private let clock: VirtualClock
   private let foreignKeys: Bool
-  /// The app has a trigger that writes without asking who is writing.
+  /// True if the app has a trigger that writes without checking who is writing.
   private let hasBadTrigger: Bool
   private let staging = VirtualStaging()
   func staged() throws -> Int { staging.size - (try store?.overwrittenBytes() ?? 0) }
@@ -30,7 +30,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   private var app: DatabaseQueue?
   private var dataVersion: Int?
 
-  /// Writes that the triggers of shares which are read-only refused.
+  /// The number of writes that the triggers of read-only shares refused.
   private(set) var refusals = 0
 
   static let path = "/app.sqlite"
@@ -84,7 +84,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   }
 
   func crash(losesUnsynced: Bool) throws {
-    // First, so that nothing is tidied up when the connections close.
+    // This comes first, so that closing the connections doesn't tidy up.
     disk?.crash(losesUnsynced: losesUnsynced)
     if losesUnsynced { staging.losePower() }
     try? close()
@@ -104,7 +104,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     configuration.foreignKeysEnabled = foreignKeys
     let opened = try DatabaseQueue(path: "file:\(Self.path)?vfs=\(vfs)", configuration: configuration)
     app = opened
-    // After an unclean end of its making some tables may be there.
+    // If creating them was interrupted, some tables may exist.
     try opened.write { db in
       for table in tables where try !db.tableExists(table.name) { try db.execute(sql: table.sql) }
       if hasBadTrigger { try db.execute(sql: Self.badTrigger) }
@@ -191,12 +191,12 @@ final class SQLiteDatabase: SimulatedDatabase {
     }
   }
 
-  /// The app does not know its own schema: its statement fails.
+  /// The error that the app doesn't know its own schema, so that its statement fails.
   private struct UnknownColumn: Error {}
 
   private func run(_ statement: AppTransaction.Statement, _ db: Database) throws {
     if case .alter(let table, let sql, _) = statement {
-      // SQLite does not drop a column that a trigger names.
+      // SQLite doesn't drop a column that a trigger names.
       if sql.contains(where: { $0.contains("DROP COLUMN") }) { try dropUpdateTriggers(table, db) }
     } else {
       guard let known = knownColumns[statement.table], statement.columns.isSubset(of: known) else {
@@ -335,10 +335,10 @@ final class SQLiteDatabase: SimulatedDatabase {
       } ?? [])
   }
 
-  /// As many as the store keeps.
+  /// The number of conflicts that the store keeps.
   private static let conflictBound = 10_000
 
-  /// Whether the store has made its tables: GRDB remembers what another connection's were.
+  /// Returns whether the store has created its tables. GRDB caches the tables of another connection.
   private static func exists(_ table: String, _ db: Database) throws -> Bool {
     try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?)", arguments: [table])
       ?? false
@@ -381,7 +381,7 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   func damage() throws -> String? {
     let finding = try connection().read { try String.fetchOne($0, sql: "PRAGMA integrity_check(1)") }
-    // The check goes on where the disk fails.
+    // The check continues after an error of the disk.
     if finding?.contains("error code=\(ResultCode.SQLITE_IOERR_READ.rawValue)") == true {
       throw DatabaseError(resultCode: .SQLITE_IOERR_READ)
     }
@@ -449,7 +449,7 @@ extension Value {
     case .real(let bits): Double(bitPattern: bits).databaseValue
     case .text(let bytes): String(decoding: bytes, as: UTF8.self).databaseValue
     case .blob(let bytes): Data(bytes).databaseValue
-    // No app has one: it has the BLOB.
+    // An app's table never contains this value, because it contains the BLOB.
     case .asset: .null
     }
   }

@@ -1,74 +1,76 @@
 import MeshCore
 import MeshStore
 
-/// A node's database: what replication uses, what the app writes, and how it dies. Made once per node; it outlives crashes.
+/// A node's database: the store for replication, the app's connection, and its crashes. It is made once for each node,
+/// and survives crashes.
 protocol SimulatedDatabase: AnyObject {
-  /// Where it lies; nil where that is no matter.
+  /// The disk on which it is, or nil if that doesn't matter.
   var disk: VirtualDisk? { get }
-  /// Columns beyond the first ones that its tables have, as `table.column`.
+  /// The columns that its tables have besides the first ones, as `table.column`.
   var added: Set<String> { get }
-  /// What each table has; no table that is missing.
+  /// The columns of each table. Missing tables are left out.
   var columns: [String: Set<String>] { get }
 
-  /// Tables that have their stricter column.
+  /// The tables that have their stricter column.
   var strict: Set<String> { get }
-  /// Tables that have no value of a column twice.
+  /// The tables that allow no value of a column twice.
   var unique: Set<String> { get }
-  /// Tables whose added reference is a foreign key.
+  /// The tables whose added reference is a foreign key.
   var referring: Set<String> { get }
 
-  /// Tables that a node has stopped synchronizing. One that starts again tracks them.
+  /// The tables that a node has stopped synchronizing. A node that starts again tracks them.
   var untracked: Set<String> { get }
 
-  /// Writes that were refused because a share is read-only.
+  /// The number of writes that were refused because a share is read-only.
   var refusals: Int { get }
 
-  /// Bytes of assets that are kept outside of their rows, to be put there.
+  /// Returns the bytes of assets that are kept outside of their rows, to be written into them.
   func staged() throws -> Int
 
-  /// The store of a node that runs; nil of a model.
+  /// The store of a running node, or nil for a model.
   var sqlite: Store? { get }
 
-  /// Opens it for a node, at the first start and after each crash.
+  /// Opens the store for a node, at the first start and after each crash.
   func open() throws -> any ReplicaStore
-  /// Tracks or untracks a table.
+  /// Starts or stops synchronizing a table.
   func setTracked(_ table: String, _ isTracked: Bool) throws
-  /// Whether somebody has committed since the last look, or there was none.
+  /// Returns whether another connection has committed since the last look, or there was no look yet.
   func hasChanged() throws -> Bool
-  /// Runs a transaction of the app, which opens the database where the node does not run. False where it was rolled back or a
-  /// constraint refused it.
+  /// Runs a transaction of the app, which opens the database if the node isn't running. Returns false if the
+  /// transaction was rolled back or a constraint refused it.
   func run(_ transaction: AppTransaction) throws -> Bool
-  /// A program takes away the triggers that keep others from writing to shares which are read-only.
+  /// Removes the triggers that keep programs from writing to read-only shares, as a program may do.
   func dropPermissions() throws
-  /// The app's tables, or some of them.
+  /// Returns the app's tables, or some of them.
   func contents(_ tables: [String]?) throws -> Contents
-  /// Records of a zone that live but are not shown, and why.
+  /// Returns the records of a zone that are alive but not shown, with the reasons.
   func held(_ zone: ZoneID) throws -> [RecordName: String]
-  /// Rows that the app wrote with foreign keys off, which other nodes hold.
+  /// Returns the rows that the app wrote with foreign keys off and that other nodes hold.
   func shownHereOnly() throws -> Set<RecordName>
-  /// Of a zone's live records, what is merged as 16 bytes; nil where nobody can tell.
+  /// Returns 16 bytes for the merged state of each live record of a zone, or nil if they can't be determined.
   func recordHashes(_ zone: ZoneID) throws -> [RecordName: [UInt8]]?
-  /// The losing values that are kept; nil where none ever are.
+  /// Returns the losing values that are kept, or nil if conflicts are never kept.
   func conflicts() throws -> Set<LostValue>?
-  /// What SQLite finds wrong with the file; nil where all is well.
+  /// Returns the damage that SQLite finds in the file, or nil if there is none.
   func damage() throws -> String?
-  /// The node has looked at the schema as it is, and put right what it found.
+  /// Returns whether the node has checked the current schema and repaired all faults.
   func isInStep() throws -> Bool
-  /// A cut is under way (after a crash in it the digest belongs to no vector), or what it took back is to be written again.
+  /// Returns whether a cut is in progress, or reverted values wait to be written again. After a crash during a cut, the
+  /// digest belongs to no vector.
   func isCutting() throws -> Bool
-  /// The change sets that are merged.
+  /// Returns the ids of the merged change sets.
   func mergedIDs() throws -> Set<ChangeSetID>
-  /// The losing values that a person can look at.
+  /// Returns the losing values that a person can look at.
   func kept() throws -> Set<Ledger.Fact>
-  /// All rows are to be compared with what is merged.
+  /// Requests a comparison of all rows with the merged values.
   func rescan() throws
   /// Writes an older copy of the machine's files over the open database, in one transaction.
   func restoreLive(from files: [String: [UInt8]]) throws
-  /// How many different values a group has, see `AppSchema.leg`; and of how many rows.
+  /// Returns the different values in each group (see `AppSchema.leg`), and the number of its rows.
   func groups() throws -> [Int: (rows: Int, values: [Value])]
-  /// The node's process ends, in good order or not, and the app goes on.
+  /// Closes the store when the node's process ends, in good order or not. The app continues.
   func closeStore() throws
-  /// All programs end as killed ones do, or the machine's power goes.
+  /// Ends all programs as if they were killed, or cuts the machine's power.
   func crash(losesUnsynced: Bool) throws
   func close() throws
 }

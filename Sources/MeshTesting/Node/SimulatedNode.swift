@@ -3,17 +3,17 @@ import MeshCrypto
 import MeshReplication
 import MeshStore
 
-/// One machine of the simulation: what survives its crashes, and the replica that does not.
+/// One machine of the simulation: the parts that survive its crashes, and the replica, which doesn't.
 final class SimulatedNode {
   let index: Int
-  /// Which of the simulation's accounts it is a device of, and which of that one's devices: the first holds the account's key.
+  /// The index of its account, and its place among that account's devices. The first device holds the account's key.
   let home: (account: Int, place: Int)
   let clock: VirtualClock
   let vault = MemoryVault()
   let database: any SimulatedDatabase
-  /// Another machine's, once this one runs a copy of its home.
+  /// Its device. It is another machine's device if this machine runs a copy of that machine's home.
   private(set) var device: DeviceID
-  /// The one that it is named after.
+  /// The device that it is named after.
   let firstDevice: DeviceID
   private(set) var keys: DeviceKeys
   private let account: AccountState
@@ -21,43 +21,43 @@ final class SimulatedNode {
   private let cryptography: any Cryptography
   private let randomness: SeededRandomness
 
-  /// Nil while it is down.
+  /// The replica, or nil while the node is down.
   private(set) var replica: Replica?
   private(set) var store: (any ReplicaStore)?
-  /// Counts its starts.
+  /// The number of its starts.
   private(set) var life = 0
   var writer: AppWriter
   var ledger = Ledger()
   var liar: Liar?
   var isRevoked = false
-  /// For good.
+  /// True if it is stopped permanently.
   var isStopped = false
   var isWorkQueued = false
-  /// It dies at its next input, after the replica has dealt with it and before anything is sent.
+  /// True if it dies at its next input, after the replica has handled it and before anything is sent.
   var isDoomed = false
-  /// The process does nothing until then.
+  /// The time until which the process does nothing.
   var pausedUntil: Int64 = 0
-  /// Failures of the disk at the last success: what fails with more may be the disk's fault.
+  /// The number of disk failures at the last success. An error after more failures may be the disk's fault.
   var failuresSeen = 0
-  /// By zone, as of the last look, to see that it never goes back.
+  /// The tips by zone at the last look, to check that they never go back.
   var heads: [ZoneID: [Author: ChangeSetHead]] = [:]
   func merged(_ zone: ZoneID) -> VersionVector { VersionVector((heads[zone] ?? [:]).mapValues(\.number)) }
-  /// Its people want to keep copies of shares that end for them.
+  /// True if its users want to keep copies of shares that end for them.
   var keepsCopies = false
-  /// Its database was replaced by another one.
+  /// True if its database was replaced by another one.
   private(set) var hasOtherHistory = false
-  /// Its file was restored since it opened it: its store refuses everything.
+  /// True if its file was restored since it was opened. Its store then refuses everything.
   private(set) var isHistoryLost = false
-  /// Tables that its app made anew, and that the node may not have looked at since: it finds out what was deleted in between
-  /// only where most rows are there.
+  /// The tables that its app recreated, and that the node may not have looked at since. It notices deletes in between
+  /// only if most rows are there.
   private var madeAnew: Set<String> = []
-  /// Long BLOBs that its app has written, or tried to.
+  /// The long BLOBs that its app has written or tried to write.
   private(set) var longBLOBs: Set<Value> = []
-  /// Cells of whose merged BLOBs it had not the bytes.
+  /// The cells for whose merged BLOBs it doesn't have the bytes.
   private var absent: Set<Ledger.Cell> = []
-  /// What its tables had when the node last looked.
+  /// The columns of its tables when the node last looked.
   private var seenColumns: [String: Set<String>] = [:]
-  /// Copies of the machine's state that somebody made.
+  /// The copies of the machine's state that were made.
   var copies: [Copy] = []
 
   struct Copy {
@@ -106,13 +106,13 @@ final class SimulatedNode {
     isDoomed = false
   }
 
-  /// The process is gone; the app may go on.
+  /// Ends the process. The app may continue.
   func end() throws {
     drop()
     try database.closeStore()
   }
 
-  /// All programs are gone, and with the power what was not synced.
+  /// Ends all programs, and loses unsynced writes if the power is cut.
   func crash(losesUnsynced: Bool) throws {
     drop()
     try database.crash(losesUnsynced: losesUnsynced)
@@ -125,7 +125,7 @@ final class SimulatedNode {
     pausedUntil = 0
   }
 
-  /// Runs one transaction of the app and remembers what it changed.
+  /// Runs one transaction of the app and remembers its changes.
   func write(_ transaction: AppTransaction) throws -> Bool {
     let tables = transaction.tables
     longBLOBs.formUnion(transaction.statements.flatMap(\.values).filter(\.isLongBLOB))
@@ -133,11 +133,11 @@ final class SimulatedNode {
       let before = try database.contents(tables)
       let isInStep = try database.isInStep()
       let store = isHistoryLost ? nil : store
-      // Of a node that is down as it was when it last ran.
+      // For a node that is down, the value from its last run is used.
       if let store { absent = try Self.absent(store) }
-      // A node that is down has flushed nothing since; whether something is pending only its store could say.
+      // A node that is down has flushed nothing since. Only its store could tell whether rows are pending.
       let isFlushed = try store?.pendingCount() == 0
-      // Of a table that is not synchronized no row was sent.
+      // No rows of a table are sent while it is not synchronized.
       let untracked = database.untracked
       if isFlushed {
         ledger.flushed(
@@ -169,13 +169,13 @@ final class SimulatedNode {
       } ?? [])
   }
 
-  /// From now on this machine has another one's keys.
+  /// Gives this machine another machine's keys.
   func become(_ other: SimulatedNode) {
     keys = other.keys
     device = other.device
   }
 
-  /// The database is replaced. Not while anything has it open.
+  /// Replaces the database. Nothing may have it open.
   func take(_ copy: Copy) {
     hasOtherHistory = true
     database.disk?.files = copy.files
@@ -183,7 +183,7 @@ final class SimulatedNode {
     heads = [:]
   }
 
-  /// The database is written over, while everything has it open.
+  /// Overwrites the database while programs have it open.
   func restoreLive(_ copy: Copy) throws {
     try database.restoreLive(from: copy.files)
     (hasOtherHistory, isHistoryLost) = (true, true)

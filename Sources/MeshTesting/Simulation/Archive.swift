@@ -1,10 +1,10 @@
 import MeshCore
 
-/// Every change set that an honest device signed, whatever became of it since: what was written in a branch that was cut, or in
-/// a file that is gone, is in no node's log.
+/// Every change set that an honest device signed, whatever happened to it since. Change sets of a branch with a cutoff,
+/// or of a file that is gone, are in no node's log.
 struct Archive {
   private var changeSets: [ChangeSetID: [UInt8]] = [:]
-  /// In the order of taking, so that the parts of a unit follow each other.
+  /// The ids in the order of archiving, so that the parts of a unit follow each other.
   private var order: [ChangeSetID] = []
 
   /// One write of an app, as its device signed it.
@@ -15,18 +15,19 @@ struct Archive {
     let changeSet: ChangeSetID
     let header: ChangeSetHeader
     var isBirth = false
-    /// A birth that does not name the column: it has no stamp there, and any value that has one beats it.
+    /// True for a birth that doesn't name the column. It has no stamp there, and any value with a stamp beats it.
     var isImplied = false
-    /// By its author, later on: a copy of a file may be of the time before, and then the later write is to be asked after.
+    /// True if its author overwrote it later. A copy of a file may be older than that, and then the later write is
+    /// checked.
     var isOverwritten = false
-    /// Of a delete: the change set in which its author had made the record, where it did. Where that goes as well, nothing is left
-    /// to be deleted.
+    /// For a delete, the change set in which its author had created the record, if it did. If that change set is gone
+    /// too, there is nothing left to delete.
     var undoes: ChangeSetID?
 
     var zone: ZoneID { header.zone }
   }
 
-  /// Takes what a device has signed since the last look.
+  /// Archives the change sets that a device has signed since the last look.
   mutating func take(
     from device: DeviceID, _ store: any ReplicaStore, _ zone: ZoneID, _ cryptography: any Cryptography
   ) throws {
@@ -48,7 +49,7 @@ struct Archive {
     if changeSets.updateValue(bytes, forKey: id) == nil { order.append(id) }
   }
 
-  /// What of a ledger was ever signed: of equal facts, the last.
+  /// Returns the facts of a ledger that were ever signed. Of equal facts, it returns the last.
   func writes(of ledger: Ledger, _ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [Write] {
     let wanted = ledger.facts
     var found: [Ledger.Fact: Write] = [:]
@@ -101,7 +102,8 @@ struct Archive {
     }
   }
 
-  /// Of these, what somebody beat with a later write of the cell, or of its record's life, whatever became of that.
+  /// Returns those writes that a later write of the cell or of its record's life beat, whatever happened to the later
+  /// write.
   func beaten(
     _ writes: [Write], _ keys: [EpochID: EpochKey], _ cryptography: any Cryptography
   ) throws -> Set<Ledger.Fact> {
@@ -115,14 +117,14 @@ struct Archive {
     return beaten
   }
 
-  /// The records that somebody wrote, by zone.
+  /// Returns the records that were written, by zone.
   func names(_ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [ZoneID: Set<RecordName>] {
     var names: [ZoneID: Set<RecordName>] = [:]
     try forEachWrite(keys, cryptography) { names[$0.zone, default: []].insert($0.fact.record) }
     return names
   }
 
-  /// The authors that stamped something with a time.
+  /// Returns the authors of the stamps with each time.
   func stamps(_ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [HybridTime: Set<Author>] {
     var stamps: [HybridTime: Set<Author>] = [:]
     for bytes in changeSets.values {
@@ -153,7 +155,7 @@ struct Archive {
         fact: .value(Ledger.Cell(record: name, column: column), cell.value), generation: row.generation,
         stamp: cell.stamp, changeSet: id, header: header, isBirth: row.isLife)
     }
-    // A birth gives each column that it does not name its default.
+    // A birth gives each column that it doesn't name its default.
     for column in AppSchema.table(name.table)?.columns ?? [] where row.isLife && state.cells[column.name] == nil {
       writes.append(
         Write(
@@ -167,7 +169,7 @@ struct Archive {
 extension Archive.Write {
   var isDelete: Bool { if case .delete = fact { true } else { false } }
 
-  /// What it says of a record is said instead of the other.
+  /// Returns whether this state of a record supersedes the other one.
   func overwrites(_ other: Self) -> Bool {
     if generation > other.generation { return true }
     if case .value(let cell, _) = fact, case .value(let before, _) = other.fact { return cell == before }
@@ -180,7 +182,7 @@ extension Archive.Write {
 }
 
 extension Oracle {
-  /// A change set of the log says it.
+  /// Returns whether a change set of the log contains the fact.
   func tells(_ fact: Ledger.Fact) -> Bool {
     switch fact {
     case .value(let cell, let value): sent[cell]?.contains(value) == true
@@ -188,13 +190,13 @@ extension Oracle {
     }
   }
 
-  /// What is merged is the same, or later, by its generation or by the stamp of its value.
+  /// Returns whether the merged state is equal or later, by its generation or by the stamp of its value.
   func beats(_ write: Archive.Write) -> Bool {
     switch write.fact {
     case .value(let cell, let value):
       let state = states[cell.record] ?? RecordState()
       guard let merged = state.cells[cell.column] else {
-        // The column has its default, which is what was written; or its record does not live.
+        // The column has its default, which equals the written value, or its record is not alive.
         let column = AppSchema.table(cell.record.table)?.columns.first { $0.name == cell.column }
         return value == .null || value == column?.unsent(cell.record) || state.generation > write.generation
       }

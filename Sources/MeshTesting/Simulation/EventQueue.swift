@@ -1,4 +1,5 @@
-/// Events in the order of their time; those of one time in the order in which they were added. A binary heap.
+/// Events ordered by their time. Events with the same time keep the order in which they were added. It is a binary
+/// heap.
 struct EventQueue<Event> {
   private struct Entry {
     let time: Int64

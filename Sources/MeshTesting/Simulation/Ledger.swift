@@ -17,7 +17,7 @@ struct AssetNaming {
   func name(_ contents: Contents) -> Contents { contents.mapValues { $0.mapValues(name) } }
 }
 
-/// What one node's app has written and been told is committed: of each cell, the last value.
+/// The committed writes of one node's app: for each cell, the last value.
 struct Ledger {
   struct Cell: Hashable, Comparable {
     let record: RecordName
@@ -27,7 +27,7 @@ struct Ledger {
     }
   }
 
-  /// What an app was told is committed.
+  /// A write of which an app was told that it is committed.
   enum Fact: Hashable, CustomStringConvertible {
     case value(Cell, Value)
     case delete(RecordName)
@@ -39,7 +39,7 @@ struct Ledger {
       }
     }
 
-    /// Nil of a delete.
+    /// The column, or nil for a delete.
     var column: String? { if case .value(let cell, _) = self { cell.column } else { nil } }
 
     var description: String {
@@ -60,32 +60,34 @@ struct Ledger {
     return facts
   }
 
-  /// How long BLOBs are called where change sets have them.
+  /// The names of long BLOBs in change sets.
   var naming: AssetNaming?
 
   private(set) var rows: [RecordName: [String: Value]] = [:]
   private(set) var deletes: Set<RecordName> = []
-  /// Rows that were there when nothing was pending: of what came and went since, no change set need tell.
+  /// The rows that existed when nothing was pending. If a row was inserted and deleted since, no change set has to
+  /// contain it.
   private var base: Set<RecordName> = []
 
-  /// Rows that went since: what hangs on them goes with them, even where the app does not enforce foreign keys and writes it
-  /// afterwards.
+  /// The rows that were deleted since. Rows that belong to them are deleted with them, even if the app doesn't enforce
+  /// foreign keys and writes them afterwards.
   private var gone: Set<RecordName> = []
 
-  /// Nothing is pending, and these are all rows of these tables.
+  /// Notes that nothing is pending, and that these are all rows of these tables.
   mutating func flushed(_ contents: Contents, tables: [String]) {
     base = base.filter { !tables.contains($0.table) }.union(contents.keys)
     gone = gone.filter { !tables.contains($0.table) }
   }
 
-  /// The differences that one transaction made, by looking at the tables that it can change: effects of SQL that the harness
-  /// need not know.
+  /// Notes the differences that one transaction made. It compares the tables that the transaction can change, so the
+  /// harness need not know the effects of SQL.
   ///
   /// - Parameters:
-  ///   - absent: Whose merged BLOB is not here: who writes the row as a whole, and what it shows there, keeps what is merged.
-  ///   - madeAnew: Tables of which nobody sees what is deleted.
-  ///   - newColumns: By table, columns that the node has not looked at yet: what is in them is a migration's, which loses
-  ///     against every edit.
+  ///   - absent: The cells whose merged BLOB is not here. A write of the whole row with the shown value keeps the
+  ///     merged one.
+  ///   - madeAnew: The recreated tables, in which nobody notices deletes.
+  ///   - newColumns: By table, the columns that the node has not looked at yet. Their values come from a migration,
+  ///     which loses against every edit.
   mutating func note(
     before: Contents, after: Contents, absent: Set<Cell> = [], madeAnew: Set<String> = [],
     newColumns: [String: Set<String>] = [:]
@@ -106,14 +108,14 @@ struct Ledger {
           rows[name]?[column] = nil
           continue
         }
-        // What a migration fills into a column that it adds loses against every edit: no change set need have it. The rows of a
-        // table that was made anew may be copies.
+        // A value that a migration fills into a new column loses against every edit, so no change set has to contain
+        // it. The rows of a recreated table may be copies.
         let isNew = newColumns[name.table]?.contains(column) == true
         if old.map({ isNew || $0[column] == nil }) ?? (isNew && madeAnew.contains(name.table)) {
           rows[name]?[column] = nil
           continue
         }
-        // What a deleted parent does to its children is derived by every node, not written.
+        // The effect of a deleted parent on its children is derived by every node, and not written.
         let isDerived = old != nil && hasDeletes && value == .null && Self.isSetNull(name.table, column)
         rows[name, default: [:]][column] = isDerived ? nil : value
       }
@@ -121,7 +123,7 @@ struct Ledger {
     if !gone.isEmpty { forgetOrphans(after) }
   }
 
-  /// An app dropped these with values that may not have been flushed. Deletes that were noted are still told.
+  /// Removes data that an app discarded, possibly with unflushed values. Deletes that were noted are still sent.
   mutating func lose(_ losses: [String: AppTransaction.Loss]) {
     for (name, row) in rows {
       switch losses[name.table] {
@@ -136,7 +138,8 @@ struct Ledger {
     }
   }
 
-  /// Whether a transaction on these tables was committed is not known: the machine died in it, or its disk failed.
+  /// Removes the facts of these tables. It is unknown whether a transaction on them was committed, because the machine
+  /// died in it or its disk failed.
   mutating func doubt(_ tables: [String]) {
     rows = rows.filter { !tables.contains($0.key.table) }
     deletes = deletes.filter { !tables.contains($0.table) }

@@ -1,10 +1,10 @@
 import MeshCore
 import MeshCrypto
 
-/// What a lying member remembers: what went through its sessions, and the chains of change sets that it makes beside those of
-/// its honest replica.
+/// The memory of a lying member: the messages of its sessions, and the chains of change sets that it makes beside those
+/// of its honest replica.
 struct Liar {
-  /// The key of the record that no author wrote: wherever it is shown, a forgery was believed.
+  /// The key of a record that no author wrote. If a node shows it, the node accepted a forgery.
   static let forgedKey = Value.text("forged")
   private static let memory = 50
 
@@ -13,7 +13,7 @@ struct Liar {
   private(set) var sent: [[UInt8]] = []
   private(set) var received: [[UInt8]] = []
   private var chains: [Line: ChangeSetHead] = [:]
-  /// Devices of its account that run nowhere.
+  /// The devices of its account that don't run anywhere.
   var crowd: [DeviceKeys] = []
 
   private struct Line: Hashable {
@@ -26,7 +26,7 @@ struct Liar {
     self.generator = generator
   }
 
-  /// What becomes of a message that its replica sends; nil where it is kept back.
+  /// Returns the message to send in place of one that its replica sends, or nil if it is held back.
   mutating func passOn(_ bytes: [UInt8]) -> [UInt8]? {
     guard plan.wrongChunks > 0, bytes.count > Limits.inlineBlob, generator.once(in: plan.wrongChunks),
       case .assetChunk(let zone, let asset, let index, var chunk)? = try? Message.decode(bytes)
@@ -44,10 +44,10 @@ struct Liar {
     messages.append(bytes)
   }
 
-  /// What a liar knows when it lies.
+  /// The facts that a liar knows when it lies.
   struct Occasion {
     let zone: ZoneID
-    /// What lets it write there, if anything does.
+    /// The control record that lets it write there, if there is one.
     var citation: ControlID?
     let epoch: EpochID
     let key: EpochKey
@@ -59,14 +59,14 @@ struct Liar {
     let cryptography: any Cryptography
   }
 
-  /// Instances of the device that only lies are made of.
+  /// The instances of the device that contain only lies.
   enum Chain: UInt64 {
     case future = 9_001
     case generation, fork, flood, gap, forgery, broken, overreach, oldEpoch, revoked, context, table
     case crowd = 10_000
   }
 
-  /// A change set of a chain of lies, as the rules want it but for what is given otherwise.
+  /// Makes a change set of a chain of lies. It follows the rules except as the other parameters say.
   mutating func changeSet(
     _ chain: Chain, _ occasion: Occasion, author: DeviceID? = nil, key: Value, generation: UInt64 = 1, title: String,
     ahead: Int64 = 0, instance number: UInt64 = 0, skipping gap: UInt64 = 0, breaksChain: Bool = false,
@@ -109,7 +109,7 @@ struct Liar {
     return [Message.changeSets(occasion.zone, [forged.bytes]).encoded]
   }
 
-  /// One byte of another's change set.
+  /// Returns another device's change set with one bit changed.
   private mutating func altered() -> [UInt8]? {
     for message in received.reversed() {
       guard case .changeSets(let zone, var changeSets)? = try? Message.decode(message), !changeSets.isEmpty else {
@@ -139,7 +139,7 @@ struct Liar {
     return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
   }
 
-  /// The next number, after a change set that nobody has.
+  /// Returns two change sets, the second of which names a predecessor that nobody has.
   mutating func brokenChain(_ occasion: Occasion) throws -> [[UInt8]] {
     let first = try changeSet(.broken, occasion, key: .text("list4"), title: "in a chain")
     let second = try changeSet(
@@ -147,7 +147,7 @@ struct Liar {
     return [Message.changeSets(occasion.zone, [first.bytes, second.bytes]).encoded]
   }
 
-  /// Minutes ahead, which honest clocks reach, or for ever.
+  /// Returns a change set with a time that is minutes ahead, which honest clocks reach, or far in the future.
   mutating func future(_ occasion: Occasion) throws -> [[UInt8]] {
     let ahead = generator.once(in: 4) ? Int64(1) << 42 : Int64.random(in: 360_000...900_000, using: &generator)
     let lie = try changeSet(.future, occasion, key: .text("list1"), title: "of the future", ahead: ahead)
@@ -155,7 +155,7 @@ struct Liar {
   }
 
   mutating func generation(_ occasion: Occasion) throws -> [[UInt8]] {
-    // The greatest that stands, which honest devices go on from; or one that stops the liar.
+    // This is the greatest valid generation, from which honest devices continue, or one that stops the liar.
     let isBeyond = generator.once(in: 4)
     let lie = try changeSet(
       .generation, occasion, key: .text("list2"), title: "of the last generation",
@@ -163,7 +163,8 @@ struct Liar {
     return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
   }
 
-  /// A past that nobody has: of its own author, of a device that never wrote, or of a number that there will never be.
+  /// Returns a change set with a causal past that nobody has: of its own author, of a device that never wrote, or with
+  /// a number that will never exist.
   mutating func context(_ occasion: Occasion) throws -> [[UInt8]] {
     let kind = Int.random(in: 0..<3, using: &generator)
     let instance = InstanceID(UInt64.random(in: 1...9, using: &generator))
@@ -177,7 +178,7 @@ struct Liar {
     return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
   }
 
-  /// Of the instance that the victim writes as, if that was heard of, and of others.
+  /// Returns forged tips of the instance that the victim writes as, if it is known, and of other instances.
   mutating func forgedHeads(_ occasion: Occasion, _ authors: [Author]) -> [[UInt8]] {
     guard let id = ChangeSetID([UInt8](repeating: 5, count: 32)) else { return [] }
     var heads: [Author: Message.LineHead] = [:]
@@ -202,7 +203,7 @@ struct Liar {
     return times.randomElement(using: &generator).map { [Message.clock($0).encoded] } ?? []
   }
 
-  /// One for each of two sessions.
+  /// Returns two change sets that fork, one for each of two sessions.
   mutating func fork(_ occasion: Occasion) throws -> ([UInt8], [UInt8]) {
     let one = try changeSet(.fork, occasion, key: .text("list3"), title: "one story", keeps: false)
     let other = try changeSet(.fork, occasion, key: .text("list3"), title: "another story")

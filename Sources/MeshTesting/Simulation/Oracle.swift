@@ -1,16 +1,16 @@
 import MeshCore
 
-/// The merged state as the change sets themselves tell it, merged with nothing but the merge rule: what every store must agree
-/// with, whatever it did on the way. It verifies again what the nodes verified: signatures, chains, causal order, the rules.
+/// The merged state that follows from the change sets and the merge rule alone. Every store must agree with it. It
+/// verifies again all that the nodes verified: signatures, chains, causal order and the rules.
 struct Oracle {
   private(set) var states: [RecordName: RecordState<String>] = [:]
-  /// Every value that somebody sent for a cell.
+  /// All values that were sent for a cell.
   private(set) var sent: [Ledger.Cell: Set<Value>] = [:]
-  /// Assets that edits of live records have, by whom.
+  /// The assets in edits of live records, by device.
   private(set) var assetEdits: [DeviceID: [Ledger.Cell: Set<Value>]] = [:]
   private(set) var deleted: Set<RecordName> = []
   private(set) var faults: [String] = []
-  /// Values that lost here without having been seen by who overwrote them, where the log is one of a device.
+  /// The values that lost here without having been seen by the winning author, if the log belongs to a device.
   private(set) var conflicts: [LostValue: Value] = [:]
   private var authors: [Author: Line] = [:]
   /// The stamps of all births, by record.
@@ -18,21 +18,22 @@ struct Oracle {
   private let cryptography: any Cryptography
   private let context: Context
 
-  /// What a log is judged by.
+  /// The facts by which a log is judged.
   struct Context {
     var keys: [EpochID: EpochKey]
     var isCertified: @Sendable (DeviceID) -> Bool = { _ in true }
-    /// Records move between zones, with the stamps they have.
+    /// True if records move between zones and keep their stamps.
     var hasMoves = false
-    /// Where the authors of cut devices end.
+    /// Returns the cutoffs of authors of removed devices.
     var limit: @Sendable (Author) -> UInt64? = { _ in nil }
-    /// Whose change sets were cut for a while, and may be back behind what was written on top of them.
+    /// Returns whether a device's change sets had a cutoff for a while. They may be back behind change sets that were
+    /// based on them.
     var wasCutInVain: @Sendable (DeviceID) -> Bool = { _ in false }
-    /// Nothing later than this may have been merged, in milliseconds since 1970.
+    /// The latest time that may have been merged, in milliseconds since 1970.
     var latest = Int64.max
-    /// Whose log it is: its own change sets overwrite what it had seen.
+    /// The device that has the log. Its own change sets overwrite values that it had seen.
     var device: DeviceID?
-    /// Writes again what was cut, with the times at which it was first written.
+    /// Returns whether the stamp belongs to a reverted write that was written again, with its original time.
     var isWrittenAgain: @Sendable (Stamp) -> Bool = { _ in false }
   }
 
@@ -40,11 +41,11 @@ struct Oracle {
     var last: ChangeSet?
     var seen = CausalContext()
     var unit: UnitValues
-    /// The time of its last change set before the unit: inside one, stamps come in the order of keys.
+    /// The time of its last change set before the unit. Within a unit, stamps are in the order of keys.
     var begun = HybridTime.zero
-    /// What it had seen before the unit.
+    /// The context of the author before the unit.
     var seenBefore = CausalContext()
-    /// The end of its last whole unit.
+    /// The end of its last complete unit.
     var merged: UInt64 = 0
   }
 
@@ -83,7 +84,8 @@ struct Oracle {
     authors[header.author] = line
   }
 
-  /// Numbers without gaps, a chain, times and stamps that only grow, nothing before what its author had seen.
+  /// Checks that numbers have no gaps, change sets form a chain, times and stamps only grow, and no change set comes
+  /// before its causal past.
   private func check(_ changeSet: ChangeSet, _ body: ChangeSetBody, _ line: inout Line) -> [String] {
     var faults: [String] = []
     let (header, last) = (changeSet.header, line.last?.header)
@@ -106,7 +108,7 @@ struct Oracle {
     if header.part.index == 0 { line.begun = last?.time ?? .zero }
     let latest = max(line.begun, line.seen.entries.values.map(\.time).max() ?? .zero)
     if case .changes(let tables) = body.content {
-      // Rows that were taken in have import times, and a row that moved keeps the stamps it had.
+      // Imported rows have import times, and a row that moved keeps its stamps.
       let rows = tables.flatMap { table in
         table.rows.filter { (!context.hasMoves || !$0.isLife) && !isRenaming($0, in: table.table) }
       }
@@ -120,7 +122,8 @@ struct Oracle {
     return faults
   }
 
-  /// A record comes again with a life that it has or had: it goes on under a column's new name, with the stamps of the old one.
+  /// Returns whether a record is repeated with a life that it has or had. It continues under a column's new name, with
+  /// the stamps of the old one.
   private func isRenaming(_ row: RowChange, in table: String) -> Bool {
     row.isLife && lives[RecordName(table: table, key: row.key)]?.contains(row.stamp) == true
   }
@@ -155,18 +158,18 @@ struct Oracle {
     _ loss: RecordState<String>.Loss, _ name: RecordName, _ header: ChangeSetHeader, _ line: Line, _ comesAgain: Bool
   ) -> Bool {
     if let state = states[name], state.isAlive, state.cells[loss.column]?.value == loss.loser.value { return false }
-    // What comes again was judged by what its author knew when it wrote it.
+    // A repeated value was judged by the state that its author knew when it wrote the value.
     if comesAgain, let winner = loss.winner, isEarlier(loss.wasLocal ? winner : loss.loser.stamp, header, line) {
       let isForeignImport = loss.loser.stamp.time.isImport && !loss.wasLocal
       let known = winner.author == header.author ? line.seenBefore : authors[winner.author]?.seen ?? CausalContext()
       return !isForeignImport && loss.loser.stamp.author != winner.author && !known.hasSeen(loss.loser.stamp)
     }
-    // Of an import that arrives and loses only its author shows something else.
+    // If an imported value arrives and loses, only its author shows something else.
     guard loss.wasLocal else { return !loss.loser.stamp.time.isImport }
     return loss.loser.stamp.author != header.author && !line.seen.hasSeen(loss.loser.stamp)
   }
 
-  /// A birth that may go on under a new name of its columns.
+  /// Returns whether the row is a birth that may continue under a new name of its columns.
   private func comesAgain(_ row: RowChange, _ known: RecordState<String>?) -> Bool {
     guard row.isLife, row.generation.isAlive, let known, row.generation <= known.generation else { return false }
     return row.generation < known.generation || row.stamp == known.life
@@ -198,7 +201,7 @@ extension Oracle {
     return ZoneDigest(records: count, low: low, high: high)
   }
 
-  /// Of the live records, as a store keeps them.
+  /// The hashes of the live records, as a store keeps them.
   var hashes: [RecordName: [UInt8]] {
     var hashes: [RecordName: [UInt8]] = [:]
     for (name, record) in states where record.isAlive {
@@ -208,12 +211,12 @@ extension Oracle {
     return hashes
   }
 
-  /// Committed writes that are in no change set of the log, in order.
+  /// Returns committed writes that are in no change set of the log, in order.
   func lost(_ ledger: Ledger) -> [Ledger.Fact] {
     ledger.facts.filter { !tells($0) && !tellsUnderOtherName($0) }.sorted { $0.description < $1.description }
   }
 
-  /// What was sent before a column was renamed is under its other name.
+  /// Returns whether a value that was sent before a column was renamed is in the log under the other name.
   private func tellsUnderOtherName(_ fact: Ledger.Fact) -> Bool {
     guard case .value(let cell, let value) = fact else { return false }
     let columns = AppSchema.table(cell.record.table)?.columns ?? []
@@ -224,12 +227,12 @@ extension Oracle {
     }
   }
 
-  /// The merged value; nil where there is none.
+  /// Returns the merged value, or nil if there is none.
   func value(_ name: RecordName, _ column: String) -> Value? { states[name]?.cells[column]?.value }
 
-  /// Where tables differ from the merged state.
+  /// Returns the differences between tables and the merged state.
   ///
-  /// - Parameter lacking: Assets that are not complete here: what waits for them shows something else.
+  /// - Parameter lacking: The assets that are not complete here. Rows that wait for them show other values.
   func differences(_ contents: Contents, held: [RecordName: String], lacking: Set<Asset> = []) -> [String] {
     var differences: [String] = []
     for (name, row) in contents.sorted(by: { $0.key < $1.key }) {
@@ -238,7 +241,7 @@ extension Oracle {
         continue
       }
       for column in AppSchema.table(name.table)?.columns ?? [] {
-        // Not there, where a column is yet to be added.
+        // The column is missing if it is yet to be added.
         guard let shown = row[column.name] ?? (column.mayLack ? nil : .null) else { continue }
         let merged = state.cells[column.name]?.value ?? column.unsent(name)
         if case .asset(let asset) = merged, lacking.contains(asset) { continue }
@@ -269,7 +272,7 @@ extension Oracle {
     (AppSchema.table(name.table)?.columns ?? []).contains { column in
       guard let reference = column.reference else { return false }
       guard let value = state.cells[column.name]?.value, value != .null else {
-        // The change set that bore it was cut, and those that edited it stand: it names no parent.
+        // The change set of its birth was reverted, and those of its edits were not. The row names no parent then.
         return reference.cascades
       }
       return contents[RecordName(table: reference.parent, key: value)] == nil
@@ -278,7 +281,7 @@ extension Oracle {
 }
 
 extension ZoneDigest {
-  /// From the sums of the halves of the live records' hashes.
+  /// Computes the digest from the sums of the halves of the live records' hashes.
   init(records: UInt64, low: UInt64, high: UInt64) {
     let bytes = [low, high].flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) } }
     self.init(records: records, hash: bytes)

@@ -1,11 +1,11 @@
-/// What a run came to.
+/// The result of a run.
 public struct Outcome: Sendable {
-  /// The rule that was broken, with what broke it; nil where all held.
+  /// The broken rule and the values that broke it, or nil if all rules held.
   public let violation: String?
-  /// BLAKE2b-128 over every line of the trace, in hexadecimal: equal exactly where two runs were.
+  /// BLAKE2b-128 over all lines of the trace, in hexadecimal. It is equal if and only if two runs were equal.
   public let digest: String
   public let counts: Counts
-  /// How long the run took in its own time, in milliseconds.
+  /// The virtual time that the run took, in milliseconds.
   public let virtualTime: Int64
 
   public struct Counts: Sendable, Equatable {
@@ -18,7 +18,7 @@ public struct Outcome: Sendable {
     public var records = 0
     /// How often each fault occurred, by its key in a plan.
     public var faults: [String: Int] = [:]
-    /// What the nodes refused of others, by their own words for it.
+    /// How often nodes refused messages of others, by the nodes' own texts.
     public var refusals: [String: Int] = [:]
 
     public var crashes: Int { ["nodes.kills", "nodes.powerCuts", "nodes.deaths"].reduce(0) { $0 + (faults[$1] ?? 0) } }
@@ -26,7 +26,7 @@ public struct Outcome: Sendable {
 }
 
 extension Outcome.Counts {
-  /// For the end of a trace.
+  /// The lines for the end of a trace.
   var summary: [String] {
     func listed(_ counts: [String: Int]) -> String {
       counts.isEmpty

@@ -1,8 +1,8 @@
 import MeshCore
 import MeshStore
 
-/// Replays a log into a store of the other kind: the model beside the real one, the real one beside the model. Both saw the
-/// same history, so both have the same digest.
+/// Replays a log into a store of the other kind: into the model for the real store, and into the real store for the
+/// model. Both saw the same history, so both have the same digest.
 enum Referee {
   static func digest(
     of log: [[UInt8]], zone: ZoneID, by storage: Simulation.Storage, _ reader: ChangeSetReader
@@ -19,7 +19,8 @@ enum Referee {
     }
   }
 
-  /// Later than any change set: what was held for its time is in the log because its time came.
+  /// A time later than any change set. If a change set had to wait for its time, it is in the log because that time
+  /// came.
   private static let late: Int64 = 1 << 46
 
   private static func digest(

@@ -2,19 +2,20 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// People who do without BLOBs: they have a table's fetched when they ask, ask for some, and have others evicted.
+/// Users who do without some BLOBs. They set a table to on-demand, request some assets, and evict others.
 extension Simulation {
-  /// An eviction that has begun: a node asks who else has the asset.
+  /// An eviction in progress, in which a node asks which other devices have the asset.
   struct Eviction {
     let node: Int
     let life: Int
     let asset: AssetID
-    /// When it gives up.
+    /// The time at which it gives up.
     let until: Int64
     var attempts = 0
   }
 
-  /// How long members have to say what they have, between two looks, and how often programs may get in the way.
+  /// The milliseconds that members have to report their assets, the time between two looks, and the number of times
+  /// that programs may interfere.
   private static let answerTime: Int64 = 10_000
   private static let look: Int64 = 50
   private static let attempts = 5
@@ -52,7 +53,7 @@ extension Simulation {
         guard row.values.contains(where: \.isLongBLOB) else { continue }
         shown += try store.assets(table: name.table, key: name.key, column: nil).filter(\.isShown)
       }
-      // Now and then one that is on its way.
+      // Sometimes an asset is chosen that is still downloading.
       if generator.once(in: 4) { shown = try store.awaitedAssets(limit: .max).filter { $0.isFetched || $0.here > 0 } }
     }
     guard let place = shown.randomElement(using: &generator) else { return }
@@ -65,7 +66,7 @@ extension Simulation {
     queue.add(.evict(eviction), at: time.now + Self.look)
   }
 
-  /// As a node does it that has begun.
+  /// Continues an eviction that a node has begun.
   func goOn(_ eviction: Eviction) throws {
     let node = nodes[eviction.node]
     guard let store = node.database.sqlite, let holders = node.replica?.holders(eviction.asset) else { return }
@@ -85,7 +86,7 @@ extension Simulation {
     var next = eviction
     next.attempts += 1
     var (isOver, outcome) = (true, "evicts")
-    // Nobody else is told of anything before it is done: no message comes in between.
+    // Nobody else is informed before it is done, so no message comes in between.
     try input(node) { replica, now in
       defer { if isOver { replica.endEviction(eviction.asset) } }
       replica.databaseChanged()
@@ -104,7 +105,7 @@ extension Simulation {
     say(node.index, "\(outcome) \(eviction.asset)")
   }
 
-  /// The store of a node at which somebody can choose now.
+  /// Returns the store of a node at which a user can choose now.
   private func choosing(_ node: SimulatedNode) -> Store? {
     guard node.replica != nil, !node.isRevoked, !node.isLiar, node.pausedUntil <= time.now, deadline == nil else {
       return nil
@@ -114,7 +115,7 @@ extension Simulation {
 
   // MARK: The end
 
-  /// Some want all that there is, in the end: nothing that was evicted may be lost.
+  /// Makes some users request all assets in the end. No evicted asset may be lost.
   func askForAll() throws {
     guard plan.assetEvictions + plan.assetPolicies > 0 else { return }
     for node in honest where node.index % 2 == 0 && node.replica != nil {
@@ -132,7 +133,7 @@ extension Simulation {
     }
   }
 
-  /// Cells of whose merged assets the node has not the bytes.
+  /// Returns the cells for whose merged assets the node doesn't have the bytes.
   func absentCells(_ node: SimulatedNode) throws -> [Ledger.Cell: AssetPlace] {
     let places = try node.database.sqlite?.awaitedAssets(limit: .max) ?? []
     return Dictionary(
@@ -140,14 +141,14 @@ extension Simulation {
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// What the node waits for, and what it does not fetch.
+  /// Returns the assets that the node waits for, and those that it doesn't download.
   func lackingAssets(_ node: SimulatedNode) throws -> Set<Asset> {
     let wanted = try node.store?.wantedAssets(limit: 1_000).map(\.asset) ?? []
     return Set(try wanted + absentCells(node).values.filter { !$0.isFetched }.map(\.asset))
   }
 
-  /// What is fetched comes, if anybody who keeps the rules has it; and somebody does, unless it is a liar's, or was given up because a liar
-  /// said that it has it.
+  /// Checks that requested assets arrive if an honest node has them. An honest node must have them, unless they belong
+  /// to a liar, or were given up because a liar claimed to have them.
   func checkAbsent(_ node: SimulatedNode, _ zone: ZoneID, _ oracle: Oracle) throws {
     let liars = Set(nodes.filter(\.isLiar).map(\.device))
     let contents = try node.database.contents(AppSchema.withAssets)
@@ -171,9 +172,9 @@ extension Simulation {
     }
   }
 
-  /// Nobody says that its app wrote a BLOB which it never wrote: what a row goes on showing is no edit.
+  /// Checks that no node sends a BLOB that its app never wrote. A value that a row still shows is no edit.
   private func checkEdits(_ oracle: Oracle, _ naming: AssetNaming) throws {
-    // A copy has what another's app wrote.
+    // A copy has the writes of another node's app.
     for node in honest where !node.hasOtherHistory {
       let written = Set(node.longBLOBs.map(naming.name))
       for (cell, assets) in oracle.assetEdits[node.device] ?? [:] where !assets.isSubset(of: written) {

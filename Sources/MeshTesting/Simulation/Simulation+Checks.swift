@@ -1,15 +1,16 @@
 import MeshCore
 import MeshReplication
 
-/// What must hold at any time; and when all has settled.
+/// The rules that hold at any time, and those that hold when everything has settled.
 extension Simulation {
-  /// Bytes of a WAL: both connections copy it back when it has grown to 16 MiB, and a large transaction comes on top.
+  /// The greatest size of a WAL in bytes. Both connections copy it back when it has grown to 16 MiB, and a large
+  /// transaction may add to it.
   static let walBound = 64 << 20
 
-  /// Nodes that keep the rules and are still of the account: those that the promises are for.
+  /// The nodes that follow the rules and still belong to the account. The promises apply to them.
   var honest: [SimulatedNode] { nodes.filter { !$0.isLiar && !$0.isRevoked && !$0.isStopped } }
 
-  /// A node never un-merges, and what it shows is the state of its vector.
+  /// Checks that a node never un-merges, and that it shows the state of its vector.
   func look(_ node: SimulatedNode) throws {
     guard !node.isLiar, let store = node.store else { return }
     if hasShares { try lookForLeaks(node, store) }
@@ -36,8 +37,8 @@ extension Simulation {
     for zone in try zones(of: node) { try archive.take(from: node.device, store, zone.id, cryptography) }
   }
 
-  /// Whether all that went back are authors who were cut, none of them below where the cut is; or all is gone, since the account
-  /// is no member any more, or was none for a while.
+  /// Returns whether all authors that went back have cutoffs, and none is below its cutoff. Also returns true if
+  /// everything is gone because the account is no longer a member, or was none for a while.
   private func isCut(
     _ before: VersionVector, to after: VersionVector, _ node: SimulatedNode, _ zone: KnownZone,
     _ store: any ReplicaStore
@@ -47,12 +48,13 @@ extension Simulation {
     let citations = try store.citations(zone.id)
     return before.authors.filter { after[$0] < before[$0] }.allSatisfy { author in
       guard let limit = state.limit(author, citing: citations[author]) else { return false }
-      // A cut inside a unit goes back to the end of the one before; a lower one may be known and not yet carried out.
+      // A cutoff inside a unit goes back to the end of the unit before. A lower cutoff may be known and not carried out
+      // yet.
       return after[author] >= limit || plan.bulkWrites + plan.longValues > 0
     }
   }
 
-  /// A reader never sees half of a unit: all rows of a group come from one transaction.
+  /// Checks that a reader never sees half of a unit: all rows of a group come from one transaction.
   private func lookAtGroups(_ node: SimulatedNode) throws {
     for (group, seen) in try node.database.groups().sorted(by: { $0.key < $1.key }) {
       guard seen.values.count > 1 || seen.rows != AppSchema.groupSize else { continue }
@@ -62,7 +64,8 @@ extension Simulation {
     }
   }
 
-  /// Units of over 1,000 records may be seen growing, and their rows have stamps of several parts.
+  /// Returns whether a group may be incomplete. Units of over 1,000 records may be visible while they grow, and their
+  /// rows have stamps of several parts.
   private func isExcused(_ group: Int, _ node: SimulatedNode) throws -> Bool {
     guard plan.bulkWrites > 0, let zone = privateZone(of: node), let store = node.store else { return false }
     let keys = node.vault.epochKeys(zone)
@@ -76,11 +79,11 @@ extension Simulation {
         if table.rows.contains(where: { $0.key.shown.hasPrefix("g\(group)-") }) { return true }
       }
     }
-    // Stored and not merged to its end: not yet in the log's order.
+    // The unit is stored and not merged to its end, so it is not in the log's order yet.
     return try isInsideUnit(store, zone)
   }
 
-  /// Same change sets, same digest: whoever has them, whenever.
+  /// Checks that the same change sets give the same digest, on any node and at any time.
   private func compareDigest(_ node: SimulatedNode, _ zone: KnownZone, _ store: any ReplicaStore) throws {
     guard try !isInsideUnit(store, zone.id), try !node.database.isCutting() else { return }
     let (digest, heads) = (try store.digest(zone.id), node.heads[zone.id] ?? [:])
@@ -90,8 +93,9 @@ extension Simulation {
         + "there\(zone.suffix)")
   }
 
-  /// Between the parts of a local unit, or the slices of another's, the state is ahead of the vector. What a liar's change sets
-  /// wait for never comes; nor need what an earlier life wrote, of whose past the only copy was on a machine that was stopped.
+  /// Returns whether the state is ahead of the vector: between the parts of a local unit, or the slices of another
+  /// author's unit. A liar's change sets may wait for others that never arrive. So may those of an earlier life, if the
+  /// only copy of their past was on a machine that was stopped.
   func isInsideUnit(_ store: any ReplicaStore, _ zone: ZoneID) throws -> Bool {
     let others = Set(nodes.filter { $0.isLiar || $0.isRevoked }.map(\.device))
     let (stored, merged) = (try store.storedVector(zone), try store.mergedVector(zone))
@@ -103,7 +107,7 @@ extension Simulation {
     return open.contains(where: alive.contains)
   }
 
-  /// What was merged may be cut, but for revoked devices.
+  /// Whether merged change sets may be reverted, apart from those of revoked devices.
   var rewritesHistory: Bool {
     plan.restores + plan.liveRestores + plan.homeRestores + plan.fileCopies + plan.homeCopies + plan.forks > 0
       || hasShares
@@ -159,7 +163,7 @@ extension Simulation {
     return true
   }
 
-  /// Peers have said that no asset is to come of what they have acknowledged.
+  /// Returns whether peers have reported that no assets are missing for the acknowledged state.
   private func isTold(_ node: SimulatedNode) -> Bool {
     guard !nodes.contains(where: \.isLiar) else { return true }
     return node.replica?.peerViews.allSatisfy { peer in
@@ -169,7 +173,8 @@ extension Simulation {
     } ?? true
   }
 
-  /// The node waits for an asset that comes. It may wait for ever for one that only a liar had, or that no neighbour fetches.
+  /// Returns whether the node waits for an asset that will arrive. It may wait forever for one that only a liar had, or
+  /// that no neighbor downloads.
   private func waitsForAsset(_ node: SimulatedNode) throws -> Bool {
     let wanted = try node.store?.wantedAssets(limit: 1_000) ?? []
     guard nodes.contains(where: \.isLiar) || plan.assetPolicies + plan.assetEvictions > 0 else {
@@ -178,7 +183,7 @@ extension Simulation {
     return try wanted.contains { try $0.staged.isComplete || gives($0, to: node) }
   }
 
-  /// A neighbour that keeps the rules has all of it.
+  /// Returns whether an honest neighbor has all of it.
   private func gives(_ wanted: WantedAsset, to node: SimulatedNode) throws -> Bool {
     try honest.contains { other in
       try network.hasRoute(between: node.index, other.index)
@@ -218,7 +223,7 @@ extension Simulation {
       + (try store.wantedAssets(limit: 1).first.map { try sources($0) } ?? "")
   }
 
-  /// Where the chunks are of an asset that a node waits for.
+  /// Describes where the chunks are of an asset that a node waits for.
   private func sources(_ wanted: WantedAsset) throws -> String {
     let places = try nodes.compactMap { node -> String? in
       guard let zone = wanted.zones.first else { return nil }
@@ -230,7 +235,7 @@ extension Simulation {
     return ", waits for \(wanted.asset.id) of \(wanted.asset.size) bytes (\(places.joined(separator: ", ")))"
   }
 
-  /// Authors as nodes; several instances of one in the order of their ids.
+  /// Returns the vector with authors as nodes. Several instances of one device are in the order of their ids.
   func text(_ vector: VersionVector) -> String {
     let parts = vector.authors.map { author in "\(nodeName(author.device)):\(vector[author])" }
     return parts.isEmpty ? "nothing" : parts.sorted().joined(separator: " ")

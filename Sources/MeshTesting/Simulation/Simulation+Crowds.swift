@@ -2,10 +2,10 @@ import MeshCore
 import MeshCrypto
 import MeshReplication
 
-/// What a liar does as many devices, with what others signed, and with descriptions of tables.
+/// Lies in the names of many devices, with signed messages of others, and with descriptions of tables.
 extension Simulation {
   func lieAsMany(_ node: SimulatedNode, _ occasion: Liar.Occasion, _ liar: inout Liar) throws {
-    // Devices of one account trust each other: only an account that is the liars' alone certifies more of them.
+    // Devices of one account trust each other, so only an account that belongs to liars alone certifies more of them.
     let isApart = nodes.allSatisfy { $0.isLiar || $0.home.account != node.home.account }
     if liar.generator.once(in: plan.crowds) {
       let account = isApart ? accounts[node.home.account] : nil
@@ -21,17 +21,17 @@ extension Simulation {
 }
 
 extension SimulatedNode {
-  /// All in whose name it writes.
+  /// All devices in whose name it writes.
   var devices: [DeviceID] { [device] + (liar?.crowd ?? []).compactMap { DeviceID($0.signingKey) } }
 }
 
 extension Liar {
   private static let crowdSize = 40
-  /// As many as a device may have, and some more.
+  /// The number of instances that a device may have, and some more.
   private static let instances: UInt64 = 20
 
-  /// Several devices write as several instances each, in one session. So does the liar's own device, if its account is not its
-  /// own.
+  /// Lets several devices write as several instances each, in one session. The liar's own device does the same if other
+  /// nodes share its account.
   mutating func crowd(
     _ occasion: Occasion, _ account: TestAccount?, _ known: AccountState?, _ heads: [ControlID]
   ) throws -> [[UInt8]] {
@@ -66,7 +66,7 @@ extension Liar {
     return messages
   }
 
-  /// What others signed, to whoever is connected.
+  /// Returns signed messages of others, for any connected peer.
   mutating func relay(_ zones: [ZoneID]) -> [[UInt8]] {
     var messages: [[UInt8]] = []
     for bytes in received.shuffled(using: &generator) where messages.count < 5 {
@@ -83,7 +83,7 @@ extension Liar {
     return messages
   }
 
-  /// As many as a message may have, in any order, and one of them again.
+  /// Returns as many as a message may have, in any order, with one of them repeated.
   private mutating func mixed(_ signed: [[UInt8]]) -> [[UInt8]] {
     let mixed = signed.shuffled(using: &generator)
     return mixed.count < Limits.controlBatch ? mixed + mixed.prefix(1) : mixed

@@ -1,9 +1,9 @@
 import MeshCore
 import MeshReplication
 
-/// What must hold once all has healed and the nodes have equal vectors.
+/// The rules that hold once everything has healed and the nodes have equal vectors.
 extension Simulation {
-  /// Of more nodes than that, the logs of some are read again: each is read whole.
+  /// The number of logs that are read again if there are more nodes. Each is read as a whole.
   private static let readLogs = 8
 
   func checkEnd() throws {
@@ -40,7 +40,7 @@ extension Simulation {
     }
   }
 
-  /// One zone: what its members have is equal, and follows from their logs.
+  /// Checks one zone: its members have equal states, which follow from their logs.
   private func checkEnd(_ zone: KnownZone) throws -> Oracle? {
     let members = try members(zone)
     guard let first = members.first, let store = first.store else { return nil }
@@ -57,8 +57,9 @@ extension Simulation {
     return try members.prefix(Self.readLogs).map { try checkLog($0, zone, digest, isFirst: $0 === first) }.first
   }
 
-  /// Rows are equal where schemas are, and the zones: of columns that both have, and whose assets. Who has met a share that its owner knows nothing
-  /// of may have rows of it that its other devices refuse.
+  /// Checks that rows are equal if schemas and zones are equal. It compares columns that both have, and whose assets
+  /// both have. A node may know a share that its owner doesn't know. It may then have rows of the share that its other
+  /// devices refuse.
   private func compareRows() throws {
     for account in accounts.indices {
       let devices = try honest.filter { node in
@@ -133,7 +134,7 @@ extension Simulation {
     return ": \(names.prefix(5).map(\.description).joined(separator: ", "))"
   }
 
-  /// What each author says lets it write.
+  /// Returns the control record that each author cites.
   private func citations(_ log: [[UInt8]]) throws -> [Author: ControlID] {
     var citations: [Author: ControlID] = [:]
     for bytes in log {
@@ -143,12 +144,13 @@ extension Simulation {
     return citations
   }
 
-  /// Every write of the node's own is in a change set; or it was cut with its branch, and is beaten by a later one or kept where
-  /// `mesh conflicts` shows it. The same holds of the writes that another node had merged when their file went away.
+  /// Checks that every write of the node is in a change set. It may also have been reverted with its branch. Then a
+  /// later write beat it, or it is kept where `mesh conflicts` shows it. The same holds for writes of lost files that
+  /// another node had merged.
   private func checkWrites(_ node: SimulatedNode, _ oracle: Oracle, in log: Set<ChangeSetID>) throws {
     let lost = oracle.lost(node.ledger)
     let signed = lost.isEmpty ? [] : try archive.writes(of: node.ledger, keys, cryptography)
-    // What was written to a column whose merged value the row did not show yet is kept, and not sent.
+    // A write to a column whose merged value the row didn't show yet is kept, and not sent.
     let listed = lost.isEmpty ? [] : try node.database.kept()
     for fact in lost where !listed.contains(fact) && !signed.contains(where: { $0.fact == fact }) {
       violate("n\(node.index): \(fact) was committed and is in no change set")
@@ -163,8 +165,8 @@ extension Simulation {
     }
   }
 
-  /// A device writes again what it wrote and was cut, under another instance; so do the account's other devices that have it.
-  /// What liars do is not to be known.
+  /// Returns a function that recognizes writes that are written again. A device writes its reverted changes again,
+  /// under another instance. So do the account's other devices that have them. The behavior of liars is unknown.
   private func isWrittenAgain() throws -> @Sendable (Stamp) -> Bool {
     guard rewritesHistory else { return { _ in false } }
     let (stamps, liars) = (try archive.stamps(keys, cryptography), Set(nodes.filter(\.isLiar).flatMap(\.devices)))
@@ -174,25 +176,27 @@ extension Simulation {
     }
   }
 
-  /// Of all epochs, whoever has them.
+  /// The keys of all epochs, of all nodes.
   var keys: [EpochID: EpochKey] {
     nodes.reduce(into: [:]) { keys, node in
       for zone in zones { keys.merge(node.vault.epochKeys(zone.id)) { first, _ in first } }
     }
   }
 
-  /// The fastest clock there can have been, and what a node takes that is ahead of its own.
+  /// The latest possible time: the fastest possible clock, plus the time by which a node accepts change sets ahead of
+  /// its own clock.
   private var latest: Int64 {
     VirtualClock.epoch + time.now + Int64(plan.clockError) + Choices.clockBound
   }
 
-  /// Each losing value that nobody had seen is kept. Where files were replaced, or authors cut, logs were merged anew; and a
-  /// unit that is merged in slices meets local writes in between.
+  /// Checks that each losing value that nobody had seen is kept. This doesn't apply if files were replaced or authors
+  /// had cutoffs, because logs were then merged again. It also doesn't apply to a unit that is merged in slices with
+  /// local writes in between.
   private func checkConflicts(_ node: SimulatedNode, _ oracle: Oracle, _ state: ZoneState) throws {
     let isPlain =
       !hasShares && plan.bulkWrites == 0 && state.cuts.isEmpty && state.ends.isEmpty && !node.hasOtherHistory
     guard isPlain, let kept = try node.database.conflicts() else { return }
-    // Nothing is lost where the same value is there again.
+    // Nothing is lost if the same value is there again.
     let lost = oracle.conflicts.filter { $0.value != (oracle.value($0.key.record, $0.key.column) ?? .null) }
     let missing = Set(lost.keys).subtracting(kept).map { "\($0.record).\($0.column)" }.sorted()
     if let first = missing.first {
@@ -220,7 +224,7 @@ extension Contents {
     cells.reduce(into: filter { !records.contains($0.key) }) { $0[$1.record]?[$1.column] = nil }
   }
 
-  /// The records, and what refers to them or to what does.
+  /// Returns the records, and the records that refer to them directly or through others.
   func hanging(on roots: Set<RecordName>) -> Set<RecordName> {
     var (found, size) = (roots, -1)
     while found.count != size {

@@ -2,7 +2,7 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// What events do: the driver of every replica, in virtual time.
+/// Handles events. It drives every replica in virtual time.
 extension Simulation {
   func handle(_ event: Event) throws {
     if let node = node(of: event), nodes[node].pausedUntil > time.now {
@@ -28,7 +28,7 @@ extension Simulation {
     }
   }
 
-  /// The node that an event is for, if it is for one process.
+  /// Returns the node of an event that belongs to one process.
   private func node(of event: Event) -> Int? {
     switch event {
     case .tick(let node, _), .work(let node, _), .noticed(let node, _): node
@@ -68,7 +68,7 @@ extension Simulation {
     }
   }
 
-  /// Who looks after a node starts it again.
+  /// Handles a failed start. The operator starts the node again.
   private func failStart(_ node: SimulatedNode, _ error: any Error) throws {
     if node.database.disk?.isDead == true || error is SimulatedDeath {
       return try crash(node, "dies while it starts", isMachine: true)
@@ -80,14 +80,14 @@ extension Simulation {
   }
 
   private func tick(_ node: SimulatedNode, _ life: Int) throws {
-    // A slow poll behind the notices, which may be missed.
+    // This is a slow poll in addition to the notices, which may be missed.
     if time.now % (4 * Self.tickInterval) < Self.tickInterval { try notice(node) }
     guard alive(node.index, life) else { return }
     try input(node) { replica, now in try replica.tick(now: now) }
     queue.add(.tick(node: node.index, life: life), at: time.now + Self.tickInterval)
   }
 
-  /// As a node that sees its file change.
+  /// Reacts like a node that sees its file change.
   private func notice(_ node: SimulatedNode) throws {
     try input(node) { replica, _ in
       guard try node.database.hasChanged() else { return }
@@ -95,8 +95,8 @@ extension Simulation {
     }
   }
 
-  /// Every input goes through here: the replica deals with it, and its actions are performed, unless the node dies in between.
-  /// A fault of its own costs a node the session that the input came by, and nothing else.
+  /// Passes an input to a node. The replica handles it, and its actions are performed, unless the node dies in between.
+  /// An internal fault only ends the session from which the input came.
   func input(_ node: SimulatedNode, link: LinkID? = nil, _ body: (Replica, Moment) throws -> Void) throws {
     guard let replica = node.replica else { return }
     try guarded(node) {
@@ -114,7 +114,7 @@ extension Simulation {
     queueWork(node)
   }
 
-  /// Runs something on a node's machine, which may die in it.
+  /// Runs `body` on a node's machine, which may die during it.
   func guarded(_ node: SimulatedNode, _ body: () throws -> Void) throws {
     do {
       try body()
@@ -124,7 +124,8 @@ extension Simulation {
     if node.database.disk?.isDead == true { try die(node) }
   }
 
-  /// A death, or a disk that fails as it was told to; anything else breaks a promise.
+  /// Handles an error. A death, or a failure of a disk that was told to fail, is expected. Any other error breaks a
+  /// promise.
   func fault(_ node: SimulatedNode, _ error: any Error) throws {
     if node.database.disk?.isDead == true { return try die(node) }
     if error is SimulatedDeath { return try crash(node, "is killed between commit and mark", isMachine: false) }
@@ -133,7 +134,7 @@ extension Simulation {
     say(node.index, "has a fault: its disk fails")
   }
 
-  /// Whether the disk has failed since the last look, as it was told to, and the error says so.
+  /// Returns whether the disk has failed as planned since the last look, and the error says so.
   func isFault(_ node: SimulatedNode, _ error: any Error) -> Bool {
     guard let disk = node.database.disk else { return false }
     let failures = disk.failures.errors + disk.failures.full
@@ -161,7 +162,7 @@ extension Simulation {
     if node.isDoomed { return try crash(node, "is killed with its answers unsent", isMachine: false) }
     perform(node, replica.takeActions())
     node.isWorkQueued = false
-    // A fault is tried again later.
+    // A faulty operation is tried again later.
     if hasFailed { return queueWork(node, after: Int64.random(in: 100...2_000, using: &generator)) }
     guard hasMore else { return }
     try guarded(node) { try look(node) }
@@ -192,7 +193,7 @@ extension Simulation {
     counts.bytes += bytes.count
     guard let at = network.send(wire, from: end, bytes: bytes.count, now: time.now) else { return }
     queue.add(.arrived(wire: wire, from: end, bytes: bytes), at: at)
-    // What a liar floods with is its own to hold.
+    // The messages with which a liar floods are its own problem.
     if !node.isLiar, let waiting = network.wires[wire]?.ends[end].inFlight, waiting > SimulatedNetwork.queueBound {
       violate("n\(node.index) has \(waiting) bytes on their way in one connection")
     }
@@ -281,14 +282,14 @@ extension Simulation {
     lostConnection(wire, end)
   }
 
-  /// Whoever dialled dials again.
+  /// Makes the node that dialed dial again.
   private func lostConnection(_ wire: Int, _ end: Int) {
     guard end == 0, let route = network.route(of: wire) else { return }
     network.routes[route].wire = nil
     queueDial(route)
   }
 
-  /// Devices as the nodes they are.
+  /// Returns the text with devices named as nodes.
   func named(_ text: String) -> String {
     nodes.reduce(text) { text, node in
       text.split(separator: "\(node.firstDevice)", omittingEmptySubsequences: false).joined(separator: "n\(node.index)")

@@ -1,7 +1,7 @@
 import MeshCore
 import MeshReplication
 
-/// What goes wrong with machines and connections.
+/// Faults of machines and connections.
 extension Simulation {
   // MARK: Deaths
 
@@ -31,7 +31,7 @@ extension Simulation {
     disk.die(within: Int.random(in: plan.deathWithin, using: &generator))
   }
 
-  /// The operation has come in which it was to die.
+  /// Handles the operation in which the node was to die.
   func die(_ node: SimulatedNode) throws {
     occurred("nodes.deaths")
     let losesPower = generator.once(in: 2)
@@ -40,7 +40,7 @@ extension Simulation {
       losesUnsynced: losesPower)
   }
 
-  /// - Parameter isMachine: The app dies as well.
+  /// - Parameter isMachine: True if the app dies as well.
   func crash(_ node: SimulatedNode, _ how: String, isMachine: Bool, losesUnsynced: Bool = false) throws {
     say(node.index, how)
     abandonConnections(node)
@@ -72,7 +72,7 @@ extension Simulation {
     }
   }
 
-  /// Says goodbye, closes its file and starts again.
+  /// Makes a node say goodbye, close its file and start again.
   func restart(_ node: SimulatedNode) throws {
     guard let replica = node.replica else { return }
     occurred("nodes.restarts")
@@ -82,7 +82,7 @@ extension Simulation {
     abandonConnections(node)
     do {
       try node.end()
-      // Now and then it was the last to have the file open, and SQLite tidies up.
+      // Sometimes it was the last process with the file open, and SQLite tidies up.
       if generator.once(in: 2) { try node.database.close() }
     } catch {
       if node.database.disk?.isDead == true { return try die(node) }

@@ -1,9 +1,9 @@
 import MeshCore
 import MeshReplication
 
-/// What people do to a node behind its back: restore and copy files, revoke devices.
+/// The actions of people without the node's knowledge: restoring and copying files, and revoking devices.
 extension Simulation {
-  /// A copy is made now and then; an older one takes the place of what is there.
+  /// Replaces a node's files with an older copy. A copy is made now and then.
   func restoreFile(_ node: SimulatedNode) throws { try restore(node, withHome: false) }
   func restoreHome(_ node: SimulatedNode) throws { try restore(node, withHome: true) }
 
@@ -21,7 +21,7 @@ extension Simulation {
     }
   }
 
-  /// An older copy is written over the file that the node and the app have open.
+  /// Overwrites the file that the node and the app have open with an older copy.
   func restoreLive(_ node: SimulatedNode) throws {
     guard canBeReplaced(node), node.replica != nil, !node.isHistoryLost else { return }
     guard let old = node.copies.popLast(), old.device == node.device else {
@@ -38,7 +38,7 @@ extension Simulation {
     }
   }
 
-  /// As a node that finds another history in its file.
+  /// Reacts like a node that finds another history in its file.
   func startOver(_ node: SimulatedNode) throws {
     say(node.index, "starts over with the file that was restored")
     abandonConnections(node)
@@ -52,7 +52,7 @@ extension Simulation {
     try replace(node, "gets a copy of n\(other.index)'s file") { node.take(copy) }
   }
 
-  /// The machine that had the place of the copy is gone for good.
+  /// Copies a home. The machine that had the place of the copy is gone for good.
   func copyHome(_ node: SimulatedNode) throws {
     guard let other = another(node), let copy = other.copy, other.device != node.device else { return }
     occurred("history.homeCopies")
@@ -63,18 +63,19 @@ extension Simulation {
     }
   }
 
-  /// A copy of files knows its place; that of a machine's whole disk does not.
+  /// Gives a node a copied home. A copy of files knows its place, but a copy of a machine's whole disk doesn't.
   private func takeHome(_ node: SimulatedNode, _ copy: SimulatedNode.Copy) {
     node.vault.contents = copy.home
     node.vault.isFromElsewhere = generator.once(in: 2)
   }
 
-  /// The first one's is not: it makes the zone, and revokes.
+  /// Returns whether the node's file can be replaced. The first node's can't, because it makes the zone and revokes
+  /// devices.
   private func canBeReplaced(_ node: SimulatedNode) -> Bool {
     storage == .sqlite && !node.isRevoked && !node.isLiar && node.index > 0 && node.life > 0 && deadline == nil
   }
 
-  /// A node whose file can be copied to this one.
+  /// Returns a node whose file can be copied to this one.
   private func another(_ node: SimulatedNode) -> SimulatedNode? {
     guard canBeReplaced(node) else { return nil }
     let others = nodes.filter { $0 !== node && canBeReplaced($0) }
@@ -93,7 +94,8 @@ extension Simulation {
     body()
   }
 
-  /// Two machines with the keys of one device take each other's sessions, and say so: all but one are stopped.
+  /// Stops all but one of the machines with the keys of one device. They take over each other's sessions, and report
+  /// it.
   func stopCopies() throws {
     for (index, node) in nodes.enumerated() where honest.contains(where: { $0 === node }) {
       for copy in nodes[(index + 1)...] where copy.device == node.device && !copy.isStopped {
@@ -109,8 +111,8 @@ extension Simulation {
     }
   }
 
-  /// A node's file goes away. What it was told is committed is safe where another node has merged it: that other must not lose
-  /// it. The rest had its only copy here.
+  /// Notes that a node's file goes away. If another node has merged its committed writes, that node must not lose them.
+  /// The only copies of its other writes were in the file.
   private func entrust(_ node: SimulatedNode) throws {
     try takeToArchive(node)
     var merged: Set<ChangeSetID> = []
@@ -135,7 +137,8 @@ extension Simulation {
     noteRevoked(keeper)
   }
 
-  /// As the device knows it that holds the account's key: it may have died before that was durable, or after.
+  /// Notes a revocation, as the device with the account's key knows it. That device may have died before it was
+  /// durable, or after.
   func noteRevoked(_ keeper: SimulatedNode) {
     guard let account = keeper.replica?.account else { return }
     for node in nodes where !node.isRevoked && account.isRevoked(node.device) {
@@ -145,7 +148,7 @@ extension Simulation {
     }
   }
 
-  /// Its neighbours know the first node of its account instead.
+  /// Connects its neighbors to the first node of its account instead.
   private func goAround(_ node: SimulatedNode) {
     for route in network.replace(node.index, by: keeper(of: node).index) {
       let from = nodes[network.routes[route].from]

@@ -1,7 +1,7 @@
 import MeshCore
 import MeshReplication
 
-/// What a liar's sessions carry beside what its replica sends.
+/// The lies that a liar's sessions carry beside the messages of its replica.
 extension Simulation {
   func lie(_ node: SimulatedNode) throws {
     guard let occasion = try occasion(node), var liar = node.liar else { return }
@@ -32,7 +32,7 @@ extension Simulation {
     }
   }
 
-  /// Who signs by it is the account's own affair; nobody else may.
+  /// Sends a wrong time. The account's own devices may sign by it, and others must not.
   private func lieAboutTheTime(_ node: SimulatedNode, _ messages: [[UInt8]]) {
     for wire in wires(node) {
       guard let other = network.wires[wire]?.ends.first(where: { $0.node != node.index }),
@@ -43,7 +43,7 @@ extension Simulation {
   }
 
   private func occasion(_ node: SimulatedNode) throws -> Liar.Occasion? {
-    // A disk that has just failed ends the process at its next own step.
+    // A disk that has just failed ends the process at its next step.
     guard let zone = zoneToLieIn(node), let epoch = try? node.replica?.zoneView(zone)?.epoch,
       let key = node.vault.epochKeys(zone)[epoch], let victim = honest.randomElement(using: &generator)
     else { return nil }

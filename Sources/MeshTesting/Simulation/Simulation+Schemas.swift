@@ -2,9 +2,9 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// Apps that change their tables, each node's at another time.
+/// Apps that change their tables, at a different time on each node.
 extension Simulation {
-  /// Now and then a column is filled at once.
+  /// Adds a column. Sometimes it is filled at once.
   func addColumn(_ node: SimulatedNode) throws {
     guard
       let (table, column) = draw(
@@ -22,7 +22,7 @@ extension Simulation {
       losing: .column(column.name))
   }
 
-  /// To its new name, or back.
+  /// Renames a column, or gives it back its first name.
   func renameColumn(_ node: SimulatedNode) throws {
     guard
       let (table, column) = draw(
@@ -36,19 +36,19 @@ extension Simulation {
       losing: .renamed(old, to: new))
   }
 
-  /// The table is made anew with the rows that it had, as one does where `ALTER TABLE` can't.
+  /// Recreates the table with its rows, as a person does if `ALTER TABLE` isn't enough.
   func rebuild(_ node: SimulatedNode) throws {
     guard let (table, _) = draw(node, { table, _, _ in table.isChildless }) else { return }
     try rebuild(node, "writers.alterations", table, isStrict: node.database.strict.contains(table.name))
   }
 
-  /// From now on the table refuses rows that it took, or takes them again. Where it has such a row, the migration fails.
+  /// Makes the table refuse rows that it accepted, or accept them again. If it has such a row, the migration fails.
   func constrain(_ node: SimulatedNode) throws {
     guard let (table, _) = draw(node, { table, _, _ in table.isChildless && table.stricter != nil }) else { return }
     try rebuild(node, "writers.constraints", table, isStrict: !node.database.strict.contains(table.name))
   }
 
-  /// From now on no value of a column is there twice, or may be again. Where one is, the migration fails.
+  /// Makes the table refuse or accept repeated values of a column. If there is a repeated value, the migration fails.
   func makeUnique(_ node: SimulatedNode) throws {
     guard let (table, _) = draw(node, { table, _, _ in table.unique != nil }), let column = table.unique else { return }
     let index = AppSchema.index(table)
@@ -58,8 +58,8 @@ extension Simulation {
     try alter(node, "writers.uniques", table, [sql])
   }
 
-  /// A column that refers to another table, beside the one that the table has from the beginning: it comes as a foreign key, is
-  /// none any more, is one again.
+  /// Changes a column that refers to another table, besides the table's first reference. It is added as a foreign key,
+  /// stops being one, and becomes one again.
   func refer(_ node: SimulatedNode) throws {
     guard let (table, column) = draw(node, { $1.isAdded && $1.reference != nil && !$2.isEmpty }) else { return }
     guard node.database.columns[table.name]?.contains(column.name) == true else {
@@ -70,7 +70,7 @@ extension Simulation {
       refers: !node.database.referring.contains(table.name))
   }
 
-  /// - Parameter refers: Whether its added reference is a foreign key; nil for as before.
+  /// - Parameter refers: Whether its added reference is a foreign key, or nil for no change.
   private func rebuild(
     _ node: SimulatedNode, _ fault: String?, _ table: AppSchema.Table, isStrict: Bool, refers: Bool? = nil
   ) throws {
@@ -93,7 +93,7 @@ extension Simulation {
     try alter(node, fault, table, sql)
   }
 
-  /// At once, or the table is missing until the app makes it anew.
+  /// Recreates a table at once, or leaves it missing until the app recreates it.
   func recreate(_ node: SimulatedNode) throws {
     guard let (table, _) = draw(node, { table, _, _ in table.isChildless }) else {
       return try makeMissingTables(node)
@@ -103,7 +103,7 @@ extension Simulation {
       node, "writers.recreatedTables", table, generator.once(in: 2) ? [drop] : [drop, table.sql], losing: .rows)
   }
 
-  /// A table is synchronized no more, or is again.
+  /// Stops or restarts the synchronization of a table.
   func untrack(_ node: SimulatedNode) throws {
     guard
       let (table, _) = draw(
@@ -111,7 +111,7 @@ extension Simulation {
       let store = node.database.sqlite, node.replica != nil
     else { return }
     let isUntracked = node.database.untracked.contains(table.name)
-    // As a node does: what is pending is flushed before.
+    // Like a node, this flushes pending rows first.
     guard try isUntracked || store.pendingCount() == 0 && !store.isUpkeepDue() else { return }
     occurred("writers.untrackedTables")
     say(node.index, "\(isUntracked ? "tracks" : "untracks") \(table.name)")
@@ -125,7 +125,7 @@ extension Simulation {
     }
   }
 
-  /// The app has rows before the node tracks its tables.
+  /// Lets the app have rows before the node tracks its tables.
   func writeOlderCopy(_ node: SimulatedNode) throws {
     guard node.life == 0, generator.once(in: plan.olderCopies) else { return }
     occurred("writers.olderCopies")
@@ -146,7 +146,7 @@ extension Simulation {
 
   // MARK: The end
 
-  /// Equal schemas, at last: each table, and each column that anybody has.
+  /// Brings all schemas to the same form: each table, and each column that any node has.
   func completeSchema(_ node: SimulatedNode) throws {
     guard storage == .sqlite, !node.isRevoked, !node.isStopped else { return }
     for table in node.database.untracked.sorted() where node.replica != nil { try setTracked(node, table, true) }
@@ -156,7 +156,7 @@ extension Simulation {
         try alter(node, nil, table, ["DROP INDEX \(AppSchema.index(table))"])
       }
       guard !node.database.strict.union(node.database.referring).isDisjoint(with: [table.name]) else { continue }
-      // Without the added foreign key, since rows may be there that it refuses.
+      // The added foreign key is left out, because there may be rows that it refuses.
       try rebuild(node, nil, table, isStrict: false, refers: false)
     }
     for table in AppSchema.tables {
@@ -176,7 +176,8 @@ extension Simulation {
 
   // MARK: Altering
 
-  /// A table that the node has, and one of its columns, for which it holds; it is told what columns there are.
+  /// Returns a table of the node and one of its columns that satisfy the condition. The condition also gets the
+  /// existing columns.
   private func draw(
     _ node: SimulatedNode, _ isFit: (AppSchema.Table, AppSchema.Column, Set<String>) -> Bool
   ) -> (AppSchema.Table, AppSchema.Column)? {

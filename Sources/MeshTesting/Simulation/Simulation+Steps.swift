@@ -1,12 +1,12 @@
 import MeshCore
 
-/// Writes and faults, until the steps are over; then the healing of all.
+/// Writes and faults until the steps are over, followed by the healing of all faults.
 extension Simulation {
   func step() throws {
     guard stepsLeft > 0 else { return try settle() }
     stepsLeft -= 1
     let node = nodes[Int.random(in: 0..<nodes.count, using: &generator)]
-    // One draw for each kind in every step, so that changing one chance moves no other.
+    // Every step makes one draw for each kind, so that changing one chance affects no other.
     var due: [(Simulation) -> (SimulatedNode) throws -> Void] = []
     for (chance, fault) in Self.faults where generator.once(in: plan[keyPath: chance]) { due.append(fault) }
     for fault in due { try fault(self)(node) }
@@ -15,7 +15,7 @@ extension Simulation {
     queue.add(.step, at: time.now + Int64(Int.random(in: 0...plan.pause, using: &generator)))
   }
 
-  /// What can happen in a step, to the step's node or to the network.
+  /// The faults that can happen in a step, to the step's node or to the network.
   private static var faults: [(KeyPath<FaultPlan, Int>, (Simulation) -> (SimulatedNode) throws -> Void)] {
     [
       (\.clockJumps, Simulation.jump), (\.cuts, Simulation.cut), (\.silentCuts, Simulation.cutSilently),
@@ -51,7 +51,7 @@ extension Simulation {
     try write(node, node.writer.next(added: node.database.added), isDown)
   }
 
-  /// Where clocks agree, the stamps have one time and only their authors tell them apart.
+  /// Makes all apps write at once. If clocks agree, the stamps have one time, and only their authors distinguish them.
   func writeTogether(_ node: SimulatedNode) throws {
     occurred("writers.together")
     let group = Int.random(in: 0..<AppSchema.groups, using: &generator)
@@ -76,7 +76,7 @@ extension Simulation {
     if isDown { occurred("writers.whileDown") }
     for oddity in node.writer.oddities { occurred(oddity) }
     node.writer.oddities = []
-    // Now and then nobody notices, and the slow poll must.
+    // Sometimes the notice is missed, and the slow poll has to find the change.
     guard !isDown, !generator.once(in: 10) else { return }
     queue.add(
       .noticed(node: node.index, life: node.life), at: time.now + Int64.random(in: 0...20, using: &generator))
@@ -96,12 +96,13 @@ extension Simulation {
       mend(node)
       try completeSchema(node)
       if node.pausedUntil > time.now { resume(node) }
-      // A node whose clock is ahead of the others' by more than the bound signs nothing for as long as that is so.
+      // A node whose clock is ahead of the others' by more than the bound signs nothing during that time.
       node.clock.jump(toAhead: 0)
       if node.replica == nil { queue.add(.start(node.index), at: time.now) }
     }
   }
 
-  /// Its events wait at the time when the pause was to end: it is dialled and ticked again then at the latest.
+  /// Resumes a paused node. Its events wait at the time when the pause was to end, so it is dialed and ticked at that
+  /// time at the latest.
   private func resume(_ node: SimulatedNode) { node.pausedUntil = time.now }
 }

@@ -2,27 +2,30 @@ import MeshCore
 import MeshCrypto
 import MeshReplication
 
-/// Some nodes, a network, an app on each, and everything that can go wrong between them, in virtual time and from one seed.
+/// Simulates nodes, a network and an app on each node, with all faults that can happen between them. It uses virtual
+/// time, and one seed determines everything.
 ///
 /// ```swift
 /// let outcome = try Simulation(seed: 7, nodes: 4, steps: 100, plan: .badDisks).run { print($0) }
 /// precondition(outcome.violation == nil)
 /// ```
 ///
-/// The replicas and the stores are the real ones. After the steps all faults heal, and the nodes must come to the same state.
+/// The replicas and the stores are the real ones. After the steps, all faults heal, and the nodes must come to the same
+/// state.
 public final class Simulation {
   public enum Storage: String, Sendable, CaseIterable {
     /// SQLite files on disks in memory.
     case sqlite
-    /// `ModelStore`: many times faster, and without foreign keys.
+    /// `ModelStore`, which is many times faster and has no foreign keys.
     case model
   }
 
-  /// The account may certify so many devices for one simulation: more than that says nothing new, and takes long.
+  /// The greatest number of devices that the account certifies for one simulation. More devices would show nothing new
+  /// and take long.
   public static let mostNodes = 256
-  /// Virtual milliseconds that the nodes have, once all is healed, to come to the same state.
+  /// The virtual milliseconds in which the nodes have to come to the same state after everything is healed.
   public static let settlingTime: Int64 = 30 * 60_000
-  /// Between two ticks of a replica, and two looks at the whole.
+  /// The milliseconds between two ticks of a replica, and between two checks of the whole.
   static let tickInterval: Int64 = 250
   static let checkInterval: Int64 = 1_000
 
@@ -59,26 +62,25 @@ public final class Simulation {
   var deadline: Int64?
   var violation: String?
   var isOver = false
-  /// In the order in which they were met: each account's private zone, and shares.
+  /// The zones in the order in which they were met: each account's private zone, and shares.
   var zones: [KnownZone] = []
-  /// Invites that people try to join by.
+  /// The invites by which nodes try to join.
   var joins: [Join] = []
-  /// Assets that nodes gave up because a liar said that it has them.
+  /// The assets that nodes gave up because a liar claimed to have them.
   var trustedLiars: Set<AssetID> = []
-  /// Keys that liars gave away.
+  /// The keys that liars gave away.
   var leaks: Set<Leak> = []
   let accounts: [TestAccount]
-  /// For all that some node had merged, by the last change set of each author, the digest it had.
+  /// The digest of each merged state that some node had. The last change set of each author identifies the state.
   var digests: [[Author: ChangeSetID]: ZoneDigest] = [:]
   var archive = Archive()
-  /// Of each share, what a device had merged at one time or another.
-  /// Writes whose file was replaced by another: others have merged them, and must not lose them.
+  /// Writes whose file was replaced by another one. Other nodes have merged them and must not lose them.
   var entrusted: [Archive.Write] = []
   private let seed: UInt64
 
   /// - Parameters:
-  ///   - nodes: At least one; the first one makes the account's zone.
-  ///   - steps: Writes and faults.
+  ///   - nodes: The number of nodes, at least one. The first one makes the account's zone.
+  ///   - steps: The number of writes and faults.
   public init(
     seed: UInt64, nodes count: Int, steps: Int, plan: FaultPlan = .ordinary, storage: Storage = .sqlite
   ) throws {
@@ -142,7 +144,8 @@ public final class Simulation {
       disk: disk, clock: clock, cryptography: cryptography, tables: tables, foreignKeys: !isOff, hasBadTrigger: isBad)
   }
 
-  /// Runs to the end. `print` gets each line of the trace; the last one is `digest` and the outcome's digest.
+  /// Runs the simulation to its end. `print` gets each line of the trace. The last line is `digest` and the outcome's
+  /// digest.
   public func run(print: @escaping (String) -> Void = { _ in }) throws -> Outcome {
     trace = Trace(cryptography, print: print)
     defer { for node in nodes { try? node.database.close() } }
@@ -163,7 +166,7 @@ public final class Simulation {
 
   func say(_ node: Int?, _ text: String) { trace.line(time.now, node, text) }
 
-  /// The first one counts: what follows may be its consequence.
+  /// Notes a violation. Only the first one counts, because later ones may be its consequences.
   func violate(_ text: String) {
     if violation == nil { violation = text } else { say(nil, "and: \(text)") }
   }

@@ -1,4 +1,4 @@
-/// The simulator itself can't go on: its machine lacks something.
+/// The error that the simulator itself can't continue, because its machine lacks something.
 public struct SimulationError: Error, CustomStringConvertible, Sendable {
   public let description: String
 

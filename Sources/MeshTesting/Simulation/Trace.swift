@@ -1,6 +1,6 @@
 import MeshCore
 
-/// The readable record of a run: a line per event, and a hash over all of them.
+/// The readable record of a run: a line for each event, and a hash over all lines.
 struct Trace {
   private let cryptography: any Cryptography
   private let print: (String) -> Void

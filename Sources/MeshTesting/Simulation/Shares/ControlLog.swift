@@ -1,12 +1,13 @@
 import MeshCore
 
-/// The records of a zone's control log, read a second time and by the plainest means: what led to a record is found by walking.
+/// The records of a zone's control log, read a second time in the simplest way. The past of a record is found by
+/// walking.
 struct ControlLog {
   private let records: [ControlID: ControlRecord]
   private let account: (DeviceID) -> AccountID?
   private var pasts: [ControlID: Set<ControlID>] = [:]
 
-  /// - Parameter account: Whose a device is.
+  /// - Parameter account: Returns the account of a device.
   init(_ records: [ControlRecord], account: @escaping (DeviceID) -> AccountID?) {
     self.account = account
     self.records = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -31,7 +32,8 @@ struct ControlLog {
 
   func hasSeen(_ later: ControlID, _ earlier: ControlID) -> Bool { pasts[later]?.contains(earlier) ?? false }
 
-  /// Whether a record has seen the account put out by what still stands, and nobody has let it in since, there or elsewhere.
+  /// Returns whether a record has seen a valid removal of the account, and no record has let the account in since, in
+  /// its past or elsewhere.
   func isOut(_ account: AccountID, at id: ControlID) -> Bool {
     let grants = records.values.filter { $0.grants(account) }.map(\.id)
     return records.values.contains { removal in
@@ -48,7 +50,7 @@ struct ControlLog {
     }
   }
 
-  /// Whether somebody lowered the account, or ended the share, by what does not stand.
+  /// Returns whether a record that is not valid lowered the account's permission or ended the share.
   func hasLoweredInVain(_ account: AccountID) -> Bool {
     records.values.contains { record in
       switch record.act {
@@ -59,7 +61,7 @@ struct ControlLog {
     }
   }
 
-  /// Its device was revoked by who had not seen it.
+  /// Returns whether the record's device was revoked by a record that had not seen it.
   private func isCut(_ record: ControlRecord) -> Bool {
     records.values.contains {
       if case .cut(let cut) = $0.act {
@@ -78,7 +80,7 @@ struct ControlLog {
 }
 
 extension ControlRecord {
-  /// It lets an account in, or leaves it in with another permission.
+  /// Returns whether the record lets an account in, or changes its permission without removing it.
   func grants(_ account: AccountID) -> Bool {
     switch act {
     case .participant(account, .some, _, _): true

@@ -1,16 +1,18 @@
 import MeshCore
 
-/// What a node's tables must show of several zones, worked out from their merged states by the rules alone: of two records for one
-/// row the first zone's whose references hold, and nothing under a row of another zone.
+/// The rows that a node's tables must show of several zones, derived from their merged states by the rules alone. If
+/// two zones have a record for one row, the first zone whose references are valid is shown. Nothing is shown under a
+/// row of another zone.
 struct ShownRows {
   /// A zone that the node is a member of.
   struct Zone {
     let known: KnownZone
     let oracle: Oracle
-    /// 0 of the account's private zone, 1 of its shares, 2 of others': the lower comes first, then the lower id.
+    /// 0 for the account's private zone, 1 for its shares, 2 for shares of others. The lower rank comes first, then the
+    /// lower id.
     let rank: Int
 
-    /// A share shows its root, and what hangs on that.
+    /// Returns whether the zone shows the record. A share shows its root, and the records that belong to it.
     func has(_ name: RecordName) -> Bool {
       guard let root = known.root else { return true }
       if name.table == root.table { return name == root }
@@ -25,12 +27,12 @@ struct ShownRows {
 
   private let zones: [Zone]
   private(set) var rows: Contents = [:]
-  /// Whose record each row shows, by its place in `zones`.
+  /// The zone whose record each row shows, as its place in `zones`.
   private(set) var places: [RecordName: Int] = [:]
 
   init(_ zones: [Zone]) {
     self.zones = zones.sorted { ($0.rank, $0.known.id) < ($1.rank, $1.known.id) }
-    // Parents before children; what refers to its own table is never withdrawn.
+    // Parents come before children. Records that refer to their own table are never withdrawn.
     for table in ["list", "tag", "leg", "stock", "folder", "item", "step"].compactMap(AppSchema.table) { show(table) }
     for name in places.keys { rows[name] = row(name) }
   }
@@ -66,9 +68,9 @@ struct ShownRows {
     return row
   }
 
-  /// Where tables differ.
+  /// Returns the differences between tables and these rows.
   ///
-  /// - Parameter excused: Records that the node shows and no other.
+  /// - Parameter excused: The records that only this node shows.
   func differences(_ contents: Contents, besides excused: Set<RecordName>) -> [String] {
     func shown(_ row: [String: Value]?) -> String {
       row.map { $0.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.shown)" }.joined(separator: " ") } ?? "none"
@@ -80,7 +82,7 @@ struct ShownRows {
     }
   }
 
-  /// Records that live in a zone and show nothing.
+  /// Returns the records that are alive in a zone and not shown.
   func hidden(in zone: ZoneID) -> [RecordName] {
     guard let place = zones.firstIndex(where: { $0.known.id == zone }) else { return [] }
     return zones[place].oracle.states.filter { $0.value.isAlive && places[$0.key] != place }.keys.sorted()

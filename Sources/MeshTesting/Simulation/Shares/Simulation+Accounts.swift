@@ -1,28 +1,29 @@
 import MeshCore
 import MeshReplication
 
-/// A zone that somebody of the simulation made.
+/// A zone that a node of the simulation made.
 struct KnownZone {
   let id: ZoneID
-  /// Whose it is, as an index.
+  /// The index of the account that owns it.
   let account: Int
-  /// What a share was made of; nil of a private zone.
+  /// The record that the share was made of, or nil for a private zone.
   var root: RecordName?
-  /// For traces: empty where there is only one.
+  /// The name in traces. It is empty if there is only one zone.
   let name: String
   var suffix: String { name.isEmpty ? "" : " in \(name)" }
-  /// Accounts that somebody gave a link to: nobody else may ever read it.
+  /// The accounts that were given an invite. Nobody else may ever read the zone.
   var invited: Set<Int> = []
 }
 
-/// Which node is whose, and which zones there are.
+/// The accounts of the nodes, and the zones.
 extension Simulation {
   var hasShares: Bool { accounts.count > 1 }
 
   /// The tables of every app.
   var tables: [AppSchema.Table] { hasShares ? AppSchema.all : AppSchema.tables }
 
-  /// Liars have an account of their own, where there is more than one; the others take turns.
+  /// Returns the account of each node. If there are several accounts, liars have one of their own. The other nodes take
+  /// turns.
   static func homes(of count: Int, _ plan: FaultPlan) -> [(account: Int, place: Int)] {
     let honest = count - plan.liars
     let isApart = plan.liars > 0 && plan.accounts > 1
@@ -35,7 +36,7 @@ extension Simulation {
     }
   }
 
-  /// The device that holds the key of a node's account.
+  /// Returns the device that holds the key of a node's account.
   func keeper(of node: SimulatedNode) -> SimulatedNode {
     nodes.first { $0.home.account == node.home.account && $0.home.place == 0 } ?? node
   }
@@ -46,15 +47,15 @@ extension Simulation {
 
   func known(_ zone: ZoneID) -> KnownZone? { zones.first { $0.id == zone } }
 
-  /// The private zone of a node's account, once it is made.
+  /// Returns the private zone of a node's account, once it exists.
   func privateZone(of node: SimulatedNode) -> ZoneID? {
     zones.first { $0.root == nil && $0.account == node.home.account }?.id
   }
 
-  /// The first account's private zone: the only zone, where there is one account.
+  /// The first account's private zone. If there is only one account, it is the only zone.
   var zone: ZoneID? { zones.first { $0.root == nil && $0.account == 0 }?.id }
 
-  /// The zones that a node's file knows, in the order of making.
+  /// Returns the zones that a node's file knows, in the order of their creation.
   func zones(of node: SimulatedNode) throws -> [KnownZone] {
     guard hasShares else { return zones }
     guard let store = node.store else { return [] }
@@ -63,7 +64,8 @@ extension Simulation {
     return zones.filter { known.contains($0.id) }
   }
 
-  /// Shares that a node's account has made since the last look; one that a death cut short as well.
+  /// Notes the shares that a node's account has made since the last look. They include shares whose creation was
+  /// interrupted by a death.
   func meetShares(_ node: SimulatedNode) throws {
     guard let replica = node.replica, !node.isLiar else { return }
     for id in replica.zoneIDs where known(id) == nil {
@@ -88,12 +90,12 @@ extension Simulation {
       KnownZone(id: made, account: node.home.account, name: hasShares ? "private-\(letter(node.home.account))" : ""))
   }
 
-  /// What a node knows of accounts.
+  /// Returns the accounts as a node knows them.
   func accountsKnown(to node: SimulatedNode) -> Accounts {
     Accounts(accounts.indices.compactMap { node.replica?.accountState(accountID($0)) })
   }
 
-  /// What the control log of a node says, as far as that node knows the accounts.
+  /// Returns the state that a node's control log describes, as far as the node knows the accounts.
   func zoneState(_ node: SimulatedNode, _ zone: ZoneID) throws -> ZoneState? {
     guard let store = node.store else { return nil }
     return ZoneState(
@@ -104,13 +106,13 @@ extension Simulation {
     try store.controlRecords(zone).map { try ControlRecord($0, cryptography) }
   }
 
-  /// The zone as its owner's first honest node has it.
+  /// Returns the state of the zone at the first honest node of its owner.
   func authority(_ zone: KnownZone) throws -> ZoneState? {
     let owner = try honest.first { try $0.home.account == zone.account && $0.store?.zones().contains(zone.id) == true }
     return try owner.flatMap { try zoneState($0, zone.id) }
   }
 
-  /// Honest nodes of accounts that are members.
+  /// Returns the honest nodes of accounts that are members.
   func members(_ zone: KnownZone) throws -> [SimulatedNode] {
     guard hasShares else { return honest }
     guard let state = try authority(zone) else { return [] }
@@ -119,14 +121,16 @@ extension Simulation {
     }
   }
 
-  /// No device of the account knows it: the one that joined was revoked before another had met it.
+  /// Returns whether no device of the account knows the zone, because the device that joined was revoked before another
+  /// one had met it.
   private func isUnmet(_ zone: KnownZone, by account: Int) throws -> Bool {
     try zone.account != account
       && !honest.contains { try $0.home.account == account && $0.store?.zones().contains(zone.id) != false }
       && nodes.contains { $0.isRevoked && $0.home.account == account }
   }
 
-  /// Whether the log says that the account of a node was out at some time: left, removed, or all but the owner were.
+  /// Returns whether, according to the log, the node's account was out at some time: it left or was removed, or the
+  /// share had ended.
   func wasOut(_ node: SimulatedNode, _ state: ZoneState) throws -> Bool {
     let account = accountID(node.home.account)
     guard state.root != nil, state.owner != account, let store = node.store else { return false }
@@ -140,12 +144,14 @@ extension Simulation {
       }
   }
 
-  /// Its owner's account lies; or knows nothing of it, since the device that made it was revoked before another had met it.
+  /// Returns whether the zone's owner lies, or doesn't know the zone because the device that made it was revoked before
+  /// another one had met it.
   func isAbandoned(_ zone: KnownZone) throws -> Bool {
     try !honest.contains { try $0.home.account == zone.account && $0.store?.zones().contains(zone.id) != false }
   }
 
-  /// Whether a node thinks that it is a member, and the owner has never heard of it: who let it in was removed at the same time.
+  /// Returns whether a node believes that it is a member although the owner has never heard of it. The member that let
+  /// it in was removed at the same time.
   func isStranded(_ node: SimulatedNode) throws -> Bool {
     let account = accountID(node.home.account)
     return try zones.contains { zone in
@@ -163,7 +169,7 @@ extension Simulation {
     return (parts.filter { !$0.1 }.map(\.0) + devices.map { "whose n\($0.index) is" }).joined(separator: ", ")
   }
 
-  /// Why not everybody whom a zone concerns knows the same of it; nil where they do.
+  /// Returns the reason why the nodes concerned don't agree on a zone, or nil if they agree.
   func disagreement(_ zone: KnownZone) throws -> String? {
     guard let state = try authority(zone) else { return "its owner is down" }
     for node in honest {

@@ -1,20 +1,20 @@
 import MeshCore
 import MeshReplication
 
-/// Somebody got a link to a share and tries to join by it, until that is done or refused.
+/// A node that has an invite to a share and tries to join by it, until it succeeds or is refused.
 struct Join {
   let node: Int
   let link: ShareLink
-  /// The device that made the invite: where it alone can let in.
+  /// The device that made the invite. It may be the only one that can let the node in.
   let issuer: Int
   var state = State.trying
   var attempts = 0
-  /// The next attempt goes to the issuer.
+  /// True if the next attempt must go to the issuer.
   var mustMeetIssuer = false
-  /// Of the attempt that is under way.
+  /// The connection of the current attempt.
   var wire: Int?
   var joining: ShareJoining?
-  /// The node's life in which it was begun, and when.
+  /// The node's life in which the attempt was begun, and the time.
   var life = 0
   var since: Int64 = 0
 
@@ -23,11 +23,11 @@ struct Join {
   var isOver: Bool { state != .trying }
 }
 
-/// Joining by links, over connections of their own.
+/// Joins by invites, over separate connections.
 extension Simulation {
-  /// Attempts after all has healed: who lets in may be gone for good.
+  /// The number of attempts after everything has healed. The device that lets nodes in may be gone for good.
   private static let lastAttempts = 20
-  /// An attempt that takes longer is given up for another.
+  /// Milliseconds after which an attempt is given up for another one.
   private static let patience: Int64 = 15_000
 
   func begin(_ join: Join) {
@@ -56,7 +56,8 @@ extension Simulation {
     queue.add(.joinOpened(index, wire: wire), at: time.now + delay)
   }
 
-  /// The device that made the invite, or any other of its account's or of a member's that the link may have come by.
+  /// Returns the device that made the invite, or another device of its account or of a member from which the invite may
+  /// have come.
   private func member(for join: Join) -> SimulatedNode? {
     if join.mustMeetIssuer || generator.once(in: 2) { return nodes[join.issuer] }
     let others = nodes.filter { node in
@@ -82,7 +83,7 @@ extension Simulation {
     func info(_ role: SessionBinding.Role, _ peer: Int) -> LinkInfo {
       LinkInfo(role: role, handshakeHash: hash, remoteStatic: nodes[peer].sessionKey, address: "n\(peer)")
     }
-    // Now and then somebody looks at the offer first.
+    // Sometimes a person looks at the offer first.
     let claims = !generator.once(in: 6)
     say(joiner.node, "\(claims ? "asks" : "looks") at n\(member.node) for \(shareName(joins[index].link.zone))")
     try input(nodes[member.node], link: member.link) {
@@ -122,7 +123,7 @@ extension Simulation {
         hangUp(index)
       case .refused(let reason):
         let text = "may not join \(name): \(named(reason))"
-        // Another may know less than who made the invite.
+        // Another device may know less than the one that made the invite.
         if network.wires[wire]?.ends[1].node == joins[index].issuer { return end(index, .refused, text) }
         joins[index].mustMeetIssuer = true
         say(node.index, text)

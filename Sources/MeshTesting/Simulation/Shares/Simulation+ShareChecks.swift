@@ -1,9 +1,10 @@
 import MeshCore
 import MeshReplication
 
-/// What a node must not have, at any time.
+/// The data that a node must never have.
 extension Simulation {
-  /// A node whose account nobody ever gave a link to knows nothing of a share: no log, no change sets, no key.
+  /// Checks that a node whose account was never given an invite knows nothing of a share: no log, no change sets, no
+  /// key.
   func lookForLeaks(_ node: SimulatedNode, _ store: any ReplicaStore) throws {
     let known = Set(try store.zones())
     for zone in zones where node.home.account != zone.account && !zone.invited.contains(node.home.account) {
@@ -14,12 +15,13 @@ extension Simulation {
     }
   }
 
-  /// Who was put out gets no key of an epoch that was minted over that; nor does a device that was revoked.
+  /// Checks that a removed account gets no key of an epoch that was minted after its removal, and neither does a
+  /// revoked device.
   func checkKeys(_ zone: KnownZone, _ state: ZoneState, _ log: ControlLog) {
     for node in nodes where node.home.account != zone.account && !node.isLiar {
       let account = accountID(node.home.account)
       for epoch in node.vault.epochKeys(zone.id).keys.sorted() {
-        // Of an epoch that nobody else knows: it was out when it minted that.
+        // If nobody else knows the epoch, the node was out when it minted it.
         guard let id = ControlID(epoch.bytes), log.record(id) != nil else { continue }
         if !leaks.contains(Leak(node: node.index, epoch: epoch)), log.isOut(account, at: id) {
           violate("n\(node.index) has a key of \(zone.name) that was minted over its account's removal")
@@ -34,7 +36,7 @@ extension Simulation {
     }
   }
 
-  /// Whoever knows the same accounts and reads the same records in another order reads the same.
+  /// Checks that reading the same records in another order, with the same accounts, gives the same state.
   func checkSecondReading(_ zone: KnownZone, _ node: SimulatedNode, _ state: ZoneState, _ records: [ControlRecord]) {
     let second = ZoneState(
       zone.id, records: records.shuffled(using: &generator), accounts: accountsKnown(to: node), cryptography)

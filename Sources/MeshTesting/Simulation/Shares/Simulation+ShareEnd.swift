@@ -1,9 +1,9 @@
 import MeshCore
 import MeshReplication
 
-/// What must hold of several zones once all has healed.
+/// The rules for several zones that hold once everything has healed.
 extension Simulation {
-  /// The log of a zone: read a second time, and what keys are where.
+  /// Checks the log of a zone by reading it a second time, and checks which nodes have which keys.
   func checkControl(_ zone: KnownZone) throws {
     guard let owner = honest.first(where: { $0.home.account == zone.account }), let store = owner.store,
       let state = try zoneState(owner, zone.id)
@@ -14,7 +14,7 @@ extension Simulation {
     checkKeys(zone, state, ControlLog(records + known) { state.account(of: $0) })
   }
 
-  /// What a node shows, and what became of its app's writes.
+  /// Checks the rows that a node shows, and its app's writes.
   func checkShares(_ node: SimulatedNode, _ oracles: [ZoneID: Oracle], _ contents: Contents) throws {
     guard try !isStranded(node) else { return }
     var mine: [ShownRows.Zone] = []
@@ -37,7 +37,8 @@ extension Simulation {
     try checkWrites(node, mine, oracles)
   }
 
-  /// Every write of the node's app is in a change set that stands, was beaten, is in a receipt, or is listed by a member that had it.
+  /// Checks that every write of the node's app is in a valid change set, was beaten, is in a receipt, or is listed by a
+  /// member that had it.
   private func checkWrites(_ node: SimulatedNode, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]) throws {
     let missing = node.ledger.facts.filter { !isTold($0, node, mine, oracles) }
     guard !missing.isEmpty, let store = node.store else { return }
@@ -49,7 +50,7 @@ extension Simulation {
       let write = signed.first { $0.fact == fact }
       if beaten.contains(fact) { continue }
       if let write, let oracle = oracles[write.zone], oracle.beats(write) { continue }
-      // It was made here as well, and that went with it.
+      // The record was also created here, and that change set was reverted too.
       if let write, write.undoes != nil, oracles[write.zone]?.states[fact.record] == nil { continue }
       let fate = write.map { "was signed in \(shareName($0.zone)) and is gone" } ?? "is in no change set"
       violate("n\(node.index): \(fact) was committed, \(fate), and in no receipt or list")
@@ -63,13 +64,14 @@ extension Simulation {
     case .value: oracles.values.contains { $0.tells(fact) }
     case .delete(let name):
       oracles.values.contains { $0.deleted.contains(name) }
-        // Its account may have written the record anew, in a zone of its own.
+        // Its account may have created the record again, in a zone of its own.
         || zones.contains { hasLeft($0, node) && oracles[$0.id]?.states[name] != nil }
         || mine.allSatisfy { $0.oracle.states[name]?.isAlive != true || hasLeft($0.known, node) }
     }
   }
 
-  /// By deleting the root of another's share, with all that hangs on it; its account may have come back since.
+  /// Returns whether the node's account left the share by deleting its root with all records that belong to it. The
+  /// account may have come back since.
   private func hasLeft(_ zone: KnownZone, _ node: SimulatedNode) -> Bool {
     zone.account != node.home.account && zone.root.map(node.ledger.deletes.contains) == true
   }

@@ -1,9 +1,9 @@
 import MeshCore
 import MeshReplication
 
-/// What people do with shares, each at a node, as far as that node knows.
+/// The actions of people on shares, each at a node, with that node's knowledge.
 extension Simulation {
-  /// More shares than that say nothing new.
+  /// The greatest number of shares. More shares would show nothing new.
   private static let mostShares = 8
 
   func createShare(_ node: SimulatedNode) throws {
@@ -19,7 +19,7 @@ extension Simulation {
     try meetShares(node)
   }
 
-  /// The link goes to one account, or to two, of which one may have copied it.
+  /// Gives an invite to one account, or to two of which one may have copied it.
   func invite(_ node: SimulatedNode) throws {
     guard let (node, zone, _) = ownShare(node, where: { !$0.isStopped }) else { return }
     let others = accounts.indices.filter { $0 != node.home.account }
@@ -77,7 +77,7 @@ extension Simulation {
     }
   }
 
-  /// Down and up again, or up and down, and so on.
+  /// Lowers and raises a permission, or raises and lowers it, several times.
   func flapPermission(_ node: SimulatedNode) throws {
     guard let (node, zone, account) = participant(node) else { return }
     for _ in 0..<Int.random(in: 2...5, using: &generator) where node.replica != nil {
@@ -109,7 +109,7 @@ extension Simulation {
     }
   }
 
-  /// An app deletes what a share is made of: the owner's ends it, another's leaves it.
+  /// Lets an app delete the root of a share. This ends the owner's share, and makes another account leave it.
   func deleteRoot(_ node: SimulatedNode) throws {
     guard hasShares, !node.isRevoked else { return }
     let roots = zones.compactMap { zone in node.replica?.shareState(zone.id).flatMap { _ in zone.root } }
@@ -120,7 +120,7 @@ extension Simulation {
       node.replica == nil)
   }
 
-  /// An app takes the triggers away that refuse its writes, and writes.
+  /// Lets an app remove the triggers that refuse its writes, and write.
   func bypass(_ node: SimulatedNode) throws {
     guard hasShares, !node.isRevoked, let replica = node.replica else { return }
     let roots = zones.compactMap { zone in
@@ -146,7 +146,7 @@ extension Simulation {
 
   private func mayAct(_ node: SimulatedNode) -> Bool { node.replica != nil && !node.isRevoked && deadline == nil }
 
-  /// A device of an owner, the step's where that is one, and a share of its.
+  /// Returns a device of an owner and one of its shares. It is the step's node if that is an owner.
   private func ownShare(
     _ node: SimulatedNode, where isFit: (ZoneState) -> Bool
   ) -> (node: SimulatedNode, zone: KnownZone, state: ZoneState)? {
@@ -170,7 +170,7 @@ extension Simulation {
     return (node, zone, account)
   }
 
-  /// What cannot be done is said, as a verb would say it.
+  /// Runs an action, and logs the reason if it can't be done, as a command would show it.
   private func attempt(
     _ node: SimulatedNode, _ fault: String, _ text: String, _ body: (Replica, Moment) throws -> Void
   ) throws {

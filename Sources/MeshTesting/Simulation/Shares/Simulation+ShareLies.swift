@@ -2,9 +2,10 @@ import MeshCore
 import MeshCrypto
 import MeshReplication
 
-/// What a participant may try, or who was one.
+/// Attacks that a participant or a former participant may try.
 extension Simulation {
-  /// A share whose keys the liar has, a member or not any more; the only zone where there are no shares.
+  /// Returns a share whose keys the liar has, as a member or a former member. If there are no shares, returns the only
+  /// zone.
   func zoneToLieIn(_ node: SimulatedNode) -> ZoneID? {
     guard hasShares else { return zone }
     return zones.filter { $0.root != nil && !node.vault.epochKeys($0.id).isEmpty }.randomElement(using: &generator)?.id
@@ -36,7 +37,7 @@ extension Simulation {
     }
   }
 
-  /// To a device that may have no part in the share. What it makes of them is its own affair; it gets nothing else by them.
+  /// Sends keys to a device that may not be part of the share. They must not give it access to anything else.
   private func leakKeys(_ node: SimulatedNode, _ occasion: Liar.Occasion) {
     guard let wire = wires(node).randomElement(using: &generator),
       let other = network.wires[wire]?.ends.first(where: { $0.node != node.index }).map({ nodes[$0.node] })
@@ -61,7 +62,7 @@ struct Leak: Hashable {
 }
 
 extension Liar.Occasion {
-  /// The same, in the name of a device that has given its keys away.
+  /// Returns the same occasion in the name of a device whose keys were given away.
   func of(_ keys: DeviceKeys, _ device: DeviceID, citation: ControlID?) -> Self {
     Self(
       zone: zone, citation: citation, epoch: epoch, key: key, keys: keys, device: device, victim: victim, now: now,
@@ -70,13 +71,13 @@ extension Liar.Occasion {
 }
 
 extension Liar {
-  /// Of a device that its account has revoked, by hands that still have its keys.
+  /// Returns a change set of a revoked device, by somebody who still has its keys.
   mutating func revokedWrite(_ occasion: Occasion) throws -> [[UInt8]] {
     let lie = try changeSet(.revoked, occasion, key: .text("list2a"), title: "of a revoked device")
     return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
   }
 
-  /// Change sets that cite its own grant, another's, or none.
+  /// Returns change sets that cite the liar's own grant, another one's, or none.
   mutating func overreach(_ occasion: Occasion, _ state: ZoneState) throws -> [[UInt8]] {
     var occasion = occasion
     let grants = state.participants.values.map(\.grant).sorted()
@@ -87,7 +88,7 @@ extension Liar {
     return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
   }
 
-  /// Under a key that those may have who are out.
+  /// Returns a change set under a key that removed accounts may have.
   mutating func oldEpoch(_ occasion: Occasion, _ keys: [EpochID: EpochKey]) throws -> [[UInt8]] {
     let old = keys.keys.sorted().filter { $0 != occasion.epoch }
     guard let epoch = old.randomElement(using: &generator), let key = keys[epoch] else { return [] }
@@ -98,7 +99,7 @@ extension Liar {
     return [Message.changeSets(occasion.zone, [lie.bytes]).encoded]
   }
 
-  /// What only the owner may say; or what anybody may, in another's name.
+  /// Returns an act that only the owner may sign, or one that anybody may sign, in another account's name.
   mutating func forgedRecord(_ occasion: Occasion, _ state: ZoneState, _ account: AccountID) throws -> [UInt8] {
     let secret = generator.bytes(32)
     let acts: [ControlAct] =

@@ -182,8 +182,8 @@ struct Cutter {
     try materialiser.leave(ref, table)
   }
 
-  /// Sets the tips back, and deletes the change sets above the limits. An author keeps its own change sets that others
-  /// refuse. If the others refuse them wrongly, they no longer have them.
+  /// Sets the tips back, and deletes the change sets above the limits. Change sets with `Aftermath.receipt` are kept
+  /// apart. If the refusal turns out to be wrong, the other devices no longer have them.
   func finish(_ aftermath: [Author: Aftermath]) throws {
     for (author, limit) in limits {
       var head = try session.catalog.heads.of(author, zone.id)

@@ -36,7 +36,7 @@ extension Session {
     if let table = catalog.table(ref.table), table.isHere, let index = table.indexes[column] {
       cells.insert(Cell(table: table, key: ref.key, index: index), at: 0)
     }
-    // A BLOB that nobody has seen may be the only copy, so it doesn't depend on room.
+    // A BLOB that nobody has seen may be the only copy, so it is copied even if the disk is short of room.
     guard isConflict || staged.hasRoom(asset.size), try copyOverwritten(asset, manifest, from: cells) else { return }
     try staged.settle(asset.id)
     if isConflict { try staged.sync(asset) }

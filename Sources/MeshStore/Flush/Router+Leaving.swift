@@ -30,7 +30,7 @@ extension Router {
     }
   }
 
-  /// Returns rows of records that were to arrive in the zone to their old zones.
+  /// Cancels the moves of records that were to arrive in the zone, and makes their pending rows be routed again.
   private func turnBack(_ zone: Int64) throws {
     func rows(_ condition: String) throws -> [(id: Int64, ref: RecordRef)] {
       try session.sql.all(

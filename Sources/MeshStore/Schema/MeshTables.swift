@@ -1,11 +1,11 @@
 import GRDB
 
-/// The tables that the store keeps beside the app's: one constant each. `Tables.md` is their specification.
+/// The tables that the store keeps beside the app's tables, one constant for each. `Tables.md` is their specification.
 enum MeshTables {
-  /// Of the whole set; a file with a greater number is refused.
+  /// The format of all these tables. A file with a greater number is refused.
   static let format = 15
 
-  /// Makes what is missing. Throws `StoreError` (`formatTooNew`) where a later version of this program made them.
+  /// Creates the missing tables. Throws `StoreError` (`formatTooNew`) if a later version of mesh created them.
   static func create(_ db: Database) throws {
     if try db.tableExists("mesh_state"), let found = try Int.fetchOne(db, sql: "SELECT max(format) FROM mesh_state"),
       found > format
@@ -33,7 +33,7 @@ enum MeshTables {
     )
     """
 
-  /// Every table that is or was synchronized; the number stays with the name.
+  /// The tables that are or were synchronized. A name keeps its number.
   static let table = """
     CREATE TABLE IF NOT EXISTS mesh_table (
       id INTEGER PRIMARY KEY,
@@ -54,7 +54,7 @@ enum MeshTables {
     )
     """
 
-  /// Names of columns as numbers.
+  /// The numbers of column names.
   static let column = """
     CREATE TABLE IF NOT EXISTS mesh_column (
       id INTEGER PRIMARY KEY,
@@ -65,7 +65,7 @@ enum MeshTables {
     )
     """
 
-  /// What the bits of a pending row's mask stood for when it was written. Never changed.
+  /// The columns that the bits of a pending row's mask stood for when the row was written. A layout never changes.
   static let layout = """
     CREATE TABLE IF NOT EXISTS mesh_layout (
       id INTEGER PRIMARY KEY,
@@ -75,7 +75,7 @@ enum MeshTables {
     )
     """
 
-  /// What the triggers noted, in the order of writing; a flush empties it.
+  /// The notes of the triggers, in the order of writing. A flush empties the table.
   static let pending = """
     CREATE TABLE IF NOT EXISTS mesh_pending (
       id INTEGER PRIMARY KEY,                     -- in the order of writing; from 1 again once the log was empty

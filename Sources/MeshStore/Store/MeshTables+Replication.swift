@@ -9,7 +9,7 @@ extension MeshTables {
     acknowledgement, foreignSchema, rewrite, receipt, walGuard, asset, assetUse, assetUsers, kept, named,
   ]
 
-  /// Made once the tables have the columns of this format.
+  /// The indexes that are created once the tables have the columns of this format.
   static let indexes = [assetWaiting, conflictCause]
 
   /// Brings tables of an earlier format up to this one.
@@ -18,10 +18,10 @@ extension MeshTables {
       try db.execute(sql: "ALTER TABLE mesh_zone ADD COLUMN stopped INTEGER NOT NULL DEFAULT 0")
     }
     if format < 3 {
-      // Those that are nothing but their key were not found again.
+      // Records that have only a key were not found again.
       try db.execute(sql: "UPDATE mesh_record SET extra = x'00' WHERE held IS NOT NULL AND extra IS NULL")
     }
-    // Long BLOBs were values of change sets: they are found by comparing, and written again as assets.
+    // Long BLOBs were values of change sets. A comparison finds them, and they are written again as assets.
     if format < 4 {
       try db.execute(
         sql: """
@@ -29,9 +29,9 @@ extension MeshTables {
           SELECT id, 1, 0, NULL FROM mesh_table WHERE tracked AND id NOT IN (SELECT tbl FROM mesh_import WHERE task > 1)
           """)
     }
-    // Filled when the triggers are looked at, which this asks for.
+    // The column is filled when the triggers are checked, which this requests.
     if format < 5 { try add("collation TEXT", to: "mesh_table", db) }
-    // It stayed when the cut was done.
+    // The cut stayed set after it was finished.
     if format < 6 {
       try db.execute(sql: "UPDATE mesh_head SET cut = NULL WHERE cut >= stored AND cut >= applied")
     }
@@ -47,21 +47,21 @@ extension MeshTables {
     }
     if format < 10 {
       for column in ["life BLOB", "commits INTEGER NOT NULL DEFAULT 0"] { try add(column, to: "mesh_state", db) }
-      // What a change set may say was another: those that were refused for it are looked at once more.
+      // The rules for change sets were different. Those that were refused by them are checked again.
       try db.execute(sql: "UPDATE mesh_head SET malformed = NULL")
     }
     if format < 12 {
       for column in ["sql TEXT", "successor TEXT"] { try add(column, to: "mesh_table", db) }
       try add("origin INTEGER", to: "mesh_column", db)
-      // The triggers are looked at.
+      // This makes the node check the triggers.
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
-    // Filled when devices say it again, which they do in each session.
+    // The name is filled when devices send it again, which they do in each session.
     if format < 14 { try add("name TEXT", to: "mesh_account", db) }
     if format < 15 {
       for column in ["successor_row INTEGER", "origin INTEGER"] { try add(column, to: "mesh_table", db) }
     }
-    // Of those that are listed already nobody knows.
+    // The cause of conflicts that are listed already is unknown.
     if format < 15 { try add("cause BLOB", to: "mesh_conflict", db) }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
@@ -79,7 +79,7 @@ extension MeshTables {
     try db.execute(sql: "ALTER TABLE \(table) ADD COLUMN \(column)")
   }
 
-  /// One row per zone that was met: its counters, changed in the transaction that changes what they count.
+  /// One row for each zone that this file has met. Its counters change in the transaction that changes what they count.
   static let zone = """
     CREATE TABLE IF NOT EXISTS mesh_zone (
       id INTEGER PRIMARY KEY,
@@ -106,7 +106,7 @@ extension MeshTables {
     )
     """
 
-  /// Authors as numbers.
+  /// The numbers of authors.
   static let author = """
     CREATE TABLE IF NOT EXISTS mesh_author (
       id INTEGER PRIMARY KEY,
@@ -150,8 +150,8 @@ extension MeshTables {
     )
     """
 
-  /// The change sets in the order of merging, once their unit is merged. Not in `mesh_log`, whose rows are long: to note it there
-  /// would write them again.
+  /// The merged change sets in the order of merging, once their unit is merged. The order is not in `mesh_log`, because
+  /// its rows are long and would have to be written again.
   static let order = """
     CREATE TABLE IF NOT EXISTS mesh_order (
       zone INTEGER NOT NULL,                      -- mesh_zone.id
@@ -162,7 +162,7 @@ extension MeshTables {
     ) WITHOUT ROWID
     """
 
-  /// How far each author's change sets are here, and merged.
+  /// The progress of storing and merging each author's change sets.
   static let head = """
     CREATE TABLE IF NOT EXISTS mesh_head (
       zone INTEGER NOT NULL,                      -- mesh_zone.id
@@ -183,7 +183,7 @@ extension MeshTables {
     ) WITHOUT ROWID
     """
 
-  /// Values that lost without having been seen by who overwrote them.
+  /// Values that lost against a write whose author had not seen them.
   static let conflict = """
     CREATE TABLE IF NOT EXISTS mesh_conflict (
       id INTEGER PRIMARY KEY,
@@ -202,7 +202,7 @@ extension MeshTables {
 
   static let conflictCause = "CREATE INDEX IF NOT EXISTS mesh_conflict_cause ON mesh_conflict (zone, cause)"
 
-  /// SQLite's own words about records that it refuses to show.
+  /// SQLite's messages about records that it refuses to show.
   static let held = """
     CREATE TABLE IF NOT EXISTS mesh_held (
       tbl INTEGER NOT NULL, key NOT NULL, zone INTEGER NOT NULL,
@@ -213,7 +213,7 @@ extension MeshTables {
     ) WITHOUT ROWID
     """
 
-  /// Which records are looked at again when a parent appears.
+  /// The records that are checked again when a parent appears.
   static let wait = """
     CREATE TABLE IF NOT EXISTS mesh_wait (
       parent_tbl INTEGER NOT NULL, parent_key NOT NULL,
@@ -224,7 +224,7 @@ extension MeshTables {
 
   static let waiting = "CREATE INDEX IF NOT EXISTS mesh_wait_record ON mesh_wait (tbl, key, zone)"
 
-  /// Tables whose rows are being taken in, or compared with the records, slice by slice.
+  /// Tables whose rows are being imported, or compared with the records, slice by slice.
   static let importing = """
     CREATE TABLE IF NOT EXISTS mesh_import (
       tbl INTEGER PRIMARY KEY,                    -- mesh_table.id
@@ -235,7 +235,8 @@ extension MeshTables {
     )
     """
 
-  /// Tables that do not show all that they showed: the values come back from the log, change set by change set.
+  /// Tables that no longer show all values that they showed. The values are read back from the log, change set by
+  /// change set.
   static let recall = """
     CREATE TABLE IF NOT EXISTS mesh_recall (
       zone INTEGER NOT NULL,                      -- mesh_zone.id
@@ -247,7 +248,7 @@ extension MeshTables {
     ) WITHOUT ROWID
     """
 
-  /// Zones whose held records are being looked at again, slice by slice, because a schema changed.
+  /// Zones whose held records are being checked again, slice by slice, because a schema changed.
   static let showing = """
     CREATE TABLE IF NOT EXISTS mesh_show (
       zone INTEGER PRIMARY KEY,                   -- mesh_zone.id
@@ -270,7 +271,7 @@ extension MeshTables {
     ) WITHOUT ROWID
     """
 
-  /// Local writes that their zone did not take.
+  /// Local writes that their zone did not accept.
   static let receipt = """
     CREATE TABLE IF NOT EXISTS mesh_receipt (
       id INTEGER PRIMARY KEY,
@@ -282,7 +283,7 @@ extension MeshTables {
     )
     """
 
-  /// Assets that records have, or had.
+  /// Assets that records have or had.
   static let asset = """
     CREATE TABLE IF NOT EXISTS mesh_asset (
       id INTEGER PRIMARY KEY,                     -- a rowid table: manifests are long
@@ -295,7 +296,7 @@ extension MeshTables {
     )
     """
 
-  /// Where merged records have assets.
+  /// The places in which merged records have assets.
   static let assetUse = """
     CREATE TABLE IF NOT EXISTS mesh_asset_use (
       tbl INTEGER NOT NULL, key NOT NULL, zone INTEGER NOT NULL,
@@ -308,7 +309,7 @@ extension MeshTables {
     ) WITHOUT ROWID
     """
 
-  /// Overwritten assets whose bytes are here to restore them. The oldest go first.
+  /// Overwritten assets whose bytes are here, so that they can be restored. The oldest are deleted first.
   static let kept = """
     CREATE TABLE IF NOT EXISTS mesh_kept (
       id INTEGER PRIMARY KEY,                     -- in the order in which they were overwritten
@@ -350,7 +351,7 @@ extension MeshTables {
     ) WITHOUT ROWID
     """
 
-  /// Which names of tables and columns an author's merged change sets have used.
+  /// The names of tables and columns that an author's merged change sets have used.
   static let named = """
     CREATE TABLE IF NOT EXISTS mesh_named (
       zone INTEGER NOT NULL,                      -- mesh_zone.id
@@ -361,7 +362,7 @@ extension MeshTables {
     ) WITHOUT ROWID
     """
 
-  /// Tables as other devices have them.
+  /// Tables as other devices describe them.
   static let foreignSchema = """
     CREATE TABLE IF NOT EXISTS mesh_foreign_schema (
       device BLOB NOT NULL,
@@ -372,7 +373,7 @@ extension MeshTables {
     ) WITHOUT ROWID
     """
 
-  /// One row, written so that the write-ahead log has a frame to read from.
+  /// One row, which is written so that the write-ahead log has a frame to read from.
   static let walGuard = """
     CREATE TABLE IF NOT EXISTS mesh_guard (
       id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -244,9 +244,9 @@ extension Session {
       waitsFor: try missingParents(table, values ?? [:]))
   }
 
-  /// Returns the values with the bytes of long BLOBs, as far as these are here. A BLOB may be in any row, also in one
-  /// that still shows a former BLOB, or among the kept ones. The second result lists the columns that are restored
-  /// without their BLOB.
+  /// Returns the values with the bytes of long BLOBs in place of their names. A BLOB may be in any row, also in one
+  /// that still shows a former BLOB, or among the kept ones. If the bytes of a BLOB are not here, its column is left
+  /// out and listed in `gone`. The other columns are restored nevertheless.
   private func withBytes(
     _ values: [Int64: Value]?, _ ref: RecordRef, _ table: TableForm
   ) throws -> (values: [Int64: Value]?, gone: [String]) {

@@ -61,7 +61,7 @@ struct ControlLog {
     }
   }
 
-  /// Returns whether the record's device was revoked by a record that had not seen it.
+  /// Returns whether the record's device was revoked with a last control record before this one.
   private func isCut(_ record: ControlRecord) -> Bool {
     records.values.contains {
       if case .cut(let cut) = $0.act {

@@ -41,6 +41,9 @@ public enum Limits {
   /// Points at which one instance can be proven to fork, and numbers at which its device can end it. An instance that
   /// exceeds either is a liar and is cut at zero. Otherwise it could keep others busy with ever lower points.
   public static let forks = 8
+  /// Points at which the authors of one account can be proven to fork in another account's zone. Each proof takes a record
+  /// of an honest device. If an account is proven to fork at more, all its authors are cut at zero there.
+  public static let forksOfAccount = 32
   /// Records in which one account leaves a share. Further ones have no effect, because each has to be compared with
   /// every record that let somebody in.
   public static let leaves = 64
@@ -115,14 +118,18 @@ public enum Choices {
   /// The greatest number of a control record: two for each revocation of as many devices as an account ever has, and as
   /// many again. The author sets the number and signs it, so every device refuses the same records.
   public static let controlRecords = 2_048
+  /// Control records that a device may have written when it proves what others did. It keeps the rest of its numbers
+  /// for its own acts.
+  public static let provingRecords = controlRecords / 2
   /// Control records of one account in a zone that are accepted from its own devices: two devices that use up their
   /// numbers.
   public static let controlRecordsOfAccount = 2 * controlRecords
   /// Bytes of those records: 2 KiB each. A record of an honest device takes some 300 bytes.
   public static let controlBytesOfAccount = 8 << 20
   /// The factor by which the bound is higher for records that other accounts relay, which accepted them within their
-  /// own bounds. Otherwise an honest record could lack a parent.
-  public static let relayedControl = 4
+  /// own bounds. Otherwise an honest record could lack a parent. For records from the owner's devices and from the
+  /// account's own, the factor is as high for each account of the zone.
+  public static let relayedControl = 2
   /// Records of its own log that one account's news may make a node read at once, and the number per millisecond after
   /// that. All records are read whenever the state of a log is read. Therefore a longer log is read less often.
   public static let controlReading = 4_096
@@ -133,6 +140,9 @@ public enum Choices {
   public static let controlSendingPerMillisecond = 256
   /// Control records that a joining device accepts: those of some accounts that fill their bounds.
   public static let joinedControlRecords = 65_536
+  /// Bytes of account states that a joining device verifies beside its own state and the owner's. This takes about a
+  /// second. If there are more, the largest are left out.
+  public static let joinedAccounts = 2 << 20
   /// Bytes in a session's outgoing queue above which data that can wait is held back. It is half of the size that ends
   /// the session.
   public static let outflow = 4 << 20

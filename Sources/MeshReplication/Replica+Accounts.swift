@@ -13,12 +13,12 @@ extension Replica {
         accounts.set(known)
       }
     }
-    try store.saveAccountState(account.encoded, account: account.id)
+    try store.saveAccountStates([account.id: account.encoded])
   }
 
   /// Keeps a state of this or another account in place of what is here.
   func replace(_ state: AccountState) throws {
-    try store.saveAccountState(state.encoded, account: state.id)
+    try store.saveAccountStates([state.id: state.encoded])
     if state.id == account.id, state.revocations.count > account.revocations.count { clockWatch.forgetContradiction() }
     if state.id == account.id { account = state } else { accounts.set(state) }
   }
@@ -118,6 +118,9 @@ extension Replica {
     sessions[link]?.withOffered = nil
   }
 
+  static let dropped =
+    "the account certified more devices than an account can have (\(Limits.devicesEver)), and this one does not count"
+
   /// After certificates or revocations came: who is in a session and may not be is put out.
   func accountChanged(_ id: AccountID, besides link: LinkID?, now: Moment) throws {
     for zone in zones.keys.sorted() where zones[zone]?.people.has(id) == true {
@@ -127,8 +130,12 @@ extension Replica {
     }
     gossip(id, besides: link)
     for (other, session) in sessions.sorted(by: { $0.key < $1.key }) {
-      guard let peer = session.peer, peer.account == id, accounts[id]?.isRevoked(peer.device) == true else { continue }
-      end(other, .revoked, "the account revoked this device")
+      guard let peer = session.peer, peer.account == id, let state = accounts[id] else { continue }
+      if state.isRevoked(peer.device) {
+        end(other, .revoked, "the account revoked this device")
+      } else if state.certificates[peer.device] == nil {
+        end(other, .notAdmitted, Self.dropped)
+      }
     }
     if isRevoked {
       actions.append(.log(.warning, "the account revoked this device: it takes no further part"))

@@ -49,8 +49,7 @@ extension Replica {
   /// - Parameter beginning: Its signature was checked.
   func proveExcess(_ beginning: SignedHeader, _ id: ZoneID, now: Moment) throws {
     guard let zone = zones[id], let account = zone.state.account(of: beginning.header.author.device),
-      !zone.state.isOverfull(beginning.header.author.device), certificate != nil, zone.state.cuts[device] == nil,
-      zone.state.permission(self.account.id) != nil
+      !zone.state.isOverfull(beginning.header.author.device)
     else { return }
     let stored = try store.storedVector(id).authors
     let ofDevice = stored.filter { $0.device == beginning.header.author.device }
@@ -62,7 +61,7 @@ extension Replica {
     }
     for start in stride(from: 0, to: headers.count, by: Limits.beginnings) {
       guard let excess = Excess(headers[start..<min(start + Limits.beginnings, headers.count)]),
-        zones[id]?.log.uses[device]?.records ?? 0 < Choices.controlRecords
+        zones[id].map(mayProve) == true
       else { return }
       try append(.excess(excess), id)
     }

@@ -5,9 +5,11 @@ extension Replica {
   func loadZone(_ id: ZoneID) throws {
     var zone = Zone(id)
     for bytes in try store.controlRecords(id) {
-      guard let record = try? ControlRecord(bytes, cryptography), zone.isSound(record, accounts, cryptography) else {
-        continue
-      }
+      // A share may have been joined without the states of all accounts. Records of devices that nobody certified have no effect, and
+      // without them those that follow would be refused.
+      guard let record = try? ControlRecord(bytes, cryptography),
+        zone.isSound(record, accounts, isLacking: true, cryptography)
+      else { continue }
       zone.log.insert(record, cryptography)
     }
     zone.add(try vault.epochKeys(id))
@@ -108,7 +110,7 @@ extension Replica {
     passOn(new, id, besides: link)
     zones[id]?.hasUnread = true
     let people = zones[id]?.people
-    zones[id]?.unreadAccounts.formUnion(new.compactMap { people?.account(of: $0.author, accounts) })
+    zones[id]?.unreadAccounts.formUnion(new.map { people?.account(of: $0.author, accounts) ?? peer.account })
     try readNews(id, now: now)
     try share(id, link, now: now)
   }
@@ -135,7 +137,8 @@ extension Replica {
     let wasNew = zones[id] == nil
     var new: [ControlRecord] = []
     var known = accounts(known: link)
-    var uses: [AccountID: ControlUse] = [:]
+    var uses: [AccountID?: ControlUse] = [:]
+    var met: [AccountID: AccountState] = [:]
     do {
       for bytes in encoded {
         let record = try ControlRecord(bytes, cryptography)
@@ -144,17 +147,25 @@ extension Replica {
         guard record.zone == id, hasRoom(for: record, known, &uses, link),
           try isAcceptable(record, known, link, now: now)
         else { break }
+        noteRelayed(record, known, link)
         zones[id, default: Zone(id)].log.insert(record, cryptography)
         new.append(record)
-        guard let named = try meetPeople(of: record, link) else { continue }
-        if let state = accounts[named] { known.set(state) }
+        guard let state = named(by: record, link, met) else { continue }
+        met[state.id] = state
+        known.set(state)
         uses = [:]
       }
+      if !met.isEmpty { try store.saveAccountStates(met.mapValues(\.encoded)) }
       if !new.isEmpty { try store.insertControlRecords(new.map { ($0.id, $0.encoded) }, zone: id) }
     } catch {
       if wasNew { zones[id] = nil } else { zones[id]?.log.removeLast(new.count, cryptography) }
       throw error
     }
+    guard !met.isEmpty else { return new }
+    var grown = accounts
+    for state in met.values { grown.set(state) }
+    accounts = grown
+    for id in met.keys.sorted() { gossip(id, besides: link) }
     return new
   }
 
@@ -166,42 +177,66 @@ extension Replica {
       || state.owner == nil || state.permission(self.account.id) == nil
   }
 
-  /// The states of accounts came before the records that name them. Returns the account that a record names.
-  private func meetPeople(of record: ControlRecord, _ link: LinkID) throws -> AccountID? {
-    let named: AccountID
+  /// The state of the account that a record names, if more of it came than is kept: states come before the records that name
+  /// them, and a claim brings one.
+  ///
+  /// - Parameter met: Those that records before it named.
+  private func named(by record: ControlRecord, _ link: LinkID, _ met: [AccountID: AccountState]) -> AccountState? {
+    let id: AccountID
+    var shown: [AccountState] = []
     switch record.act {
-    case .genesis(let account, _), .shareGenesis(let account, _, _), .participant(let account, _, _, _): named = account
+    case .genesis(let account, _), .shareGenesis(let account, _, _), .participant(let account, _, _, _): id = account
     case .admission(let claim):
-      named = claim.account
-      if accounts[named] == nil, let state = claim.state(cryptography), try adopt(state) {
-        gossip(named, besides: link)
-      }
+      id = claim.account
+      if accounts[id] == nil, let state = claim.state(cryptography) { shown.append(state) }
     default: return nil
     }
-    if let offered = sessions[link]?.offered[named], try adopt(offered) { gossip(named, besides: link) }
-    return named
+    if let offered = sessions[link]?.offered[id] { shown.append(offered) }
+    let before = met[id] ?? accounts[id]
+    guard id != account.id, var state = before ?? shown.first else { return nil }
+    for other in shown { state.merge(other, cryptography) }
+    return state == before ? nil : state
   }
 
-  /// An account that fills the log is refused, by whichever of its devices. Other accounts may pass on what they took within the
-  /// bound, so that nobody lacks a parent of an honest record.
+  /// An account that fills the log is refused, by whichever of its devices.
+  ///
+  /// Others may pass on what they took, or an honest record would lack a parent. A participant takes so much of an account from
+  /// other participants, and whatever devices of the owner and of its own account have taken. An owner's device counts what each
+  /// account brings, so it has room for what any honest participant took. So all meet in what the owner's devices have.
   ///
   /// - Parameter uses: Those that were counted already.
   private func hasRoom(
-    for record: ControlRecord, _ known: Accounts, _ uses: inout [AccountID: ControlUse], _ link: LinkID
+    for record: ControlRecord, _ known: Accounts, _ uses: inout [AccountID?: ControlUse], _ link: LinkID
   ) -> Bool {
-    let log = zones[record.zone]?.log
-    let author = log?.people.account(of: record.author, known)
-    let factor = author == sessions[link]?.peer?.account ? 1 : Choices.relayedControl
-    // Of nobody's device no record is sound.
-    var use = author.flatMap { uses[$0] ?? log?.use(of: $0, known) } ?? ControlUse()
+    let zone = zones[record.zone]
+    let author = zone?.people.account(of: record.author, known)
+    let peer = sessions[link]?.peer?.account
+    // Nobody's devices share a bound.
+    var use = uses[author] ?? zone?.log.use(of: author, known) ?? ControlUse()
+    let factor: Int
+    if author == peer {
+      factor = 1
+    } else if peer == account.id || peer == zone?.people.owner {
+      factor = Choices.relayedControl * (1 + (zone?.people.others.count ?? 0))
+    } else {
+      factor = Choices.relayedControl
+      if zone?.people.owner == account.id, let peer { use = zone?.relayed[author]?[peer] ?? ControlUse() }
+    }
     use.add(record)
-    if let author { uses[author] = use }
+    uses[author] = use
     guard
       record.number > UInt64(Choices.controlRecords) || use.records > factor * Choices.controlRecordsOfAccount
         || use.bytes > factor * Choices.controlBytesOfAccount
     else { return true }
     refusals["control-over-quota", default: 0] += 1
     return false
+  }
+
+  private func noteRelayed(_ record: ControlRecord, _ known: Accounts, _ link: LinkID) {
+    guard let people = zones[record.zone]?.people, people.owner == account.id, let peer = sessions[link]?.peer?.account
+    else { return }
+    zones[record.zone]?.relayed[people.account(of: record.author, known), default: [:]][peer, default: ControlUse()]
+      .add(record)
   }
 
   /// Signed by a device of the account, after records that are here; a zone begins with a genesis that its id opens to.
@@ -284,10 +319,22 @@ extension Replica {
   func append(_ act: ControlAct, _ id: ZoneID) throws { try publish(try record(act, id)) }
 
   func record(_ act: ControlAct, _ id: ZoneID) throws -> ControlRecord {
+    guard zones[id].map(hasNumber) != false else { throw ReplicaError.notReady(usedUpNumbers(id)) }
     let own = zones[id]?.log.last(of: device)
     return try ControlRecord(
       zone: id, parents: zones[id]?.state.heads ?? [], number: (own?.number ?? 0) + 1, previous: own?.id, act: act,
       secrets: secrets, cryptography)
+  }
+
+  /// Whether this device can write one more record. Everybody refuses one with a higher number.
+  func hasNumber(_ zone: Zone) -> Bool { zone.log.last(of: device)?.number ?? 0 < Choices.controlRecords }
+
+  func usedUpNumbers(_ id: ZoneID) -> String {
+    let title = printable(title(id))
+    let zone = title.isEmpty ? "the account's private zone" : "the share “\(title)”"
+    return
+      "this device has written \(Choices.controlRecords) records to the control log of \(zone), as many as a device can: do it on "
+      + "another device of the account, or link one (mesh device invite shows how)"
   }
 
   func publish(_ record: ControlRecord) throws {

@@ -18,8 +18,8 @@ extension Replica {
       authors.formUnion(points.keys.map { Author(device: device, instance: $0) })
     }
     var limits: [Author: UInt64] = [:]
-    // Whose certificate is lost is no reason to take back what it wrote while it was here.
-    for author in authors where state.account(of: author.device) != nil {
+    // Whose certificate is lost is no reason to take back what it wrote while it was here: but for those that nodes drop alike.
+    for author in authors where state.account(of: author.device) != nil || state.mayLackDevices {
       // Of what is not here nobody can say what it cites, but for its instance.
       let isUnknown = citations[author] == nil && author.device != device
       limits[author] = isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citations)
@@ -136,6 +136,7 @@ extension Replica {
   func cutRevokedDevices(now: Moment) throws {
     guard let power else { return }
     for zone in zones.keys.sorted() where zones[zone]?.state.permission(account.id) != nil {
+      guard zones[zone].map(hasNumber) == true else { continue }
       let known = zones[zone]?.state.countingCuts ?? [:]
       let uncut = account.revocations.keys.filter { device in
         known[device]?.contains { account.counts($0.authority) } != true

@@ -91,13 +91,17 @@ extension Replica {
   /// Tells everybody, unless it says nothing new.
   private func prove(_ proof: ForkProof, _ id: ZoneID, now: Moment) throws {
     guard let zone = zones[id], proof.limit < limit(proof.author, id, try store.citations(id)) ?? .max,
-      certificate != nil, zone.state.cuts[device] == nil, zone.state.account(of: proof.author.device) != nil,
-      zone.state.permission(account.id) != nil,
-      zone.log.uses[device]?.records ?? 0 < Choices.controlRecords
+      zone.state.account(of: proof.author.device) != nil, mayProve(zone)
     else { return }
     notify(fork: proof)
     try append(.fork(proof), id)
     try controlChanged(id, now: now)
+  }
+
+  /// Whether this device may tell what others did. It keeps half of its numbers for what it does itself.
+  func mayProve(_ zone: Zone) -> Bool {
+    certificate != nil && zone.state.cuts[device] == nil && zone.state.permission(account.id) != nil
+      && zone.log.last(of: device)?.number ?? 0 < Choices.provingRecords
   }
 
   func notify(fork proof: ForkProof) {

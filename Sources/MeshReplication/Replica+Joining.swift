@@ -107,7 +107,13 @@ extension Replica {
       return
         "the owner removed this account from the share: ask for an invite for it alone (mesh share invite --for \(account))"
     }
-    guard state.accounts.count <= Limits.participants else { return "the share has as many accounts as it can have" }
+    // Those whom other participants let in take no place from whom the owner lets in, nor those who come by open invites from
+    // whom the owner invites one by one.
+    let present = state.participants.values.count { participant in
+      guard let admitter = participant.admittedBy else { return true }
+      return invite.terms.use == .open && (admitter == state.owner || admitter == self.account.id)
+    }
+    guard present < Limits.participants else { return "the share has as many accounts as it can have" }
     return nil
   }
 

@@ -7,9 +7,9 @@ extension Replica {
     certificate != nil && zone.state.cuts[device] == nil && zone.state.permission(account.id) == .readWrite
   }
 
-  /// A fresh key over all that is known.
+  /// A fresh key over all that is known. Nothing happens if this device has used up its numbers: another one mints.
   func mintEpoch(_ id: ZoneID, now: Moment) throws {
-    guard let (record, key) = try newEpoch(id) else { return }
+    guard zones[id].map(hasNumber) != false, let (record, key) = try newEpoch(id) else { return }
     try publish(record)
     know(record, key)
     for link in links(sharing: id) { sendKeys(link, id, [EpochID(record.id.bytes)].compactMap(\.self)) }

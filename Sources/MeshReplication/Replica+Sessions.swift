@@ -103,6 +103,7 @@ extension Replica {
         "this node knows the peer neither as a device of its account nor of one that shares with it; whom another participant "
           + "let into a share may join again with the invite")
     }
+    guard state.certificates[certificate.device] != nil else { return end(link, .notAdmitted, Self.dropped) }
     try open(link, hello, certificate, state, info, now: now)
   }
 

@@ -140,6 +140,8 @@ extension Replica {
 
   /// The owner's share is over; others leave it.
   func rootDeleted(_ zone: ZoneID, now: Moment) throws {
+    // What the program deleted is deleted: that can't be undone here.
+    guard zones[zone].map(hasNumber) == true else { return notify(usedUpNumbers(zone)) }
     if zones[zone]?.state.owner == account.id { try stopSharing(zone, now: now) } else { try leave(zone, now: now) }
   }
 

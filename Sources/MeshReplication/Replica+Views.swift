@@ -69,7 +69,7 @@ extension Replica {
     public var authors = 0
     public var controlRecords = 0
     public var controlBytes = 0
-    /// It is proven to write as more authors than it may, and ends at zero.
+    /// It is proven to write as more authors, or to fork more often, than it may, and ends at zero.
     public var isOverfull = false
   }
 

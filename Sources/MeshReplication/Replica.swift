@@ -124,6 +124,9 @@ public final class Replica {
   /// What is known of one zone.
   struct Zone {
     var log: ZoneLog
+    /// The control records of others that each account brought since the start, by author and then by the account that
+    /// brought them. Only a device of the zone's owner counts them.
+    var relayed: [AccountID?: [AccountID: ControlUse]] = [:]
     /// Records came of which the state says nothing yet.
     var hasUnread = false
     /// Whose they are.
@@ -192,10 +195,12 @@ public final class Replica {
     }
 
     /// Whether a record can stand after those that are here.
-    func isSound(_ record: ControlRecord, _ accounts: Accounts, _ cryptography: any Cryptography) -> Bool {
+    func isSound(
+      _ record: ControlRecord, _ accounts: Accounts, isLacking: Bool = false, _ cryptography: any Cryptography
+    ) -> Bool {
       var people = people
       people.meet(record.act, cryptography)
-      return record.isSound(people, accounts, cryptography)
+      return record.isSound(people, accounts, isLacking: isLacking, cryptography)
     }
 
     var lacksKey: Bool { writingEpoch == nil }

@@ -52,7 +52,7 @@ public struct ShareJoining: Sendable {
     self.claims = claims
     self.secrets = secrets
     self.cryptography = cryptography
-    joined = JoinedShare(link.zone, account)
+    joined = JoinedShare(link.zone, account, owner: link.owner)
   }
 
   public func start() -> [Output] {
@@ -79,11 +79,12 @@ public struct ShareJoining: Sendable {
       responder = certificate
       return []
     case .account(let bytes):
-      return joined.learn(account: bytes, cryptography) ? [] : [.refused("\(faulty): an account's state does not hold")]
+      return joined.note(account: bytes, cryptography) ? [] : [.refused(faultyState)]
     case .controlRecords(link.zone, let records):
+      guard joined.learnAccounts(cryptography) else { return [.refused(faultyState)] }
       return joined.learn(records, cryptography) ? [] : [.refused("\(faulty): a record of the share does not hold")]
     case .controlHeads(link.zone, let heads):
-      return look(heads)
+      return joined.learnAccounts(cryptography) ? look(heads) : [.refused(faultyState)]
     case .goodbye(.elsewhere, let text):
       return [.wait(printable(text))]
     case .goodbye(_, let text):
@@ -93,6 +94,7 @@ public struct ShareJoining: Sendable {
     }
   }
 
+  private var faultyState: String { "\(faulty): an account's state does not hold" }
   private var faulty: String { "the node at \(info.address) did not show the share of the invite" }
 
   /// The log is here up to the responder's heads.
@@ -118,16 +120,24 @@ public struct ShareJoining: Sendable {
 /// The log of a share and the states of its accounts, as a member showed them, each signature verified.
 public struct JoinedShare: Sendable {
   public let zone: ZoneID
+  private let alwaysKept: Set<AccountID>
   /// Parents before children.
   public private(set) var records: [ControlRecord] = []
   public private(set) var accounts: Accounts
-  /// Of their states. Not their number: the log may name more accounts than were ever let in.
-  private var accountBytes = 0
+  /// States that were shown and are not verified yet.
+  private var noted: [AccountID: [UInt8]] = [:]
+  /// Bytes of the states, but for this account's and the owner's. Not their number is bounded: the log may name more accounts
+  /// than were ever let in.
+  private var sizes: [AccountID: Int] = [:]
+  var stateBound = Choices.joinedAccounts
+  /// States were left out that were too large. A session brings them once the share is here.
+  private var isLacking = false
   private var known: [ControlID: ControlRecord] = [:]
   private var people: ZonePeople
 
-  init(_ zone: ZoneID, _ account: AccountState) {
+  init(_ zone: ZoneID, _ account: AccountState, owner: AccountID) {
     self.zone = zone
+    alwaysKept = [account.id, owner]
     accounts = Accounts([account])
     people = ZonePeople(zone)
   }
@@ -138,16 +148,34 @@ public struct JoinedShare: Sendable {
     ZoneState(zone, records: records, accounts: accounts, cryptography)
   }
 
-  /// False where it breaks a rule.
-  mutating func learn(account bytes: [UInt8], _ cryptography: any Cryptography) -> Bool {
+  /// Notes a state, which is verified before the records that follow it. Of too many the largest are left out, and nothing is
+  /// computed for them: nobody's state keeps those of others from being taken. False if the bytes are of no account.
+  mutating func note(account bytes: [UInt8], _ cryptography: any Cryptography) -> Bool {
     var reader = ByteReader(bytes)
-    accountBytes += bytes.count
-    guard accountBytes <= Choices.offeredAccounts, let state = try? AccountState(from: &reader, cryptography) else {
-      return false
+    guard let id = (try? AccountGenesis(from: &reader))?.id(cryptography) else { return false }
+    noted[id] = bytes
+    guard !alwaysKept.contains(id) else { return true }
+    sizes[id] = bytes.count
+    while sizes.values.reduce(0, +) > stateBound,
+      let largest = sizes.max(by: { ($0.value, $0.key) < ($1.value, $1.key) })?.key
+    {
+      (sizes[largest], noted[largest]) = (nil, nil)
+      accounts.remove(largest)
+      isLacking = true
     }
-    var known = accounts[state.id] ?? state
-    known.merge(state, cryptography)
-    accounts.set(known)
+    return true
+  }
+
+  /// Verifies the states that were noted. False where one breaks a rule.
+  mutating func learnAccounts(_ cryptography: any Cryptography) -> Bool {
+    for (id, bytes) in noted.sorted(by: { $0.key < $1.key }) {
+      var reader = ByteReader(bytes)
+      guard let state = try? AccountState(from: &reader, cryptography, knowing: { accounts[$0] }) else { return false }
+      var known = accounts[id] ?? state
+      known.merge(state, cryptography)
+      accounts.set(known)
+    }
+    noted = [:]
     return true
   }
 
@@ -168,7 +196,7 @@ public struct JoinedShare: Sendable {
       guard !has(record.id) else { continue }
       guard records.count < Choices.joinedControlRecords else { return false }
       people.meet(record.act, id: record.id, cryptography)
-      guard follows(record), record.isSound(people, accounts, cryptography) else { return false }
+      guard follows(record), record.isSound(people, accounts, isLacking: isLacking, cryptography) else { return false }
       records.append(record)
       known[record.id] = record
     }

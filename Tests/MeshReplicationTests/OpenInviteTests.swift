@@ -50,8 +50,9 @@ import Testing
     }
   }
 
-  @Test func `who fills a share with accounts that it made up can be removed`() throws {
-    let mesh = try TestMesh([1, 1])
+  @Test("made-up accounts keep nobody out")
+  func madeUpAccounts() throws {
+    let mesh = try TestMesh([1, 1, 1, 1])
     let zone = try mesh.share()
     let share = try mesh.invite(zone, uses: nil)
     #expect(try mesh.join(1, share, at: 0) == .done)
@@ -61,7 +62,8 @@ import Testing
     var previous: ControlID?
     var heads = try #require(mesh.nodes[0].replica.shareState(zone)?.heads)
     var records: [[UInt8]] = []
-    for index in 0..<600 {
+    let count = Limits.participants + 56
+    for index in 0..<count {
       let made = try TestAccount(devices: 1, seed: 10_000 + UInt64(index))
       let claim = ShareClaim(
         share.invite, zone: zone, genesis: made.state.genesis,
@@ -73,9 +75,13 @@ import Testing
       (previous, heads) = (record.id, [record.id])
       records.append(record.encoded)
     }
-    for start in stride(from: 0, to: 600, by: 60) {
+    for start in stride(from: 0, to: count, by: 60) {
       try mesh.give(.controlRecords(zone, Array(records[start..<start + 60])), to: 0, link)
     }
+    let invite = try mesh.invite(zone)
+    #expect(try #require(mesh.nodes[0].replica.shareState(zone)).participants.count > Limits.participants)
+    #expect(try mesh.join(2, invite, at: 0) == .done)
+    #expect(try mesh.join(3, share, at: 0) == .done)
     try mesh.nodes[0].replica.remove(member.state.id, from: zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.permission(0, zone, of: 1) == nil)

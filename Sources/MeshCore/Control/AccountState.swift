@@ -14,6 +14,9 @@ public struct AccountState: Hashable, Sendable {
   public private(set) var revocations: [DeviceID: Revocation] = [:]
   /// Promotions that count, by device.
   public private(set) var administrators: [DeviceID: Promotion] = [:]
+  /// Whether certificates may have been dropped, because the state has as many as it can keep: of one signer, or in all.
+  /// Other nodes may know a device whose certificate was dropped here.
+  public private(set) var mayHaveDropped = false
 
   /// By their serials. Only those of the present key are kept: no other counts ever again.
   private var promotions: [[UInt8]: Promotion] = [:]
@@ -87,8 +90,10 @@ public struct AccountState: Hashable, Sendable {
 
   // MARK: Growing
 
-  /// Adds a certificate. Of several for one device the state keeps the one that ranks highest, so that the order of arrival
-  /// does not matter. False if nobody who could sign for the account signed it, or the account has as many as it can have.
+  /// Adds a certificate, and returns false if nobody who could sign for the account signed it.
+  ///
+  /// If there are several for one device, the state keeps the one that ranks highest. If there are too many by one
+  /// signer, `dropExcess` decides. So the order of arrival does not matter.
   @discardableResult
   public mutating func insert(_ certificate: Certificate, _ cryptography: any Cryptography) -> Bool {
     defer { refresh() }
@@ -122,8 +127,7 @@ public struct AccountState: Hashable, Sendable {
     return add(demotion, cryptography)
   }
 
-  /// The union with what a peer knows of the same account. False if something in it is not signed for the account, or is over
-  /// `Limits.devicesEver`.
+  /// Adds the statements of another state, as far as they are kept. Returns false if that state is of another account.
   @discardableResult
   public mutating func merge(_ other: AccountState, _ cryptography: any Cryptography) -> Bool {
     guard other.id == id else { return false }
@@ -131,15 +135,14 @@ public struct AccountState: Hashable, Sendable {
     if let successor = other.successor { follow(successor, cryptography) }
     // Of an earlier key of the account, all but the certificates is void for ever.
     if other.successor == successor {
-      for promotion in other.promotions.values { keep(promotion) }
-      for demotion in other.demotions.values { keep(demotion) }
+      for promotion in other.promotions.values { Self.keep(promotion, promotion.serial, \.signature, &promotions) }
+      for demotion in other.demotions.values { Self.keep(demotion, demotion.serial, \.signature, &demotions) }
       for revocations in other.signedRevocations.values { for revocation in revocations.values { keep(revocation) } }
     }
-    var isSound = true
     for certificate in other.certificates.values where certificates[certificate.device] != certificate {
-      isSound = keep(certificate, cryptography) && isSound
+      keep(certificate, cryptography)
     }
-    return isSound
+    return true
   }
 
   private mutating func add(
@@ -149,7 +152,8 @@ public struct AccountState: Hashable, Sendable {
       known?.certificates[certificate.device] == certificate || certificate.isSigned(genesis, cryptography)
     else { return false }
     follow(certificate.authority, cryptography)
-    return keep(certificate, cryptography)
+    keep(certificate, cryptography)
+    return true
   }
 
   private mutating func add(
@@ -159,21 +163,24 @@ public struct AccountState: Hashable, Sendable {
       return false
     }
     follow(revocation.authority, cryptography)
-    return revocation.authority.successor != successor || keep(revocation)
+    if revocation.authority.successor == successor { keep(revocation) }
+    return true
   }
 
   private mutating func add(_ promotion: Promotion, _ cryptography: any Cryptography) -> Bool {
     guard promotion.account == id, promotion.generation == successor?.generation ?? 0,
       promotion.isSigned(by: signingKey, cryptography)
     else { return false }
-    return keep(promotion)
+    Self.keep(promotion, promotion.serial, \.signature, &promotions)
+    return true
   }
 
   private mutating func add(_ demotion: Demotion, _ cryptography: any Cryptography) -> Bool {
     guard demotion.account == id, demotion.generation == successor?.generation ?? 0,
       demotion.isSigned(by: signingKey, cryptography)
     else { return false }
-    return keep(demotion)
+    Self.keep(demotion, demotion.serial, \.signature, &demotions)
+    return true
   }
 
   /// Takes over a successor that outranks the present one: what the former key signed, and its administrators, is void.
@@ -185,30 +192,25 @@ public struct AccountState: Hashable, Sendable {
 
   private mutating func follow(_ authority: Authority, _ cryptography: any Cryptography) {
     if let successor = authority.successor, successor != self.successor { follow(successor, cryptography) }
-    if let promotion = authority.promotion, authority.successor == successor { keep(promotion) }
+    if let promotion = authority.promotion, authority.successor == successor {
+      Self.keep(promotion, promotion.serial, \.signature, &promotions)
+    }
   }
 
   // MARK: What is kept of verified statements
 
-  private mutating func keep(_ certificate: Certificate, _ cryptography: any Cryptography) -> Bool {
+  private mutating func keep(_ certificate: Certificate, _ cryptography: any Cryptography) {
     let device = certificate.device
-    if let known = certificates[device] {
-      if certificate.outranks(known, cryptography) { certificates[device] = certificate }
-      return true
-    }
-    if certificate.authority.promotion == nil, certificate.authority.successor == successor {
-      let signed = certificates.values.count {
-        $0.authority.promotion == nil && $0.authority.successor == successor
-      }
-      guard signed < Limits.devicesEver else { return false }
-    }
+    if let known = certificates[device], !certificate.outranks(known, cryptography) { return }
     certificates[device] = certificate
     dropExcess(besides: certificate.authority)
-    return true
   }
 
-  /// Keeps what an administrator, or a former key, can leave behind within its bounds: of an administrator the devices
-  /// certified first, of former keys the latest ones'. Which go follows from what was signed and not from its arrival.
+  /// Drops the certificates beyond the bound of a signer. Those of the lowest devices stay for the account's key, the
+  /// earliest for an administrator, and those by the latest keys for former keys.
+  ///
+  /// The signed content decides, and not the order of arrival. A device that is not among the lowest of some
+  /// certificates is not among the lowest of more certificates.
   private mutating func dropExcess(besides authority: Authority) {
     if let promotion = authority.promotion {
       let group = certificates.values.filter { $0.authority.promotion == promotion }
@@ -217,6 +219,9 @@ public struct AccountState: Hashable, Sendable {
       {
         certificates[last.device] = nil
       }
+    } else if authority.successor == successor {
+      let group = certificates.values.filter { $0.authority == authority }
+      if group.count > Limits.devicesEver, let last = group.map(\.device).max() { certificates[last] = nil }
     }
     while certificates.count > Limits.certificates,
       let last = certificates.values.filter({ $0.authority.successor != successor }).min(by: {
@@ -227,33 +232,17 @@ public struct AccountState: Hashable, Sendable {
     }
   }
 
-  @discardableResult
-  private mutating func keep(_ revocation: Revocation) -> Bool {
+  private mutating func keep(_ revocation: Revocation) {
     let serial = revocation.authority.promotion?.serial ?? []
     var group = signedRevocations[serial] ?? [:]
     if let known = group[revocation.device] {
       if revocation.signature.lexicographicallyPrecedes(known.signature) { group[revocation.device] = revocation }
     } else {
-      if serial.isEmpty, group.count >= Limits.devicesEver { return false }
       group[revocation.device] = revocation
-      if !serial.isEmpty, group.count > Limits.administratorSignatures, let last = group.keys.max() {
-        group[last] = nil
-      }
+      let bound = serial.isEmpty ? Limits.devicesEver : Limits.administratorSignatures
+      if group.count > bound, let last = group.keys.max() { group[last] = nil }
     }
     signedRevocations[serial] = group
-    return true
-  }
-
-  @discardableResult
-  private mutating func keep(_ promotion: Promotion) -> Bool {
-    Self.keep(promotion, promotion.serial, \.signature, &promotions)
-    return true
-  }
-
-  @discardableResult
-  private mutating func keep(_ demotion: Demotion) -> Bool {
-    Self.keep(demotion, demotion.serial, \.signature, &demotions)
-    return true
   }
 
   /// Of two about one promotion the one with the smaller signature, and of too many those with the smallest serials: which stay follows
@@ -275,6 +264,11 @@ public struct AccountState: Hashable, Sendable {
 
   /// What counts, of what is kept.
   private mutating func refresh() {
+    mayHaveDropped =
+      certificates.count >= Limits.certificates
+      || Dictionary(grouping: certificates.values, by: \.authority).contains { authority, group in
+        group.count >= (authority.promotion == nil ? Limits.devicesEver : Limits.administratorSignatures)
+      }
     administrators = [:]
     for promotion in promotions.values where demotions[promotion.serial] == nil {
       if let other = administrators[promotion.device], other.serial.lexicographicallyPrecedes(promotion.serial) {

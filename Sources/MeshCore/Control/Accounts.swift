@@ -3,6 +3,8 @@ public struct Accounts: Sendable, Equatable {
   public private(set) var states: [AccountID: AccountState] = [:]
   /// A device has more than one account only if it asked several accounts for a certificate.
   private var accounts: [DeviceID: Set<AccountID>] = [:]
+  /// Those whose states may have dropped certificates.
+  private(set) var mayHaveDropped: Set<AccountID> = []
 
   public init(_ states: some Sequence<AccountState> = []) {
     for state in states { set(state) }
@@ -22,7 +24,15 @@ public struct Accounts: Sendable, Equatable {
       }
     }
     states[state.id] = state
+    if state.mayHaveDropped { mayHaveDropped.insert(state.id) } else { mayHaveDropped.remove(state.id) }
     for device in state.certificates.keys { accounts[device, default: []].insert(state.id) }
+  }
+
+  /// Removes the state of an account.
+  public mutating func remove(_ id: AccountID) {
+    for device in states[id]?.certificates.keys ?? [:].keys { accounts[device]?.remove(id) }
+    states[id] = nil
+    mayHaveDropped.remove(id)
   }
 
   /// Returns the account that a device belongs to.

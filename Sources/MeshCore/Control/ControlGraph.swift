@@ -15,7 +15,11 @@ struct ControlGraph {
   /// The marks of records by devices that no account has certified, or nil if there are none.
   private let strangers: MarkSet?
 
-  init(_ log: ZoneLog, _ accounts: Accounts, _ devices: [DeviceID: AccountID]) {
+  /// - Parameter checked: The cuts whose signatures were checked before.
+  init(
+    _ log: ZoneLog, _ accounts: Accounts, _ devices: [DeviceID: AccountID], checked: inout CheckedCuts,
+    _ cryptography: any Cryptography
+  ) {
     self.log = log
     self.accounts = accounts
     self.devices = devices
@@ -27,7 +31,9 @@ struct ControlGraph {
     }
     var cuts: [DeviceID: [InstanceID: ControlAct.CutPoint]] = [:]
     var standing: [DeviceID: Set<ControlID>] = [:]
-    countingCuts = Self.counting(brought.keys, log.people, accounts)
+    // One that was brought while nobody had certified its device may be signed by anybody.
+    let signed = brought.keys.filter { checked.isSigned($0, log.people, accounts, cryptography) }
+    countingCuts = Self.counting(signed, log.people, accounts)
     var bringing: [[ControlID]] = []
     for (device, counting) in countingCuts.sorted(by: { $0.key < $1.key }) {
       for cut in counting { cuts[device] = cuts[device].map { Self.least($0, cut.heads) } ?? cut.heads }
@@ -114,5 +120,22 @@ struct ControlGraph {
       both[key] = (point.number, point.id) <= (other.number, other.id) ? point : other
     }
     return both
+  }
+}
+
+/// Cuts whose signatures were checked, each once.
+struct CheckedCuts: Sendable {
+  private var found: [DeviceCut: [AccountID: Bool]] = [:]
+
+  /// Whether an account that certified the device has signed the cut.
+  mutating func isSigned(
+    _ cut: DeviceCut, _ people: ZonePeople, _ accounts: Accounts, _ cryptography: any Cryptography
+  ) -> Bool {
+    for state in people.all.compactMap({ accounts[$0] }) where state.certificates[cut.device] != nil {
+      let isSigned = found[cut]?[state.id] ?? cut.isSigned(for: state, zone: people.zone, cryptography)
+      found[cut, default: [:]][state.id] = isSigned
+      if isSigned { return true }
+    }
+    return false
   }
 }

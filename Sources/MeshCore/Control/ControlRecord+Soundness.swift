@@ -3,24 +3,33 @@ extension ControlRecord {
   /// at all, and any proof in the act is valid. A record that isn't sound never counts. The state of the zone judges
   /// all other questions.
   ///
-  /// - Parameter people: The accounts that the records before it name.
-  public func isSound(_ people: ZonePeople, _ accounts: Accounts, _ cryptography: any Cryptography) -> Bool {
-    guard let account = people.account(of: author, accounts), !act.isOwners || account == people.owner,
-      isSigned(cryptography)
-    else { return false }
+  /// If an account may have dropped certificates, other nodes may know a device that nobody certified here, and honest
+  /// records may follow its records. Such records, and those that name such a device, are sound and have no effect.
+  ///
+  /// - Parameters:
+  ///   - people: The accounts that the records before it name.
+  ///   - isLacking: Whether the states of some of these accounts are not here.
+  public func isSound(
+    _ people: ZonePeople, _ accounts: Accounts, isLacking: Bool = false, _ cryptography: any Cryptography
+  ) -> Bool {
+    let mayLackDevices = isLacking || people.mayLackDevices(accounts)
+    func isOfSomebody(_ device: DeviceID) -> Bool { mayLackDevices || people.account(of: device, accounts) != nil }
+    guard isOfSomebody(author), isSigned(cryptography) else { return false }
+    if act.isOwners, people.owner == nil || people.account(of: author, accounts) != people.owner { return false }
     switch act {
     case .cut(let cut):
       // Any account that certified the device may have signed. Otherwise a valid cut would fall if another account
       // turned out to have certified the device too.
-      return people.all.compactMap { accounts[$0] }.contains {
-        $0.certificates[cut.device] != nil && cut.isSigned(for: $0, zone: zone, cryptography)
-      }
+      return mayLackDevices
+        || people.all.compactMap { accounts[$0] }.contains {
+          $0.certificates[cut.device] != nil && cut.isSigned(for: $0, zone: zone, cryptography)
+        }
     case .fork(let proof):
-      return proof.zone == zone && people.account(of: proof.author.device, accounts) != nil
-        && proof.isSigned(cryptography)
+      return proof.zone == zone && isOfSomebody(proof.author.device) && proof.isSigned(cryptography)
     case .excess(let excess):
       let accounts = Set(excess.authors.map { people.account(of: $0.device, accounts) })
-      return excess.zone == zone && accounts.count == 1 && !accounts.contains(nil) && excess.isSigned(cryptography)
+      return excess.zone == zone && (mayLackDevices || accounts.count == 1 && !accounts.contains(nil))
+        && excess.isSigned(cryptography)
     case .admission(let claim):
       // Without this check, anybody could admit accounts that he made up.
       return people.openInvites[claim.invite] == claim.publicHalf && claim.isSound(zone: zone, cryptography)
@@ -82,6 +91,9 @@ public struct ZonePeople: Sendable, Equatable {
   }
 
   public func has(_ account: AccountID) -> Bool { account == owner || others.contains(account) }
+
+  /// Returns whether other nodes may know devices of these accounts that nobody certified here.
+  func mayLackDevices(_ accounts: Accounts) -> Bool { accounts.mayHaveDropped.contains(where: has) }
 
   /// Adds the accounts and the invite that an act names. Call it for each record that stands. Also call it for a record
   /// that may open the zone, before you check whether that record is sound.

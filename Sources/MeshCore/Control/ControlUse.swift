@@ -18,9 +18,12 @@ public struct ControlUse: Sendable, Equatable {
 
 extension ZoneLog {
   /// Returns the use of all devices of an account together.
-  public func use(of account: AccountID, _ accounts: Accounts) -> ControlUse {
-    let certified = accounts[account]?.certificates.keys ?? [:].keys
-    let devices = certified.count < uses.count ? certified.filter { uses[$0] != nil } : Array(uses.keys)
+  ///
+  /// - Parameter account: The account, or nil for the devices that nobody certified.
+  public func use(of account: AccountID?, _ accounts: Accounts) -> ControlUse {
+    let certified = account.map { accounts[$0]?.certificates.keys ?? [:].keys }
+    let devices =
+      if let certified, certified.count < uses.count { certified.filter { uses[$0] != nil } } else { Array(uses.keys) }
     return devices.reduce(into: ControlUse()) { sum, device in
       if let use = uses[device], people.account(of: device, accounts) == account { sum.add(use) }
     }

@@ -10,11 +10,9 @@ struct EpochRule {
   /// The records of cut devices that still count.
   let standing: [DeviceID: Set<ControlID>]
   /// The devices that minted an epoch, and whether they may.
-  var minters: [DeviceID: Minter] = [:]
+  var minters: [DeviceID: Bool] = [:]
   /// The results so far, by the set of records that an epoch has seen.
   private var found: [MarkSet: Bool] = [:]
-
-  enum Minter { case mayMint, mayNotMint, isOfNobody }
 
   /// The records that bring the cuts that count.
   struct CountingCopies: Equatable {
@@ -33,24 +31,23 @@ struct EpochRule {
   /// Returns whether this rule judges all epochs that another rule judged in the same way.
   func judges(as other: EpochRule, _ graph: ControlGraph, _ state: ZoneState) -> Bool {
     removals == other.removals && leavings == other.leavings && cuts == other.cuts && standing == other.standing
-      && other.minters.allSatisfy { Self.minter($0.key, graph.devices, graph.accounts, state) == $0.value }
+      && other.minters.allSatisfy { Self.mayMint($0.key, graph.devices, graph.accounts, state) == $0.value }
   }
 
-  mutating func minter(
+  mutating func mayMint(
     _ device: DeviceID, _ devices: [DeviceID: AccountID], _ accounts: Accounts, _ state: ZoneState
-  ) -> Minter {
+  ) -> Bool {
     if let known = minters[device] { return known }
-    let minter = Self.minter(device, devices, accounts, state)
-    minters[device] = minter
-    return minter
+    let mayMint = Self.mayMint(device, devices, accounts, state)
+    minters[device] = mayMint
+    return mayMint
   }
 
-  private static func minter(
+  private static func mayMint(
     _ device: DeviceID, _ devices: [DeviceID: AccountID], _ accounts: Accounts, _ state: ZoneState
-  ) -> Minter {
-    guard let account = devices[device] else { return .isOfNobody }
-    let mayMint = state.permission(account) == .readWrite && accounts[account]?.isRevoked(device) == false
-    return mayMint ? .mayMint : .mayNotMint
+  ) -> Bool {
+    guard let account = devices[device] else { return false }
+    return state.permission(account) == .readWrite && accounts[account]?.isRevoked(device) == false
   }
 
   /// Returns whether an epoch counts and has seen all records that it must see.

@@ -37,8 +37,9 @@ public struct Excess: Hashable, Sendable {
   }
 }
 
-/// The devices and accounts that are proven to write as too many authors in a zone. All their change sets are cut at
-/// zero on every device. The order in which authors arrive differs between devices, but the proof is the same for all.
+/// The devices and accounts that are proven to write as too many authors in a zone, or to fork at too many points. All
+/// their change sets are cut at zero on every device. The order in which authors arrive differs between devices, but the
+/// proof is the same for all.
 struct Overfull: Sendable, Equatable {
   private(set) var devices: Set<DeviceID> = []
   private(set) var accounts: Set<AccountID> = []
@@ -47,14 +48,21 @@ struct Overfull: Sendable, Equatable {
 
   /// - Parameters:
   ///   - acts: The proofs. It doesn't matter who brought them, because each author's own device signed.
-  ///   - owner: The owner of the zone. The number of its authors has no bound.
-  init(_ acts: some Sequence<Excess>, owner: AccountID, account: (DeviceID) -> AccountID?) {
+  ///   - forks: The number of points at which each author is proven to fork.
+  ///   - owner: The owner of the zone. The number of its authors and forks has no bound.
+  init(
+    _ acts: some Sequence<Excess>, forks: [Author: Int], owner: AccountID, account: (DeviceID) -> AccountID?
+  ) {
     let authors = Set(acts.flatMap(\.authors))
     for (device, authors) in Dictionary(grouping: authors, by: \.device) where authors.count > Limits.instances {
       devices.insert(device)
     }
     for (account, authors) in Dictionary(grouping: authors, by: { account($0.device) }) {
       guard let account, account != owner, authors.count > Limits.authorsOfAccount else { continue }
+      accounts.insert(account)
+    }
+    for (account, forks) in Dictionary(grouping: forks, by: { account($0.key.device) }) {
+      guard let account, account != owner, forks.reduce(0, { $0 + $1.value }) > Limits.forksOfAccount else { continue }
       accounts.insert(account)
     }
   }

@@ -171,6 +171,7 @@ public struct ZoneLog: Sendable {
     var cutDevices: Set<DeviceID> = []
     /// True if a cut device has signed more records. Its cuts may then have to be read differently.
     var hasCutRecords = false
+    var checked = CheckedCuts()
   }
 
   /// Returns whether only epochs and unknown acts arrived since the last reading. Then only these are read.
@@ -198,7 +199,9 @@ public struct ZoneLog: Sendable {
         reading.devices = people.devices(accounts)
         (reading.revision, reading.accounts) = (revision, people.count)
       }
-      let graph = ControlGraph(self, accounts, reading.devices)
+      var checked = reading.checked
+      let graph = ControlGraph(self, accounts, reading.devices, checked: &checked, cryptography)
+      reading.checked = checked
       var rule = state.read(graph, cryptography)
       if let known = reading.rule, rule?.judges(as: known, graph, state) == true {
         rule?.minters = known.minters
@@ -221,10 +224,9 @@ public struct ZoneLog: Sendable {
     var judged: [EpochID] = []
     for place in (byKind[.epoch] ?? []).dropFirst(reading.epochs) {
       let record = entries[place].record
-      let minter = rule.minter(record.author, reading.devices, accounts, state)
-      guard minter != .isOfNobody else { continue }
       guard case .epoch(let commitment) = record.act, let id = EpochID(record.id.bytes) else { continue }
-      let isCurrent = minter == .mayMint && rule.isSeen(record, entries[place].seen)
+      let isCurrent =
+        rule.mayMint(record.author, reading.devices, accounts, state) && rule.isSeen(record, entries[place].seen)
       state.add(.init(id: id, minter: record.author, commitment: commitment, isCurrent: isCurrent))
       judged.append(id)
     }

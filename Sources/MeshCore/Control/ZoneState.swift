@@ -36,6 +36,9 @@ public struct ZoneState: Sendable, Equatable {
   private var words: [UInt64: Set<ControlID>] = [:]
   /// The account of each device.
   private var devices: [DeviceID: AccountID] = [:]
+  /// Whether devices that nobody certified here may be devices of the zone's accounts whose certificates were dropped.
+  /// Then their authors are cut at zero on every node.
+  public private(set) var mayLackDevices = false
 
   public struct Epoch: Sendable, Equatable {
     public let id: EpochID
@@ -69,10 +72,13 @@ public struct ZoneState: Sendable, Equatable {
     self.owner = owner
     cuts = graph.cuts
     countingCuts = graph.countingCuts
-    ends = Self.ends(graph)
     devices = graph.devices
+    mayLackDevices = graph.log.people.mayLackDevices(graph.accounts)
+    let forks = Self.forks(graph)
+    ends = Self.ends(graph, forks)
     overfull = Overfull(
-      graph.certified(.excess).compactMap { if case .excess(let excess) = $0.act { excess } else { nil } }, owner: owner
+      graph.certified(.excess).compactMap { if case .excess(let excess) = $0.act { excess } else { nil } },
+      forks: forks.mapValues(\.count), owner: owner
     ) { [devices] in devices[$0] }
     readOwnersActs(graph, cryptography)
     let standings = Standings(graph)
@@ -140,7 +146,7 @@ public struct ZoneState: Sendable, Equatable {
   }
 
   /// Returns whether all change sets of a device are refused, because the device or its account is proven to write as
-  /// more authors than it may.
+  /// more authors, or to fork at more points, than it may.
   public func isOverfull(_ device: DeviceID) -> Bool {
     overfull.devices.contains(device) || devices[device].map(overfull.accounts.contains) ?? false
   }
@@ -164,7 +170,7 @@ public struct ZoneState: Sendable, Equatable {
   /// The devices that had merged its change sets may have reverted them, and then no device can show the record that
   /// the author cites. The author's instance tells it instead.
   public func limit(ofUnknown author: Author) -> UInt64? {
-    guard let account = devices[author.device] else { return nil }
+    guard let account = devices[author.device] else { return mayLackDevices ? 0 : nil }
     guard account != owner, !isOverfull(author.device) else { return limit(author, citing: nil) }
     let cited = words[author.instance.half] ?? []
     let limits = cited.map { limit(author, citing: $0) }
@@ -193,15 +199,18 @@ public struct ZoneState: Sendable, Equatable {
     titled = last?.time ?? .zero
   }
 
-  private static func ends(_ graph: ControlGraph) -> [Author: UInt64] {
+  /// Where each author is proven to fork.
+  private static func forks(_ graph: ControlGraph) -> [Author: Set<UInt64>] {
+    graph.certified(.fork).reduce(into: [:]) { forks, record in
+      if case .fork(let proof) = record.act { forks[proof.author, default: []].insert(proof.limit) }
+    }
+  }
+
+  private static func ends(_ graph: ControlGraph, _ forks: [Author: Set<UInt64>]) -> [Author: UInt64] {
     var given: [Author: Set<UInt64>] = [:]
-    var forks: [Author: Set<UInt64>] = [:]
     for record in graph.certified(.end) where graph.counts(record) {
       guard case .end(let instance, let number) = record.act else { continue }
       given[Author(device: record.author, instance: instance), default: []].insert(number)
-    }
-    for record in graph.certified(.fork) {
-      if case .fork(let proof) = record.act { forks[proof.author, default: []].insert(proof.limit) }
     }
     // Each lower end requires reading the log again.
     func least(_ numbers: Set<UInt64>) -> UInt64 { numbers.count > Limits.forks ? 0 : numbers.min() ?? 0 }

@@ -16,8 +16,8 @@ public protocol ReplicaStore: AnyObject {
   func accountState(_ account: AccountID) throws -> [UInt8]?
   /// Returns the accounts that have a saved state.
   func accounts() throws -> [AccountID]
-  /// Saves the encoded state of an account, and replaces the earlier one.
-  func saveAccountState(_ bytes: [UInt8], account: AccountID) throws
+  /// Saves the encoded states of accounts in one transaction, and replaces the earlier ones.
+  func saveAccountStates(_ states: [AccountID: [UInt8]]) throws
   /// Saves the name that an account gives itself. Does nothing if the account's state is not here.
   func nameAccount(_ account: AccountID, _ name: String) throws
 

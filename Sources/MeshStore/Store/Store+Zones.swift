@@ -45,13 +45,15 @@ extension Store {
     }
   }
 
-  public func saveAccountState(_ bytes: [UInt8], account: AccountID) throws {
+  public func saveAccountStates(_ states: [AccountID: [UInt8]]) throws {
     try write { session in
-      try session.sql.run(
-        """
-        INSERT INTO mesh_account (account, state) VALUES (?, ?)
-        ON CONFLICT (account) DO UPDATE SET state = excluded.state
-        """, [.blob(account.bytes), .blob(bytes)])
+      for (account, bytes) in states.sorted(by: { $0.key < $1.key }) {
+        try session.sql.run(
+          """
+          INSERT INTO mesh_account (account, state) VALUES (?, ?)
+          ON CONFLICT (account) DO UPDATE SET state = excluded.state
+          """, [.blob(account.bytes), .blob(bytes)])
+      }
     }
   }
 

@@ -109,7 +109,7 @@ public final class ModelStore: ReplicaStore {
 
   public func accountState(_ account: AccountID) -> [UInt8]? { accountStates[account] }
   public func accounts() -> [AccountID] { accountStates.keys.sorted() }
-  public func saveAccountState(_ bytes: [UInt8], account: AccountID) { accountStates[account] = bytes }
+  public func saveAccountStates(_ states: [AccountID: [UInt8]]) { accountStates.merge(states) { $1 } }
 
   public func nameAccount(_ account: AccountID, _ name: String) { accountNames[account] = name }
   public private(set) var accountNames: [AccountID: String] = [:]

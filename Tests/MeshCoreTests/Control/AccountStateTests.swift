@@ -79,24 +79,30 @@ import Testing
     #expect(try AccountState(from: &reader, StubCryptography()) == state)
   }
 
-  @Test func anAccountNeverGrowsBeyondWhatCanBeRead() throws {
+  @Test("of too many devices the lowest stay, in whatever order they come")
+  func moreDevicesThanAnAccountCanHave() throws {
     var generator = Generator(seed: 83)
-    var state = try #require(AccountState(generator.genesis(), StubCryptography()))
-    for _ in 0..<Limits.devicesEver {
-      let certificate = generator.certificate(state.id)
-      let isCertified = state.insert(certificate, StubCryptography())
-      #expect(isCertified)
-      let isRevoked = state.insert(generator.revocation(certificate), StubCryptography())
-      #expect(isRevoked)
+    let none = try #require(AccountState(generator.genesis(), StubCryptography()))
+    let certificates = (0..<Limits.devicesEver + 9).map { _ in generator.certificate(none.id) }
+    let revocations = certificates.map { generator.revocation($0) }
+    func state(_ order: some Sequence<Int>) -> AccountState {
+      order.reduce(into: none) { state, index in
+        state.insert(revocations[index], StubCryptography())
+        state.insert(certificates[index], StubCryptography())
+      }
     }
-    #expect(!state.hasRoom)
-    let onTop = generator.certificate(state.id)
-    let isCertifiedOnTop = state.insert(onTop, StubCryptography())
-    #expect(!isCertifiedOnTop)
-    let isRevokedOnTop = state.insert(generator.revocation(onTop), StubCryptography())
-    #expect(!isRevokedOnTop)
-    #expect(state.encoded.count < Limits.message)
-    var reader = ByteReader(state.encoded)
-    #expect(try AccountState(from: &reader, StubCryptography()) == state)
+    let whole = state(certificates.indices)
+    #expect(whole == state(certificates.indices.shuffled(using: &generator)))
+    var (left, right) = (state(0..<300), state(200..<certificates.count))
+    #expect(!left.mayHaveDropped && !right.mayHaveDropped && whole.mayHaveDropped)
+    let (before, other) = (left, right)
+    left.merge(other, StubCryptography())
+    right.merge(before, StubCryptography())
+    #expect(left == whole && right == whole)
+    let lowest = certificates.map(\.device).sorted().prefix(Limits.devicesEver)
+    #expect(whole.certificates.keys.sorted() == Array(lowest) && whole.revocations.keys.sorted() == Array(lowest))
+    #expect(!whole.hasRoom && whole.encoded.count < Limits.message)
+    var reader = ByteReader(whole.encoded)
+    #expect(try AccountState(from: &reader, StubCryptography()) == whole)
   }
 }

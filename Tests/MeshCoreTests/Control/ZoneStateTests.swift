@@ -169,6 +169,60 @@ import Testing
     #expect(log.state.limit(log.author(1, 7), citing: nil) == 0)
   }
 
+  @Test("an account that forks at too many places ends at zero")
+  func anAccountThatForksEverywhere() throws {
+    var log = try ControlLog([2, 2])
+    try log.set(0, 1, .readWrite)
+    for place in 0..<UInt64(Limits.forksOfAccount) {
+      for liar in [1, 2] { try log.append(0, .fork(try log.fork(liar, place, after: 9))) }
+    }
+    #expect(log.state.overfullAccounts.isEmpty && log.state.ends[log.author(3, 0)] == nil)
+    try log.append(0, .fork(try log.fork(1, .max, after: 9)))
+    #expect(log.state.overfullAccounts.isEmpty && log.state.limit(log.author(1, 77), citing: nil) == nil)
+    // Both devices count.
+    try log.append(0, .fork(try log.fork(3, 0, after: 9)))
+    #expect(log.state.overfullAccounts == [log.ids[1]])
+    #expect(log.state.limit(ofUnknown: log.author(3, 77)) == 0)
+  }
+
+  @Test("what a dropped device says keeps no record out")
+  func droppedDevices() throws {
+    var log = try ControlLog([1, 2])
+    try log.set(0, 1, .readWrite)
+    // No other device has a higher id.
+    let secrets = StubSecrets(signingKey: fill(0xFF))
+    let device = try #require(DeviceID(fill(0xFF)))
+    func record(_ act: ControlAct) throws -> ControlRecord {
+      try ControlRecord(
+        zone: log.zone, parents: log.state.heads, number: 1, previous: nil, act: act, secrets: secrets,
+        StubCryptography())
+    }
+    let epoch = try record(.epoch(commitment: fill(1)))
+    try log.cut(1, 2, [1: 5])
+    let aboutIt = try record(
+      .cut(DeviceCut(device, last: nil, heads: [:], zone: log.zone, sign: { _ in fill(0x56, 64) })))
+    let sound = [epoch, aboutIt]
+    let owners = try record(.title("mine", time: .zero))
+    func isSound(_ record: ControlRecord) -> Bool {
+      var people = ZonePeople(log.zone)
+      for record in log.records { people.meet(record.act, id: record.id, StubCryptography()) }
+      return record.isSound(people, log.accounts, StubCryptography())
+    }
+    #expect(!sound.contains(where: isSound) && !isSound(owners))
+    #expect(log.state.limit(ofUnknown: Author(device: device, instance: InstanceID(1))) == nil)
+
+    var generator = Generator(seed: 89)
+    var state = try #require(log.accounts[log.ids[1]])
+    for _ in 0..<Limits.devicesEver { state.insert(generator.certificate(state.id), StubCryptography()) }
+    log.accounts.set(state)
+    #expect(sound.allSatisfy(isSound) && !isSound(owners))
+    let before = log.state
+    let after = log.state(of: log.records + sound)
+    #expect(after.cuts == before.cuts && after.participants == before.participants)
+    #expect(after.epochs[try #require(EpochID(epoch.id.bytes))]?.isCurrent == false)
+    #expect(after.limit(ofUnknown: Author(device: device, instance: InstanceID(1))) == 0)
+  }
+
   @Test func theLesserOfCutAndEndHolds() throws {
     var log = try ControlLog(devices: 2)
     let end = try log.append(1, .end(instance: InstanceID(1), number: 4))

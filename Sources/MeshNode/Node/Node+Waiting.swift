@@ -43,7 +43,7 @@ extension Node {
 
   private func waitReport(here: Bool) throws -> WaitReport {
     var members = try replica.peerViews.flatMap { peer in
-      try peer.zones.map { zone in
+      try (peer.zones + awaitedZones(of: peer)).map { zone in
         WaitReport.Missing(
           zone: zone.description, device: peer.device.description, name: name(of: peer),
           behind: try behind(peer, zone), assets: peer.backlogs[zone].map(LackingAssets.init))
@@ -59,6 +59,14 @@ extension Node {
     return WaitReport(
       working: isWorking, pending: try store.pendingCount(), tooLong: try store.tooLongCount(), members: members,
       assets: try lackingAssets(), locked: lockedBy)
+  }
+
+  /// The zones that a peer has a part in, if its session is so new that it has named none: what it has is not known yet.
+  private func awaitedZones(of peer: Replica.PeerView) -> [ZoneID] {
+    guard peer.zones.isEmpty else { return [] }
+    return replica.zoneIDs.filter {
+      replica.isMember(peer.account, of: $0) && replica.isMember(replica.account.id, of: $0)
+    }
   }
 
   /// Nothing has come yet of a share that this account has joined.

@@ -4,34 +4,39 @@ public import MeshCrypto
 public import NIOCore
 public import NIOPosix
 
-/// Listens and dials with the keys of one device. TCP below, encrypted links above.
+/// Listens and dials with the keys of one device. TCP below, encrypted links above; or a network inside this process.
 public struct Transport: Sendable {
   private let keys: DeviceKeys
   private let randomness: any Randomness
   private let clock: any MeshCore.Clock
   private let limits: TransportLimits
   private let group: any EventLoopGroup
+  private let network: LocalNetwork?
   private let logger: Logger
 
   /// - Parameters:
   ///   - randomness: where ephemeral keys come from.
   ///   - clock: what the rate per address is measured with.
+  ///   - network: used instead of sockets; nil for TCP.
   ///   - logger: is told refused connections and failed handshakes, at the level debug.
   public init(
     keys: DeviceKeys, randomness: any Randomness, clock: any MeshCore.Clock,
     limits: TransportLimits = TransportLimits(),
-    group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, logger: Logger = Logger(label: "mesh.transport")
+    group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, network: LocalNetwork? = nil,
+    logger: Logger = Logger(label: "mesh.transport")
   ) {
     self.keys = keys
     self.randomness = randomness
     self.clock = clock
     self.limits = limits
     self.group = group
+    self.network = network
     self.logger = logger
   }
 
   /// Binds an address; port 0 takes a free one. Throws `.addressInUse` or `.addressUnavailable`.
   public func listen(host: String, port: Int) async throws(TransportError) -> Listener {
+    if let network { return try network.listen(port, keys) }
     let door = Door(limits: limits, logger: logger)
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: Int32(limits.strangers))
@@ -51,7 +56,14 @@ public struct Transport: Sendable {
       let channel = try await bootstrap.bind(host: host, port: port).get()
       channel.closeFuture.whenComplete { _ in door.close() }
       let local = channel.localAddress
-      return Listener(host: local?.ipAddress ?? host, port: local?.port ?? port, channel: channel, door: door)
+      return Listener(
+        host: local?.ipAddress ?? host, port: local?.port ?? port, links: door.links,
+        beginAccepting: { channel.setOption(.autoRead, value: true).whenComplete { _ in } },
+        free: {
+          door.close()
+          // Fails only where it is closed already.
+          try? await channel.close()
+        })
     } catch {
       throw Self.listenError(error, host, port)
     }
@@ -60,6 +72,7 @@ public struct Transport: Sendable {
   /// Connects and completes the handshake. Throws `.unreachable`, `.timedOut`, `.handshake`, `.peerClosed`, or
   /// `.closed` where the task is cancelled.
   public func dial(host: String, port: Int) async throws(TransportError) -> Link {
+    if let network { return try network.dial(host, port, keys, randomness, limits) }
     let attempt = DialAttempt()
     let address = SocketAddress.hostAndPort(host, port)
     let result: Result<Link, any Error> = await withTaskCancellationHandler {

@@ -49,9 +49,14 @@ public struct InitOptions: Hashable, Sendable {
   public var link: String?
   /// Create and track the account's tables that the database lacks.
   public var adoptSchema: Bool
+  /// The address for `config.toml`; nil for the default one.
+  public var listen: HostPort?
 
-  public init(database: String, accountName: String, deviceName: String, link: String? = nil, adoptSchema: Bool = false)
-  {
+  public init(
+    database: String, accountName: String, deviceName: String, link: String? = nil, adoptSchema: Bool = false,
+    listen: HostPort? = nil
+  ) {
+    self.listen = listen
     self.database = database
     self.accountName = accountName
     self.deviceName = deviceName

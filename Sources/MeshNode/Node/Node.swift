@@ -72,7 +72,7 @@ actor Node {
   }
 
   /// Opens the home's keys and database. Nothing listens yet.
-  init(home: Home, configuration: Configuration, logger: Logger) throws {
+  init(home: Home, configuration: Configuration, network: LocalNetwork? = nil, logger: Logger) throws {
     let keys = try NodeDatabase.Keys(home)
     var reader = ByteReader(try home.read(.accountState))
     guard let account = try? AccountState(from: &reader, keys.cryptography) else {
@@ -89,7 +89,8 @@ actor Node {
     var ended: Set<ZoneID> = []
     for zone in database.replica.zoneIDs where database.replica.reasonOutside(zone) != nil { ended.insert(zone) }
     endedBefore = ended
-    transport = Transport(keys: keys.device, randomness: keys.cryptography, clock: time, logger: logger)
+    transport = Transport(
+      keys: keys.device, randomness: keys.cryptography, clock: time, network: network, logger: logger)
     (wakeups, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     savedAccount = account
   }

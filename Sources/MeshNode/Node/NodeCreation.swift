@@ -12,15 +12,17 @@ import MeshTransport
 struct NodeCreation {
   let options: InitOptions
   let home: Home
+  let network: LocalNetwork?
   let cryptography: Sodium
   let keys: DeviceKeys
   private let time = SystemTime()
   private let created: Bool
 
   /// - Parameter account: That of the link; nil for a new one.
-  init(options: InitOptions, home: Home, joining account: AccountID?) throws {
+  init(options: InitOptions, home: Home, joining account: AccountID?, network: LocalNetwork?) throws {
     self.options = options
     self.home = home
+    self.network = network
     cryptography = try Sodium()
     created = access(options.database, F_OK) != 0
     // Before any key: a database that can't be used leaves nothing behind but an empty home.
@@ -48,7 +50,7 @@ struct NodeCreation {
   }
 
   private func configuration(peers: [HostPort] = []) -> Configuration {
-    Configuration(database: options.database, peers: peers)
+    Configuration(database: options.database, listen: options.listen ?? Configuration.defaultListen, peers: peers)
   }
 
   private static let silent = Logger(label: "mesh") { _ in SwiftLogNoOpLogHandler() }
@@ -66,7 +68,7 @@ struct NodeCreation {
         cryptography: cryptography, randomness: cryptography)
       try home.write(.accountState, account.encoded)
     }
-    let node = try Node(home: home, configuration: configuration(), logger: Self.silent)
+    let node = try Node(home: home, configuration: configuration(), network: network, logger: Self.silent)
     try await node.createPrivateZone(title: options.accountName)
     try home.write(configuration())
     return try await report(node, joined: false)
@@ -100,10 +102,11 @@ struct NodeCreation {
         code: "link.addresses",
         message: "The invite names no address to dial. Make a new one with mesh device invite on a running node.")
     }
-    let transport = Transport(keys: keys, randomness: cryptography, clock: time)
+    let transport = Transport(keys: keys, randomness: cryptography, clock: time, network: network)
     let address = try await firstAdmitting(addresses, link, transport, progress)
     let remembered = [address] + addresses.filter { $0 != address }
-    let node = try Node(home: home, configuration: configuration(peers: remembered), logger: Self.silent)
+    let node = try Node(
+      home: home, configuration: configuration(peers: remembered), network: network, logger: Self.silent)
     progress("certified; fetching the account's zone from \(address)")
     try await catchUp(node, transport, address)
     try home.write(configuration(peers: remembered))

@@ -4,18 +4,21 @@ import MeshCore
 import MeshCrypto
 import MeshReplication
 import MeshStore
-import MeshTransport
+public import MeshTransport
 
-/// Opens nodes for the command line: new ones, without a daemon, and as a daemon.
+/// Opens nodes for the command line and for apps: new ones, without a daemon, and as a daemon.
 public struct NodeOpener: NodeOpening {
-  public init() {}
+  private let network: LocalNetwork?
+
+  /// - Parameter network: Used instead of TCP; nil for TCP.
+  public init(network: LocalNetwork? = nil) { self.network = network }
 
   public func initialize(
     _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void
   ) async throws -> InitReport {
     // Before anything is made: a link that was mistyped leaves no file behind.
     let link = try options.link.map { text in try DeviceLink(text: text) }
-    let creation = try NodeCreation(options: options, home: home, joining: link?.account)
+    let creation = try NodeCreation(options: options, home: home, joining: link?.account, network: network)
     if let link { return try await creation.join(link, progress: progress) }
     return try await creation.createAccount()
   }
@@ -30,7 +33,7 @@ public struct NodeOpener: NodeOpening {
   public func daemon(home: Home, lock: HomeLock, options: ServeOptions, logger: Logger) async throws -> Daemon {
     let configuration = try options.applied(to: try home.configuration())
     SQLiteLibrary.leaveMemoryUncounted()
-    let node = try Node(home: home, configuration: configuration, logger: logger)
+    let node = try Node(home: home, configuration: configuration, network: network, logger: logger)
     let listener = try await node.listen(configuration.listen)
     return Daemon(control: node, services: [NodeService(node: node, listener: listener)]) {
       await node.reload(try options.applied(to: try home.configuration()))

@@ -22,7 +22,7 @@ public final class Link: Sendable {
   /// The peer's `host:port` as the socket knows it.
   public let remoteAddress: String
 
-  private let channel: any Channel
+  private let carrier: any LinkCarrier
   private let limits: TransportLimits
   private let inbound: AsyncStream<[UInt8]>
   private let inboundContinuation: AsyncStream<[UInt8]>.Continuation
@@ -40,15 +40,15 @@ public final class Link: Sendable {
   }
 
   init(
-    role: NoiseHandshake.Role, wire: SessionWire, channel: any Channel, limits: TransportLimits,
-    met: @escaping @Sendable () -> Void
+    role: NoiseHandshake.Role, handshakeHash: [UInt8], remoteStatic: [UInt8], carrier: any LinkCarrier,
+    limits: TransportLimits, met: @escaping @Sendable () -> Void
   ) {
     self.met = met
     self.role = role
-    handshakeHash = wire.handshakeHash
-    remoteStatic = wire.remoteStatic
-    remoteAddress = channel.remoteAddress.map(\.hostAndPort) ?? "an unknown address"
-    self.channel = channel
+    self.handshakeHash = handshakeHash
+    self.remoteStatic = remoteStatic
+    remoteAddress = carrier.remoteAddress
+    self.carrier = carrier
     self.limits = limits
     (inbound, inboundContinuation) = AsyncStream.makeStream()
   }
@@ -70,7 +70,7 @@ public final class Link: Sendable {
       defer { state.isDraining = true }
       return state.isDraining ? nil : .drain
     }
-    if let event { channel.triggerUserOutboundEvent(event, promise: nil) }
+    if let event { carrier.tell(event) }
   }
 
   /// Bytes that wait to be written to the socket, with 64 for each message.
@@ -89,14 +89,11 @@ public final class Link: Sendable {
       defer { state.closing = state.closing ?? reason }
       return state.closing == nil
     }
-    if isFirst { channel.triggerUserOutboundEvent(LinkEvent.close, promise: nil) }
+    if isFirst { carrier.tell(.close) }
   }
 
   /// Returns when the socket is closed.
-  public func waitUntilClosed() async {
-    // The future never fails; a channel closes once.
-    _ = try? await channel.closeFuture.get()
-  }
+  public func waitUntilClosed() async { await carrier.waitUntilClosed() }
 
   private func refusal(of count: Int, queued: Int) -> TransportError? {
     do throws(TransportError) {
@@ -142,11 +139,19 @@ extension Link {
       state.isReadingPaused = false
       return true
     }
-    if resumes { channel.triggerUserOutboundEvent(LinkEvent.resumeReading, promise: nil) }
+    if resumes { carrier.tell(.resumeReading) }
   }
 }
 
-/// What the link's handler is told from other threads.
+/// What brings the messages of a link to its peer: a socket's channel, or another link of this process.
+protocol LinkCarrier: Sendable {
+  /// The peer's `host:port`.
+  var remoteAddress: String { get }
+  func tell(_ event: LinkEvent)
+  func waitUntilClosed() async
+}
+
+/// What a link's carrier is told, from any thread.
 enum LinkEvent: Sendable {
   /// Messages wait to be sent.
   case drain

@@ -102,7 +102,9 @@ extension LinkHandler {
     timer?.cancel()
     handshake = nil
     session = wire
-    let link = Link(role: role, wire: wire, channel: context.channel, limits: limits, met: met)
+    let link = Link(
+      role: role, handshakeHash: wire.handshakeHash, remoteStatic: wire.remoteStatic,
+      carrier: ChannelCarrier(channel: context.channel), limits: limits, met: met)
     self.link = link
     // Until here a read took a handshake's few bytes at most; from here on it may take several frames.
     _ = context.channel.setOption(.recvAllocator, value: ReadSizes.session)
@@ -171,4 +173,17 @@ enum ReadSizes {
   static let handshake = FixedSizeRecvByteBufferAllocator(capacity: Framing.handshakeRead)
   /// Grows to four frames of the longest kind: beyond that, larger reads no longer make it faster.
   static let session = AdaptiveRecvByteBufferAllocator(minimum: 1 << 10, initial: 64 << 10, maximum: 256 << 10)
+}
+
+private struct ChannelCarrier: LinkCarrier {
+  let channel: any Channel
+
+  var remoteAddress: String { channel.remoteAddress.map(\.hostAndPort) ?? "an unknown address" }
+
+  func tell(_ event: LinkEvent) { channel.triggerUserOutboundEvent(event, promise: nil) }
+
+  func waitUntilClosed() async {
+    // The future never fails; a channel closes once.
+    _ = try? await channel.closeFuture.get()
+  }
 }

@@ -9,17 +9,20 @@ public struct Listener: Sendable {
   public let port: Int
   public var address: String { SocketAddress.hostAndPort(host, port) }
 
-  let channel: any Channel
-  let door: Door
+  /// Each is served as soon as `run` was called.
+  let links: AsyncStream<Link>
+  let beginAccepting: @Sendable () -> Void
+  /// Frees the address and ends the handshakes.
+  let free: @Sendable () async -> Void
 
   /// Serves each link in a task of its own until the task is cancelled; a link is closed when its `serve` returns.
   ///
   /// When it returns, all links are closed and the address is free. Throws `.addressUnavailable` where the system takes
   /// the listening socket away.
   public func run(_ serve: @escaping @Sendable (Link) async -> Void) async throws(TransportError) {
-    channel.setOption(.autoRead, value: true).whenComplete { _ in }
+    beginAccepting()
     await withDiscardingTaskGroup { group in
-      for await link in door.links {
+      for await link in links {
         group.addTask {
           await serve(link)
           link.close()
@@ -34,11 +37,7 @@ public struct Listener: Sendable {
   }
 
   /// Frees the address and ends the handshakes; links that are being served go on.
-  public func close() async {
-    door.close()
-    // Fails only where it is closed already.
-    try? await channel.close()
-  }
+  public func close() async { await free() }
 }
 
 /// What the accepting side of a listener shares: admission, and the links that wait to be served.

@@ -98,14 +98,17 @@ let package = Package(
       swiftSettings: strict),
     // Tables, expressions and statements as SQL with bindings. No database driver, imports Foundation only.
     .target(name: "SQLiteDataQueries", dependencies: ["SQLiteDataMacros"], swiftSettings: strict),
-    // Queries run on GRDB, observed properties, database functions, the default database. Re-exports what an app needs.
+    // Queries run on GRDB, observed properties, database functions, the default database, and the sync engine, which runs a node.
+    // Re-exports what an app needs.
     .target(
       name: "SQLiteData",
       dependencies: [
-        "CSodium", "Dependencies", "SQLiteDataQueries",
+        "CSodium", "Dependencies", "MeshControl", "MeshCore", "MeshNode", "MeshStore", "MeshTransport",
+        "SQLiteDataQueries",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "IssueReporting", package: "xctest-dynamic-overlay"),
+        .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     // Assertions about queries for the tests of an app.
@@ -172,8 +175,9 @@ let package = Package(
     .testTarget(
       name: "SQLiteDataTests",
       dependencies: [
-        "Dependencies", "DependenciesTestSupport", "SQLiteData", "SQLiteDataQueries", "SQLiteDataTestSupport",
-        .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
+        "Dependencies", "DependenciesTestSupport", "MeshControl", "MeshNode", "SQLiteData", "SQLiteDataQueries",
+        "SQLiteDataTestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "GRDBSQLite", package: "GRDB.swift"), .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
     .testTarget(

@@ -13,6 +13,9 @@ public struct ControlClient: NodeControl {
   /// Creates a client of the daemon that listens at the path `socket`.
   public init(socket: String) { self.socket = socket }
 
+  /// Whether a process listens at the socket now.
+  package var isAnswered: Bool { UnixSocket.isListening(at: socket) }
+
   /// Sends a request to the daemon and returns its answer.
   ///
   /// - Throws: ``Refusal`` if the node refuses, ``ControlClientError`` if no daemon answers within the request's

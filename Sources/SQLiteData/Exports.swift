@@ -15,3 +15,5 @@
 
 @_exported public import func IssueReporting.reportIssue
 @_exported public import func IssueReporting.withErrorReporting
+
+@_exported public import struct Logging.Logger

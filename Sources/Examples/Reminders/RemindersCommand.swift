@@ -6,12 +6,22 @@ enum RemindersCommand {
   static func main() async {
     let arguments = CommandLine.arguments.dropFirst()
     guard arguments.first != "--help" else {
-      print("usage: reminders [DATABASE]\n\nThen type commands:\n\n\(RemindersProgram.help)")
+      print(
+        """
+        usage: reminders [DATABASE [HOST:PORT]]
+
+        HOST:PORT is where your other machines reach this one, by default 0.0.0.0:7404.
+
+        Then type commands:
+
+        \(RemindersProgram.help)
+        """)
       return
     }
     do {
       try prepareDependencies {
         $0.defaultDatabase = try appDatabase(path: arguments.first)
+        $0.defaultSyncEngine = try appSyncEngine(for: $0.defaultDatabase, listen: arguments.dropFirst().first)
       }
     } catch {
       FileHandle.standardError.write(Data("reminders: can't open the database: \(error)\n".utf8))

@@ -15,10 +15,15 @@ struct RemindersProgram: Sendable {
     cover LIST FILE       set the cover image of a list
     search TEXT           search titles and notes
     delete TITLE          delete a reminder
+    invite                invite another of your machines
+    join INVITE           join the account of the machine that made the invite
+    devices               show your machines
+    sync                  wait until every connected machine has everything
     quit                  leave
     """
 
   @Dependency(\.defaultDatabase) private var database
+  @Dependency(\.defaultSyncEngine) private var syncEngine
   @Dependency(\.uuid) private var uuid
 
   @FetchAll(ListOverview.lists) private var lists
@@ -40,6 +45,8 @@ struct RemindersProgram: Sendable {
         do {
           try await carryOut(command)
         } catch let error as RemindersError {
+          write("reminders: \(error)")
+        } catch let error as SyncError {
           write("reminders: \(error)")
         } catch {
           write("reminders: can't carry out '\(command)': \(error)")
@@ -66,8 +73,27 @@ struct RemindersProgram: Sendable {
     case ("cover", let list?, let file?): try await setCover(of: list, file)
     case ("search", let text?, let rest): try await search([text, rest].compactMap(\.self).joined(separator: " "))
     case ("delete", let title?, let rest): try await delete([title, rest])
+    case ("invite", _, _): write(try await syncEngine.inviteDevice().link)
+    case ("join", let invite?, _):
+      try await syncEngine.join(invite)
+      write("joined")
+    case ("devices", _, _): try await showDevices()
+    case ("sync", _, _):
+      try await syncEngine.syncChanges()
+      write("in sync")
     default: write(Self.help)
     }
+  }
+
+  private func showDevices() async throws {
+    let lines = try await syncEngine.devices().map { device in
+      let state =
+        device.isThis
+        ? "this machine"
+        : device.revoked != nil ? "revoked" : device.isConnected ? "connected" : "not connected"
+      return "  \(device.name) (\(state))"
+    }
+    write(lines.joined(separator: "\n"))
   }
 
   private func addList(_ title: String) async throws {

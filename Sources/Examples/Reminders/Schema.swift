@@ -84,6 +84,16 @@ func appDatabase(path: String? = nil) throws -> any DatabaseWriter {
   return database
 }
 
+/// Synchronizes every table but the index of texts, which triggers keep up to date.
+///
+/// - Parameter listen: The address where other machines reach this one; nil for the default.
+func appSyncEngine(for database: any DatabaseWriter, listen: String? = nil) throws -> SyncEngine {
+  try SyncEngine(
+    for: database,
+    tables: RemindersList.self, RemindersListAsset.self, Reminder.self, Tag.self, ReminderTag.self,
+    node: NodeConfiguration(listen: listen))
+}
+
 private let creation = [
   """
   CREATE TABLE "remindersLists" (

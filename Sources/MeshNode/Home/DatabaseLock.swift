@@ -29,6 +29,22 @@ struct DatabaseLock: Sendable {
 
   func release() { lock.release() }
 
+  /// The home of the node that worked with a database last, if it is there and still names that database.
+  static func lastHome(of database: String) -> Home? {
+    guard let place = place(of: database), let path = noted(in: place + suffix), let home = try? Home.open(at: path),
+      let configuration = try? home.configuration(), Self.place(of: configuration.database) == place
+    else { return nil }
+    return home
+  }
+
+  /// The home that the lock's file names.
+  private static func noted(in lock: String) -> String? {
+    guard let note = try? String(contentsOfFile: lock, encoding: .utf8).split(separator: "\n").first,
+      let home = note.split(separator: " ", maxSplits: 1).last.map(String.init), home.hasPrefix("/")
+    else { return nil }
+    return home
+  }
+
   private static func place(of database: String) -> String? {
     realpath(database, nil).map { place in
       defer { free(place) }
@@ -38,9 +54,7 @@ struct DatabaseLock: Sendable {
 
   /// A home that was copied names the database of the one that it was copied from. The lock's file says which home had it last.
   private static func refuseOriginal(_ database: String, _ lock: String, _ home: Home) throws {
-    guard let note = try? String(contentsOfFile: lock, encoding: .utf8).split(separator: "\n").first,
-      let last = note.split(separator: " ", maxSplits: 1).last.map(String.init), last.hasPrefix("/"),
-      place(of: last) != place(of: home.path), let original = try? Home.open(at: last),
+    guard let last = noted(in: lock), place(of: last) != place(of: home.path), let original = try? Home.open(at: last),
       let configuration = try? original.configuration(), place(of: configuration.database) == place(of: database),
       let key = try? original.read(.deviceKey), try home.exists(.deviceKey), try home.read(.deviceKey) == key
     else { return }

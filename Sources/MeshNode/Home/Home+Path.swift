@@ -12,6 +12,9 @@ extension Home {
     throw HomeError(.name, "No home is named: none of --home, MESH_HOME, XDG_STATE_HOME and HOME is set.")
   }
 
+  /// The home of the node that worked with a database last, if it is there and still names that database.
+  package static func last(of database: String) -> Home? { DatabaseLock.lastHome(of: database) }
+
   /// The path from the root, without `.`, empty parts and a closing slash. Links are not resolved.
   public static func absolute(_ path: String) throws(HomeError) -> String {
     guard !path.isEmpty, !path.utf8.contains(0) else { throw HomeError(.name, "An empty path names no directory.") }

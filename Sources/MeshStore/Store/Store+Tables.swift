@@ -1,9 +1,16 @@
-import GRDB
+package import GRDB
 public import MeshCore
 
 // MARK: - Which tables are synchronized
 
 extension Store {
+  /// Every reason why tables can't be synchronized, for a connection of the app's own; empty if there is none.
+  package static func violations(
+    _ db: Database, tables: [String], private privateTables: [String] = []
+  ) throws -> [String] {
+    try TrackingRules.violations(db, tables: tables, private: privateTables).map(\.description)
+  }
+
   /// Validates the tables, begins to capture them, and takes their rows in: they get the import stamp, which loses against
   /// every real edit. Rows are taken in slice by slice through the pending log; after a crash the next call of `takeIn`
   /// goes on. What was held because the table was unknown is shown by the next calls of `apply`.

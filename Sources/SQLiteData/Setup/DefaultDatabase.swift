@@ -68,6 +68,12 @@ enum DatabasePlace {
     return temporaryDirectory.appending(path: "\(UUID().uuidString).db").path
   }
 
+  /// Returns a place for the home of a new node. It is deleted when the process exits.
+  static func temporaryHome() -> String {
+    // Short, because the path of a socket has 107 bytes at most.
+    temporaryDirectory.appending(path: "home-\(UUID().uuidString.prefix(8))").path
+  }
+
   private static let temporaryDirectory: URL = {
     atexit { try? FileManager.default.removeItem(at: DatabasePlace.temporaryDirectory) }
     return FileManager.default.temporaryDirectory.appending(path: "SQLiteData-\(UUID().uuidString)")

@@ -4,6 +4,33 @@ import SQLiteData
 // "Getting started with CloudKit", "Sharing data with other iCloud users"
 
 enum CloudKit {
+  // Setting up a SyncEngine
+  static func setUp() throws {
+    try prepareDependencies {
+      $0.defaultDatabase = try appDatabase()
+      $0.defaultSyncEngine = try SyncEngine(
+        for: $0.defaultDatabase,
+        tables: Relationships.RemindersList.self, Relationships.Reminder.self
+      )
+    }
+  }
+
+  // The third-party guide: CloudKit Sync
+  static func sync() async throws -> String {
+    @Dependency(\.defaultSyncEngine) var syncEngine
+    try await syncEngine.fetchChanges()
+    try await syncEngine.sendChanges()
+    try await syncEngine.syncChanges()
+    if syncEngine.isSynchronizing {
+      if syncEngine.isSendingChanges {
+        return "Uploading..."
+      } else if syncEngine.isFetchingChanges {
+        return "Downloading..."
+      }
+    }
+    return syncEngine.isRunning ? "Synced" : "Stopped"
+  }
+
   // Globally unique primary keys
   enum UniqueKeys {
     @Table
@@ -156,5 +183,17 @@ enum CloudKit {
       """
     )
     .execute(db)
+  }
+}
+
+// Unit testing and Xcode previews
+extension DependencyValues {
+  mutating func bootstrapDatabase() throws {
+    defaultDatabase = try appDatabase()
+    defaultSyncEngine = try SyncEngine(
+      for: defaultDatabase,
+      tables: CloudKit.Relationships.RemindersList.self,
+      CloudKit.Relationships.Reminder.self
+    )
   }
 }

@@ -1,0 +1,129 @@
+import Dependencies
+import Foundation
+import Logging
+import MeshNode
+import MeshTransport
+
+/// The node of a sync engine: where it keeps its keys, where other devices reach it, and which it dials.
+///
+/// Every value has a default, so most apps need none of this.
+public struct NodeConfiguration: Sendable {
+  /// The directory with the device's keys. Nil stands for the home of the node that synchronized this database before, and
+  /// for a new database `APP/mesh` below `$XDG_STATE_HOME`, which is `~/.local/state` if that variable isn't set.
+  public var home: String?
+  /// The device's name in lists. Nil stands for the name of the machine.
+  public var device: String?
+  /// The address where other devices reach this one, as `"0.0.0.0:7404"`. With port 0 the system chooses one. Nil stands for
+  /// `listen` in the home's `config.toml`, which is `0.0.0.0:7404` at first.
+  public var listen: String?
+  /// The address that other devices are told to dial, if it is another one than `listen`.
+  public var advertise: String?
+  /// Addresses of other devices to dial, beside those that are known from invites.
+  public var peers: [String]
+  /// How devices reach each other. Nil stands for TCP, and in a test or a preview for the process's own network.
+  public var network: Network?
+
+  /// Creates a configuration.
+  public init(
+    home: String? = nil, device: String? = nil, listen: String? = nil, advertise: String? = nil, peers: [String] = [],
+    network: Network? = nil
+  ) {
+    (self.home, self.device, self.listen) = (home, device, listen)
+    (self.advertise, self.peers, self.network) = (advertise, peers, network)
+  }
+
+  /// A network between devices.
+  public struct Network: Sendable {
+    let local: LocalNetwork?
+
+    /// The network of the machine.
+    public static let tcp = Network(local: nil)
+    /// A network inside this process, without open ports. All engines of the process that use it can reach each other.
+    public static let inProcess = Network(local: .ofProcess)
+
+    /// Returns a network inside this process for those engines that are given it.
+    public static func separate() -> Network { Network(local: LocalNetwork()) }
+  }
+}
+
+/// A node's configuration with all choices made.
+struct NodePlan: Sendable {
+  let database: String
+  /// The home of the node: the one that the app names, or that belongs to the database, or a new one.
+  let home: String
+  let account: String
+  let device: String
+  let options: ServeOptions
+  let network: LocalNetwork?
+
+  init(_ configuration: NodeConfiguration, account: String?, database: String, context: DependencyContext) throws {
+    self.database = database
+    home =
+      try configuration.home.map { try Home.absolute($0) } ?? Home.last(of: database)?.path
+      ?? (context == .live ? Self.homeOfApp() : DatabasePlace.temporaryHome())
+    self.account = account ?? Self.name(ProcessInfo.processInfo.environment["USER"], else: "account")
+    device = configuration.device ?? Self.name(ProcessInfo.processInfo.hostName, else: "device")
+    network = (configuration.network ?? (context == .live ? .tcp : .inProcess)).local
+    options = ServeOptions(
+      listen: try configuration.listen.map(Self.address), advertise: try configuration.advertise.map(Self.address),
+      peers: try configuration.peers.map(Self.address))
+  }
+
+  /// How long another process may keep the home: a daemon that starts, or a verb at work.
+  static let patience = Duration.seconds(15)
+
+  /// Makes the home: with an account of its own, or with an invite as a device of the account that made the invite.
+  func makeHome(invite: String?, logger: Logger) async throws -> Home {
+    let home = try Home.create(at: home)
+    let lock = try await home.lock(as: .verb, patience: Self.patience)
+    defer { lock.release() }
+    guard try invite != nil || !home.exists(.accountState) || home.exists(.accountKey) else {
+      throw SyncError(
+        SyncError.Code(rawValue: "link.incomplete"),
+        "This device has begun to join an account, and the account's data did not come. Join again: "
+          + "try await syncEngine.join(invite)")
+    }
+    do {
+      _ = try await NodeOpener(network: network).initialize(
+        InitOptions(
+          database: database, accountName: account, deviceName: device, link: invite,
+          listen: options.listen ?? network.map { _ in HostPort(host: LocalNetwork.host, port: 0) }),
+        home: home, lock: lock
+      ) { logger.info("\($0)") }
+    } catch {
+      try? home.discard()
+      throw error
+    }
+    return home
+  }
+
+  private static func address(_ text: String) throws -> HostPort {
+    guard let address = HostPort(text) else {
+      throw SyncError(
+        SyncError.Code(rawValue: "engine.address"),
+        "'\(text)' is not an address: write HOST:PORT, as \"0.0.0.0:7404\" or \"tower.example:7404\".")
+    }
+    return address
+  }
+
+  /// The specification of XDG base directories tells programs to ignore relative paths.
+  static func homeOfApp(
+    environment: [String: String] = ProcessInfo.processInfo.environment,
+    executable: String = ProcessInfo.processInfo.processName
+  ) -> String {
+    let state =
+      environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+      ?? FileManager.default.homeDirectoryForCurrentUser.appending(path: ".local/state").path
+    return "\(state)/\(executable)/mesh"
+  }
+
+  /// Bytes of a name, as a certificate carries it.
+  private static let nameLimit = 64
+
+  private static func name(_ text: String?, else fallback: String) -> String {
+    guard let text, (1...nameLimit).contains(text.utf8.count),
+      text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f })
+    else { return fallback }
+    return text
+  }
+}

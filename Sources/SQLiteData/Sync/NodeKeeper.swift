@@ -1,0 +1,237 @@
+import Foundation
+import Logging
+import MeshControl
+import MeshNode
+
+/// Keeps a sync engine in touch with a node, from `start` to `stop`: with one that it runs itself, or with the one that holds
+/// the home already. If that one goes away, the keeper runs the node.
+actor NodeKeeper {
+  /// The part of a keeper: it runs the node, or asks another process's.
+  enum Role: Hashable, Sendable {
+    /// The node runs in this process.
+    case node
+    /// Another process runs it: `mesh serve`, or another app.
+    case client
+  }
+
+  /// News for an engine.
+  enum Event: Sendable {
+    case connected(Role)
+    case disconnected
+    case progress(SyncProgress)
+    /// By itself: `control` throws the reason.
+    case ended
+  }
+
+  private enum Holder {
+    case node(EmbeddedNode, HomeLock)
+    case client(ControlClient)
+
+    var control: any NodeControl {
+      switch self {
+      case .node(let node, _): node.control
+      case .client(let client): client
+      }
+    }
+
+    var role: Role {
+      switch self {
+      case .node: .node
+      case .client: .client
+      }
+    }
+  }
+
+  private enum State {
+    case waiting
+    case ready(any NodeControl)
+    case ended(any Error)
+  }
+
+  let plan: NodePlan
+  private let tables: SyncedTables
+  private let logger: Logger
+  private let onEvent: @Sendable (Event) -> Void
+
+  private var state = State.waiting
+  private var waiters: [CheckedContinuation<any NodeControl, any Error>] = []
+  private var work: Task<Void, Never>?
+  private var node: EmbeddedNode?
+  private var isStopping = false
+
+  init(
+    plan: NodePlan, tables: SyncedTables, logger: Logger, onEvent: @escaping @Sendable (Event) -> Void
+  ) {
+    (self.plan, self.tables, self.logger, self.onEvent) = (plan, tables, logger, onEvent)
+  }
+
+  // MARK: Life cycle
+
+  /// Begins, after `previous` has ended.
+  func begin(after previous: NodeKeeper?) {
+    guard work == nil, !isStopping else { return }
+    work = Task {
+      await previous?.ended()
+      await run()
+    }
+  }
+
+  /// The node ends after a flush and a goodbye. Rows that are written from now on stay captured in the file.
+  func stop() async {
+    isStopping = true
+    settle(.ended(SyncError.notRunning))
+    work?.cancel()
+    await node?.stop()
+  }
+
+  /// Returns when the home is free again.
+  func ended() async { await work?.value }
+
+  /// Returns what answers requests, as soon as there is something.
+  ///
+  /// - Throws: Why the keeper has ended.
+  func control() async throws -> any NodeControl {
+    switch state {
+    case .ready(let control): return control
+    case .ended(let error): throw error
+    case .waiting: return try await withCheckedThrowingContinuation { waiters.append($0) }
+    }
+  }
+
+  private func settle(_ new: State) {
+    if case .ended = state { return }
+    state = new
+    let result: Result<any NodeControl, any Error>
+    switch new {
+    case .waiting: return
+    case .ready(let control): result = .success(control)
+    case .ended(let error): result = .failure(error)
+    }
+    for waiter in waiters { waiter.resume(with: result) }
+    waiters = []
+  }
+
+  private func run() async {
+    do {
+      while !isStopping {
+        let holder = try await hold()
+        do {
+          try await serve(holder)
+        } catch let error as ControlClientError where error.isOver {
+          logger.info("the node of the home has ended, so this app runs it now")
+        }
+        settle(.waiting)
+        onEvent(.disconnected)
+      }
+    } catch {
+      guard !isStopping else { return }
+      let error = SyncError.of(error)
+      logger.error("the sync engine has stopped: \(error)")
+      settle(.ended(error))
+      onEvent(.ended)
+    }
+  }
+
+  private func serve(_ holder: Holder) async throws {
+    switch holder {
+    case .client: try await follow(holder)
+    case .node(let node, let lock):
+      defer { lock.release() }
+      self.node = node
+      defer { self.node = nil }
+      // Not cancelled with this task: a node closes what it has when it is asked to stop.
+      let running = Task { try await node.run() }
+      if isStopping { await node.stop() }
+      let following = Task {
+        do {
+          try await follow(holder)
+        } catch {
+          await node.stop()
+          throw error
+        }
+      }
+      let result = await running.result
+      following.cancel()
+      // What the node can't do for this app comes first: it is why the node was stopped.
+      if case .failure(let error) = await following.result, !(error is CancellationError) { throw error }
+      try result.get()
+    }
+  }
+
+  // MARK: Finding a node
+
+  private static let look = Duration.milliseconds(50)
+
+  /// Opens the node, or returns a client of the one that has the home.
+  private func hold() async throws -> Holder {
+    let deadline = ContinuousClock.now + NodePlan.patience
+    let home = try await home()
+    while true {
+      try Task.checkCancellation()
+      let client = ControlClient(home: home.path)
+      if plan.network == nil, client.isAnswered { return .client(client) }
+      do {
+        let lock = try home.lock(as: .daemon)
+        do {
+          let node = try await EmbeddedNode.open(
+            home: home, lock: lock, options: plan.options, network: plan.network, logger: logger)
+          return .node(node, lock)
+        } catch {
+          lock.release()
+          throw error
+        }
+      } catch let error as HomeError where error.code == .locked && ContinuousClock.now < deadline {
+        // A daemon that starts or stops, or a verb at work.
+      }
+      try await Task.sleep(for: Self.look)
+    }
+  }
+
+  /// The home of the database's node, which is made if there is none.
+  private func home() async throws -> Home {
+    do throws(HomeError) {
+      return try Home.open(at: plan.home)
+    } catch {
+      guard error.code == .missing || error.code == .unfinished else { throw error }
+    }
+    return try await plan.makeHome(invite: nil, logger: logger)
+  }
+
+  // MARK: A node at work
+
+  /// Prepares the tables, then reports the progress until the task is cancelled.
+  ///
+  /// - Throws: `ControlClientError` if the node has gone, and why the node can't work for this app.
+  private func follow(_ holder: Holder) async throws {
+    let control = holder.control
+    try await tables.prepare(on: control, removesOthers: holder.role == .node)
+    guard !isStopping else { return }
+    settle(.ready(control))
+    onEvent(.connected(holder.role))
+    while true {
+      let progress = try await progress(of: control)
+      onEvent(.progress(progress))
+      try await Task.sleep(for: progress.isSending || progress.isFetching ? Self.busyInterval : Self.idleInterval)
+    }
+  }
+
+  /// A node that can't answer now, as while its file is being replaced, is still there: its reason is a problem to look into.
+  private func progress(of control: any NodeControl) async throws -> SyncProgress {
+    do {
+      return SyncProgress(try await control.perform(StatusRequest()))
+    } catch let error as any Refusing where (error as? ControlClientError)?.isOver != true {
+      var progress = SyncProgress()
+      progress.problems = [error.refusal.message]
+      return progress
+    }
+  }
+
+  /// Between two looks at the progress.
+  private static let busyInterval = Duration.milliseconds(100)
+  private static let idleInterval = Duration.milliseconds(500)
+}
+
+extension ControlClientError {
+  /// Whether no node is there any more.
+  var isOver: Bool { code == .noDaemon || code == .closed }
+}

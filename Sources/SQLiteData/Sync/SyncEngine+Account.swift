@@ -1,0 +1,159 @@
+public import Foundation
+import MeshControl
+import MeshCore
+import MeshNode
+
+/// The account of an engine, as one of its devices knows it.
+public struct SyncAccount: Hashable, Identifiable, Sendable {
+  /// The id of the account.
+  public var id: String
+  /// The name of the account.
+  public var name: String
+  /// The id of this device.
+  public var device: String
+  /// The name of this device.
+  public var deviceName: String
+  /// Whether this device holds the account's key. It does if it made the account. Don't lose its home.
+  public var holdsKey: Bool
+}
+
+/// A device of the account.
+public struct SyncDevice: Hashable, Identifiable, Sendable {
+  /// The id of the device.
+  public var id: String
+  /// The device's name.
+  public var name: String
+  /// Whether it is this device.
+  public var isThis: Bool
+  /// Whether a session with the device is open.
+  public var isConnected: Bool
+  /// When the device joined the account.
+  public var joined: Date
+  /// When the device was revoked. It is nil while the device is a member of the account.
+  public var revoked: Date?
+  /// Whether the device can invite and revoke devices although it doesn't hold the account's key.
+  public var isAdministrator: Bool
+}
+
+/// An invite with which one device can join the account.
+public struct DeviceInvite: Hashable, Sendable {
+  /// The text for the other device. It is a secret until it is used or has expired.
+  public var link: String
+  /// When it expires.
+  public var expires: Date
+  /// The addresses that the other device dials.
+  public var addresses: [String]
+}
+
+extension SyncEngine {
+  /// The account of this device. The first start makes one, unless this device has joined another.
+  public func account() async throws -> SyncAccount {
+    let report = try await perform(AccountRequest())
+    return SyncAccount(
+      id: report.account, name: report.name, device: report.device, deviceName: report.deviceName,
+      holdsKey: report.holdsAccountKey)
+  }
+
+  /// The devices of the account, in the order in which they joined. Those that were revoked are included.
+  public func devices() async throws -> [SyncDevice] {
+    let connected = Set(try await perform(PeersRequest()).peers.filter(\.connected).compactMap(\.device))
+    return try await perform(DevicesRequest()).devices.map { device in
+      SyncDevice(
+        id: device.device, name: device.name, isThis: device.isThis, isConnected: connected.contains(device.device),
+        joined: device.certified, revoked: device.revoked, isAdministrator: device.isAdministrator)
+    }
+  }
+
+  /// Makes an invite with which one other device can ``join(_:)`` the account.
+  ///
+  /// The device with the account's key can do that, and an administrator.
+  ///
+  /// - Parameter duration: How long the invite works.
+  public func inviteDevice(expiresAfter duration: Duration = .seconds(15 * 60)) async throws -> DeviceInvite {
+    let report = try await perform(InviteRequest(expires: duration))
+    return DeviceInvite(link: report.link, expires: report.expires, addresses: report.addresses)
+  }
+
+  /// Excludes a device permanently. The others stop exchanging anything with it and change their keys.
+  ///
+  /// - Parameter id: The id of the device.
+  public func revokeDevice(_ id: SyncDevice.ID) async throws {
+    _ = try await perform(RevokeRequest(device: id))
+  }
+
+  /// Makes this device one of the account that made an invite, and starts the engine.
+  ///
+  /// The rows of this database become rows of the account. If both have a row with the same key, the values that somebody
+  /// edited in the account stay.
+  ///
+  /// The account that the first start of the engine made for this device is given up, with its keys.
+  ///
+  /// - Parameter invite: The ``DeviceInvite/link`` of another device.
+  /// - Throws: ``SyncError``: ``SyncError/Code/accountInUse`` if this device's account has other devices or shares. If the
+  ///   invite doesn't work, nothing is given up that another device needs, and ``start()`` makes a new account.
+  public func join(_ invite: String) async throws {
+    try await SyncError.translating {
+      let link = try DeviceLink(text: invite)
+      guard link.expires > Int64(Date().timeIntervalSince1970 * 1_000) else {
+        throw SyncError(
+          SyncError.Code(rawValue: "link.expired"), "The invite has expired. Make a new one: syncEngine.inviteDevice()")
+      }
+      if (try? Home.open(at: plan.home)) != nil {
+        try await start()
+        guard try await account().id != link.account.description else { return }
+        try await requireFreshAccount()
+        await stopAndWait()
+        try await Bookkeeping.remove(from: tables.database)
+        try FileManager.default.removeItem(atPath: plan.home)
+      }
+      _ = try await plan.makeHome(invite: invite, logger: logger)
+      try await start()
+    }
+  }
+
+  /// Throws if another device or account relies on this device's account.
+  private func requireFreshAccount() async throws {
+    try requireOwnNode("join an account")
+    let status = try await perform(StatusRequest())
+    let devices = try await devices().filter { !$0.isThis && $0.revoked == nil }
+    guard devices.isEmpty, status.zones.count <= 1 else {
+      let reason =
+        devices.isEmpty
+        ? "it has shares" : "it has other devices: \(devices.map(\.name).joined(separator: ", "))"
+      throw SyncError(
+        .accountInUse,
+        "This device can't join another account, because its account \(status.accountName) is in use: \(reason). Use another "
+          + "database for the other account.")
+    }
+  }
+
+  /// Deletes the rows of all synchronized tables on this device, and downloads them again from other devices.
+  ///
+  /// The rows stay on other devices, because nothing is sent about the deletion. Before it deletes anything, the engine sends
+  /// all changes of this device.
+  ///
+  /// - Throws: ``SyncError``, and then nothing was deleted: if the account has no other device, if ``sendChanges(timeout:)``
+  ///   fails, or if another process runs the node.
+  public func deleteLocalData() async throws {
+    try await start()
+    try requireOwnNode("delete the local data")
+    guard try await devices().contains(where: { !$0.isThis && $0.revoked == nil }) else {
+      throw SyncError(
+        .noDevice,
+        "The local data can't be deleted, because the account has no other device to download it from again.")
+    }
+    try await sendChanges()
+    await stopAndWait()
+    try await Bookkeeping.remove(from: tables.database, deletingRowsOf: tables.names)
+    try await start()
+  }
+
+  private func requireOwnNode(_ what: String) throws {
+    guard role == .node else {
+      throw SyncError(
+        SyncError.Code(rawValue: "engine.otherNode"),
+        "This app can't \(what) while another process runs the node of \(plan.home). Stop that process (mesh status names it), "
+          + "and try again.")
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import MeshControl
+
+/// Waiting until changes are where they belong.
+extension SyncEngine {
+  /// Returns when every connected device has acknowledged all changes of this one.
+  ///
+  /// A running engine sends changes by itself. Wait for them before the machine is switched off, or when a person asks.
+  ///
+  /// - Parameter timeout: How long to wait for a device to connect, and for its answers.
+  /// - Throws: ``SyncError``: ``SyncError/Code/noDevice`` at once if there is no other device that could connect, or if none
+  ///   has connected in time; ``SyncError/Code/notInTime``; ``SyncError/Code/tooLong`` if a row can't be sent;
+  ///   ``SyncError/Code/notRunning``.
+  public func sendChanges(timeout: Duration = .seconds(60)) async throws {
+    try await counting(\.sends) {
+      try await wait(until: .now + timeout, timeout) { report in
+        guard report.tooLong == 0 else {
+          throw SyncError(
+            .tooLong,
+            "\(report.tooLong) rows have a value that is too long to be sent. The other rows were sent. mesh doctor names the "
+              + "rows.")
+        }
+        return report.pending == 0 && report.missing.allSatisfy { $0.behind.there == 0 }
+      }
+    }
+  }
+
+  /// Returns when the tables have everything that connected devices have.
+  ///
+  /// A running engine fetches changes by itself, as soon as they are made.
+  ///
+  /// - Parameter timeout: How long to wait for a device to connect, and for its changes.
+  /// - Throws: ``SyncError``: ``SyncError/Code/noDevice`` at once if there is no other device that could connect, or if none
+  ///   has connected in time; ``SyncError/Code/notInTime``; ``SyncError/Code/notRunning``.
+  public func fetchChanges(timeout: Duration = .seconds(60)) async throws {
+    try await counting(\.fetches) {
+      try await wait(until: .now + timeout, timeout) { report in
+        // A device that has not told about its BLOBs has not told everything that it has.
+        !report.working && report.locked == nil && report.assets.coming.assets == 0
+          && report.missing.allSatisfy { $0.behind.here == 0 && $0.assets != nil }
+      }
+    }
+  }
+
+  /// Sends all changes of this device, then fetches those of others.
+  ///
+  /// - Parameter timeout: How long to wait for each of the two.
+  /// - Throws: The errors of ``sendChanges(timeout:)`` and ``fetchChanges(timeout:)``.
+  public func syncChanges(timeout: Duration = .seconds(60)) async throws {
+    try await sendChanges(timeout: timeout)
+    try await fetchChanges(timeout: timeout)
+  }
+
+  /// Between two looks at the node.
+  private static let look = Duration.milliseconds(20)
+
+  private func wait(
+    until deadline: ContinuousClock.Instant, _ timeout: Duration, _ isDone: (WaitReport) throws -> Bool
+  ) async throws {
+    while true {
+      let control = try await control()
+      do {
+        let report = try await control.perform(WaitRequest(timeout: .zero))
+        if try isDone(report) { return }
+        guard ContinuousClock.now < deadline else { throw SyncError.notInTime(report, timeout) }
+      } catch let error as ControlClientError where error.isOver && ContinuousClock.now < deadline {
+        // Another node takes over.
+      } catch let error as any Refusing where error.refusal.code == SyncError.Code.noDevice.rawValue {
+        guard ContinuousClock.now < deadline, try await control.mayHaveCompany() else { throw SyncError.of(error) }
+      } catch {
+        throw SyncError.of(error)
+      }
+      try await Task.sleep(for: Self.look)
+    }
+  }
+}
+
+extension NodeControl {
+  /// Whether another device could connect: the account has one, an address is dialled, or something is shared.
+  fileprivate func mayHaveCompany() async throws -> Bool {
+    let status = try await perform(StatusRequest())
+    return !status.peers.isEmpty || status.zones.count > 1
+  }
+}
+
+extension SyncError {
+  fileprivate static func notInTime(_ report: WaitReport, _ timeout: Duration) -> SyncError {
+    var reasons = report.missing.map { missing in
+      "\(missing.name ?? missing.device): \(missing.behind.there) change sets to send, \(missing.behind.here) to fetch"
+    }
+    if report.pending > 0 { reasons.append("\(report.pending) rows are not in a change set yet") }
+    if report.assets.coming.assets > 0 { reasons.append("\(report.assets.coming.assets) long BLOBs are missing") }
+    if let locked = report.locked { reasons.append(locked) }
+    return SyncError(
+      .notInTime,
+      "Not everything was sent and fetched within \(timeout.formatted). The engine goes on with it.\n"
+        + reasons.map { "- \($0)" }.joined(separator: "\n"), reasons: reasons)
+  }
+}
+
+extension Duration {
+  fileprivate var formatted: String { "\(self / .seconds(1)) seconds" }
+}

@@ -1,0 +1,270 @@
+import Dependencies
+public import GRDB
+public import Logging
+import MeshControl
+public import Observation
+public import SQLiteDataQueries
+import Synchronization
+
+/// Synchronizes tables of an app's database with other devices.
+///
+/// ```swift
+/// try prepareDependencies {
+///   $0.defaultDatabase = try appDatabase()
+///   $0.defaultSyncEngine = try SyncEngine(
+///     for: $0.defaultDatabase, tables: RemindersList.self, Reminder.self)
+/// }
+/// ```
+///
+/// The engine runs a node in the app's process. If another process has the node's home, such as `mesh serve` or another app
+/// with the same database, the engine uses that node. If that process ends, the engine runs the node itself.
+///
+/// Triggers in the file capture the app's writes, whether the engine runs or not.
+///
+/// Its properties can be observed with the Observation framework.
+public final class SyncEngine: Observable, Sendable {
+  let tables: SyncedTables
+  let plan: NodePlan
+  let logger: Logger
+  private let registrar = ObservationRegistrar()
+  private let state = Mutex(State())
+
+  struct State: Sendable {
+    var keeper: NodeKeeper?
+    /// Tells what the present keeper reports from what an earlier one does.
+    var number = 0
+    /// The present keeper was stopped.
+    var isStopped = true
+    /// The present keeper has ended by itself.
+    var isOver = false
+    var role: NodeKeeper.Role?
+    var progress = SyncProgress()
+    /// Calls of `sendChanges` and `fetchChanges` that wait.
+    var sends = 0
+    var fetches = 0
+    var streams: [Int: AsyncStream<SyncProgress>.Continuation] = [:]
+    var lastStream = 0
+
+    var isSending: Bool { sends > 0 || role != nil && progress.isSending }
+    var isFetching: Bool { fetches > 0 || role != nil && progress.isFetching }
+  }
+
+  private struct Changes {
+    let isRunning, isSending, isFetching, progress: Bool
+
+    init(from before: State, to after: State) {
+      isRunning = (before.role == nil) != (after.role == nil)
+      isSending = before.isSending != after.isSending
+      isFetching = before.isFetching != after.isFetching
+      progress = before.progress != after.progress
+    }
+  }
+
+  /// Creates a sync engine, and starts it in a running app.
+  ///
+  /// Create it once, after the migrations. The tables may differ between versions of the app. Tables that are new in the list
+  /// are synchronized from then on, with the rows that they have. Tables that are no longer in the list stay in the file with
+  /// their rows, and aren't synchronized from then on.
+  ///
+  /// - Parameters:
+  ///   - database: The app's database, which is a file.
+  ///   - tables: The tables to synchronize. Their primary key is one column with a text or a UUID.
+  ///   - privateTables: More tables to synchronize, whose rows are never shared with other accounts.
+  ///   - node: The place of the node's keys, and how other devices reach it.
+  ///   - defaultZone: The name of the account's own zone, which is the account's name. It is used when the account is made. Nil
+  ///     stands for the user's name.
+  ///   - startImmediately: Whether to start the engine at once. Nil stands for true in a running app, and for false in a test
+  ///     and in a preview.
+  ///   - logger: Told what the engine and its node do. By default it writes warnings and errors to standard error.
+  /// - Throws: ``SyncError`` with every reason why the tables can't be synchronized.
+  public convenience init<
+    each T1: PrimaryKeyedTable, each T2: PrimaryKeyedTable
+  >(
+    for database: any DatabaseWriter, tables: repeat (each T1).Type, privateTables: repeat (each T2).Type,
+    node: NodeConfiguration = NodeConfiguration(), defaultZone: String? = nil, startImmediately: Bool? = nil,
+    logger: Logger? = nil
+  ) throws
+  where
+    repeat (each T1).PrimaryKey.QueryOutput: IdentifierStringConvertible,
+    repeat (each T2).PrimaryKey.QueryOutput: IdentifierStringConvertible
+  {
+    var (names, privateNames): ([String], [String]) = ([], [])
+    for table in repeat (each T1).self { names.append(table.tableName) }
+    for table in repeat (each T2).self { privateNames.append(table.tableName) }
+    try self.init(
+      tables: SyncedTables(database: database, shareable: names, privateTables: privateNames), node: node,
+      defaultZone: defaultZone, startImmediately: startImmediately, logger: logger)
+  }
+
+  init(
+    tables: SyncedTables, node: NodeConfiguration, defaultZone: String?, startImmediately: Bool?, logger: Logger?
+  ) throws {
+    @Dependency(\.context) var context
+    try tables.validate()
+    self.tables = tables
+    plan = try NodePlan(node, account: defaultZone, database: tables.database.path, context: context)
+    self.logger = logger ?? Self.defaultLogger(context)
+    if startImmediately ?? (context == .live) { begin() }
+  }
+
+  deinit {
+    guard let keeper = state.withLock(\.keeper) else { return }
+    Task { await keeper.stop() }
+  }
+
+  private static func defaultLogger(_ context: DependencyContext) -> Logger {
+    guard context == .live else { return Logger(label: "SyncEngine") { _ in SwiftLogNoOpLogHandler() } }
+    var logger = Logger(label: "SyncEngine") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = .warning
+    return logger
+  }
+
+  // MARK: Life cycle
+
+  /// Starts the engine, and returns when its node works. If the engine runs already, it only waits for that.
+  ///
+  /// - Throws: ``SyncError`` if no node can work for this database.
+  public func start() async throws { _ = try await begin().control() }
+
+  /// Stops the engine. The file keeps what the app writes from now on, and the next start sends it.
+  public func stop() {
+    guard let keeper = end() else { return }
+    Task { await keeper.stop() }
+  }
+
+  /// Stops the engine, and returns when its node is closed.
+  func stopAndWait() async {
+    guard let keeper = end() else { return }
+    await keeper.stop()
+    await keeper.ended()
+  }
+
+  /// Returns what answers the engine's requests.
+  func control() async throws -> any NodeControl {
+    let keeper = state.withLock { $0.isStopped ? nil : $0.keeper }
+    guard let keeper else { throw SyncError.notRunning }
+    return try await keeper.control()
+  }
+
+  /// Asks the engine's node.
+  func perform<Request: ControlRequest>(_ request: Request) async throws -> Request.Answer {
+    try await SyncError.translating { try await control().perform(request) }
+  }
+
+  /// Whether the engine runs the node or asks another process's; nil if neither.
+  var role: NodeKeeper.Role? { state.withLock(\.role) }
+
+  @discardableResult
+  private func begin() -> NodeKeeper {
+    let (keeper, previous, isNew) = state.withLock { state in
+      if let keeper = state.keeper, !state.isStopped, !state.isOver { return (keeper, NodeKeeper?.none, false) }
+      state.number += 1
+      (state.isStopped, state.isOver) = (false, false)
+      let number = state.number
+      let keeper = NodeKeeper(plan: plan, tables: tables, logger: logger) { [weak self] in self?.note($0, number) }
+      defer { state.keeper = keeper }
+      return (keeper, state.keeper, true)
+    }
+    if isNew { Task { await keeper.begin(after: previous) } }
+    return keeper
+  }
+
+  /// The keeper that is to be stopped.
+  private func end() -> NodeKeeper? {
+    let keeper = state.withLock { $0.keeper }
+    change { state in
+      state.isStopped = true
+      state.role = nil
+    }
+    return keeper
+  }
+
+  private func note(_ event: NodeKeeper.Event, _ number: Int) {
+    change { state in
+      guard state.number == number, !state.isStopped else { return }
+      switch event {
+      case .connected(let role): state.role = role
+      case .disconnected: state.role = nil
+      case .progress(let progress): state.progress = progress
+      // The next start makes another keeper. Until then requests are told why this one has ended.
+      case .ended: (state.role, state.isOver) = (nil, true)
+      }
+    }
+  }
+
+  // MARK: State
+
+  /// Whether the engine's node works.
+  public var isRunning: Bool {
+    registrar.access(self, keyPath: \.isRunning)
+    return state.withLock { $0.role != nil }
+  }
+
+  /// Whether other devices are missing changes of this one, or ``sendChanges(timeout:)`` waits.
+  public var isSendingChanges: Bool {
+    registrar.access(self, keyPath: \.isSendingChanges)
+    return state.withLock(\.isSending)
+  }
+
+  /// Whether this device is missing changes of connected ones, or ``fetchChanges(timeout:)`` waits.
+  public var isFetchingChanges: Bool {
+    registrar.access(self, keyPath: \.isFetchingChanges)
+    return state.withLock(\.isFetching)
+  }
+
+  /// Whether changes are being sent or fetched.
+  public var isSynchronizing: Bool { isSendingChanges || isFetchingChanges }
+
+  /// How far the database is synchronized, as of the last look at the node. The engine looks twice a second, and ten times a
+  /// second while changes travel.
+  public var progress: SyncProgress {
+    registrar.access(self, keyPath: \.progress)
+    return state.withLock(\.progress)
+  }
+
+  /// The progress now, and each time that it has changed. A slow consumer gets the latest value.
+  public var progressUpdates: AsyncStream<SyncProgress> {
+    let (stream, continuation) = AsyncStream.makeStream(of: SyncProgress.self, bufferingPolicy: .bufferingNewest(1))
+    let number = state.withLock { state in
+      state.lastStream += 1
+      state.streams[state.lastStream] = continuation
+      continuation.yield(state.progress)
+      return state.lastStream
+    }
+    continuation.onTermination = { [weak self] _ in
+      self?.state.withLock { _ = $0.streams.removeValue(forKey: number) }
+    }
+    return stream
+  }
+
+  /// Changes the state, and tells those who observe what is different.
+  private func change(_ body: (inout State) -> Void) {
+    let changes = state.withLock { state in
+      var after = state
+      body(&after)
+      return Changes(from: state, to: after)
+    }
+    // Outside of the lock, because an observer may read the state.
+    if changes.isRunning { registrar.willSet(self, keyPath: \.isRunning) }
+    if changes.isSending { registrar.willSet(self, keyPath: \.isSendingChanges) }
+    if changes.isFetching { registrar.willSet(self, keyPath: \.isFetchingChanges) }
+    if changes.progress { registrar.willSet(self, keyPath: \.progress) }
+    state.withLock { state in
+      body(&state)
+      if changes.progress { for stream in state.streams.values { stream.yield(state.progress) } }
+    }
+    if changes.isRunning { registrar.didSet(self, keyPath: \.isRunning) }
+    if changes.isSending { registrar.didSet(self, keyPath: \.isSendingChanges) }
+    if changes.isFetching { registrar.didSet(self, keyPath: \.isFetchingChanges) }
+    if changes.progress { registrar.didSet(self, keyPath: \.progress) }
+  }
+
+  /// Runs `body`, and counts it as sending or fetching meanwhile.
+  func counting<Result>(
+    _ counter: any WritableKeyPath<State, Int> & Sendable, _ body: () async throws -> Result
+  ) async rethrows -> Result {
+    change { $0[keyPath: counter] += 1 }
+    defer { change { $0[keyPath: counter] -= 1 } }
+    return try await body()
+  }
+}

@@ -1,0 +1,71 @@
+import MeshControl
+
+/// Why a sync engine can't do something.
+///
+/// ```swift
+/// do {
+///   try await syncEngine.syncChanges()
+/// } catch let error as SyncError where error.code == .noDevice {
+///   // No other device is connected.
+/// }
+/// ```
+public struct SyncError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The kind of an error.
+  ///
+  /// If the node refuses something for a reason that has no constant here, the code is the one that the node gives, as
+  /// `"share.title"`.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The engine isn't running: it was not started, or it was stopped.
+    public static let notRunning = Code(rawValue: "engine.notRunning")
+    /// The database is in memory, or another node's.
+    public static let database = Code(rawValue: "engine.database")
+    /// Tables can't be synchronized. ``SyncError/reasons`` lists every reason of every table.
+    public static let schema = Code(rawValue: "database.schemaRefused")
+    /// No other device is connected.
+    public static let noDevice = Code(rawValue: "peers.none")
+    /// It was not done within the time that was given.
+    public static let notInTime = Code(rawValue: "engine.notInTime")
+    /// A row has a value that is too long to be sent.
+    public static let tooLong = Code(rawValue: "rows.tooLong")
+    /// The account has other devices, or shares, so this device can't change to another account.
+    public static let accountInUse = Code(rawValue: "account.inUse")
+  }
+
+  /// The kind of the error.
+  public let code: Code
+  /// A text for people: what happened, to which thing, and what to do.
+  public let message: String
+  /// Each thing that is wrong, if there may be several. Otherwise it is empty.
+  public let reasons: [String]
+
+  init(_ code: Code, _ message: String, reasons: [String] = []) {
+    (self.code, self.message, self.reasons) = (code, message, reasons)
+  }
+
+  /// The message.
+  public var description: String { message }
+
+  static let notRunning = SyncError(
+    .notRunning, "The sync engine isn't running. Start it: try await syncEngine.start()")
+}
+
+extension SyncError {
+  /// The same error in the words of the engine, if it comes from a node. Other errors stay what they are.
+  static func of(_ error: any Error) -> any Error {
+    guard let refusal = (error as? any Refusing)?.refusal else { return error }
+    return SyncError(Code(rawValue: refusal.code), refusal.message, reasons: refusal.reasons)
+  }
+
+  /// Runs `body`, and throws errors of a node as `SyncError`.
+  static func translating<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      return try await body()
+    } catch {
+      throw of(error)
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Logging
+import MeshControl
+import MeshNode
+import Testing
+
+@testable import SQLiteData
+
+extension SyncTests {
+  /// The engine runs the node, or uses the one of another process. These have control sockets, and listen on loopback.
+  @Suite("Which process runs the node", .timeLimit(.minutes(5)))
+  struct NodeOwnershipTests {
+    private let loopback = NodeConfiguration(listen: "127.0.0.1:0", network: .tcp)
+
+    private func engine(
+      _ database: any DatabaseWriter, home: String, _ change: (inout NodeConfiguration) -> Void = { _ in }
+    ) throws -> SyncEngine {
+      var node = loopback
+      node.home = home
+      change(&node)
+      return try SyncEngine(
+        for: database, tables: SyncedList.self, SyncedItem.self, privateTables: ListPosition.self, node: node)
+    }
+
+    @Test("the second engine on a home uses the node of the first, and runs it when the first one stops")
+    func takeOver() async throws {
+      let (database, home) = (try syncedDatabase(), DatabasePlace.temporaryHome())
+      let (first, second) = (try engine(database, home: home), try engine(database, home: home))
+      try await first.start()
+      #expect(first.role == .node)
+      try await second.start()
+      #expect(second.role == .client)
+      #expect(try await second.devices().map(\.id) == first.devices().map(\.id))
+      await first.stopAndWait()
+      try await eventually("the second runs the node") { second.role == .node }
+      #expect(try await second.devices().count == 1)
+      await second.stopAndWait()
+    }
+
+    @Test("a home is found again by its database, although the app doesn't name it")
+    func homeOfDatabase() async throws {
+      let (database, home) = (try syncedDatabase(), DatabasePlace.temporaryHome())
+      let first = try engine(database, home: home)
+      try await first.start()
+      let account = try await first.account()
+      let second = try engine(database, home: home) { $0.home = nil }
+      #expect(second.plan.home == home)
+      try await second.start()
+      #expect(second.role == .client)
+      #expect(try await second.account() == account)
+      await second.stopAndWait()
+      await first.stopAndWait()
+    }
+
+    @Test("a home that has another database is refused, and the message names both")
+    func otherDatabase() async throws {
+      let home = DatabasePlace.temporaryHome()
+      let (mine, others) = (try syncedDatabase(), try syncedDatabase())
+      let first = try engine(others, home: home)
+      try await first.start()
+      let second = try engine(mine, home: home)
+      let error = await syncError { try await second.start() }
+      #expect(error?.code == .database)
+      #expect(error?.message.contains(mine.path) == true && error?.message.contains(others.path) == true)
+      #expect(!second.isRunning)
+      await first.stopAndWait()
+      await second.stopAndWait()
+    }
+
+    @Test("the verbs of mesh reach the node of an app over its socket")
+    func verbs() async throws {
+      let (database, home) = (try syncedDatabase(), DatabasePlace.temporaryHome())
+      let engine = try engine(database, home: home)
+      try await engine.start()
+      let client = ControlClient(home: home)
+      try await eventually("the socket answers") { client.isAnswered }
+      #expect(try await client.perform(StatusRequest()).tables.sorted() == ["items", "listPositions", "lists"])
+      await engine.stopAndWait()
+      #expect(!client.isAnswered)
+    }
+
+    @Test("an app whose port is taken listens on a free one")
+    func takenPort() async throws {
+      let taken = try engine(try syncedDatabase(), home: DatabasePlace.temporaryHome())
+      try await taken.start()
+      let address = try #require(try await taken.perform(StatusRequest()).listen)
+      let (database, home) = (try syncedDatabase(), DatabasePlace.temporaryHome())
+      let first = try engine(database, home: home)
+      try await first.start()
+      await first.stopAndWait()
+      let text = try String(contentsOfFile: "\(home)/config.toml", encoding: .utf8)
+      let file = try FileHandle(forWritingTo: URL(filePath: "\(home)/config.toml"))
+      try file.truncate(atOffset: 0)
+      try file.write(contentsOf: Data(text.replacing("127.0.0.1:0", with: address).utf8))
+      try file.close()
+      let again = try engine(database, home: home) { $0.listen = nil }
+      try await again.start()
+      let free = try await again.perform(StatusRequest()).listen
+      #expect(free?.hasPrefix("127.0.0.1:") == true && free != address)
+      await again.stopAndWait()
+      await taken.stopAndWait()
+    }
+  }
+}

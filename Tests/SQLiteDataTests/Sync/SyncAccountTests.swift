@@ -1,0 +1,92 @@
+import Foundation
+import MeshControl
+import Testing
+
+@testable import SQLiteData
+
+extension SyncTests {
+  @Suite("Accounts and devices of the sync engine", .timeLimit(.minutes(5)))
+  struct SyncAccountTests {
+    @Test("a device that joins is listed on both, and one that is revoked hears nothing more")
+    func devices() async throws {
+      try await SyncedDevice.pair { tower, laptop in
+        #expect(try await tower.engine.devices().map(\.name) == ["tower", "laptop"])
+        #expect(try await laptop.engine.devices().filter(\.isThis).map(\.name) == ["laptop"])
+        try await eventually("connected") { try await tower.engine.devices().map(\.isConnected) == [false, true] }
+        #expect(try await laptop.engine.account().id == tower.engine.account().id)
+        #expect(try await tower.engine.account().holdsKey)
+        #expect(try await !laptop.engine.account().holdsKey)
+        let revoked = try #require(try await tower.engine.devices().last)
+        try await tower.engine.revokeDevice(revoked.id)
+        #expect(try await tower.engine.devices().last?.revoked != nil)
+        try await tower.addList("Secret")
+        #expect(await syncError { try await tower.engine.sendChanges(timeout: .seconds(1)) }?.code == .noDevice)
+        #expect(try await laptop.titles() == [])
+      }
+    }
+
+    @Test("a device that has run alone joins with its rows")
+    func joinAfterStart() async throws {
+      let network = NodeConfiguration.Network.separate()
+      let (tower, laptop) = (try SyncedDevice("tower", on: network), try SyncedDevice("laptop", on: network))
+      try await SyncedDevice.running(tower, laptop) {
+        try await tower.engine.start()
+        try await tower.addList("Groceries")
+        try await laptop.engine.start()
+        try await laptop.addList("Books")
+        let alone = try await laptop.engine.account().id
+        try await laptop.engine.join(try await tower.engine.inviteDevice().link)
+        #expect(try await laptop.engine.account().id != alone)
+        try await laptop.engine.syncChanges()
+        try await tower.shows("Books", "Groceries")
+        try await laptop.shows("Books", "Groceries")
+      }
+    }
+
+    @Test("an account with two devices is not given up, and a mistyped or expired invite changes nothing")
+    func refusals() async throws {
+      let network = NodeConfiguration.Network.separate()
+      let other = try SyncedDevice("other", on: network)
+      try await SyncedDevice.pair { tower, laptop in
+        try await SyncedDevice.running(other) {
+          try await other.engine.start()
+          let invite = try await other.engine.inviteDevice().link
+          let before = try await laptop.engine.account()
+          #expect(await syncError { try await laptop.engine.join(invite) }?.code == .accountInUse)
+          #expect(await syncError { try await laptop.engine.join("mesh-device-x") }?.code.rawValue == "link.invalid")
+          let expired = try await other.engine.inviteDevice(expiresAfter: .milliseconds(100))
+          try await eventually("the invite has expired") { Date() > expired.expires }
+          #expect(await syncError { try await laptop.engine.join(expired.link) }?.code.rawValue == "link.expired")
+          #expect(try await laptop.engine.account() == before)
+          // An invite of the own account is no news.
+          try await laptop.engine.join(try await tower.engine.inviteDevice().link)
+          #expect(try await laptop.engine.account() == before)
+        }
+      }
+    }
+
+    @Test("a version of the app that lists another table synchronizes its rows, and one that leaves it out keeps them")
+    func tables() async throws {
+      let network = NodeConfiguration.Network.separate()
+      let tower = try SyncedDevice("tower", on: network)
+      try await tower.engine.start()
+      await tower.engine.stopAndWait()
+      try await tower.database.write { db in
+        try UnsentDraft.insert { UnsentDraft(id: UUID(), text: "mine") }.execute(db)
+      }
+      let more = try SyncEngine(
+        for: tower.database, tables: SyncedList.self, SyncedItem.self, UnsentDraft.self,
+        node: NodeConfiguration(home: tower.home, network: network))
+      try await more.start()
+      #expect(try await more.perform(StatusRequest()).tables.sorted() == ["drafts", "items", "lists"])
+      try await eventually("the row is a record") { try await more.perform(StatusRequest()).zones.first?.records == 1 }
+      await more.stopAndWait()
+      let fewer = try SyncEngine(
+        for: tower.database, tables: SyncedList.self, node: NodeConfiguration(home: tower.home, network: network))
+      try await fewer.start()
+      #expect(try await fewer.perform(StatusRequest()).tables == ["lists"])
+      #expect(try await tower.database.read { db in try UnsentDraft.fetchCount(db) } == 1)
+      await fewer.stopAndWait()
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+@testable import SQLiteData
+
+/// One test at a time: each runs several nodes, which would keep each other from answering in time.
+@Suite("Synchronization", .serialized)
+enum SyncTests {}
+
+/// A database with its engine, as an app on one machine has them. All devices of a test share a network of their own.
+struct SyncedDevice: Sendable {
+  let database: any DatabaseWriter
+  let engine: SyncEngine
+  let home: String
+
+  init(
+    _ name: String, on network: NodeConfiguration.Network, database: (any DatabaseWriter)? = nil, home: String? = nil
+  ) throws {
+    self.database = try database ?? syncedDatabase()
+    self.home = home ?? DatabasePlace.temporaryHome()
+    engine = try SyncEngine(
+      for: self.database, tables: SyncedList.self, SyncedItem.self, privateTables: ListPosition.self,
+      node: NodeConfiguration(home: self.home, device: name, network: network), defaultZone: "alice")
+  }
+
+  func addList(_ title: String, id: UUID = UUID()) async throws {
+    try await database.write { db in try SyncedList.insert { SyncedList(id: id, title: title) }.execute(db) }
+  }
+
+  func titles() async throws -> [String] {
+    try await database.read { db in try SyncedList.order(by: \.title).select(\.title).fetchAll(db) }
+  }
+
+  /// Returns when the titles are these.
+  func shows(_ titles: String...) async throws {
+    try await eventually("\(titles)") { try await self.titles() == titles }
+  }
+
+  /// Two devices of one account, whose engines run.
+  static func pair(
+    _ body: (_ tower: SyncedDevice, _ laptop: SyncedDevice) async throws -> Void
+  ) async throws {
+    let network = NodeConfiguration.Network.separate()
+    let tower = try SyncedDevice("tower", on: network)
+    let laptop = try SyncedDevice("laptop", on: network)
+    try await running(tower, laptop) {
+      try await tower.engine.start()
+      try await laptop.engine.join(try await tower.engine.inviteDevice().link)
+      try await body(tower, laptop)
+    }
+  }
+
+  /// Stops the engines when `body` is done.
+  static func running(_ devices: SyncedDevice..., body: () async throws -> Void) async throws {
+    let result: Result<Void, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    for device in devices { await device.engine.stopAndWait() }
+    try result.get()
+  }
+}
+
+struct NotInTime: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// Returns when the condition holds.
+func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
+  let deadline = ContinuousClock.now + .seconds(60)
+  while try await !condition() {
+    guard ContinuousClock.now < deadline else { throw NotInTime(description: "not in time: \(what)") }
+    try await Task.sleep(for: .milliseconds(10))
+  }
+}
+
+/// Returns the error of `body`.
+func syncError(of body: () async throws -> Void) async -> SyncError? {
+  do {
+    try await body()
+    return nil
+  } catch {
+    return error as? SyncError
+  }
+}

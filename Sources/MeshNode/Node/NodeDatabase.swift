@@ -127,8 +127,15 @@ struct NodeDatabase {
         "\(path) was deleted or moved away while the node had it open, so nothing is synchronized. Put the file there again, or "
           + "a copy of it: the node opens it by itself. What the node had open can be saved before: mesh backup FILE")
     case .replaced:
-      let others = isOpen ? (try? store.abandon()) ?? [] : []
-      guard others.isEmpty else { return suspend(because: others) }
+      do {
+        let others = isOpen ? try store.abandon() : []
+        guard others.isEmpty else { return suspend(because: others) }
+      } catch {
+        return suspend(
+          "database.replaced",
+          "another file was moved to \(path), and the log of the one before can't be emptied, so nothing is synchronized: "
+            + "\(Node.text(error)) The node tries again by itself.")
+      }
       return reopen(isReplacement: true, "another file was moved to \(path) while the node had it open")
     }
   }

@@ -44,30 +44,46 @@ extension Session {
         && !others.contains { $0.contains(table.schema.name.folded) }
     }
     guard !candidates.isEmpty else { return nil }
-    let records = try sql.all(
-      """
-      SELECT zone, key FROM mesh_record WHERE tbl = ? AND generation & 1 LIMIT \(StoreLimits.recordsThatTell)
-      """, [.integer(new)]
-    ) { (zone: $0.integer(0), ref: RecordRef(table: new, key: $0.value(1))) }
-    var found: Set<Int64> = []
-    for (zone, ref) in records {
-      guard let zone = try ZoneRow.read(id: zone, sql) else { continue }
+    let records = try someRecords(of: new)
+    let found = try candidates.filter { try isRenaming(records, of: $0.id) }
+    return found.count == 1 ? found[0].schema.name : nil
+  }
+
+  /// The names that a table had on other devices, between the former one here and its present one. No device has such a table any
+  /// more, and this one never had.
+  func namesBetween(_ former: Int64, _ new: Int64) throws -> [Int64] {
+    let described = Set(try foreignDescriptions(trusts: { _ in false }).map(\.table.name.folded))
+    return try sql.all("SELECT id, name FROM mesh_table WHERE tracked = 0 AND layout IS NULL AND origin IS NULL") {
+      (id: $0.integer(0), name: $0.text(1))
+    }.filter { table in
+      try table.id != new && !described.contains(table.name.folded) && TableSchema.kind(db, table.name) == nil
+        && isRenaming(someRecords(of: table.id), of: former)
+    }.map(\.id)
+  }
+
+  private func someRecords(of table: Int64) throws -> [(zone: Int64, ref: RecordRef)] {
+    try sql.all(
+      "SELECT zone, key FROM mesh_record WHERE tbl = ? AND generation & 1 LIMIT \(StoreLimits.recordsThatTell)",
+      [.integer(table)]
+    ) { (zone: $0.integer(0), ref: RecordRef(table: table, key: $0.value(1))) }
+  }
+
+  /// Whether one of the records was written again under another table's name: it has the life of a record of that table, and each of
+  /// its values. One transaction may have written equal keys into two tables, and its values tell them apart.
+  private func isRenaming(_ records: [(zone: Int64, ref: RecordRef)], of table: Int64) throws -> Bool {
+    try records.contains { zone, ref in
+      guard let zone = try ZoneRow.read(id: zone, sql) else { return false }
       let zoneRecords = ZoneRecords(self, zone: zone)
-      guard let record = try zoneRecords.load(ref) else { continue }
-      let renamed = try named(zoneRecords.state(ref, record))
-      for table in candidates {
-        let formerRef = RecordRef(table: table.id, key: ref.key)
-        guard let former = try zoneRecords.load(formerRef), former.isAlive else { continue }
-        let state = try named(zoneRecords.state(formerRef, former))
-        // One transaction may have written equal keys into two tables. Its values tell them apart.
-        if state.life == renamed.life, !state.cells.isEmpty, state.cells.values.contains(where: { $0.value != .null }),
-          state.cells.allSatisfy({ renamed.cells[$0.key] == $0.value })
-        {
-          found.insert(table.id)
-        }
+      let formerRef = RecordRef(table: table, key: ref.key)
+      guard let record = try zoneRecords.load(ref), let former = try zoneRecords.load(formerRef), former.isAlive else {
+        return false
       }
+      let (renamed, state) = (
+        try named(zoneRecords.state(ref, record)), try named(zoneRecords.state(formerRef, former))
+      )
+      return state.life == renamed.life && state.cells.values.contains { $0.value != .null }
+        && state.cells.allSatisfy { renamed.cells[$0.key] == $0.value }
     }
-    return found.count == 1 ? candidates.first { found.contains($0.id) }?.schema.name : nil
   }
 
   /// A record's state by the names of its columns, since each table numbers its own.

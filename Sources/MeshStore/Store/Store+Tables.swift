@@ -383,7 +383,12 @@ extension Session {
       WHERE tbl = ?2 AND zone IN (\(ZoneBook.writable)) AND \(Self.isNotElsewhere)
       """, [.integer(table.id), .integer(former), .integer(isComplete ? 1 : 0)])
     try sql.run("UPDATE mesh_table SET successor = NULL WHERE id = ?", [.integer(former)])
-    try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(former), .integer(table.id)])
+    var origin = former
+    for name in try namesBetween(former, table.id) {
+      try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(origin), .integer(name)])
+      origin = name
+    }
+    try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(origin), .integer(table.id)])
   }
 
   /// Of `mesh_record` as `r`: a record that has left for another zone says nothing of the row.
@@ -506,7 +511,7 @@ extension Session {
     try sql.exists(
       """
       SELECT 1 FROM mesh_table t WHERE name = ? AND tracked = 0
-        AND (successor IS NOT NULL OR EXISTS (SELECT 1 FROM mesh_table WHERE tracked = 1 AND origin = t.id))
+        AND (successor IS NOT NULL OR EXISTS (SELECT 1 FROM mesh_table WHERE origin = t.id))
       """, [.text(table)])
   }
 

@@ -1,3 +1,5 @@
+import GRDB
+
 // MARK: - Is the open file the one at the path
 
 extension Store {
@@ -17,10 +19,12 @@ extension Store {
   }
 
   /// Gives up a file that is no longer at its path. Copies the rest of its log into it, and empties the log. Otherwise
-  /// SQLite would take a log that is left at the path for the next file's log, and mix the two.
+  /// SQLite would take a log that is left at the path for the next file's log, and mix the two. For the same reason,
+  /// the store writes nothing after a successful call, not even when it is closed.
   ///
   /// - Returns: The other processes that have the file open while their log is still at the path. The next file can't
   ///   be opened until they have closed theirs.
+  /// - Throws: `StoreError` if the log could not be emptied. The next file can't be opened then, either.
   public func abandon() throws -> [LockHolder] {
     closeOthers()
     let isIndexLeft = file.indexIdentity != nil && FileIdentity(at: file.place + "-shm") == file.indexIdentity
@@ -28,8 +32,14 @@ extension Store {
     // file.
     let others = (isIndexLeft ? LockHolder.all(LockHolder.Lock.open, ofIndex: file.indexIdentity?.inode) : [])
       .filter { holder in file.identity.map(holder.hasOpen) ?? true }
-    if others.isEmpty { _ = try waiting(atMost: Self.patience) { try checkpoint(truncate: true) } }
-    return others
+    guard others.isEmpty else { return others }
+    // Each device sends its own acknowledgement again.
+    unsaved = [:]
+    guard try waiting(atMost: Self.patience, { try checkpoint(truncate: true) }) else {
+      throw StoreError(.locked, "the log of the file that was at \(path) is in use")
+    }
+    try file.queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = ON") }
+    return []
   }
 
   /// The seconds to wait for readers to end.

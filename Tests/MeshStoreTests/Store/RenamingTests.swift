@@ -318,6 +318,35 @@ import Testing
     try expectNoConflicts([a, b])
   }
 
+  @Test("the name that a table had in between is no unknown table, and what came under it goes on under the last one")
+  func tableRenamedTwice() throws {
+    let (a, b) = try peers()
+    let c = try Peer(3, schema: Self.schema, track: ["t"])
+    try synchronize([a, b, c])
+    for peer in [a, c] { try renameTable(peer) }
+    try synchronize([a, b, c])
+    try a.run("ALTER TABLE u RENAME TO v")
+    try a.flush()
+    try a.store.untrack(["u"])
+    try a.store.track(tables: ["v"], now: a.now)
+    try a.flush()
+    try synchronize([a, b])
+    try tell(b, of: a)
+    #expect(try b.store.missingSchema().map(\.former) == ["t"])
+    try applySchema(b)
+    try c.run("UPDATE u SET a = 'in between' WHERE id = 'k'")
+    try synchronize([a, b, c])
+    #expect(try b.store.heldRecords(limit: 9) == [])
+    #expect(try b.store.heldCounts() == [:])
+    for peer in [a, b] {
+      #expect(
+        try peer.rows("SELECT id, a FROM v ORDER BY id") == [
+          "\"k\"|\"in between\"", "\"l\"|\"other\"", "\"m\"|\"third\"",
+        ])
+    }
+    try expectNoConflicts([a, b, c])
+  }
+
   @Test("a device that isn't trusted renames no table of others")
   func untrustedTableRenaming() throws {
     let (a, b) = try peers()

@@ -39,7 +39,9 @@ extension Replica {
   /// Returns the epochs among the news whose keys are not here.
   @discardableResult
   func recompute(_ id: ZoneID) -> [EpochID] {
-    zones[id]?.read(accounts, revision: accountChanges, cryptography) ?? []
+    // It is counted by the state that was.
+    zones[id]?.authorRoom = nil
+    return zones[id]?.read(accounts, revision: accountChanges, cryptography) ?? []
   }
 
   // MARK: Control records
@@ -303,9 +305,7 @@ extension Replica {
   private func askAgain(_ id: ZoneID, now: Moment) throws {
     guard zones[id]?.hasRefused == true else { return }
     zones[id]?.hasRefused = false
-    for link in links(sharing: id) {
-      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
-    }
+    for link in links(sharing: id) { try ask(link, id, now: now) }
   }
 
   public func reader(_ id: ZoneID) throws -> ChangeSetReader {

@@ -11,7 +11,7 @@ extension Store {
       let choice = try read { session -> UnitReader.Choice? in
         guard try session.isInStep() && (!writers.isEmpty || !session.hasPending()) else { return nil }
         guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
-        var units = try UnitReader(session, zone: row, reader, now: now)
+        var units = UnitReader(session, zone: row, reader, owners, now: now)
         let choice = try units.choose(&turns[zone, default: MergeTurns()])
         if case .slice(let slice) = choice, try session.hasPending() {
           matches = try PendingMatches(session, slice.refs(session.catalog))
@@ -28,7 +28,10 @@ extension Store {
         if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
       case .slice(let slice)?:
         do {
-          return try merge(slice, zone, reader, writers, matches, now: now)
+          let progress = try merge(slice, zone, reader, writers, matches, now: now)
+          // Otherwise the next program that writes copies the long values from the WAL into the file, and waits for that.
+          if !slice.long.isEmpty { _ = try checkpoint(truncate: false) }
+          return progress
         } catch let fault as UnitReader.Malformed {
           try refuse(slice.head, fault.reason, zone)
           if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
@@ -131,7 +134,7 @@ extension Store {
     for part in slice.parts {
       let long = LongValues(
         session: session, zone: records.zone.id, author: head.author, reader: reader,
-        numbers: head.merged + 1..<part.header.number)
+        numbers: head.merged + 1..<part.header.number, ready: slice.long)
       try merger.merge(part, long: long)
       records.zone.clock.witness(part.header.time)
       if part.rows.upperBound == part.rowCount {

@@ -197,7 +197,8 @@ private final class StandupModel {
   func save(_ draft: Standup.Draft, names: [String]) {
     withErrorReporting {
       try database.write { (db) throws in
-        guard let id = try Standup.upsert { draft }.returning(\.id).fetchOne(db) else { return }
+        let saved = try Standup.upsert { draft }.returning(\.id).fetchOne(db)
+        guard let id = saved else { return }
         try Attendee.where { $0.standupID.eq(id) }.delete().execute(db)
         try Attendee.insert { for name in names { Attendee.Draft(name: name, standupID: id) } }.execute(db)
       }

@@ -12,11 +12,11 @@ public struct Conversation: Sendable {
     /// Both hellos were believed; the conversation proper begins.
     case admitted
     /// A zone known to be in common, at any time after `admitted`; `stored` is what to ask beyond.
-    case share(ZoneID, stored: VersionVector)
+    case share(ZoneID, stored: VersionVector, merged: VersionVector)
     /// A zone is not in common any more.
     case unshare(ZoneID)
     /// The log of a zone has grown.
-    case advanced(ZoneID)
+    case advanced(ZoneID, merged: VersionVector)
     /// The answer to `Output.read`.
     case batch(ZoneID, ChangeSetBatch)
     /// Change sets from the peer were dealt with: up to `received`, `bytes` of them, some new, the others here already.
@@ -27,8 +27,6 @@ public struct Conversation: Sendable {
 
   public enum Output: Sendable {
     case send(Message)
-    /// Say what is merged of a zone: that this is all, or that the peer may ask for it.
-    case sayMerged(ZoneID, isAll: Bool)
     /// For whoever knows the account, the control log, the store.
     case deliver(Message)
     /// Change sets of the log wanted by the peer.
@@ -82,8 +80,12 @@ public struct Conversation: Sendable {
     /// The log grew while a batch was being read, or without credit.
     var hasMore = false
     var announced: (vector: VersionVector, since: Int64)?
-    /// Something is merged here and not yet announced to a peer that is not pushed to.
-    var isUnannounced = false
+    /// Merged here and not yet announced to a peer that is not pushed to.
+    var unannounced: VersionVector?
+    /// What is merged here.
+    var merged: VersionVector
+
+    init(merged: VersionVector) { self.merged = merged }
   }
 
   public init(now: Int64) {
@@ -114,16 +116,17 @@ public struct Conversation: Sendable {
     case .admitted:
       phase = .open
       return []
-    case .share(let zone, let stored):
+    case .share(let zone, let stored, let merged):
       guard zones[zone] == nil else { return [] }
-      zones[zone] = Exchange()
+      zones[zone] = Exchange(merged: merged)
       guard let vector = early.removeValue(forKey: zone) else { return [.send(.want(zone, stored))] }
       return [.send(.want(zone, stored))] + want(zone, vector)
     case .unshare(let zone):
       zones[zone] = nil
       return []
-    case .advanced(let zone):
-      return advance(zone)
+    case .advanced(let zone, let merged):
+      zones[zone]?.merged = merged
+      return advance(zone, merged)
     case .batch(let zone, let batch):
       return push(zone, batch)
     case .settled(let zone, let received, let bytes, let new, let duplicates):
@@ -165,8 +168,9 @@ public struct Conversation: Sendable {
       if early.count < Self.earlyWants, fits { early[zone] = vector }
       return []
     case (.open, .announceOnly(let zone)):
+      guard let merged = zones[zone]?.merged else { return [] }
       zones[zone]?.isPushed = false
-      zones[zone]?.isUnannounced = true
+      zones[zone]?.unannounced = merged
       return []
     case (.open, .have(let zone, let vector)):
       guard zones[zone] != nil else { return [] }
@@ -211,9 +215,9 @@ public struct Conversation: Sendable {
       outputs.append(.send(.ping(UInt64(bitPattern: now))))
     }
     for zone in zones.keys.sorted() {
-      if zones[zone]?.isUnannounced == true {
-        zones[zone]?.isUnannounced = false
-        outputs.append(.sayMerged(zone, isAll: false))
+      if let vector = zones[zone]?.unannounced {
+        zones[zone]?.unannounced = nil
+        outputs.append(.send(.have(zone, vector)))
       }
       if let (vector, since) = zones[zone]?.announced, now - since > Self.graftAfter {
         zones[zone]?.announced = nil
@@ -223,13 +227,13 @@ public struct Conversation: Sendable {
     return outputs
   }
 
-  private mutating func advance(_ zone: ZoneID) -> [Output] {
+  private mutating func advance(_ zone: ZoneID, _ merged: VersionVector) -> [Output] {
     guard let exchange = zones[zone], exchange.wanted != nil else { return [] }
     if exchange.isPushed {
       zones[zone]?.hasMore = true
       return read(zone)
     }
-    zones[zone]?.isUnannounced = true
+    zones[zone]?.unannounced = merged
     return []
   }
 
@@ -244,7 +248,7 @@ public struct Conversation: Sendable {
   }
 
   private mutating func push(_ zone: ZoneID, _ batch: ChangeSetBatch) -> [Output] {
-    guard zones[zone] != nil else { return [] }
+    guard let exchange = zones[zone] else { return [] }
     zones[zone]?.isReading = false
     zones[zone]?.position = batch.position
     if !batch.isComplete { zones[zone]?.hasMore = true }
@@ -255,7 +259,7 @@ public struct Conversation: Sendable {
     }
     if batch.isComplete, zones[zone]?.isComplete == false {
       zones[zone]?.isComplete = true
-      outputs.append(.sayMerged(zone, isAll: true))
+      outputs.append(.send(.upToDate(zone, exchange.merged)))
     }
     return outputs + read(zone)
   }

@@ -6,7 +6,7 @@ extension Replica {
   /// Counts the authors that are stored while new ones come.
   struct AuthorRoom {
     private let state: ZoneState
-    private(set) var all: Int
+    private var all: Int
     private var devices: [DeviceID: Int] = [:]
     private var accounts: [AccountID: Int] = [:]
     private let own: AccountID?

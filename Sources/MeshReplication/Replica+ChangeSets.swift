@@ -75,25 +75,9 @@ extension Replica {
 
   /// Everything merged and not yet sent goes to the peers that want it.
   func pushNews(_ id: ZoneID, now: Moment) throws {
-    zones[id]?.mayAcknowledge = true
-    for link in links(sharing: id) { try handle(link, .advanced(id), now: now) }
+    let merged = try store.mergedVector(id)
+    for link in links(sharing: id) { try handle(link, .advanced(id, merged: merged), now: now) }
   }
-
-  /// Asks a peer for what is not here of a zone. Reasons to ask that come close together are asked for at once: the question is as
-  /// long as there are authors, and for the answer the peer reads its log from the beginning.
-  func ask(_ link: LinkID, _ id: ZoneID, now: Moment) throws {
-    guard let session = sessions[link] else { return }
-    if let last = session.lastAsked[id], now.steady &- last < Self.askingInterval {
-      sessions[link]?.owedAsks.insert(id)
-      return
-    }
-    sessions[link]?.owedAsks.remove(id)
-    sessions[link]?.lastAsked[id] = now.steady
-    try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
-  }
-
-  /// Between two questions to a peer about a zone, in milliseconds.
-  private static let askingInterval: Int64 = 300
 
   /// What is written here to the zone can be flushed, or it takes no writes.
   func isReady(_ id: ZoneID, _ writers: [ZoneID: ChangeSetWriter]) -> Bool {
@@ -103,13 +87,10 @@ extension Replica {
 
   /// What one message of change sets has brought so far.
   private struct Intake {
-    /// Of the authors that the message names, what is here.
-    var stored: [Author: UInt64] = [:]
-    var citations: [Author: ControlID] = [:]
-    /// The last number that is here, or was accepted.
-    var expected: [Author: UInt64] = [:]
-    /// Nil before a new author came.
-    var room: AuthorRoom?
+    let stored: VersionVector
+    var citations: [Author: ControlID]
+    var authors: AuthorRoom
+    var expected: VersionVector
     var received = VersionVector()
     var accepted: [ChangeSet] = []
     /// The first change set of an author for whom there is no room.
@@ -120,7 +101,10 @@ extension Replica {
   /// Checks what can be checked without merging, cheapest first, and stores what stands.
   func learn(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard isCommon(id, link), let state = zones[id]?.state else { return }
-    var intake = Intake()
+    let stored = try store.storedVector(id)
+    var intake = Intake(
+      stored: stored, citations: try store.citations(id), authors: AuthorRoom(stored, state, own: account.id),
+      expected: stored)
     for bytes in encoded {
       let changeSet = try ChangeSet(bytes, with: cryptography)
       guard changeSet.header.zone == id else {
@@ -131,42 +115,37 @@ extension Replica {
       }
     }
     let outcomes = try store.store(intake.accepted, zone: id, now: now.wall)
-    if let room = intake.room { zones[id]?.authorRoom = room }
     try settle(
       link, id, intake.accepted, outcomes, intake.received, bytes: encoded.reduce(0) { $0 + $1.count }, now: now)
-    if intake.hasGap { try ask(link, id, now: now) }
+    if intake.hasGap, sessions[link] != nil {
+      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
+    }
     if let excess = intake.excess { try proveExcess(excess, id, now: now) }
   }
 
   /// False if its author has not signed it. Nothing is concluded from it before that is known.
   private func take(_ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, _ intake: inout Intake) throws -> Bool {
     let (author, number) = (changeSet.header.author, changeSet.header.number)
-    if intake.stored[author] == nil {
-      let (stored, citation) = try store.stored(id, author)
-      (intake.stored[author], intake.expected[author], intake.citations[author]) = (stored, stored, citation)
-    }
     if number == 1, intake.citations[author] == nil { intake.citations[author] = changeSet.header.citation }
-    let (stored, expected) = (intake.stored[author] ?? 0, intake.expected[author] ?? 0)
-    if let reason = refusal(changeSet, state, id, citing: intake.citations[author]) {
+    if let reason = refusal(changeSet, state, id, intake.citations) {
       refusals[reason, default: 0] += 1
       noteRefused(changeSet, reason, id)
       return true
     }
-    if author.device == device, number > stored {
+    if author.device == device, number > intake.stored[author] {
       guard changeSet.isSigned(with: cryptography) else { return false }
-      try meetOwn(author, number: number, stored: stored, id)
+      try meetOwn(author, number: number, stored: intake.stored[author], id)
     }
     // Without a row of its author's being made for it: instances cost their sender nothing.
-    guard number <= expected.saturatingAdding(1) else {
+    guard number <= intake.expected[author].saturatingAdding(1) else {
       intake.received[author] = max(intake.received[author], number)
       intake.hasGap = intake.hasGap || !isStuck(author, id)
       return true
     }
     // What is here already is compared by its hash, in the store; only news are worth a signature check.
-    guard number <= stored || changeSet.isSigned(with: cryptography) else { return false }
-    if expected == 0 {
-      if intake.room == nil { intake.room = try takeAuthorRoom(id, state) }
-      switch intake.room?.take(author.device) ?? .full {
+    guard number <= intake.stored[author] || changeSet.isSigned(with: cryptography) else { return false }
+    if intake.expected[author] == 0 {
+      switch intake.authors.take(author.device) {
       case .room: break
       case .full:
         refusals["too-many-authors", default: 0] += 1
@@ -178,17 +157,9 @@ extension Replica {
       }
     }
     intake.received[author] = max(intake.received[author], number)
-    intake.expected[author] = max(expected, number)
+    intake.expected[author] = max(intake.expected[author], number)
     intake.accepted.append(changeSet)
     return true
-  }
-
-  /// Counts the zone's authors, unless they are as many as they were.
-  private func takeAuthorRoom(_ id: ZoneID, _ state: ZoneState) throws -> AuthorRoom {
-    // Two copies would have to be told apart.
-    defer { zones[id]?.authorRoom = nil }
-    if let known = zones[id]?.authorRoom, known.all == (try store.authorCount(id)) { return known }
-    return AuthorRoom(try store.storedVector(id), state, own: account.id)
   }
 
   private static let notCertified = "author-not-certified"
@@ -205,20 +176,20 @@ extension Replica {
   /// Why a change set is not stored at all, if so. It can be good later (a certificate, a grant or a cut is not here yet): it is
   /// counted, and comes again when the control log has changed.
   func refusal(
-    _ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, citing citation: ControlID?
+    _ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, _ citations: [Author: ControlID]
   ) -> String? {
     let author = changeSet.header.author
     guard let owner = state.account(of: author.device) else { return Self.notCertified }
-    if let limit = limit(author, id, citing: citation) {
-      guard changeSet.header.number > limit else { return badInstance(author, citation) }
-      return state.lostPermission(author, citation) == nil ? "author-cut" : Self.notPermitted
+    if let limit = limit(author, id, citations) {
+      guard changeSet.header.number > limit else { return badInstance(author, citations) }
+      return state.lostPermission(author, citations[author]) == nil ? "author-cut" : Self.notPermitted
     }
-    return accounts[owner]?.isRevoked(author.device) == true ? "author-revoked" : badInstance(author, citation)
+    return accounts[owner]?.isRevoked(author.device) == true ? "author-revoked" : badInstance(author, citations)
   }
 
   /// Its instance tells of another grant than it cites: who only hears of it could not judge it.
-  private func badInstance(_ author: Author, _ citation: ControlID?) -> String? {
-    guard let citation, !author.instance.isUnder(citation) else { return nil }
+  private func badInstance(_ author: Author, _ citations: [Author: ControlID]) -> String? {
+    guard let citation = citations[author], !author.instance.isUnder(citation) else { return nil }
     return Self.notPermitted
   }
 
@@ -233,14 +204,14 @@ extension Replica {
     bytes: Int, now: Moment
   ) throws {
     var new = 0
-    var newAuthors: [Author] = []
+    var isNewAuthor = false
     var duplicates = 0
     var hasGap = false
     for (changeSet, outcome) in zip(changeSets, outcomes) {
       switch outcome {
       case .stored:
         new += 1
-        if changeSet.header.number == 1 { newAuthors.append(changeSet.header.author) }
+        isNewAuthor = isNewAuthor || changeSet.header.number == 1
       case .duplicate: duplicates += 1
       case .gap: hasGap = hasGap || !isStuck(changeSet.header.author, id)
       case .overQuota:
@@ -264,9 +235,9 @@ extension Replica {
     }
     try handle(
       link, .settled(id, received: received, bytes: bytes, new: new, duplicates: duplicates), now: now)
-    if hasGap { try ask(link, id, now: now) }
+    if hasGap { try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now) }
     // What it cites tells where it ends: what others had seen beyond that is not waited for.
-    try setLimits(id, of: newAuthors)
+    if isNewAuthor { try setLimits(id) }
     if new > 0 { zones[id]?.needsApply = true }
   }
 
@@ -306,7 +277,9 @@ extension Replica {
       }
       if unitEnded, zones[id]?.overQuota.isEmpty == false {
         zones[id]?.overQuota = []
-        for link in links(sharing: id) { try ask(link, id, now: now) }
+        for link in links(sharing: id) {
+          try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
+        }
       }
     case .idle(let waiting):
       // What was shown last may have withdrawn rows that go after their parents.
@@ -322,24 +295,15 @@ extension Replica {
 
   /// Signs what is merged, once it has moved and the work is done, and tells the peers.
   func acknowledge(_ id: ZoneID, now: Moment) throws {
-    guard let zone = zones[id], zone.mayAcknowledge, certificate != nil else { return }
-    let links = links(sharing: id)
-    guard !links.isEmpty else { return }
-    zones[id]?.owesAcknowledgement = now.steady < zone.nextAcknowledgement
-    guard now.steady >= zone.nextAcknowledgement else { return }
-    zones[id]?.mayAcknowledge = false
     let merged = try store.mergedVector(id)
-    guard zone.acknowledged != merged else { return }
+    guard certificate != nil, zones[id]?.acknowledged != merged, !links(sharing: id).isEmpty else { return }
+    let told = zones[id]?.acknowledged ?? VersionVector()
     zones[id]?.acknowledged = merged
-    zones[id]?.nextAcknowledgement = now.steady + Int64(merged.numbers.count / Self.acknowledgedPerMillisecond)
-    try sendHeads(links, id, beyond: zone.acknowledged ?? VersionVector())
-    send(links, .acknowledgement(acknowledgement(id, merged, now: now)))
+    for link in links(sharing: id) { try sendHeads(link, id, beyond: told) }
+    let acknowledgement = acknowledgement(id, merged, now: now)
+    for link in links(sharing: id) { send(link, .acknowledgement(acknowledgement)) }
     zones[id]?.toldBacklog = nil
   }
-
-  /// An acknowledgement names all authors of a zone. So the next one comes after as many milliseconds as it has authors, divided
-  /// by this.
-  private static let acknowledgedPerMillisecond = 4
 
   func acknowledgement(_ id: ZoneID, _ merged: VersionVector, now: Moment) -> Acknowledgement {
     Acknowledgement(

@@ -39,9 +39,7 @@ extension Replica {
   /// Returns the epochs among the news whose keys are not here.
   @discardableResult
   func recompute(_ id: ZoneID) -> [EpochID] {
-    // It is counted by the state that was.
-    zones[id]?.authorRoom = nil
-    return zones[id]?.read(accounts, revision: accountChanges, cryptography) ?? []
+    zones[id]?.read(accounts, revision: accountChanges, cryptography) ?? []
   }
 
   // MARK: Control records
@@ -305,7 +303,9 @@ extension Replica {
   private func askAgain(_ id: ZoneID, now: Moment) throws {
     guard zones[id]?.hasRefused == true else { return }
     zones[id]?.hasRefused = false
-    for link in links(sharing: id) { try ask(link, id, now: now) }
+    for link in links(sharing: id) {
+      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
+    }
   }
 
   public func reader(_ id: ZoneID) throws -> ChangeSetReader {

@@ -3,14 +3,10 @@ import MeshCore
 /// Where authors end, and what becomes of what they wrote beyond.
 extension Replica {
   /// Nil where nothing ends the author. What this device has not begun to write will cite the grant that it has.
-  func limit(_ author: Author, _ id: ZoneID, citing citation: ControlID?) -> UInt64? {
+  func limit(_ author: Author, _ id: ZoneID, _ citations: [Author: ControlID]) -> UInt64? {
     guard let state = zones[id]?.state else { return 0 }
     let own = author.device == device ? state.citation(account.id) : nil
-    return state.limit(author, citing: citation ?? own)
-  }
-
-  func limit(_ author: Author, _ id: ZoneID) throws -> UInt64? {
-    limit(author, id, citing: try store.stored(id, author).citation)
+    return state.limit(author, citing: citations[author] ?? own)
   }
 
   /// Where the authors end whose names are known here, as far as they do.
@@ -24,29 +20,11 @@ extension Replica {
     var limits: [Author: UInt64] = [:]
     // Whose certificate is lost is no reason to take back what it wrote while it was here: but for those that nodes drop alike.
     for author in authors where state.account(of: author.device) != nil || state.mayLackDevices {
-      limits[author] = cutLimit(author, id, state, citing: citations[author])
+      // Of what is not here nobody can say what it cites, but for its instance.
+      let isUnknown = citations[author] == nil && author.device != device
+      limits[author] = isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citations)
     }
     return try limits.merging(unsent(id, state)) { min($0, $1) }
-  }
-
-  private func cutLimit(_ author: Author, _ id: ZoneID, _ state: ZoneState, citing citation: ControlID?) -> UInt64? {
-    // Of what is not here nobody can say what it cites, but for its instance.
-    let isUnknown = citation == nil && author.device != device
-    return isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citing: citation)
-  }
-
-  /// The limits of authors whose first change sets have come. Those of all others are as they were.
-  func setLimits(_ id: ZoneID, of authors: some Sequence<Author>) throws {
-    guard let state = zones[id]?.state else { return }
-    // What this device wrote as another may have come back to a file that is older.
-    if authors.contains(where: { $0.device == device }) { return try setLimits(id) }
-    for author in authors where state.account(of: author.device) != nil || state.mayLackDevices {
-      let citation = try store.stored(id, author).citation
-      let (before, limit) = (zones[id]?.limits[author], cutLimit(author, id, state, citing: citation))
-      guard before != limit else { continue }
-      zones[id]?.limits[author] = limit
-      if let before, limit ?? .max > before { zones[id]?.hasRefused = true }
-    }
   }
 
   /// The limits as the control log has them now. They also rise: what a device did stops counting that was revoked before anybody
@@ -107,7 +85,9 @@ extension Replica {
     zones[id]?.forked = []
     zones[id]?.needsApply = true
     try pushNews(id, now: now)
-    for link in links(sharing: id) { try ask(link, id, now: now) }
+    for link in links(sharing: id) {
+      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
+    }
   }
 
   /// What this account wrote, others refused, and may stand again: where all had refused it, nobody else has it.
@@ -119,7 +99,7 @@ extension Replica {
     return try store.putBack(id) { changeSet in
       let author = changeSet.header.author
       if changeSet.header.number == 1, citations[author] == nil { citations[author] = changeSet.header.citation }
-      return refusal(changeSet, state, id, citing: citations[author]) == nil
+      return refusal(changeSet, state, id, citations) == nil
     }
   }
 

@@ -20,7 +20,9 @@ extension Replica {
   func endDropping(_ id: ZoneID, now: Moment) throws {
     guard dropping.contains(id), zones[id]?.state.permission(account.id) != nil else { return }
     while try drop(id, now: now) {}
-    for link in links(sharing: id) { try ask(link, id, now: now) }
+    for link in links(sharing: id) {
+      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
+    }
   }
 
   /// Before anybody is told what is here: of zones where that was cut short.

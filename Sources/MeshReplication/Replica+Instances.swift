@@ -84,7 +84,7 @@ extension Replica {
       return "the database was last written by another home, or is older than this device's last instance"
     }
     // What was cut is not in the file any more, be it all of it.
-    if try limit(author, id) != nil { return nil }
+    if try limit(author, id, store.citations(id)) != nil { return nil }
     guard stored[author] >= mark.number else {
       return "the database is older than this device's last change set: it was restored"
     }

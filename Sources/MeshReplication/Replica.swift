@@ -143,12 +143,6 @@ public final class Replica {
     /// Something could not be merged, since local rows came first and could not be signed.
     var awaitsWriter = false
     var acknowledged: VersionVector?
-    /// Something was merged since.
-    var mayAcknowledge = false
-    /// When it may be acknowledged, on the steady clock.
-    var nextAcknowledgement: Int64 = .min
-    /// It was to be acknowledged before that.
-    var owesAcknowledgement = false
     /// What peers were told that is lacking here of assets, since the last acknowledgement; and when.
     var toldBacklog: AssetBacklog?
     var backlogTold: Int64 = .min
@@ -163,8 +157,6 @@ public final class Replica {
     var cutPause = CutPause()
     /// Change sets are not here that were refused or cut, and may be good now or later.
     var hasRefused = false
-    /// What is left for new authors. It is counted again when another number of them is stored.
-    var authorRoom: AuthorRoom?
     /// Authors of whom a peer has another branch than is here: what follows it there is not asked for.
     var forked: Set<Author> = []
     /// Authors whose waiting change sets are at their bound: the rest is asked for once something was merged.
@@ -249,9 +241,6 @@ public final class Replica {
     var toldHeads: [ZoneID: (heads: [ControlID], at: Int64)] = [:]
     /// Zones whose heads it is told again later.
     var owedHeads: Set<ZoneID> = []
-    /// When it was asked last for what is not here of a zone, on the steady clock, and those of which it is to be asked again.
-    var lastAsked: [ZoneID: Int64] = [:]
-    var owedAsks: Set<ZoneID> = []
     /// Epochs whose keys it was sent since keys were last asked for.
     var givenKeys: [EpochID: Int] = [:]
     var outflow = Outflow()
@@ -359,11 +348,9 @@ public final class Replica {
     for link in sessions.keys.sorted() { try handle(link, .tick, now: now) }
     for link in sessions.keys.sorted() {
       for zone in sessions[link]?.owedHeads.sorted() ?? [] { tellControlHeads(link, zone, now: now) }
-      for zone in sessions[link]?.owedAsks.sorted() ?? [] { try ask(link, zone, now: now) }
       try sendAskedRecords(link, now: now)
       try pour(link)
     }
-    for zone in zones.keys.sorted() where zones[zone]?.owesAcknowledgement == true { try acknowledge(zone, now: now) }
     endOutsiders(now: now)
     try tickAssets(now: now)
     if now.steady &- lastClockTold > Self.clockInterval || lastClockTold == .min {
@@ -475,17 +462,14 @@ public final class Replica {
       switch output {
       case .send(let message):
         send(link, message)
-      case .sayMerged(let zone, let isAll):
-        let merged = try store.mergedVector(zone)
-        send(link, isAll ? .upToDate(zone, merged) : .have(zone, merged))
       case .deliver(let message):
         try deliver(link, message, now: now)
       case .read(let zone, let beyond, let after):
         let batch = try store.changeSets(zone, beyond: beyond, after: after, maximumBytes: Self.batchBytes)
         try handle(link, .batch(zone, batch), now: now)
       case .check(let zone, let announced):
-        let lacks = try announced.numbers.contains { try $0.value > store.stored(zone, $0.key).number }
-        if lacks { try ask(link, zone, now: now) }
+        let stored = try store.storedVector(zone)
+        if announced.count(beyond: stored) > 0 { try handle(link, .lacking(zone, stored: stored), now: now) }
       case .end(let code, let text):
         end(link, code, text)
       }
@@ -495,14 +479,10 @@ public final class Replica {
   /// Bytes of change sets in one message: large enough to keep the wire busy, small beside the window.
   static let batchBytes = 256 << 10
 
-  func send(_ link: LinkID, _ message: Message) { send([link], message) }
-
-  func send(_ links: [LinkID], _ message: Message) {
+  func send(_ link: LinkID, _ message: Message) {
     let bytes = message.encoded
-    for link in links {
-      sessions[link]?.outflow.queued += bytes.count
-      actions.append(.send(link, bytes))
-    }
+    sessions[link]?.outflow.queued += bytes.count
+    actions.append(.send(link, bytes))
   }
 
   func end(_ link: LinkID, _ code: Message.Goodbye, _ text: String) {

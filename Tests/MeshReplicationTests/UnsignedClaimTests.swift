@@ -62,33 +62,6 @@ import Testing
     try expectWrites(mesh, zone, instance: instance)
   }
 
-  @Test("gaps that come close together are asked about once") func gapsThatComeTogether() throws {
-    let (mesh, zone, link) = try world()
-    let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
-    let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
-    let before = try #require(ChangeSetID([UInt8](repeating: 9, count: 32)))
-    let citation = try #require(mesh.nodes[0].replica.shareState(zone)?.citation(mesh.accounts[1].state.id))
-    let own = Author(device: try mesh.accounts[1].device(0), instance: InstanceID(under: citation, random: 1))
-    func wants() -> Int {
-      mesh.nodes[0].sent[link]?.count { if case .want = $0 { true } else { false } } ?? 0
-    }
-    try mesh.wait(1_000)
-    let first = wants()
-    // The second is missing.
-    for number in [UInt64](1...40) where number != 2 {
-      let header = ChangeSetHeader(
-        zone: zone, author: own, number: number, previous: number == 1 ? nil : before, citation: citation,
-        time: HybridTime(milliseconds: mesh.now.wall), epoch: epoch, part: .only)
-      let body = ChangeSetBody(context: CausalContext(), content: .changes([])).encoded(author: own)
-      let changeSet = try ChangeSet(
-        header, body: body, key: key, secrets: mesh.accounts[1].devices[0], with: mesh.cryptography)
-      try mesh.give(.changeSets(zone, [changeSet.bytes]), to: 0, link)
-    }
-    #expect(wants() == first + 1)
-    try mesh.wait(1_000)
-    #expect(wants() == first + 2)
-  }
-
   @Test("a participant has no vote about the clock, and leaves no trace of one") func foreignClocks() throws {
     let (mesh, zone, link) = try world()
     for milliseconds in [0, .min, .max, mesh.now.wall - 3_600_000] {

@@ -29,8 +29,6 @@ enum StoreLimits {
   static let restatedTogether = 16 * Choices.slice
   /// Bytes of a value that travels among others; a longer one travels in pieces of its own.
   static let inlineValue = 256 << 10
-  /// Bytes of values in pieces that one transaction merges, or one row's: others wait for the write lock meanwhile.
-  static let longBytesTogether = 8 << 20
   /// Bytes of an asset that is in memory as a whole: where a column is not the last of a rowid table, SQLite rewrites the row
   /// there (measured: twice the BLOB). Longer ones are not sent from such a column.
   static let assetInMemory = 64 << 20

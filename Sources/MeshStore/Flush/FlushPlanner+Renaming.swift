@@ -16,6 +16,11 @@ extension FlushPlanner {
       case PendingSlice.renamed:
         guard let cell else { continue }
         if let known = before.cells[column] {
+          if let moved = moved(entry, column, before, known), cell.stamp <= known.stamp, cell.value != known.value {
+            if moved != known { lose(entry, column, known, to: global(time(now, after: old))) }
+            news[column] = State.Cell(stamp: global(time(now, after: old)), value: cell.value)
+            continue
+          }
           guard cell.stamp != known.stamp else {
             // One statement wrote both columns. The program knows only the former name, in a table that has both.
             if known.value == .null, cell.value != .null {
@@ -23,6 +28,7 @@ extension FlushPlanner {
             }
             continue
           }
+          if try isOtherColumn(entry, column, cell) { continue }
           try settle(entry, column, cell, known)
           if cell.stamp < known.stamp { continue }
         }
@@ -33,7 +39,9 @@ extension FlushPlanner {
       default:
         guard let row else { continue }
         // Somebody wrote a value under the new name that this row never showed.
-        if let known = before.cells[column], let cell, known.stamp > cell.stamp {
+        if let known = before.cells[column], let cell, known.stamp > cell.stamp,
+          moved(entry, column, before, known) == nil
+        {
           try lose(entry, index, row[index], at: time(wall), to: records.local(known.stamp))
         } else {
           news[column] = State.Cell(
@@ -50,10 +58,33 @@ extension FlushPlanner {
     _ entry: PendingSlice.Entry, _ column: Int64, _ renamed: State.Cell, _ known: State.Cell
   ) throws {
     let (loser, winner) = renamed.stamp < known.stamp ? (renamed, known) : (known, renamed)
-    guard loser.value != winner.value, try !records.hasSeen(loser.stamp, winner.stamp.author) else { return }
+    guard loser.value != winner.value else { return }
+    // If the name was another column's, who has seen a value under it may have seen that column's.
+    let isReused = entry.table.leftTo[column] != nil
+    guard try isReused || !records.hasSeen(loser.stamp, winner.stamp.author) else { return }
+    lose(entry, column, loser, to: winner.stamp)
+  }
+
+  private mutating func lose(_ entry: PendingSlice.Entry, _ column: Int64, _ loser: State.Cell, to winner: Stamp) {
     plan.losses.append(
-      .init(
-        ref: entry.ref, loss: State.Loss(column: column, loser: loser, winner: winner.stamp, wasLocal: true)))
+      .init(ref: entry.ref, loss: State.Loss(column: column, loser: loser, winner: winner, wasLocal: true)))
+  }
+
+  /// Returns the cell of the column that had this column's name before, if the merged value under the name is still that
+  /// column's. The value has gone on with it, so it is not in the way of the value that comes to the name now.
+  private func moved(
+    _ entry: PendingSlice.Entry, _ column: Int64, _ before: State, _ known: State.Cell
+  ) -> State.Cell? {
+    entry.table.leftTo[column].flatMap { before.cells[$0] }.flatMap { $0.stamp >= known.stamp ? $0 : nil }
+  }
+
+  /// Returns whether the author of a value under a former name uses the present name, too. For that author the former name
+  /// is the name of another column by now.
+  private func isOtherColumn(_ entry: PendingSlice.Entry, _ column: Int64, _ cell: State.Cell) throws -> Bool {
+    guard cell.stamp.author != writer.author, entry.table.leftTo[column] == nil,
+      let author = try session.catalog.knownAuthor(cell.stamp.author)
+    else { return false }
+    return try records.hasNamed(author, entry.table.id, column)
   }
 
   /// Gives the record these cells and sends them. It uses the row of a birth, which may contain stamps of others. The

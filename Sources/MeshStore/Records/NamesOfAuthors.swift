@@ -13,11 +13,10 @@ extension ZoneRecords {
     guard !new.isEmpty else { return }
     var count = try catalog.namedCount(zone.id, author)
     for column in new {
-      let names: [Value] = [.integer(zone.id), .integer(author), .integer(table), .integer(column)]
-      if try !session.sql.exists(
-        "SELECT 1 FROM mesh_named WHERE zone = ? AND author = ? AND tbl = ? AND col = ?", names)
-      {
-        try session.sql.run("INSERT INTO mesh_named (zone, author, tbl, col) VALUES (?, ?, ?, ?)", names)
+      if try !hasNamed(author, table, column) {
+        try session.sql.run(
+          "INSERT INTO mesh_named (zone, author, tbl, col) VALUES (?, ?, ?, ?)",
+          [.integer(zone.id), .integer(author), .integer(table), .integer(column)])
         count += 1
       }
       catalog.noteNamed(zone.id, author, table, column)
@@ -26,6 +25,13 @@ extension ZoneRecords {
     guard count <= Limits.names else {
       throw UnitReader.Malformed(reason: "its author names more tables and columns than it may")
     }
+  }
+
+  /// Returns whether a change set of an author uses the name of a column.
+  func hasNamed(_ author: Int64, _ table: Int64, _ column: Int64) throws -> Bool {
+    try session.sql.exists(
+      "SELECT 1 FROM mesh_named WHERE zone = ? AND author = ? AND tbl = ? AND col = ?",
+      [.integer(zone.id), .integer(author), .integer(table), .integer(column)])
   }
 }
 

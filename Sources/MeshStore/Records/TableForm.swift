@@ -29,6 +29,8 @@ final class TableForm {
   let origins: [Int64: [Int64]]
   /// For each former column of the table, its current column.
   let successors: [Int64: Int64]
+  /// For each column whose name was another column's before, that column.
+  let leftTo: [Int64: Int64]
   /// The references of this table, and the references to it. They are set once, when all tables are known.
   var references: [Reference] = []
   var referrers: [Reference] = []
@@ -58,6 +60,7 @@ final class TableForm {
     self.keyColumn = columns.firstIndex { $0.schema.isKey }
     self.indexes = Dictionary(columns.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
     (self.origins, self.successors) = Self.renamings(columns, origins)
+    self.leftTo = Self.reused(Set(columns.map(\.id)), origins)
     let table = "main.\(schema.name.quotedName)"
     let place = "FROM \(table) WHERE \(key.name.quotedName) = ?"
     let names =
@@ -110,6 +113,16 @@ final class TableForm {
       }
     }
     return (found, successors)
+  }
+
+  private static func reused(_ columns: Set<Int64>, _ origins: [Int64: Int64]) -> [Int64: Int64] {
+    var leftTo: [Int64: Int64] = [:]
+    for column in columns.sorted() {
+      var (former, seen) = (origins[column], Set([column]))
+      while let id = former, seen.insert(id).inserted, !columns.contains(id) { former = origins[id] }
+      if let former, former != column, columns.contains(former) { leftTo[former] = leftTo[former] ?? column }
+    }
+    return leftTo
   }
 
   private static func value(_ column: Column, isStrict: Bool) -> String {

@@ -53,7 +53,10 @@ extension Session {
   /// more, and this one never had.
   func namesBetween(_ former: Int64, _ new: Int64) throws -> [Int64] {
     let described = Set(try foreignDescriptions(trusts: { _ in false }).map(\.table.name.folded))
-    return try sql.all("SELECT id, name FROM mesh_table WHERE tracked = 0 AND layout IS NULL AND origin IS NULL") {
+    // A member may have written to many tables that nobody has.
+    return try sql.all(
+      "SELECT id, name FROM mesh_table WHERE tracked = 0 AND layout IS NULL AND origin IS NULL LIMIT \(StoreLimits.recordsThatTell)"
+    ) {
       (id: $0.integer(0), name: $0.text(1))
     }.filter { table in
       try table.id != new && !described.contains(table.name.folded) && TableSchema.kind(db, table.name) == nil

@@ -52,8 +52,8 @@ extension Store {
 
   /// The tables that were synchronized here until a person stopped it. Their records don't count as held.
   static let untracked = """
-    SELECT id FROM mesh_table t WHERE tracked = 0
-      AND (layout IS NOT NULL OR EXISTS (SELECT 1 FROM mesh_table WHERE origin = t.id))
+    SELECT id FROM mesh_table WHERE tracked = 0
+      AND (layout IS NOT NULL OR id IN (SELECT origin FROM mesh_table WHERE origin IS NOT NULL))
     """
 
   /// Returns the app's triggers that have written to synchronized tables while merged rows were written, since the

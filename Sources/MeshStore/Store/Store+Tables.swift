@@ -510,8 +510,8 @@ extension Session {
   fileprivate func isFormerName(_ table: String) throws -> Bool {
     try sql.exists(
       """
-      SELECT 1 FROM mesh_table t WHERE name = ? AND tracked = 0
-        AND (successor IS NOT NULL OR EXISTS (SELECT 1 FROM mesh_table WHERE origin = t.id))
+      SELECT 1 FROM mesh_table WHERE name = ? AND tracked = 0
+        AND (successor IS NOT NULL OR id IN (SELECT origin FROM mesh_table WHERE origin IS NOT NULL))
       """, [.text(table)])
   }
 

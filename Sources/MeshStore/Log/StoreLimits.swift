@@ -47,8 +47,6 @@ enum StoreLimits {
   static let placedRows = 200
   /// Records that are looked at to find out whether another device renamed a column.
   static let recordsThatTell = 100
-  /// Records that are looked at to find out whether a column was ever written to, under the write lock.
-  static let recordsCompared = 10_000
   /// Conflicts that are kept of each zone: some megabytes of usual values.
   static let conflicts: Int64 = 10_000
   /// Conflicts that are listed before it is looked at again whether a zone has more.

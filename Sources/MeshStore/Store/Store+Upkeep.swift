@@ -138,19 +138,8 @@ extension Session {
   func noteSchema() throws -> (wasSilent: Bool, findings: [CaptureFinding]) {
     let wasSilent = try endSilence()
     let layouts = Dictionary(uniqueKeysWithValues: try TrackedTable.all(db).map { ($0.id, $0.layout ?? 0) })
-    let readded = try readdedColumns()
-    var findings = try Capture.update(db)
-    for (table, columns) in readded.sorted(by: { $0.key < $1.key }) {
-      let place = findings.firstIndex { $0.table == table } ?? findings.count
-      if place == findings.count {
-        guard let name = try TrackedTable.read(db, id: table)?.name else { continue }
-        findings.append(CaptureFinding(table: table, name: name, reasons: []))
-      }
-      findings[place].noteReadded(columns)
-    }
+    let findings = try Capture.update(db)
     for finding in findings {
-      let layouts = try layouts.merging(
-        [finding.table: layoutBefore(finding, layouts[finding.table] ?? 0)], uniquingKeysWith: { $1 })
       if finding.reasons.contains(.recreated) || finding.isGone { try forgetLostWrites(finding) }
       if finding.needsRecall { try requestRecall(finding, before: layouts[finding.table] ?? 0) }
       if !finding.newColumns.isEmpty {
@@ -172,62 +161,6 @@ extension Session {
     try updatePermissions()
     try requestShow()
     return (wasSilent, findings)
-  }
-
-  /// The columns that a table had before the change. One that was added again had no values in between.
-  private func layoutBefore(_ finding: CaptureFinding, _ layout: Int64) throws -> Int64 {
-    guard !finding.readded.isEmpty else { return layout }
-    return try catalog.layoutNumber(
-      try catalog.layout(layout).filter { finding.readded[$0] == nil }, of: finding.table)
-  }
-
-  /// Returns the columns that were dropped and added again since the last look, which the layout can't tell: the table's
-  /// text is another, every row shows the default, and somebody has written to the column.
-  ///
-  /// - Returns: The names by number, for each table.
-  private func readdedColumns() throws -> [Int64: [Int64: String]] {
-    let altered = try sql.all(
-      """
-      SELECT mesh_table.id FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.rowid = mesh_table.schema_row
-      WHERE tracked AND mesh_table.sql <> s.sql AND s.name = mesh_table.name COLLATE NOCASE
-      """
-    ) { $0.integer(0) }
-    var found: [Int64: [Int64: String]] = [:]
-    for id in altered {
-      guard let table = try TrackedTable.read(db, id: id), let schema = table.schema, let layout = table.layout else {
-        continue
-      }
-      for column in try catalog.layout(layout) {
-        guard let known = try schema.column(catalog.column(column).name), !known.isKey, known.generated == .no,
-          try showsDefaultAlone(schema, known), try wasWritten(table, column)
-        else { continue }
-        found[id, default: [:]][column] = known.name
-      }
-    }
-    return found
-  }
-
-  private func showsDefaultAlone(_ schema: TableSchema, _ column: TableSchema.Column) throws -> Bool {
-    let (table, name) = ("main.\(schema.name.quotedName)", column.name.quotedName)
-    return try sql.exists("SELECT 1 FROM \(table)")
-      && !sql.exists("SELECT 1 FROM \(table) WHERE \(name) IS NOT ?", [column.defaultValue ?? .null])
-  }
-
-  /// Returns whether somebody has written to the column of a record. A default is not sent.
-  private func wasWritten(_ table: TrackedTable, _ column: Int64) throws -> Bool {
-    let records = try sql.all(
-      """
-      SELECT zone, key FROM mesh_record WHERE tbl = ? AND generation & 1 AND held IS NULL LIMIT \(StoreLimits.recordsCompared)
-      """, [.integer(table.id)]
-    ) { (zone: $0.integer(0), key: $0.value(1)) }
-    var zones: [Int64: ZoneRecords] = [:]
-    return try records.contains { zone, key in
-      if zones[zone] == nil { zones[zone] = try ZoneRow.read(id: zone, sql).map { ZoneRecords(self, zone: $0) } }
-      guard let records = zones[zone], let record = try records.load(RecordRef(table: table.id, key: key)) else {
-        return false
-      }
-      return try records.columns(record.stamps).contains { $0.column == column } && record.extra[column] == nil
-    }
   }
 
   private func hasBases(_ table: Int64) throws -> Bool {

@@ -33,10 +33,14 @@ struct Serve: AsyncParsableCommand {
 
   func run() async throws {
     let home = try home.open()
-    let lock = try await home.lock(as: .daemon, patience: NodeAccess.patience)
-    defer { lock.release() }
     LoggingSystem.bootstrap(StreamLogHandler.standardError)
     let logger = Logger(label: "mesh")
+    // However long a verb takes: a service that gave up would be missed, and one verb at a time is soon done.
+    let lock = try await home.lock(as: .daemon, patience: nil) {
+      let holder = $0.map { " (process \($0.pid))" } ?? ""
+      logger.notice("Another mesh command\(holder) works on \(home.path): waiting until it is done.")
+    }
+    defer { lock.release() }
     let options = ServeOptions(listen: listen, advertise: advertise, peers: peers)
     let daemon = try await NodeOpener().daemon(home: home, lock: lock, options: options, logger: logger)
     try await DaemonProcess(daemon: daemon, home: home, logger: logger).run()

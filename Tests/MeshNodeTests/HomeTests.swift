@@ -136,9 +136,13 @@ import Testing
     try await withTemporaryDirectory { root in
       let home = try Home.create(at: "\(root)/home")
       let verb = try home.lock(as: .verb)
-      async let waiting = home.lock(as: .daemon, patience: .seconds(30))
-      verb.release()
-      let daemon = try await waiting
+      await #expect(throws: HomeError.self) { try await home.lock(as: .daemon, patience: .zero) }
+      var holder: HomeLock.Holder?
+      let daemon = try await home.lock(as: .daemon, patience: nil) {
+        holder = $0
+        verb.release()
+      }
+      #expect(holder == HomeLock.Holder(pid: getpid(), purpose: .verb))
       await #expect(throws: HomeError.self) { try await home.lock(as: .daemon, patience: .seconds(3_600)) }
       daemon.release()
     }

@@ -66,20 +66,35 @@ extension Home {
   }
 
   /// Takes the lock, waiting for verbs that have it, but not for a daemon.
+  ///
+  /// - Parameters:
+  ///   - patience: The longest wait. With nil it lasts until the verbs are done.
+  ///   - waiting: Called once, after a wait of one second, with whoever has the lock.
   /// - Throws: `HomeError` `.locked` once `patience` has passed, or at once where a daemon has it; `CancellationError`.
-  public func lock(as purpose: HomeLock.Purpose, patience: Duration) async throws -> HomeLock {
-    let deadline = ContinuousClock.now + patience
+  public func lock(
+    as purpose: HomeLock.Purpose, patience: Duration?, waiting: (HomeLock.Holder?) -> Void = { _ in }
+  ) async throws -> HomeLock {
+    let start = ContinuousClock.now
+    var isTold = false
     while true {
       do throws(HomeError) {
         return try lock(as: purpose)
       } catch {
-        guard error.code == .locked, error.holder?.purpose != .daemon, ContinuousClock.now < deadline else {
+        let waited = ContinuousClock.now - start
+        guard error.code == .locked, error.holder?.purpose != .daemon, patience.map({ waited < $0 }) ?? true else {
           throw error
+        }
+        if !isTold, waited > Self.lockNotice {
+          isTold = true
+          waiting(error.holder)
         }
       }
       try await Task.sleep(for: Self.lockPoll)
     }
   }
+
+  /// A wait this long is worth a word.
+  static let lockNotice = Duration.seconds(1)
 
   /// Between two attempts: a verb on a local home takes some tens of milliseconds.
   static let lockPoll = Duration.milliseconds(20)

@@ -113,6 +113,8 @@ struct CaptureFinding: Hashable, Sendable {
   var newColumns: [Int64] = []
   /// The names of the columns that it lacks now.
   var lostColumns: [String] = []
+  /// The columns that were dropped and added again since the last look, by number, with their names.
+  var readded: [Int64: String] = [:]
 
   /// Whether it is missing, or doesn't have its key.
   var isGone: Bool { !reasons.isDisjoint(with: [.tableMissing, .keyUnfit, .keyChanged]) }
@@ -122,6 +124,13 @@ struct CaptureFinding: Hashable, Sendable {
   var wasGone: Bool { isGone || reasons.contains(.returned) }
   /// Whether the table no longer shows all values that it showed.
   var needsRecall: Bool { isGone || !reasons.isDisjoint(with: [.recreated, .returned, .columnsLost]) }
+
+  /// Notes columns that were dropped and added again, as if they had been missing in between.
+  mutating func noteReadded(_ columns: [Int64: String]) {
+    readded = columns
+    reasons.formUnion([.layoutChanged, .columnsLost])
+    newColumns += columns.keys.sorted().filter { !newColumns.contains($0) }
+  }
 
   /// A message for the log about the event and its meaning, or nil if nobody needs to know.
   var notice: String? {
@@ -155,6 +164,11 @@ struct CaptureFinding: Hashable, Sendable {
         The table \(name) was made anew here. If it has most of its rows, those that are missing are taken for deleted; else \
         they come back from the mesh.
         """
+    }
+    if !readded.isEmpty {
+      return
+        "The table \(name) lost columns and got them again: \(readded.values.sorted().joined(separator: ", ")). Their values come "
+        + "back from the mesh."
     }
     if reasons.contains(.columnsLost) {
       return

@@ -141,11 +141,17 @@ final class Catalog {
     schemaVersion = version
   }
 
-  private func form(_ table: TrackedTable) throws -> TableForm? {
+  /// Returns the table with the columns that have numbers. The others were added since capture was brought up to date.
+  func knownForm(_ table: TrackedTable) throws -> TableForm? { try form(table, besidesNew: true) }
+
+  private func form(_ table: TrackedTable, besidesNew: Bool = false) throws -> TableForm? {
     guard let schema = table.schema, let form = table.form, let key = schema.keyColumn else { return nil }
     var visible: [TableForm.Column] = []
     for column in schema.columns where column.generated == .no && (!column.isKey || form.keyIsColumn) {
-      guard let id = try knownColumn(column.name, of: table.id) else { return nil }
+      guard let id = try knownColumn(column.name, of: table.id) else {
+        if besidesNew { continue }
+        return nil
+      }
       visible.append(TableForm.Column(id: id, schema: column))
     }
     let origins = try sql.all(

@@ -17,10 +17,8 @@ extension ZoneRecords {
   ) throws -> [Int] {
     let row = try named(row, record, table, isSame)
     let stamped = Set(try columns(record.stamps).map(\.column))
-    let assets = record.held == nil ? record.shown.filter { $0.value.asset != nil && record.extra[$0.key] == nil } : [:]
-    var beside = row
-    for (column, asset) in assets { if let index = table.indexes[column] { beside[index] = asset } }
-    let hashes = try record.held != nil || hash(ref, record, values(ref, record, row: beside)) == record.hash
+    let assets = record.held == nil ? shownAssets(record) : [:]
+    let hashes = try matches(ref, record, table, row: row)
     let values = try hashes ? nil : merged?.values(ref, record, self)
     return table.columns.indices.filter { index in
       let column = table.columns[index].id
@@ -37,6 +35,22 @@ extension ZoneRecords {
       let schema = table.columns[index].schema
       return schema.defaultSQL == nil ? row[index] != .null : row[index] != schema.defaultValue
     }
+  }
+
+  /// Returns whether the row shows the merged values of all columns that have a stamp. True for a held record, which has
+  /// none to show.
+  ///
+  /// - Parameter row: With the names of its long BLOBs.
+  func matches(_ ref: RecordRef, _ record: StoredRecord, _ table: TableForm, row: [Value]) throws -> Bool {
+    guard record.held == nil else { return true }
+    var row = row
+    for (column, asset) in shownAssets(record) { if let index = table.indexes[column] { row[index] = asset } }
+    return try hash(ref, record, values(ref, record, row: row, of: table)) == record.hash
+  }
+
+  /// The assets of rows that still show other values.
+  private func shownAssets(_ record: StoredRecord) -> [Int64: Value] {
+    record.shown.filter { $0.value.asset != nil && record.extra[$0.key] == nil }
   }
 
   /// Returns the hash that the record would have with these values.

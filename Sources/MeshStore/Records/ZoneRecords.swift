@@ -95,11 +95,15 @@ final class ZoneRecords {
 
   /// Returns the merged values of the columns that have a stamp: from `extra` if it has them, otherwise from the row.
   ///
-  /// - Parameter known: The row, with names of its long BLOBs if they have any.
-  func values(_ ref: RecordRef, _ record: StoredRecord, row known: [Value]?? = nil) throws -> [Int64: Value] {
+  /// - Parameters:
+  ///   - known: The row, with names of its long BLOBs if they have any.
+  ///   - form: The table that the row is in. By default it is the catalog's.
+  func values(
+    _ ref: RecordRef, _ record: StoredRecord, row known: [Value]?? = nil, of form: TableForm? = nil
+  ) throws -> [Int64: Value] {
     guard record.isAlive else { return [:] }
     var values = record.extra
-    guard record.held == nil, let table = catalog.table(ref.table) else { return values }
+    guard record.held == nil, let table = form ?? catalog.table(ref.table) else { return values }
     guard let row = try known ?? row(table, ref.key).map({ named($0, record, table) }) else { return values }
     for (column, _) in try columns(record.stamps) where values[column] == nil {
       if let index = table.indexes[column] { values[column] = row[index] }

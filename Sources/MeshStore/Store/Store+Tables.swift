@@ -24,7 +24,10 @@ extension Store {
   public func track(
     tables: [String], private privateTables: [String] = [], integerKeys: Bool = false, now: Int64
   ) throws -> [TableSummary] {
-    let installed = try write { try $0.install(tables, private: privateTables, integerKeys: integerKeys) }
+    let readded = try read { try $0.readdedColumns() }
+    let installed = try write {
+      try $0.install(tables, private: privateTables, integerKeys: integerKeys, readded: readded)
+    }
     try takeIn(now: now)
     return try read { session in try installed.map(session.summary) }
   }
@@ -35,7 +38,8 @@ extension Store {
   /// - Throws: `StoreError` (`schemaRefused`) where a table that stays refers to one that goes.
   public func untrack(_ tables: [String]) throws {
     // What became of them is not to be forgotten: a new name, which the triggers tell.
-    _ = try write { try $0.noteSchema() }
+    let readded = try read { try $0.readdedColumns() }
+    _ = try write { try $0.noteSchema(readded) }
     try requireNoReferences(to: tables)
     try requireNoRoots(in: tables)
     for name in tables {
@@ -328,10 +332,10 @@ extension Session {
 
   /// Begins to capture the tables, and asks for their rows to be taken in.
   fileprivate func install(
-    _ tables: [String], private privateTables: [String], integerKeys: Bool
+    _ tables: [String], private privateTables: [String], integerKeys: Bool, readded: ReaddedColumns? = nil
   ) throws -> [TrackedTable] {
     // What became of the other tables is not to be forgotten.
-    _ = try noteSchema()
+    _ = try noteSchema(readded)
     let before = Set(try TrackedTable.all(db).map(\.id))
     let known = Dictionary(
       try sql.all(Self.knownTables) { ($0.integer(0), $0.integer(1) == 1 ? TableSlice.again : TableSlice.anew) },

@@ -11,8 +11,9 @@ extension Store {
     switch due {
     case nil: return .done
     case .schema:
+      let readded = try read { try $0.readdedColumns() }
       let (wasSilent, findings, faults) = try write { session in
-        let (wasSilent, findings) = try session.noteSchema()
+        let (wasSilent, findings) = try session.noteSchema(readded)
         return (wasSilent, findings, try session.trackingFaults())
       }
       repairs.note(wasSilent: wasSilent, findings)
@@ -135,15 +136,29 @@ extension Session {
   }
 
   /// Brings the triggers up to date, and requests the work that follows from the findings.
-  func noteSchema() throws -> (wasSilent: Bool, findings: [CaptureFinding]) {
+  ///
+  /// - Parameter readded: What was found before the write lock was taken. It is looked for again if the schema has changed
+  ///   since.
+  func noteSchema(_ readded: ReaddedColumns? = nil) throws -> (wasSilent: Bool, findings: [CaptureFinding]) {
     let wasSilent = try endSilence()
     let layouts = Dictionary(uniqueKeysWithValues: try TrackedTable.all(db).map { ($0.id, $0.layout ?? 0) })
-    let findings = try Capture.update(db)
+    let isCurrent = readded?.schemaVersion == catalog.schemaVersion
+    let readded = try isCurrent ? readded?.names ?? [:] : readdedColumns().names
+    var findings = try Capture.update(db)
+    for (table, columns) in readded.sorted(by: { $0.key < $1.key }) {
+      let place = findings.firstIndex { $0.table == table } ?? findings.count
+      if place == findings.count {
+        guard let name = try TrackedTable.read(db, id: table)?.name else { continue }
+        findings.append(CaptureFinding(table: table, name: name, reasons: []))
+      }
+      findings[place].noteReadded(columns)
+    }
     for finding in findings {
+      let layout = try layoutBefore(finding, layouts[finding.table] ?? 0)
       if finding.reasons.contains(.recreated) || finding.isGone { try forgetLostWrites(finding) }
-      if finding.needsRecall { try requestRecall(finding, before: layouts[finding.table] ?? 0) }
+      if finding.needsRecall { try requestRecall(finding, before: layout) }
       if !finding.newColumns.isEmpty {
-        try noteTouches(finding, before: layouts[finding.table] ?? 0)
+        try noteTouches(finding, before: layout)
         try awaitAssets(of: finding)
       }
       guard finding.needsRescan else { continue }
@@ -155,12 +170,19 @@ extension Session {
       try request(
         finding.reasons.contains(.returned)
           ? .compareReturned : finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
-        layout: finding.newColumns.isEmpty ? 0 : layouts[finding.table] ?? 0)
+        layout: finding.newColumns.isEmpty ? 0 : layout)
       if finding.needsRecall { try compareReferrers(of: finding) }
     }
     try updatePermissions()
     try requestShow()
     return (wasSilent, findings)
+  }
+
+  /// The columns that a table had before the change. One that was added again had no values in between.
+  private func layoutBefore(_ finding: CaptureFinding, _ layout: Int64) throws -> Int64 {
+    guard !finding.readded.isEmpty else { return layout }
+    return try catalog.layoutNumber(
+      try catalog.layout(layout).filter { finding.readded[$0] == nil }, of: finding.table)
   }
 
   private func hasBases(_ table: Int64) throws -> Bool {

@@ -95,9 +95,9 @@ final class Materialiser {
     var record = try records.pack(ref, state, previous: old)
     let values = state.cells.mapValues(\.value)
     if let old {
-      // A row that is shown only here has a note, even if none of its values are kept beside it.
-      let isNoted = try !state.isAlive && hasDangling.get()
-      if isNoted || old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
+      // A row that is shown only here has a note, even if none of its values are kept beside it. If it still dangles, `settle`
+      // notes it again.
+      if try hasDangling.get() || old.held != nil || !old.extra.isEmpty { try stopWaiting(ref) }
     }
     guard let table = session.catalog.table(ref.table) else {
       record.held = state.isAlive ? .unknownTable : nil

@@ -50,6 +50,19 @@ import Testing
     #expect(try b.rows("SELECT * FROM item") == ["\"i\"|\"l\"|2"])
   }
 
+  @Test("another machine's reference to a row that exists ends the note")
+  func anotherReferenceEndsTheNote() throws {
+    let (a, b) = try pair()
+    try b.run("INSERT INTO list VALUES ('k', '')")
+    try a.run("INSERT INTO item VALUES ('i', 'l', 1)")
+    try synchronize([a, b])
+    #expect(try a.store.status().held == [.shownHereOnly: 1])
+    try b.run("INSERT INTO item VALUES ('i', 'k', 5)")
+    try synchronize([a, b])
+    try equal(a, b)
+    #expect(try a.rows("SELECT * FROM item") == ["\"i\"|\"k\"|5"])
+  }
+
   @Test("another machine's edit leaves a row that is shown here only where it is")
   func anEditOfOthersKeepsIt() throws {
     let (a, b) = try pair()
@@ -58,8 +71,13 @@ import Testing
     try synchronize([a, b])
     // It is held there, and another parent brings it back.
     try b.run("INSERT INTO item VALUES ('i', 'l', 5)")
+    try a.pull(from: b)
+    #expect(try a.store.status().held == [.shownHereOnly: 1])
     try synchronize([a, b])
     #expect(try a.rows("SELECT n FROM item") == ["5"] && b.rows("SELECT n FROM item") == ["5"])
+    try b.run("UPDATE item SET n = 6")
+    try synchronize([a, b])
+    #expect(try a.rows("SELECT n FROM item") == ["6"])
   }
 
   @Test("a parent that is deleted elsewhere takes the child along, also at its writer")

@@ -72,10 +72,15 @@ struct CaptureTriggers {
 
   /// Returns the triggers of earlier formats that noted the same writes, earliest first. Before format 9, a `move`
   /// refused nothing. Before format 11, it allowed a new key for a root, and deletes were noted without the mark.
-  /// Before format 12, an `update` noted no touches.
+  /// Before format 12, an `update` noted no touches. Before format 15, a `move` refused a new key for any row with a root's
+  /// key.
   func earlier(_ event: Event) -> [String] {
     switch event {
-    case .move: [move([], isMarked: false), move([requireAssets], isMarked: false)].compactMap(\.self)
+    case .move:
+      [
+        move([], isMarked: false), move([requireAssets], isMarked: false),
+        move([requireAssets, requireNoRoot(besidesRivals: false)], isMarked: true),
+      ].compactMap(\.self)
     case .update: [update(changes(notingTouches: false))].compactMap(\.self)
     case .insert, .delete, .replace, .retake: []
     }
@@ -113,13 +118,22 @@ struct CaptureTriggers {
 
   /// Refuses a new key for the root of a share. The share is made of the record with that key, in signed acts. Its
   /// delete would end the share for everybody, and the new record would be a private one.
-  private var requireNoRoot: String {
-    """
-    SELECT RAISE(ABORT, '\(Self.rootRefusal)') WHERE EXISTS (
-        SELECT 1 FROM mesh_zone WHERE role IN (\(ZoneStanding.Role.owned.rawValue), \(ZoneStanding.Role.readWrite.rawValue))
-          AND stopped = 0 AND root_gone = 0 AND root_table = '\(schema.name.replacing("'", with: "''"))' COLLATE NOCASE
-          AND root_key = \(form.canonicalSQL(old(keyName))))
-    """
+  private var requireNoRoot: String { requireNoRoot(besidesRivals: true) }
+
+  /// - Parameter besidesRivals: Whether a row of another zone, for which the root is held, may get another key.
+  private func requireNoRoot(besidesRivals: Bool) -> String {
+    let key = form.canonicalSQL(old(keyName))
+    let rival = """
+
+          AND NOT EXISTS (SELECT 1 FROM mesh_record WHERE tbl = \(table) AND "key" = \(key) AND zone = mesh_zone.id
+            AND held = \(HeldReason.slotTaken.rawValue))
+      """
+    return """
+      SELECT RAISE(ABORT, '\(Self.rootRefusal)') WHERE EXISTS (
+          SELECT 1 FROM mesh_zone WHERE role IN (\(ZoneStanding.Role.owned.rawValue), \(ZoneStanding.Role.readWrite.rawValue))
+            AND stopped = 0 AND root_gone = 0 AND root_table = '\(schema.name.replacing("'", with: "''"))' COLLATE NOCASE
+            AND root_key = \(key)\(besidesRivals ? rival : ""))
+      """
   }
 
   static let rootRefusal =

@@ -60,9 +60,10 @@ extension MeshTables {
     if format < 14 { try add("name TEXT", to: "mesh_account", db) }
     if format < 15 {
       for column in ["successor_row INTEGER", "origin INTEGER"] { try add(column, to: "mesh_table", db) }
+      // The cause of conflicts that are listed already is unknown.
+      try add("cause BLOB", to: "mesh_conflict", db)
+      try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
-    // The cause of conflicts that are listed already is unknown.
-    if format < 15 { try add("cause BLOB", to: "mesh_conflict", db) }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }

@@ -88,8 +88,8 @@ import Testing
     #expect(try a.rows("SELECT id = 'y', length(image) FROM photo") == ["1|50000"])
   }
 
-  @Test("triggers of earlier formats are replaced, and nothing is compared", arguments: [8, 9])
-  func triggersOfEarlierFormats(format: Int) throws {
+  @Test("triggers of earlier formats are replaced, and nothing is compared", arguments: [(8, 0), (9, 1), (14, 2)])
+  func triggersOfEarlierFormats(format: Int, index: Int) throws {
     let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
     try a.insertPhoto("x", 50_000)
     try b.learn(from: a)
@@ -100,7 +100,7 @@ import Testing
       let (schema, layout) = (try #require(table.schema), try #require(table.layout))
       let triggers = try #require(CaptureTriggers(schema, table: table.id, layout: layout))
       try db.execute(sql: "DROP TRIGGER \(name)")
-      try db.execute(sql: triggers.earlier(.move)[format - 8])
+      try db.execute(sql: triggers.earlier(.move)[index])
       try Capture.noteSchemaVersion(db)
       try db.execute(sql: "UPDATE mesh_state SET format = \(format)")
     }

@@ -88,6 +88,7 @@ final class Merger {
       let before = state
       if let old { try merger.materialiser.requireNoticed(ref, old, before) }
       let losses = state.merge(news)
+      if change.isLife, !change.generation.isAlive { try noteDeleteOfMoved(ref, change, before) }
       // This happens before the row changes, because the row has the bytes of the lost value.
       let comesAgain = try comesAgain(ref, change, before)
       for loss in losses where try isConflict(loss, state, comesAgain: comesAgain) {
@@ -179,6 +180,33 @@ final class Merger {
         try merger.records.noteConflict(
           ref, State.Loss(column: ZoneRecords.wholeRecord, loser: delete, winner: change.stamp, wasLocal: true),
           by: owner, now: merger.now)
+      }
+    }
+
+    /// Notes a lost delete of a record that has moved from here to another zone. Whoever deleted it did not know of the
+    /// move. Only the first delete is listed, so nobody fills the list of a zone that is not theirs.
+    ///
+    /// - Parameter before: The record's state here. It is alive if the birth in the other zone came first. Otherwise the
+    ///   move deleted it, with the stamp right after its birth's.
+    private func noteDeleteOfMoved(_ ref: RecordRef, _ change: RowChange, _ before: State) throws {
+      guard merger.materialiser.others != nil, let life = before.life else { return }
+      let zones = try merger.session.sql.all(
+        "SELECT zone FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND generation & 1",
+        [.integer(ref.table), ref.key, .integer(merger.records.zone.id)]
+      ) { $0.integer(0) }
+      for id in zones {
+        guard let zone = try ZoneRow.read(id: id, merger.session.sql) else { continue }
+        let elsewhere = ZoneRecords(merger.session, zone: zone)
+        guard let birth = try elsewhere.load(ref).flatMap({ try elsewhere.state(ref, $0).life }),
+          before.isAlive
+            ? life == birth && change.generation == before.generation.nextGeneration
+            : life.time == birth.time.next && change.generation == before.generation,
+          change.stamp.time != birth.time.next
+        else { continue }
+        let delete = State.Cell(stamp: change.stamp, value: .null)
+        try elsewhere.noteConflict(
+          ref, State.Loss(column: ZoneRecords.wholeRecord, loser: delete, winner: birth, wasLocal: false), by: owner,
+          now: merger.now)
       }
     }
 

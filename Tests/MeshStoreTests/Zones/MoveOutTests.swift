@@ -22,6 +22,31 @@ import Testing
     #expect(try alice.store.digest(Self.share) == bob.store.digest(Self.share))
   }
 
+  @Test(
+    "a participant's delete of a record that leaves the share is listed at its owner, and can be carried out",
+    arguments: [false, true])
+  func aDeleteOfWhatLeaves(isMovedFirst: Bool) throws {
+    let (alice, bob) = try members()
+    let laptop = try SharedList.laptop()
+    try converge([alice, laptop, bob])
+    try bob.run("DELETE FROM reminders WHERE id = 'r1'")
+    try bob.settle()
+    try alice.run("UPDATE reminders SET list = 'M' WHERE id = 'r1'")
+    try alice.settle()
+    if isMovedFirst { try laptop.pull(Self.home, from: alice) } else { try laptop.pull(Self.share, from: bob) }
+    try converge([alice, laptop, bob])
+    #expect(try bob.rows("SELECT id FROM reminders").isEmpty && bob.store.conflicts(limit: 9).isEmpty)
+    for device in [alice, laptop] {
+      #expect(try device.rows("SELECT list FROM reminders WHERE id = 'r1'") == ["M"])
+      #expect(try device.store.conflicts(limit: 9).count { $0.key == .text("r1") && $0.column == nil } == 1)
+    }
+    let lost = try #require(try alice.store.conflicts(limit: 9).first { $0.key == .text("r1") })
+    #expect(lost.zone == Self.home)
+    _ = try alice.store.restore(.conflict(lost.id), alice.reader)
+    try converge([alice, laptop, bob])
+    for device in [alice, laptop] { #expect(try device.rows("SELECT id FROM reminders WHERE id = 'r1'").isEmpty) }
+  }
+
   @Test func whatIsWrittenUnderAParentThatHasLeftIsNotShared() throws {
     let (alice, bob) = try members()
     try alice.run(

@@ -1,7 +1,7 @@
 import GRDB
 public import MeshCore
 
-// Tables that other devices renamed, and that have their former name in this file.
+// Tables that were renamed: here, and by other devices while they have their former name in this file.
 
 extension Store {
   /// Gives the tables of this file the names that trusted devices gave them. Nothing else is done: to be followed by `untrack` of
@@ -13,12 +13,22 @@ extension Store {
     _ descriptions: [SchemaDescription], trusts: (DeviceID) -> Bool = { _ in true }
   ) throws -> [String] {
     try write { session in
-      try descriptions.compactMap { description in
-        guard let former = try session.formerName(description, trusts) else { return nil }
+      let trusted = try session.tablesOfOthers(trusts)
+      return try descriptions.compactMap { description in
+        guard let former = try session.formerName(description, trusted) else { return nil }
         try session.db.execute(sql: session.renaming(former, to: description.name))
         return former
       }
     }
+  }
+
+  /// A share names the table and the key of its root record, so its table keeps its name.
+  func requireNoRoots(in tables: [String]) throws {
+    let going = Set(tables.map(\.folded))
+    let reasons = try read { session in
+      try session.lostRoots().filter { going.contains($0.table.folded) }.map(\.mustStay)
+    }
+    guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
 }
 
@@ -27,17 +37,23 @@ extension Session {
     "ALTER TABLE main.\(former.quotedName) RENAME TO \(name.quotedName)"
   }
 
+  /// The names of the tables that each trusted device has.
+  func tablesOfOthers(_ trusts: (DeviceID) -> Bool) throws -> [Set<FoldedName>] {
+    Dictionary(grouping: try foreignDescriptions(trusts: trusts).filter { trusts($0.device) }, by: \.device)
+      .values.map { Set($0.map(\.table.name.folded)) }
+  }
+
   /// The synchronized table of this file that trusted devices have under the described name; nil if there is none, or more than one.
   ///
   /// A device that renames a table writes each record again under the new name, with the life and the stamps that it has. Some
   /// records tell.
-  func formerName(_ description: SchemaDescription, _ trusts: (DeviceID) -> Bool) throws -> String? {
+  ///
+  /// - Parameter trusted: The names of the tables that each trusted device has.
+  func formerName(_ description: SchemaDescription, _ trusted: [Set<FoldedName>]) throws -> String? {
     guard try TableSchema.kind(db, description.name) == nil, let new = catalog.knownTable(description.name) else {
       return nil
     }
-    let others = Dictionary(
-      grouping: try foreignDescriptions(trusts: trusts).filter { trusts($0.device) }, by: \.device
-    ).values.map { Set($0.map(\.table.name.folded)) }.filter { $0.contains(description.name.folded) }
+    let others = trusted.filter { $0.contains(description.name.folded) }
     let candidates = catalog.allTables.filter { table in
       // A device that has both did not rename one to the other.
       others.contains { !$0.contains(table.schema.name.folded) }
@@ -93,5 +109,115 @@ extension Session {
   private func named(_ state: ZoneRecords.State) throws -> (life: Stamp?, cells: [[UInt8]: ZoneRecords.State.Cell]) {
     let cells = try state.cells.map { (try catalog.column($0.key).folded, $0.value) }
     return (state.life, Dictionary(cells, uniquingKeysWith: { first, _ in first }))
+  }
+}
+
+// MARK: - Tables that were renamed here
+
+extension Session {
+  /// A table that was renamed here: its former name is not missing.
+  func isFormerName(_ table: String) throws -> Bool {
+    try sql.exists(
+      """
+      SELECT 1 FROM mesh_table WHERE name = ? AND tracked = 0
+        AND (successor IS NOT NULL OR id IN (SELECT origin FROM mesh_table WHERE origin IS NOT NULL))
+      """, [.text(table)])
+  }
+
+  /// A table that was synchronized under another name keeps its records: their stamps and deletes come along, so that each
+  /// device that renames it says the same. Not in shares that this device may not write.
+  func adoptRecords(for table: TrackedTable) throws {
+    let former = try sql.integer(
+      "SELECT id FROM mesh_table WHERE successor = ? COLLATE NOCASE AND schema_row IS NULL", [.text(table.name)])
+    guard let former, former != table.id, let schema = table.schema, let key = schema.keyColumn else { return }
+    try requireWritable(former, table)
+    let live = "FROM mesh_record WHERE tbl = ? AND generation & 1"
+    let all = try sql.integer("SELECT count(*) \(live)", [.integer(former)]) ?? 0
+    let missing = try sql.integer(
+      """
+      SELECT count(*) \(live) AND NOT EXISTS (
+        SELECT 1 FROM main.\(schema.name.quotedName) AS t WHERE t.\(key.name.quotedName) = mesh_record.key)
+      """, [.integer(former)])
+    let isSame = try sql.exists(
+      """
+      SELECT 1 FROM mesh_table JOIN main.sqlite_schema s ON s.rowid = successor_row
+      WHERE mesh_table.id = ? AND s.type = 'table' AND s.name = ? COLLATE NOCASE
+      """, [.integer(former), .text(table.name)])
+    // A table that was made anew under the name says nothing of rows that it lacks.
+    let isComplete = isSame || (missing ?? 0) * 2 <= all
+    try sql.run(
+      """
+      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
+      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), ?2, ?3, 0, zone FROM mesh_record r
+      WHERE tbl = ?2 AND zone IN (\(ZoneBook.writable)) AND \(Self.isNotElsewhere)
+      """, [.integer(table.id), .integer(former), .integer(isComplete ? 1 : 0)])
+    try sql.run("UPDATE mesh_table SET successor = NULL WHERE id = ?", [.integer(former)])
+    var origin = former
+    for name in try namesBetween(former, table.id) {
+      try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(origin), .integer(name)])
+      origin = name
+    }
+    try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(origin), .integer(table.id)])
+  }
+
+  /// Of `mesh_record` as `r`: a record that has left for another zone says nothing of the row.
+  private static let isNotElsewhere = """
+    (generation & 1 OR NOT EXISTS (
+      SELECT 1 FROM mesh_record o WHERE o.tbl = r.tbl AND o.key = r.key AND o.zone <> r.zone AND o.generation & 1))
+    """
+
+  /// The root records of open shares whose tables are not in the file under their names.
+  fileprivate func lostRoots() throws -> [RecordName] {
+    try catalog.zones().entries.values.filter(\.isOpen).compactMap(\.root).filter {
+      try TableSchema.kind(db, $0.table) == nil && catalog.knownTable($0.table) != nil
+    }.sorted()
+  }
+
+  /// Under another name, the root record and everything that refers to it would be private.
+  func requireNoRoot(in table: TrackedTable) throws {
+    guard let schema = table.schema, let key = schema.keyColumn else { return }
+    let root = try lostRoots().first { root in
+      try sql.exists("SELECT 1 FROM main.\(schema.name.quotedName) WHERE \(key.name.quotedName) = ?", [root.key])
+    }
+    if let root { throw StoreError(.schemaRefused, reasons: ["\(table.name): \(root.mustStay)"]) }
+  }
+
+  /// Nobody takes records of a read-only share under another name from this device. They go on if its owner renamed the table.
+  private func requireWritable(_ former: Int64, _ table: TrackedTable) throws {
+    let remain = try sql.exists(
+      """
+      SELECT 1 FROM mesh_record r WHERE tbl = ?1 AND generation & 1
+        AND zone IN (SELECT id FROM mesh_zone WHERE role = \(ZoneStanding.Role.readOnly.rawValue))
+        AND NOT EXISTS (SELECT 1 FROM mesh_record n WHERE n.tbl = ?2 AND n.key = r.key AND n.zone = r.zone)
+      """, [.integer(former), .integer(table.id)])
+    guard remain else { return }
+    let name = try catalog.tableName(former)
+    throw StoreError(
+      .schemaRefused,
+      reasons: [
+        "\(table.name): it was \(name), and has rows of a share that is read-only here, which stay \(name) for the others; rename "
+          + "it back: ALTER TABLE \(table.name.quotedName) RENAME TO \(name.quotedName)"
+      ])
+  }
+
+  /// What came under the table's former name while neither was synchronized goes on here. A former name that is a table again goes on
+  /// nowhere.
+  func followFormerTable(of table: TrackedTable) throws {
+    try sql.run("UPDATE mesh_table SET origin = NULL WHERE origin = ?", [.integer(table.id)])
+    try sql.run(
+      """
+      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
+      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), tbl, \(PendingSlice.adoptedBefore), 0, zone FROM mesh_record r
+      WHERE tbl = (SELECT origin FROM mesh_table WHERE id = ?1)
+        AND zone IN (\(ZoneBook.writable)) AND \(Self.isNotElsewhere)
+        AND NOT EXISTS (SELECT 1 FROM mesh_pending WHERE tbl = ?1 AND op = \(PendingSlice.Op.adopt))
+      """, [.integer(table.id)])
+  }
+}
+
+extension RecordName {
+  fileprivate var mustStay: String {
+    "a share is made of the row \(key.literal) of \(table); give the table that name again, or end the share before (mesh share stop, or "
+      + "mesh share leave)"
   }
 }

@@ -66,15 +66,6 @@ extension Store {
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
 
-  /// A share names the table and the key of its root record, so its table keeps its name.
-  private func requireNoRoots(in tables: [String]) throws {
-    let going = Set(tables.map(\.folded))
-    let reasons = try read { session in
-      try session.lostRoots().filter { going.contains($0.table.folded) }.map(\.mustStay)
-    }
-    guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
-  }
-
   /// Moves a slice of the table's merged values to our own tables. False where none is left.
   private func keepValues(_ table: Int64) throws -> Bool {
     try write { session in
@@ -227,7 +218,10 @@ extension Store {
 
   public func missingSchema(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [MissingSchema] {
     let wanted = try foreignSchemas(trusts: trusts)
-    return try read { session in try wanted.compactMap { try session.missing($0, trusts) } }
+    return try read { session in
+      let trusted = try session.tablesOfOthers(trusts)
+      return try wanted.compactMap { try session.missing($0, trusts, trusted) }
+    }
   }
 
   /// What other devices' tables have and those of this file lack, since the grammar doesn't have it; a line for each.
@@ -286,18 +280,12 @@ extension Store {
   }
 }
 
-extension RecordName {
-  fileprivate var mustStay: String {
-    "a share is made of the row \(key.literal) of \(table); give the table that name again, or end the share before (mesh share stop, or "
-      + "mesh share leave)"
-  }
-}
-
 extension SchemaDescription {
-  /// The columns that a table doesn't have.
+  /// The columns that a table doesn't have. The key is not among them, because machines may have different names for it.
   fileprivate func lacking(_ here: TableSchema?) -> [Int] {
-    let known = Set((here?.columns ?? []).map(\.name.folded))
-    return columns.indices.filter { !known.contains(columns[$0].name.folded) }
+    guard let here else { return Array(columns.indices) }
+    let known = Set(here.columns.map(\.name.folded))
+    return columns.indices.filter { $0 != key && !known.contains(columns[$0].name.folded) }
   }
 
   /// References to columns that were there stay as they were. No more columns come in than a table can have.
@@ -307,7 +295,7 @@ extension SchemaDescription {
     isPrivate = isPrivate || other.isPrivate
     let references = Dictionary(grouping: other.foreignKeys, by: \.column)
     for (index, column) in other.columns.enumerated()
-    where columns.count < Limits.columns && names.insert(column.name.folded).inserted {
+    where columns.count < Limits.columns && index != other.key && names.insert(column.name.folded).inserted {
       columns.append(column)
       for reference in references[index] ?? [] where foreignKeys.count < Self.foreignKeyLimit {
         foreignKeys.append(
@@ -359,96 +347,6 @@ extension Session {
     FROM mesh_table WHERE layout IS NOT NULL
     """
 
-  /// A table that was synchronized under another name keeps its records: their stamps and deletes come along, so that each
-  /// device that renames it says the same. Not in shares that this device may not write.
-  private func adoptRecords(for table: TrackedTable) throws {
-    let former = try sql.integer(
-      "SELECT id FROM mesh_table WHERE successor = ? COLLATE NOCASE AND schema_row IS NULL", [.text(table.name)])
-    guard let former, former != table.id, let schema = table.schema, let key = schema.keyColumn else { return }
-    try requireWritable(former, table)
-    let live = "FROM mesh_record WHERE tbl = ? AND generation & 1"
-    let all = try sql.integer("SELECT count(*) \(live)", [.integer(former)]) ?? 0
-    let missing = try sql.integer(
-      """
-      SELECT count(*) \(live) AND NOT EXISTS (
-        SELECT 1 FROM main.\(schema.name.quotedName) AS t WHERE t.\(key.name.quotedName) = mesh_record.key)
-      """, [.integer(former)])
-    let isSame = try sql.exists(
-      """
-      SELECT 1 FROM mesh_table JOIN main.sqlite_schema s ON s.rowid = successor_row
-      WHERE mesh_table.id = ? AND s.type = 'table' AND s.name = ? COLLATE NOCASE
-      """, [.integer(former), .text(table.name)])
-    // A table that was made anew under the name says nothing of rows that it lacks.
-    let isComplete = isSame || (missing ?? 0) * 2 <= all
-    try sql.run(
-      """
-      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
-      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), ?2, ?3, 0, zone FROM mesh_record r
-      WHERE tbl = ?2 AND zone IN (\(ZoneBook.writable)) AND \(Self.isNotElsewhere)
-      """, [.integer(table.id), .integer(former), .integer(isComplete ? 1 : 0)])
-    try sql.run("UPDATE mesh_table SET successor = NULL WHERE id = ?", [.integer(former)])
-    var origin = former
-    for name in try namesBetween(former, table.id) {
-      try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(origin), .integer(name)])
-      origin = name
-    }
-    try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(origin), .integer(table.id)])
-  }
-
-  /// Of `mesh_record` as `r`: a record that has left for another zone says nothing of the row.
-  private static let isNotElsewhere = """
-    (generation & 1 OR NOT EXISTS (
-      SELECT 1 FROM mesh_record o WHERE o.tbl = r.tbl AND o.key = r.key AND o.zone <> r.zone AND o.generation & 1))
-    """
-
-  /// The root records of open shares whose tables are not in the file under their names.
-  fileprivate func lostRoots() throws -> [RecordName] {
-    try catalog.zones().entries.values.filter(\.isOpen).compactMap(\.root).filter {
-      try TableSchema.kind(db, $0.table) == nil && catalog.knownTable($0.table) != nil
-    }.sorted()
-  }
-
-  /// Under another name, the root record and everything that refers to it would be private.
-  private func requireNoRoot(in table: TrackedTable) throws {
-    guard let schema = table.schema, let key = schema.keyColumn else { return }
-    let root = try lostRoots().first { root in
-      try sql.exists("SELECT 1 FROM main.\(schema.name.quotedName) WHERE \(key.name.quotedName) = ?", [root.key])
-    }
-    if let root { throw StoreError(.schemaRefused, reasons: ["\(table.name): \(root.mustStay)"]) }
-  }
-
-  /// Nobody takes records of a read-only share under another name from this device. They go on if its owner renamed the table.
-  private func requireWritable(_ former: Int64, _ table: TrackedTable) throws {
-    let remain = try sql.exists(
-      """
-      SELECT 1 FROM mesh_record r WHERE tbl = ?1 AND generation & 1
-        AND zone IN (SELECT id FROM mesh_zone WHERE role = \(ZoneStanding.Role.readOnly.rawValue))
-        AND NOT EXISTS (SELECT 1 FROM mesh_record n WHERE n.tbl = ?2 AND n.key = r.key AND n.zone = r.zone)
-      """, [.integer(former), .integer(table.id)])
-    guard remain else { return }
-    let name = try catalog.tableName(former)
-    throw StoreError(
-      .schemaRefused,
-      reasons: [
-        "\(table.name): it was \(name), and has rows of a share that is read-only here, which stay \(name) for the others; rename "
-          + "it back: ALTER TABLE \(table.name.quotedName) RENAME TO \(name.quotedName)"
-      ])
-  }
-
-  /// What came under the table's former name while neither was synchronized goes on here. A former name that is a table again goes on
-  /// nowhere.
-  private func followFormerTable(of table: TrackedTable) throws {
-    try sql.run("UPDATE mesh_table SET origin = NULL WHERE origin = ?", [.integer(table.id)])
-    try sql.run(
-      """
-      INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)
-      SELECT ?1, 0, key, \(PendingSlice.Op.adopt), tbl, \(PendingSlice.adoptedBefore), 0, zone FROM mesh_record r
-      WHERE tbl = (SELECT origin FROM mesh_table WHERE id = ?1)
-        AND zone IN (\(ZoneBook.writable)) AND \(Self.isNotElsewhere)
-        AND NOT EXISTS (SELECT 1 FROM mesh_pending WHERE tbl = ?1 AND op = \(PendingSlice.Op.adopt))
-      """, [.integer(table.id)])
-  }
-
   fileprivate func summary(_ table: TrackedTable) throws -> Store.TableSummary {
     var rows: Int64 = 0
     if let schema = table.schema { rows = try sql.integer("SELECT count(*) FROM main.\(schema.name.quotedName)") ?? 0 }
@@ -468,7 +366,7 @@ extension Session {
 
   /// Nil where nothing is missing. A table that is here and not synchronized lacks no column, and is missing all the same.
   fileprivate func missing(
-    _ description: SchemaDescription, _ trusts: (DeviceID) -> Bool
+    _ description: SchemaDescription, _ trusts: (DeviceID) -> Bool, _ trusted: [Set<FoldedName>]
   ) throws -> Store.MissingSchema? {
     let here = try TableSchema.read(db, description.name)
     let lacking = try lacking(description, here)
@@ -477,7 +375,7 @@ extension Session {
     else { return nil }
     var missing = Store.MissingSchema(
       table: description.name, exists: here != nil, columns: lacking.map { description.columns[$0].name },
-      former: try formerName(description, trusts), statements: [])
+      former: try formerName(description, trusted), statements: [])
     if let former = missing.former {
       missing.statements = [renaming(former, to: description.name)]
       return missing
@@ -508,15 +406,6 @@ extension Session {
           + "TO \(description.columns[index].name.quotedName)")
     }
     return plan
-  }
-
-  /// A table that was renamed here: its former name is not missing.
-  fileprivate func isFormerName(_ table: String) throws -> Bool {
-    try sql.exists(
-      """
-      SELECT 1 FROM mesh_table WHERE name = ? AND tracked = 0
-        AND (successor IS NOT NULL OR id IN (SELECT origin FROM mesh_table WHERE origin IS NOT NULL))
-      """, [.text(table)])
   }
 
   /// The described columns that a table doesn't have, former names of its columns apart.

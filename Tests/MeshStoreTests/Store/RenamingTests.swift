@@ -222,6 +222,22 @@ import Testing
     try expectNoConflicts([a, b])
   }
 
+  @Test("machines with different names for the key lack nothing of each other")
+  func renamedKey() throws {
+    let (a, b) = try peers()
+    let c = try Peer(3, schema: "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT)", track: ["t"])
+    try a.run("ALTER TABLE t RENAME COLUMN id TO uuid; ALTER TABLE t ADD COLUMN size INTEGER")
+    try synchronize([a, b, c])
+    for (listener, speaker) in [(a, b), (a, c), (b, a), (b, c), (c, a), (c, b)] { try tell(listener, of: speaker) }
+    #expect(try a.store.missingSchema() == [])
+    #expect(try b.store.missingSchema().map(\.columns) == [["size"]])
+    try b.store.adopt(b.store.foreignSchemas(), now: b.now)
+    try b.run("UPDATE t SET size = 7")
+    try synchronize([a, b, c])
+    #expect(try a.rows("SELECT uuid, size FROM t ORDER BY 1") == b.rows("SELECT id, size FROM t ORDER BY 1"))
+    #expect(try b.store.missingSchema() == [] && a.store.missingSchema() == [])
+  }
+
   @Test("a device that isn't trusted renames no column of others")
   func untrustedRenaming() throws {
     let (a, b) = try peers()

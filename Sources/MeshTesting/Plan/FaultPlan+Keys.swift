@@ -107,6 +107,7 @@ extension FaultPlan {
       chance("writers.badTriggers", \.badTriggers, "of the apps, one in that many has a trigger without a guard"),
       chance("writers.addedColumns", \.addedColumns, "a node's app adds a column to a table"),
       chance("writers.droppedColumns", \.droppedColumns, "a node's app drops a column"),
+      chance("writers.readdedColumns", \.readdedColumns, "a node's app drops a column and adds it again at once"),
       chance("writers.renamedColumns", \.renamedColumns, "a node's app renames a column"),
       chance("writers.alterations", \.alterations, "a node's app makes a table anew, with its rows"),
       chance("writers.constraints", \.constraints, "a node's table gets a CHECK or a NOT NULL, or loses it"),

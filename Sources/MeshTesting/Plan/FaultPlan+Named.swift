@@ -109,6 +109,7 @@ extension FaultPlan {
     var plan = ordinary
     (plan.addedColumns, plan.droppedColumns, plan.renamedColumns) = (25, 40, 40)
     (plan.alterations, plan.recreatedTables, plan.badTriggers, plan.rescans) = (25, 40, 3, 40)
+    plan.readdedColumns = 40
     (plan.constraints, plan.uniques, plan.references) = (10, 10, 15)
     return plan
   }()

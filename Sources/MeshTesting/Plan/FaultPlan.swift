@@ -114,6 +114,8 @@ public struct FaultPlan: Sendable, Equatable {
   public var addedColumns = 0
   /// A column is dropped. It comes back at the end.
   public var droppedColumns = 0
+  /// A column is dropped and added again in one transaction.
+  public var readdedColumns = 0
   /// A column is renamed, or gets its first name back.
   public var renamedColumns = 0
   /// A table is recreated with its rows, and replaces the old one.

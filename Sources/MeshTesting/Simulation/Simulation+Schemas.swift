@@ -22,6 +22,15 @@ extension Simulation {
       losing: .column(column.name))
   }
 
+  /// Drops a column and adds it again, which the node sees only by its values.
+  func readdColumn(_ node: SimulatedNode) throws {
+    guard let (table, column) = draw(node, { $1.isDropped && $2.contains($1.name) }) else { return }
+    try alter(
+      node, "writers.readdedColumns", table,
+      ["ALTER TABLE \(table.name) DROP COLUMN \(column.name)", AppSchema.addition(table, column)],
+      losing: .column(column.name))
+  }
+
   /// Renames a column, or gives it back its first name.
   func renameColumn(_ node: SimulatedNode) throws {
     guard

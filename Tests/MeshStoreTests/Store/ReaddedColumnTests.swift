@@ -81,4 +81,20 @@ import Testing
     try expectEqual([a, b], "SELECT id, a, b FROM t ORDER BY id", ["\"1\"|\"a1\"|NULL", "\"2\"|\"a2\"|NULL"])
     try expectNoConflicts([a, b])
   }
+
+  @Test("one value in the last of many rows is enough")
+  func lastRow() throws {
+    let (a, b) = (try Peer(1, schema: Self.schema, track: ["t"]), try Peer(2, schema: Self.schema, track: ["t"]))
+    try a.run(
+      """
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(Choices.slice + 200))
+      INSERT INTO t SELECT printf('%06d', i), 'a', NULL FROM n;
+      UPDATE t SET b = 'only' WHERE id = (SELECT max(id) FROM t)
+      """)
+    try synchronize([a, b])
+    try a.run("PRAGMA legacy_alter_table = ON; ALTER TABLE t DROP COLUMN b; ALTER TABLE t ADD COLUMN b TEXT")
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT b FROM t WHERE b IS NOT NULL", ["\"only\""])
+    try expectNoConflicts([a, b])
+  }
 }

@@ -24,6 +24,8 @@ public enum HomeFile: Hashable, Sendable {
   case links
   /// Addresses that joining brought, and which device answered where.
   case peers
+  /// The tables that each app named to its sync engine.
+  case appTables
   /// A directory: the bytes of assets that are not in their rows.
   case staging
   /// Where the running daemon answers.
@@ -45,6 +47,7 @@ public enum HomeFile: Hashable, Sendable {
     case .place: "place"
     case .links: "links"
     case .peers: "peers.json"
+    case .appTables: "app-tables.json"
     case .staging: "staging"
     case .controlSocket: "control.sock"
     case .lock: "lock"
@@ -55,7 +58,9 @@ public enum HomeFile: Hashable, Sendable {
   public var isSecret: Bool {
     switch self {
     case .deviceKey, .accountKey, .nextAccountKey, .recoveryKey, .zone: true
-    case .configuration, .accountState, .highWater, .place, .links, .peers, .staging, .controlSocket, .lock: false
+    case .configuration, .accountState, .highWater, .place, .links, .peers, .appTables, .staging, .controlSocket,
+      .lock:
+      false
     }
   }
 

@@ -204,7 +204,7 @@ actor NodeKeeper {
   /// - Throws: `ControlClientError` if the node has gone, and why the node can't work for this app.
   private func follow(_ holder: Holder) async throws {
     let control = holder.control
-    try await tables.prepare(on: control, removesOthers: holder.role == .node)
+    try await tables.prepare(on: control, home: try Home.open(at: plan.home), logger: logger)
     guard !isStopping else { return }
     settle(.ready(control))
     onEvent(.connected(holder.role))

@@ -1,5 +1,8 @@
+import Foundation
 import GRDB
+import Logging
 import MeshControl
+import MeshNode
 import MeshStore
 
 /// The tables that an app synchronizes.
@@ -35,11 +38,12 @@ struct SyncedTables: Sendable {
       "These tables can't be synchronized:\n" + reasons.map { "- \($0)" }.joined(separator: "\n"), reasons: reasons)
   }
 
-  /// Has a node synchronize these tables.
+  /// Has a node synchronize these tables, and no longer those that this app named before and names no longer. The rows of those
+  /// stay, here and on other devices.
   ///
-  /// - Parameter removesOthers: Whether the app alone decides which tables are synchronized. Tables that it named before, and
-  ///   names no longer, aren't synchronized from then on: their rows stay, here and on other devices.
-  func prepare(on control: any NodeControl, removesOthers: Bool) async throws {
+  /// Tables that were synchronized before the app named them, as by `mesh track`, stay synchronized. So do tables that another
+  /// app names.
+  func prepare(on control: any NodeControl, home: Home, logger: Logger) async throws {
     let status = try await control.perform(StatusRequest())
     guard let here = FileIdentity(at: database.path), here == FileIdentity(at: status.database) else {
       throw SyncError(
@@ -47,10 +51,21 @@ struct SyncedTables: Sendable {
         "The node of this home synchronizes \(status.database), and not \(database.path). Give the engine another home, or open "
           + "that database.")
     }
+    let app = ProcessInfo.processInfo.processName
+    var named = try Self.namedTables(home)
+    let before = named[app] ?? []
+    let tracked = Set(status.tables.map(Self.folded))
+    let listed = Set(names.map(Self.folded))
+    named[app] = names.map(Self.folded).filter { before.contains($0) || !tracked.contains($0) }.sorted()
+    let kept = listed.union(named.values.joined())
     // Before the others are tracked: one of them may be a former one under its new name.
-    let listed = Set(names.map { $0.lowercased() })
-    let former = status.tables.filter { !listed.contains($0.lowercased()) }
-    if removesOthers, !former.isEmpty { _ = try await control.perform(UntrackRequest(tables: former)) }
+    let former = status.tables.filter { before.contains(Self.folded($0)) && !kept.contains(Self.folded($0)) }
+    if !former.isEmpty {
+      _ = try await control.perform(UntrackRequest(tables: former))
+      logger.notice(
+        "no longer synchronized, because the app doesn't name them any more: \(former.joined(separator: ", "))")
+    }
+    if named[app] != before { try home.write(.appTables, Array(JSONEncoder().encode(named))) }
     guard !names.isEmpty else { return }
     do {
       _ = try await control.perform(TrackRequest(tables: shareable, privateTables: privateTables))
@@ -58,4 +73,12 @@ struct SyncedTables: Sendable {
       throw Self.refusal(error.refusal.reasons)
     }
   }
+
+  /// The tables that each app named and that were not synchronized before, by the name of its program.
+  private static func namedTables(_ home: Home) throws -> [String: [String]] {
+    guard try home.exists(.appTables) else { return [:] }
+    return (try? JSONDecoder().decode([String: [String]].self, from: Data(home.read(.appTables)))) ?? [:]
+  }
+
+  private static func folded(_ name: String) -> String { name.lowercased() }
 }

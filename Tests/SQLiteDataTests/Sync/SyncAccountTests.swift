@@ -88,5 +88,25 @@ extension SyncTests {
       #expect(try await tower.database.read { db in try UnsentDraft.fetchCount(db) } == 1)
       await fewer.stopAndWait()
     }
+
+    @Test("a table that mesh track added stays synchronized, although no version of the app names it")
+    func tableOfCommandLine() async throws {
+      let network = NodeConfiguration.Network.separate()
+      let (tower, laptop) = (try SyncedDevice("tower", on: network), try SyncedDevice("laptop", on: network))
+      try await SyncedDevice.running(tower, laptop) {
+        try await tower.engine.start()
+        try await laptop.engine.join(try await tower.engine.inviteDevice().link)
+        for device in [tower, laptop] { _ = try await device.engine.perform(TrackRequest(tables: ["drafts"])) }
+        await laptop.engine.stopAndWait()
+        try await laptop.engine.start()
+        #expect(try await laptop.engine.perform(StatusRequest()).tables.contains("drafts"))
+        try await tower.database.write { db in
+          try UnsentDraft.insert { UnsentDraft(id: UUID(), text: "ours") }.execute(db)
+        }
+        try await eventually("the draft") {
+          try await laptop.database.read { db in try UnsentDraft.select(\.text).fetchAll(db) } == ["ours"]
+        }
+      }
+    }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
-import MeshNode
 import Testing
+
+@testable import MeshNode
 
 @Suite struct HomeTests {
   private func code(_ body: () throws -> Void) -> HomeError.Code? {
@@ -30,6 +31,28 @@ import Testing
       try opened.write(.deviceKey, [9])
       #expect(try opened.read(.deviceKey) == [9])
       #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).allSatisfy { !$0.hasSuffix(".new") })
+    }
+  }
+
+  @Test("removing a home's files leaves what else is in its directory")
+  func removeFiles() async throws {
+    try await withTemporaryDirectory { root in
+      let home = try Home.create(at: "\(root)/home")
+      let staged = "staging/\(String(repeating: "0a", count: 32))"
+      try FileManager.default.createDirectory(atPath: "\(home.path)/staging", withIntermediateDirectories: false)
+      for name in ["app.db", "zones/notes", "staging/photo", staged] {
+        try Data([1]).write(to: URL(filePath: "\(home.path)/\(name)"))
+      }
+      for file in HomeFile.others + [.zone(id: "zone-abc")] { try home.write(file, [1]) }
+      try home.write(Configuration(database: "\(home.path)/app.db"))
+      try home.removeFiles()
+      let left = try #require(FileManager.default.enumerator(atPath: home.path)).compactMap { $0 as? String }
+      #expect(left.sorted() == ["app.db", "staging", "staging/photo", "zones", "zones/notes"])
+      for name in ["app.db", "zones/notes", "staging/photo"] {
+        try FileManager.default.removeItem(atPath: "\(home.path)/\(name)")
+      }
+      try home.removeFiles()
+      #expect(!FileManager.default.fileExists(atPath: home.path))
     }
   }
 

@@ -49,6 +49,23 @@ public struct Home: Hashable, Sendable {
     rmdir(path)
   }
 
+  /// Removes the home's own files, with all keys, and then the directory if nothing else is in it. Nobody may use the home.
+  ///
+  /// Files that mesh didn't make stay, such as a database in the same directory.
+  package func removeFiles() throws(HomeError) {
+    // First, so that a removal that is cut short leaves no home that looks whole.
+    for file in [HomeFile.configuration] + HomeFile.others { try remove(file) }
+    for directory in Self.directories + [HomeFile.staging.name] {
+      let place = "\(path)/\(directory)"
+      guard try Disk.entry(place)?.kind == .directory else { continue }
+      for name in try Disk.names(in: place) where HomeFile.isName(name, in: directory) {
+        try Disk.remove("\(place)/\(name)")
+      }
+      rmdir(place)
+    }
+    rmdir(path)
+  }
+
   /// Opens a complete home after checking who can read it.
   /// - Throws: `HomeError`: `.missing`, `.unfinished`, `.permissions`, `.symlink`, `.kind`, `.system`.
   public static func open(at path: String) throws(HomeError) -> Home {

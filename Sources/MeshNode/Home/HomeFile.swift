@@ -64,18 +64,37 @@ public enum HomeFile: Hashable, Sendable {
     }
   }
 
+  /// The files besides the configuration that are in the home's own directory or have a place of their own below it.
+  static let others: [HomeFile] = [
+    .deviceKey, .accountKey, .nextAccountKey, .recoveryKey, .accountState, .highWater, .place, .links, .peers,
+    .appTables, .controlSocket, .lock,
+  ]
+
+  /// Whether `name` is that of a zone's keys in `zones`, or of an asset in `staging`.
+  static func isName(_ name: String, in directory: String) -> Bool {
+    switch directory {
+    case "zones": name.hasPrefix("\(ZoneKind.prefix)-") && isID(name)
+    case staging.name: name.utf8.count == 2 * AssetID.size && name.allSatisfy(\.isHexDigit)
+    default: false
+    }
+  }
+
   /// A zone's file is named by an id, and an id has no separators, no dots and no surprises.
   func checkName() throws(HomeError) {
     guard case .zone(let id) = self else { return }
-    let allowed = id.utf8.allSatisfy { byte in
-      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-        || byte == UInt8(ascii: "-")
-    }
-    guard allowed, (1...Self.zoneNameLimit).contains(id.utf8.count) else {
+    guard Self.isID(id) else {
       throw HomeError(
         .name,
         "A zone's key file cannot be called “\(printable(id))”: an id has lower-case letters, digits and hyphens.")
     }
+  }
+
+  private static func isID(_ name: String) -> Bool {
+    let allowed = name.utf8.allSatisfy { byte in
+      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        || byte == UInt8(ascii: "-")
+    }
+    return allowed && (1...zoneNameLimit).contains(name.utf8.count)
   }
 
   /// Bytes; twice what a displayed id of 32 bytes takes.

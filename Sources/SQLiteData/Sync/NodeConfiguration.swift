@@ -97,6 +97,14 @@ struct NodePlan: Sendable {
     return home
   }
 
+  /// Removes the home with its keys. Other files in its directory stay.
+  func removeHome() async throws {
+    let home = try Home.open(at: home)
+    let lock = try await home.lock(as: .verb, patience: Self.patience)
+    defer { lock.release() }
+    try home.removeFiles()
+  }
+
   private static func address(_ text: String) throws -> HostPort {
     guard let address = HostPort(text) else {
       throw SyncError(

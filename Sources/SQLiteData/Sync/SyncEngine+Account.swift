@@ -104,7 +104,7 @@ extension SyncEngine {
         try await requireFreshAccount()
         await stopAndWait()
         try await Bookkeeping.remove(from: tables.database)
-        try FileManager.default.removeItem(atPath: plan.home)
+        try await plan.removeHome()
       }
       _ = try await plan.makeHome(invite: invite, logger: logger)
       try await start()

@@ -43,6 +43,33 @@ extension SyncTests {
       }
     }
 
+    @Test("joining keeps a database that lies in the home's directory")
+    func databaseInHome() async throws {
+      let network = NodeConfiguration.Network.separate()
+      let tower = try SyncedDevice("tower", on: network)
+      let home = DatabasePlace.temporaryHome()
+      try FileManager.default.createDirectory(
+        atPath: home, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      let path = "\(home)/app.db"
+      try await syncedDatabase().backup(to: DatabaseQueue(path: path))
+      // In a test, a database has a temporary place.
+      let database = try withDependencies {
+        $0.context = .live
+      } operation: {
+        try defaultDatabase(path: path)
+      }
+      let laptop = try SyncedDevice("laptop", on: network, database: database, home: home)
+      try await SyncedDevice.running(tower, laptop) {
+        try await tower.engine.start()
+        try await laptop.engine.start()
+        try await laptop.addList("Books")
+        try await laptop.engine.join(try await tower.engine.inviteDevice().link)
+        try await laptop.engine.syncChanges()
+        #expect(FileManager.default.fileExists(atPath: path))
+        try await tower.shows("Books")
+      }
+    }
+
     @Test("an account with two devices is not given up, and a mistyped or expired invite changes nothing")
     func refusals() async throws {
       let network = NodeConfiguration.Network.separate()

@@ -1,23 +1,64 @@
 import GRDB
+import MeshControl
 
 /// The tables and triggers of mesh in the app's file.
 enum Bookkeeping {
   /// Removes them, so that the file is as if no node had ever worked with it. No node may be at work.
   ///
-  /// - Parameter tables: Tables whose rows are deleted as well. Nobody is told, because the triggers are gone.
-  static func remove(from database: any DatabaseWriter, deletingRowsOf tables: [String] = []) async throws {
+  /// - Parameters:
+  ///   - tables: Tables whose rows are deleted as well. Nobody is told, because the triggers are gone.
+  ///   - count: The number that ``changeSets(in:)`` must still give. Nil stands for any number.
+  /// - Returns: False if nothing was removed, because rows were written since `count` was read.
+  static func remove(
+    from database: any DatabaseWriter, deletingRowsOf tables: [String] = [], ifChangeSetsAre count: Int? = nil
+  ) async throws -> Bool {
     try await database.writeWithoutTransaction { db in
       // The order of the tables doesn't matter then, and no row of a table that isn't named goes along.
       let enforces = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
       try db.execute(sql: "PRAGMA foreign_keys = OFF")
       defer { if enforces { try? db.execute(sql: "PRAGMA foreign_keys = ON") } }
+      var isRemoved = false
       try db.inTransaction(.immediate) {
+        if let count {
+          let isPending = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM mesh_pending)") ?? false
+          guard try !isPending && changeSets(db) == count else { return .rollback }
+        }
         for trigger in try names(of: "trigger", db) { try db.execute(sql: "DROP TRIGGER \(trigger)") }
         for table in tables { try db.execute(sql: "DELETE FROM \(table.quotedDatabaseIdentifier)") }
         for table in try names(of: "table", db) { try db.execute(sql: "DROP TABLE \(table)") }
+        isRemoved = true
         return .commit
       }
+      return isRemoved
     }
+  }
+
+  /// The synchronized tables besides `names`, as requests that synchronize them again.
+  static func otherTables(besides names: [String], in database: any DatabaseReader) async throws -> [TrackRequest] {
+    let rows = try await database.read { db in
+      try Row.fetchAll(db, sql: "SELECT name, private, integer_keys FROM mesh_table WHERE tracked ORDER BY id")
+    }
+    let listed = Set(names.map { $0.lowercased() })
+    let others = rows.filter { !listed.contains(($0["name"] as String).lowercased()) }
+    return Dictionary(grouping: others) { $0["integer_keys"] as Bool }.map { integerKeys, rows in
+      TrackRequest(
+        tables: rows.filter { !$0["private"] }.map { $0["name"] },
+        privateTables: rows.filter { $0["private"] }.map { $0["name"] }, integerKeys: integerKeys)
+    }
+  }
+
+  /// How many change sets this device has made in its present instances.
+  static func changeSets(in database: any DatabaseReader) async throws -> Int {
+    try await database.read(changeSets)
+  }
+
+  private static func changeSets(_ db: Database) throws -> Int {
+    try Int.fetchOne(
+      db,
+      sql: """
+        SELECT total(stored) FROM mesh_head JOIN mesh_zone ON mesh_zone.id = mesh_head.zone
+          JOIN mesh_author ON mesh_author.id = mesh_head.author AND mesh_author.instance = mesh_zone.instance
+        """) ?? 0
   }
 
   private static func names(of type: String, _ db: Database) throws -> [String] {

@@ -103,7 +103,7 @@ extension SyncEngine {
         guard try await account().id != link.account.description else { return }
         try await requireFreshAccount()
         await stopAndWait()
-        try await Bookkeeping.remove(from: tables.database)
+        _ = try await Bookkeeping.remove(from: tables.database)
         try await plan.removeHome()
       }
       _ = try await plan.makeHome(invite: invite, logger: logger)
@@ -130,22 +130,42 @@ extension SyncEngine {
   /// Deletes the rows of all synchronized tables on this device, and downloads them again from other devices.
   ///
   /// The rows stay on other devices, because nothing is sent about the deletion. Before it deletes anything, the engine sends
-  /// all changes of this device.
+  /// all changes of this device. The conflicts that this device keeps are lost, and so are
+  /// the BLOBs that it keeps although they were overwritten.
   ///
-  /// - Throws: ``SyncError``, and then nothing was deleted: if the account has no other device, if ``sendChanges(timeout:)``
-  ///   fails, or if another process runs the node.
+  /// - Throws: ``SyncError``, and then nothing was deleted: if no other device of the account is connected, if
+  ///   ``sendChanges(timeout:)`` fails, if another process runs the node, or if rows were written meanwhile.
   public func deleteLocalData() async throws {
     try await start()
     try requireOwnNode("delete the local data")
-    guard try await devices().contains(where: { !$0.isThis && $0.revoked == nil }) else {
+    try await sendChanges()
+    try await requireConnectedDevice()
+    // Whatever is counted here has been sent when the second call returns.
+    let count = try await Bookkeeping.changeSets(in: tables.database)
+    try await sendChanges()
+    try await requireConnectedDevice()
+    let others = try await Bookkeeping.otherTables(besides: tables.names, in: tables.database)
+    await stopAndWait()
+    let isRemoved = try await Bookkeeping.remove(
+      from: tables.database, deletingRowsOf: tables.names, ifChangeSetsAre: count)
+    try await start()
+    if isRemoved { for request in others { _ = try await perform(request) } }
+    guard isRemoved else {
+      throw SyncError(
+        .rowsWritten,
+        "Nothing was deleted, because rows were written meanwhile, and other devices may not have them yet. Try again when "
+          + "nothing writes to the database: try await syncEngine.deleteLocalData()")
+    }
+  }
+
+  /// Throws unless a device of the account is there to which everything was sent. A participant of a share has only the share.
+  private func requireConnectedDevice() async throws {
+    guard try await devices().contains(where: { !$0.isThis && $0.isConnected && $0.revoked == nil }) else {
       throw SyncError(
         .noDevice,
-        "The local data can't be deleted, because the account has no other device to download it from again.")
+        "The local data can't be deleted, because no other device of the account is connected to download it from again."
+      )
     }
-    try await sendChanges()
-    await stopAndWait()
-    try await Bookkeeping.remove(from: tables.database, deletingRowsOf: tables.names)
-    try await start()
   }
 
   private func requireOwnNode(_ what: String) throws {

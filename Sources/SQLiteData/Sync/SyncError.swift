@@ -31,6 +31,8 @@ public struct SyncError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let notInTime = Code(rawValue: "engine.notInTime")
     /// A row has a value that is too long to be sent.
     public static let tooLong = Code(rawValue: "rows.tooLong")
+    /// Rows were written while nothing may be written.
+    public static let rowsWritten = Code(rawValue: "engine.rowsWritten")
     /// The account has other devices, or shares, so this device can't change to another account.
     public static let accountInUse = Code(rawValue: "account.inUse")
   }

@@ -127,6 +127,8 @@ extension SyncTests {
         await laptop.engine.stopAndWait()
         try await laptop.engine.start()
         #expect(try await laptop.engine.perform(StatusRequest()).tables.contains("drafts"))
+        try await laptop.engine.deleteLocalData()
+        #expect(try await laptop.engine.perform(StatusRequest()).tables.contains("drafts"))
         try await tower.database.write { db in
           try UnsentDraft.insert { UnsentDraft(id: UUID(), text: "ours") }.execute(db)
         }

@@ -164,6 +164,28 @@ extension SyncTests {
       }
     }
 
+    @Test("deleting the local data deletes nothing if a row is written after everything was sent")
+    func writeWhileDeleting() async throws {
+      try await SyncedDevice.pair { tower, laptop in
+        try await tower.addList("Groceries")
+        try await laptop.engine.fetchChanges()
+        // Written at the moment when the engine begins to stop, which is after everything was sent.
+        withObservationTracking {
+          _ = laptop.engine.isRunning
+        } onChange: { [database = laptop.database] in
+          withErrorReporting {
+            try database.write { db in try SyncedList.insert { SyncedList(id: UUID(), title: "Late") }.execute(db) }
+          }
+        }
+        #expect(await syncError { try await laptop.engine.deleteLocalData() }?.code == .rowsWritten)
+        #expect(try await laptop.titles() == ["Groceries", "Late"])
+        #expect(laptop.engine.isRunning)
+        try await tower.shows("Groceries", "Late")
+        try await laptop.engine.deleteLocalData()
+        try await laptop.shows("Groceries", "Late")
+      }
+    }
+
     @Test("the only device of an account keeps its data")
     func deleteOnlyCopy() async throws {
       let device = try SyncedDevice("tower", on: .separate())

@@ -51,7 +51,7 @@ extension SyncEngine {
   }
 
   /// Between two looks at the node.
-  private static let look = Duration.milliseconds(20)
+  static let look = Duration.milliseconds(20)
 
   private func wait(
     until deadline: ContinuousClock.Instant, _ timeout: Duration, _ isDone: (WaitReport) throws -> Bool

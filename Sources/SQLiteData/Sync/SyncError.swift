@@ -33,6 +33,14 @@ public struct SyncError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let tooLong = Code(rawValue: "rows.tooLong")
     /// Rows were written while nothing may be written.
     public static let rowsWritten = Code(rawValue: "engine.rowsWritten")
+    /// The record can't be shared: it isn't there, or its table is private, has foreign keys or isn't synchronized.
+    public static let notShareable = Code(rawValue: "share.refused")
+    /// Only the owner of the share can do that.
+    public static let notOwner = Code(rawValue: "share.notOwner")
+    /// The share has ended for this account.
+    public static let shareEnded = Code(rawValue: "share.ended")
+    /// A participant can't have this permission.
+    public static let permission = Code(rawValue: "share.permission")
     /// The account has other devices, or shares, so this device can't change to another account.
     public static let accountInUse = Code(rawValue: "account.inUse")
   }

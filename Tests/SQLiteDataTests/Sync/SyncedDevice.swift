@@ -12,19 +12,32 @@ struct SyncedDevice: Sendable {
   let database: any DatabaseWriter
   let engine: SyncEngine
   let home: String
+  let network: NodeConfiguration.Network
 
   init(
-    _ name: String, on network: NodeConfiguration.Network, database: (any DatabaseWriter)? = nil, home: String? = nil
+    _ name: String, on network: NodeConfiguration.Network, account: String = "alice",
+    database: (any DatabaseWriter)? = nil, home: String? = nil
   ) throws {
+    self.network = network
     self.database = try database ?? syncedDatabase()
     self.home = home ?? DatabasePlace.temporaryHome()
     engine = try SyncEngine(
       for: self.database, tables: SyncedList.self, SyncedItem.self, privateTables: ListPosition.self,
-      node: NodeConfiguration(home: self.home, device: name, network: network), defaultZone: "alice")
+      node: NodeConfiguration(home: self.home, device: name, network: network), defaultZone: account)
   }
 
   func addList(_ title: String, id: UUID = UUID()) async throws {
     try await database.write { db in try SyncedList.insert { SyncedList(id: id, title: title) }.execute(db) }
+  }
+
+  func addItem(_ text: String, to list: SyncedList) async throws {
+    try await database.write { db in
+      try SyncedItem.insert { SyncedItem(id: UUID(), text: text, listID: list.id) }.execute(db)
+    }
+  }
+
+  func items() async throws -> [String] {
+    try await database.read { db in try SyncedItem.order(by: \.text).select(\.text).fetchAll(db) }
   }
 
   func titles() async throws -> [String] {

@@ -1,0 +1,209 @@
+import Foundation
+import MeshControl
+
+/// A record that several accounts have, with the records that refer to it.
+///
+/// Its members have the names that `CKShare` gives them.
+public struct Share: Codable, Hashable, Identifiable, Sendable {
+  /// The id of the share. It is empty in `configure` of ``SyncEngine/share(record:configure:)`` for a record that isn't shared
+  /// yet.
+  public internal(set) var id: String
+  /// The title, which the other accounts see before they join. Nil stands for the table and the key.
+  public var title: String?
+  /// The table of the root record.
+  public internal(set) var recordType: String
+  /// The text of the root record's primary key.
+  public internal(set) var recordPrimaryKey: String
+  /// The permission of everybody who has a link to the share. It is ``ParticipantPermission/none`` at first: each link admits
+  /// one account.
+  public var publicPermission: ParticipantPermission = .none
+  /// The members: the owner first, then the others, then the accounts that are invited by name.
+  ///
+  /// In `configure`, the owner can change the ``Participant/permission`` of a participant.
+  public var participants: [Participant]
+  /// The id of the account of this device.
+  var currentUser: String
+  /// Why this device can't write although the account may.
+  var obstacle: String?
+
+  /// The account that made the share.
+  public var owner: Participant { participants[0] }
+
+  /// The account of this device. It is nil if that is no member.
+  public var currentUserParticipant: Participant? { participants.first { $0.id == currentUser } }
+
+  /// The permission of this device's account.
+  public var permission: ParticipantPermission {
+    guard let participant = currentUserParticipant else { return publicPermission }
+    return obstacle == nil || participant.permission != .readWrite ? participant.permission : .readOnly
+  }
+
+  /// Removes a participant. It keeps nothing of the share.
+  public mutating func removeParticipant(_ participant: Participant) {
+    participants.removeAll { $0.id == participant.id && $0.role != .owner }
+  }
+
+  /// A value of a share that is set by its name.
+  public struct SystemFieldKey: Hashable, Sendable {
+    fileprivate let name: String
+
+    /// The title.
+    public static let title = SystemFieldKey(name: "title")
+  }
+
+  /// A value by its name.
+  public subscript(key: SystemFieldKey) -> String? {
+    get { title }
+    set { title = newValue }
+  }
+
+  /// The permission of an account.
+  public enum ParticipantPermission: String, Codable, Sendable {
+    /// Nothing.
+    case none
+    /// It may read.
+    case readOnly
+    /// It may read and write.
+    case readWrite
+  }
+
+  /// The role of an account in a share.
+  public enum ParticipantRole: String, Codable, Sendable {
+    /// The account made the share.
+    case owner
+    /// The account was invited.
+    case privateUser
+  }
+
+  /// How an account stands to an invite.
+  public enum ParticipantAcceptanceStatus: String, Codable, Sendable {
+    /// The account is invited and hasn't joined.
+    case pending
+    /// The account is a member.
+    case accepted
+  }
+
+  /// An account that is a member of a share, or invited by name.
+  public struct Participant: Codable, Hashable, Identifiable, Sendable {
+    /// The id of the account.
+    public internal(set) var id: String
+    /// The account's name for itself. It is nil until one of its devices has been connected to this one.
+    public internal(set) var name: String?
+    /// The role of the account.
+    public internal(set) var role: ParticipantRole
+    /// The permission of the account. In `configure`, the owner can change it.
+    public var permission: ParticipantPermission
+    /// How the account stands to its invite.
+    public internal(set) var acceptanceStatus: ParticipantAcceptanceStatus
+  }
+
+  /// The share that a link leads to.
+  public struct Metadata: Hashable, Sendable {
+    /// The link.
+    public let link: String
+    /// The id of the share.
+    public let shareID: String
+    /// The title of the share.
+    public let title: String
+    /// The id of the owner's account.
+    public let ownerID: String
+    /// The table of the root record, if it is known.
+    public let rootRecordType: String?
+    /// The text of the root record's primary key, if it is known.
+    public let rootRecordPrimaryKey: String?
+    /// The permission that this account will have, if it is known.
+    public let participantPermission: ParticipantPermission?
+    /// Whether this account is a member already.
+    public let isAccepted: Bool
+  }
+}
+
+/// A record that was shared, as an app shows it to a person.
+public struct SharedRecord: Hashable, Identifiable, Sendable {
+  /// The share.
+  public let share: Share
+  /// The text with which another account joins: ``SyncEngine/acceptShare(_:)``. It is a secret. It is nil if the share belongs
+  /// to another account, because only the owner invites.
+  public let link: String?
+
+  /// The id of the share.
+  public var id: Share.ID { share.id }
+  /// The title of the share.
+  public var title: String { share.title ?? "" }
+  /// The members of the share.
+  public var participants: [Share.Participant] { share.participants }
+}
+
+extension Share {
+  /// The share of a report, or nil if it has ended for this account.
+  init?(_ report: ShareReport, account: String, accountName: String) {
+    guard report.role != .ended, !report.stopped else { return nil }
+    let isOwner = report.role == .owner
+    var participants = [
+      Participant(
+        id: report.owner, name: isOwner ? accountName : report.ownerName, role: .owner, permission: .readWrite,
+        acceptanceStatus: .accepted)
+    ]
+    for participant in report.participants where participant.status == .accepted {
+      participants.append(
+        Participant(
+          id: participant.account, name: participant.account == account ? accountName : participant.name,
+          role: .privateUser, permission: ParticipantPermission(participant.permission), acceptanceStatus: .accepted))
+    }
+    for invite in report.invites where invite.state == .open {
+      guard let invited = invite.account, !participants.contains(where: { $0.id == invited }) else { continue }
+      participants.append(
+        Participant(
+          id: invited, name: nil, role: .privateUser, permission: ParticipantPermission(invite.permission),
+          acceptanceStatus: .pending))
+    }
+    self.init(
+      id: report.id, title: report.title, recordType: report.table, recordPrimaryKey: report.key.keyText,
+      publicPermission: report.publicInvites.map { ParticipantPermission($0.permission) }.max() ?? .none,
+      participants: participants, currentUser: account, obstacle: report.cannotWrite)
+  }
+}
+
+extension ShareReport {
+  /// The invites that admit everybody who has their link.
+  var publicInvites: [Invite] {
+    invites.filter { $0.state == .open && $0.usesLeft == nil && $0.account == nil }
+  }
+}
+
+extension Share.ParticipantPermission: Comparable {
+  public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+
+  private var rank: Int {
+    switch self {
+    case .none: 0
+    case .readOnly: 1
+    case .readWrite: 2
+    }
+  }
+
+  init(_ permission: SharePermission?) {
+    switch permission {
+    case .readOnly: self = .readOnly
+    case .readWrite: self = .readWrite
+    case nil: self = .none
+    }
+  }
+
+  /// Nil for none.
+  var ofNode: SharePermission? {
+    switch self {
+    case .none: nil
+    case .readOnly: .readOnly
+    case .readWrite: .readWrite
+    }
+  }
+}
+
+extension ReportedValue {
+  /// The text of a key, without the quotes that a person may see.
+  var keyText: String {
+    if case .text(let text) = self { return text }
+    return description
+  }
+}

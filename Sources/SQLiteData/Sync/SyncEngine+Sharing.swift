@@ -1,0 +1,262 @@
+import Foundation
+import IssueReporting
+import MeshControl
+public import SQLiteDataQueries
+
+/// Sharing records with other accounts.
+extension SyncEngine {
+  /// Shares a record, and the records that refer to it, with other accounts. If the record is shared already, this changes its
+  /// share.
+  ///
+  /// ```swift
+  /// let sharedRecord = try await syncEngine.share(record: remindersList) { share in
+  ///   share[Share.SystemFieldKey.title] = "Join '\(remindersList.title)'!"
+  /// }
+  /// ```
+  ///
+  /// The owner gets a new link with each call. It admits one account, which may then read and write. If the share's
+  /// ``Share/publicPermission`` isn't ``Share/ParticipantPermission/none``, the link admits any number of accounts with that
+  /// permission. ``inviteParticipant(to:permission:account:expiresAfter:)`` makes other links.
+  ///
+  /// - Parameters:
+  ///   - record: A row of a table without foreign keys.
+  ///   - configure: Changes the title and the permissions.
+  /// - Throws: ``SyncError``: ``SyncError/Code/notShareable`` if the row isn't there or its table can't have shares,
+  ///   ``SyncError/Code/notOwner`` if `configure` changes another account's share, ``SyncError/Code/notRunning``.
+  @discardableResult
+  public func share<T: PrimaryKeyedTable>(
+    record: T, configure: @Sendable (inout Share) -> Void = { _ in }
+  ) async throws -> SharedRecord where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
+    let known = try await report(of: record)
+    let status = try await perform(StatusRequest())
+    let before =
+      known.flatMap { Share($0, account: status.account, accountName: status.accountName) }
+      ?? Share(
+        id: "", recordType: T.tableName, recordPrimaryKey: record.primaryKey.rawIdentifier,
+        participants: [
+          Share.Participant(
+            id: status.account, name: status.accountName, role: .owner, permission: .readWrite,
+            acceptanceStatus: .accepted)
+        ], currentUser: status.account)
+    var edited = before
+    configure(&edited)
+    let report: ShareReport
+    if let known {
+      guard known.role == .owner else {
+        guard edited == before else {
+          throw SyncError(
+            .notOwner,
+            "The share \(before.title ?? before.id) belongs to another account, and only its owner can change it.")
+        }
+        return SharedRecord(share: before, link: nil)
+      }
+      try await change(known.id, from: before, to: edited)
+      report = known
+    } else {
+      report = try await perform(
+        ShareCreateRequest(
+          table: T.tableName, key: record.keyLiteral,
+          title: edited.title ?? "\(T.tableName) \(record.primaryKey.rawIdentifier)"))
+    }
+    let link = try await link(to: report, edited.publicPermission)
+    return SharedRecord(share: try await share(report.id), link: link)
+  }
+
+  /// Stops sharing a record. It stays in this account, and the other accounts lose it. If the record isn't shared, this reports
+  /// an issue.
+  ///
+  /// - Parameter record: A row of this account that is the root of a share.
+  /// - Throws: ``SyncError``: ``SyncError/Code/notOwner`` if the share belongs to another account.
+  public func unshare<T: PrimaryKeyedTable>(record: T) async throws
+  where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
+    guard let report = try await report(of: record) else {
+      reportIssue(
+        "The row \(record.primaryKey.rawIdentifier) of \(T.tableName) isn't shared, so there is nothing to stop.")
+      return
+    }
+    guard report.role == .owner else {
+      throw SyncError(
+        .notOwner,
+        "The share \(report.title) belongs to another account, so this one can't stop it. Leave it: "
+          + "try await syncEngine.leaveShare(record: row)")
+    }
+    _ = try await perform(ShareChangeRequest(.stop, share: report.id))
+  }
+
+  /// Leaves another account's share. Its rows are deleted on the devices of this account. Deleting the root row does the same.
+  ///
+  /// - Parameters:
+  ///   - record: The root of the share.
+  ///   - keepingRows: Whether the rows stay, as rows of this account.
+  public func leaveShare<T: PrimaryKeyedTable>(record: T, keepingRows: Bool = false) async throws
+  where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
+    guard let report = try await report(of: record) else {
+      reportIssue(
+        "The row \(record.primaryKey.rawIdentifier) of \(T.tableName) isn't shared, so there is nothing to leave.")
+      return
+    }
+    _ = try await perform(ShareChangeRequest(.leave, share: report.id, keepCopy: keepingRows))
+  }
+
+  /// Makes a link with which another account joins a share of this account.
+  ///
+  /// - Parameters:
+  ///   - share: The share.
+  ///   - permission: The permission of the account.
+  ///   - account: The id of the only account that can use the link. Nil stands for any account.
+  ///   - duration: How long the link works. Nil stands for a link that always works.
+  /// - Returns: The link, which admits one account. It is a secret.
+  public func inviteParticipant(
+    to share: Share, permission: Share.ParticipantPermission = .readWrite, account: String? = nil,
+    expiresAfter duration: Duration? = nil
+  ) async throws -> String {
+    guard let permission = permission.ofNode else {
+      throw SyncError(.permission, "An invite grants the permission .readOnly or .readWrite, and not .none.")
+    }
+    let report = try await perform(
+      ShareInviteRequest(share: share.id, permission: permission, expires: duration, account: account))
+    return report.link
+  }
+
+  /// The shares in which this account is a member, its own included.
+  public func shares() async throws -> [Share] {
+    let status = try await perform(StatusRequest())
+    return try await perform(SharesRequest()).shares.compactMap {
+      Share($0, account: status.account, accountName: status.accountName)
+    }
+  }
+
+  // MARK: Joining
+
+  /// Asks a member what a link leads to, before a person accepts it.
+  ///
+  /// - Parameter link: The ``SharedRecord/link`` of another account.
+  public func shareMetadata(for link: String) async throws -> Share.Metadata {
+    let report = try await perform(ShareJoinRequest(link: link, claims: false))
+    return Share.Metadata(
+      link: link, shareID: report.share, title: report.title, ownerID: report.owner, rootRecordType: report.table,
+      rootRecordPrimaryKey: report.key?.keyText,
+      participantPermission: report.permission.map { Share.ParticipantPermission($0) },
+      isAccepted: report.state == .joined)
+  }
+
+  /// Joins a share, and returns when its rows are in the tables.
+  ///
+  /// - Parameters:
+  ///   - metadata: The result of ``shareMetadata(for:)``.
+  ///   - timeout: How long to wait for the device that admits this account, and for the rows.
+  /// - Returns: The share.
+  /// - Throws: ``SyncError``: ``SyncError/Code/notInTime``, or the node's reason why the link doesn't work.
+  @discardableResult
+  public func acceptShare(metadata: Share.Metadata, timeout: Duration = .seconds(60)) async throws -> Share {
+    try await acceptShare(metadata.link, timeout: timeout)
+  }
+
+  /// Joins a share, and returns when its rows are in the tables.
+  ///
+  /// - Parameters:
+  ///   - link: The ``SharedRecord/link`` of another account.
+  ///   - timeout: How long to wait for the device that admits this account, and for the rows.
+  /// - Returns: The share.
+  /// - Throws: ``SyncError``: ``SyncError/Code/notInTime``, or the node's reason why the link doesn't work.
+  @discardableResult
+  public func acceptShare(_ link: String, timeout: Duration = .seconds(60)) async throws -> Share {
+    let deadline = ContinuousClock.now + timeout
+    var report = try await perform(ShareJoinRequest(link: link, claims: true))
+    while report.state != .joined {
+      guard ContinuousClock.now < deadline else {
+        throw SyncError(
+          .notInTime,
+          "The share \(report.title) can't be joined yet: \(report.reason ?? "no device admits this account"). Try again later."
+        )
+      }
+      try await Task.sleep(for: Self.joinLook)
+      report = try await perform(ShareJoinRequest(link: link, claims: true))
+    }
+    return try await counting(\.fetches) {
+      while try await !perform(WaitRequest(timeout: .zero, here: true)).complete {
+        guard ContinuousClock.now < deadline else {
+          throw SyncError(
+            .notInTime,
+            "This account has joined the share \(report.title), and not all rows have come within \(timeout / .seconds(1)) "
+              + "seconds. The engine goes on with it.")
+        }
+        try await Task.sleep(for: Self.look)
+      }
+      return try await share(report.share)
+    }
+  }
+
+  /// Between two questions whether this account is admitted.
+  private static let joinLook = Duration.milliseconds(500)
+
+  // MARK: Requests
+
+  private func share(_ id: String) async throws -> Share {
+    let status = try await perform(StatusRequest())
+    let report = try await perform(ShareRequest(share: id))
+    guard let share = Share(report, account: status.account, accountName: status.accountName) else {
+      throw SyncError(.shareEnded, "The share \(report.title) has ended for this account.")
+    }
+    return share
+  }
+
+  /// The share of which a row is the root.
+  private func report<T: PrimaryKeyedTable>(of record: T) async throws -> ShareReport?
+  where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
+    let literal = record.keyLiteral
+    return try await perform(SharesRequest()).shares.first {
+      $0.role != .ended && !$0.stopped && $0.table.lowercased() == T.tableName.lowercased() && $0.key.literal == literal
+    }
+  }
+
+  private func change(_ id: String, from before: Share, to after: Share) async throws {
+    if let title = after.title, title != before.title {
+      _ = try await perform(ShareChangeRequest(.rename, share: id, title: title))
+    }
+    for participant in before.participants where participant.role != .owner {
+      let new = after.participants.first { $0.id == participant.id }?.permission.ofNode
+      if participant.acceptanceStatus == .pending {
+        // Whoever is only invited has nothing yet.
+        if new == nil { try await revokeInvites(of: id) { $0.account == participant.id } }
+      } else if let new {
+        guard new != participant.permission.ofNode else { continue }
+        _ = try await perform(
+          ShareChangeRequest(.setPermission, share: id, account: participant.id, permission: new))
+      } else {
+        _ = try await perform(ShareChangeRequest(.remove, share: id, account: participant.id))
+      }
+    }
+    guard after.publicPermission != before.publicPermission else { return }
+    try await revokeInvites(of: id) { $0.account == nil && $0.usesLeft == nil }
+  }
+
+  private func revokeInvites(of share: String, _ isMeant: (ShareReport.Invite) -> Bool) async throws {
+    for invite in try await perform(ShareRequest(share: share)).invites where invite.state == .open && isMeant(invite) {
+      _ = try await perform(ShareChangeRequest(.uninvite, share: share, invite: invite.id))
+    }
+  }
+
+  private func link(to report: ShareReport, _ permission: Share.ParticipantPermission) async throws -> String {
+    let request =
+      if let permission = permission.ofNode {
+        ShareInviteRequest(share: report.id, permission: permission, uses: nil)
+      } else {
+        ShareInviteRequest(share: report.id, permission: .readWrite)
+      }
+    return try await perform(request).link
+  }
+}
+
+extension PrimaryKeyedTable {
+  /// The primary key as an SQL literal, which is how a node takes a key that could be read in two ways.
+  var keyLiteral: String { _keyFragments.flatMap(\.bindings).map(\.debugDescription).joined() }
+}
+
+extension ReportedValue {
+  /// The value as an SQL literal.
+  fileprivate var literal: String {
+    if case .text(let text) = self { return QueryBinding.text(text).debugDescription }
+    return description
+  }
+}

@@ -7,6 +7,7 @@ extension MeshTables {
     showing,
     control, account,
     acknowledgement, foreignSchema, rewrite, receipt, walGuard, asset, assetUse, assetUsers, kept, named,
+    app,
   ]
 
   /// The indexes that are created once the tables have the columns of this format.
@@ -361,6 +362,15 @@ extension MeshTables {
       col INTEGER NOT NULL,                       -- mesh_column.id; 0: the table's own name
       PRIMARY KEY (zone, author, tbl, col)
     ) WITHOUT ROWID
+    """
+
+  /// The state of the zones as the app of the file was told it. The library SQLiteData writes it, and mesh never reads it.
+  static let app = """
+    CREATE TABLE IF NOT EXISTS mesh_app (
+      zone INTEGER PRIMARY KEY,                   -- mesh_zone.id
+      acknowledged INTEGER NOT NULL DEFAULT 0,    -- hybrid time up to which another device has all of this one's changes
+      share TEXT                                  -- of a share: its title and participants as JSON
+    )
     """
 
   /// Tables as other devices describe them.

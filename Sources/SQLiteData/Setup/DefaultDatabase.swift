@@ -9,7 +9,7 @@ import IssueReporting
 ///   `$XDG_DATA_HOME`, which is `~/.local/share` if that variable isn't set. The directory is created.
 /// - In a preview or test, a pool at a new temporary file. The path is ignored, so that tests don't share data.
 ///
-/// Its connections have the SQL function `uuid()`, which makes a key for a row without one.
+/// Its connections have the SQL function `uuid()`, which makes a key for a row without one, and can read ``SyncMetadata``.
 ///
 /// A writer waits up to 5 seconds for the writers of other processes, unless the configuration says something other than
 /// `.immediateError`.
@@ -34,7 +34,10 @@ public func defaultDatabase(
     case .live: try path ?? DatabasePlace.ofApp()
     case .preview, .test: try DatabasePlace.temporary()
     }
-  configuration.prepareDatabase { db in try db.addUUIDFunction() }
+  configuration.prepareDatabase { db in
+    try db.addUUIDFunction()
+    try db.attachMetadatabase()
+  }
   return try DatabasePool(path: place, configuration: configuration)
 }
 

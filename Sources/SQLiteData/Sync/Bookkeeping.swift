@@ -1,5 +1,6 @@
 import GRDB
 import MeshControl
+import MeshStore
 
 /// The tables and triggers of mesh in the app's file.
 enum Bookkeeping {
@@ -26,6 +27,7 @@ enum Bookkeeping {
         for trigger in try names(of: "trigger", db) { try db.execute(sql: "DROP TRIGGER \(trigger)") }
         for table in tables { try db.execute(sql: "DELETE FROM \(table.quotedDatabaseIdentifier)") }
         for table in try names(of: "table", db) { try db.execute(sql: "DROP TABLE \(table)") }
+        try Store.createTables(db)
         isRemoved = true
         return .commit
       }
@@ -49,7 +51,7 @@ enum Bookkeeping {
 
   /// How many change sets this device has made in its present instances.
   static func changeSets(in database: any DatabaseReader) async throws -> Int {
-    try await database.read(changeSets)
+    try await database.read { db in try changeSets(db) }
   }
 
   private static func changeSets(_ db: Database) throws -> Int {

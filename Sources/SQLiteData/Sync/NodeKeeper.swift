@@ -218,7 +218,7 @@ actor NodeKeeper {
   /// A node that can't answer now, as while its file is being replaced, is still there: its reason is a problem to look into.
   private func progress(of control: any NodeControl) async throws -> SyncProgress {
     do {
-      return SyncProgress(try await control.perform(StatusRequest()))
+      return SyncProgress(try await AppBook(database: tables.database).update(from: control).status)
     } catch let error as any Refusing where (error as? ControlClientError)?.isOver != true {
       var progress = SyncProgress()
       progress.problems = [error.refusal.message]

@@ -81,6 +81,8 @@ extension SyncEngine {
           + "try await syncEngine.leaveShare(record: row)")
     }
     _ = try await perform(ShareChangeRequest(.stop, share: report.id))
+    // So that the metadata say so from now on.
+    _ = try await shares()
   }
 
   /// Leaves another account's share. Its rows are deleted on the devices of this account. Deleting the root row does the same.
@@ -96,6 +98,7 @@ extension SyncEngine {
       return
     }
     _ = try await perform(ShareChangeRequest(.leave, share: report.id, keepCopy: keepingRows))
+    _ = try await shares()
   }
 
   /// Makes a link with which another account joins a share of this account.
@@ -120,10 +123,7 @@ extension SyncEngine {
 
   /// The shares in which this account is a member, its own included.
   public func shares() async throws -> [Share] {
-    let status = try await perform(StatusRequest())
-    return try await perform(SharesRequest()).shares.compactMap {
-      Share($0, account: status.account, accountName: status.accountName)
-    }
+    try await SyncError.translating { try await AppBook(database: tables.database).update(from: control()).shares }
   }
 
   // MARK: Joining
@@ -193,10 +193,8 @@ extension SyncEngine {
   // MARK: Requests
 
   private func share(_ id: String) async throws -> Share {
-    let status = try await perform(StatusRequest())
-    let report = try await perform(ShareRequest(share: id))
-    guard let share = Share(report, account: status.account, accountName: status.accountName) else {
-      throw SyncError(.shareEnded, "The share \(report.title) has ended for this account.")
+    guard let share = try await shares().first(where: { $0.id == id }) else {
+      throw SyncError(.shareEnded, "The share \(id) has ended for this account.")
     }
     return share
   }

@@ -2,6 +2,7 @@ import Dependencies
 public import GRDB
 public import Logging
 import MeshControl
+import MeshStore
 public import Observation
 public import SQLiteDataQueries
 import Synchronization
@@ -101,6 +102,8 @@ public final class SyncEngine: Observable, Sendable {
   ) throws {
     @Dependency(\.context) var context
     try tables.validate()
+    // Before the first start, queries of the metadata find nothing.
+    try tables.database.write { db in try Store.createTables(db) }
     self.tables = tables
     plan = try NodePlan(node, account: defaultZone, database: tables.database.path, context: context)
     self.logger = logger ?? Self.defaultLogger(context)

@@ -1,0 +1,54 @@
+package import GRDB
+import MeshCore
+
+// MARK: - What an app's own connection reads of the records
+
+extension Store {
+  /// Creates the tables of mesh in a file that has none, so that an app can read them before the first start of its node.
+  package static func createTables(_ db: Database) throws {
+    guard try !db.tableExists("mesh_state") else { return }
+    try MeshTables.create(db)
+    for sql in MeshTables.replication + MeshTables.indexes { try db.execute(sql: sql) }
+  }
+}
+
+/// The stamps of a record, for the functions of an app's connection.
+package struct RecordFacts {
+  private let stamps: RecordStamps
+
+  /// Creates the facts from `mesh_record.stamps`, or returns nil if the bytes are no stamps.
+  package init?(stamps bytes: [UInt8]) {
+    guard let stamps = try? RecordStamps(bytes) else { return nil }
+    self.stamps = stamps
+  }
+
+  private var all: [LocalStamp] { [stamps.base] + stamps.exceptions.map(\.stamp) + [stamps.life].compactMap(\.self) }
+
+  /// The time of the last write, in milliseconds since 1970.
+  package var lastWrite: Int64 { all.map(\.time.noted.milliseconds).max() ?? 0 }
+
+  /// How much of the record another device has.
+  package enum Reach: Int64 {
+    /// Nothing, as far as this device knows.
+    case none
+    /// A version of it.
+    case some
+    /// The record as it is here.
+    case all
+  }
+
+  /// - Parameters:
+  ///   - own: The `mesh_author.id`s of this device. A value of another author came from another device.
+  ///   - time: The hybrid time up to which another device has everything that this one wrote.
+  package func reach(own: Set<Int64>, through time: Int64) -> Reach {
+    let has = all.map { !own.contains($0.author) || time > 0 && $0.time.noted.value <= UInt64(bitPattern: time) }
+    return has.allSatisfy(\.self) ? .all : has.contains(true) ? .some : .none
+  }
+}
+
+extension HeldReason {
+  /// An SQL expression with the name of a reason.
+  package static func nameSQL(_ number: String) -> String {
+    "CASE \(number) \(allCases.map { "WHEN \($0.rawValue) THEN '\($0.name)'" }.joined(separator: " ")) END"
+  }
+}

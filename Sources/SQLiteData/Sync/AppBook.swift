@@ -1,0 +1,88 @@
+import Foundation
+import GRDB
+import MeshControl
+import MeshCore
+import SQLiteDataQueries
+
+/// The copy of a node's shares and acknowledgements in the app's file, which ``SyncMetadata`` reads.
+struct AppBook: Sendable {
+  let database: any DatabaseWriter
+
+  /// The answer of a node.
+  struct Answer: Sendable {
+    let status: StatusReport
+    let shares: [Share]
+  }
+
+  private struct Entry: Hashable {
+    var acknowledged: Int64
+    var share: String?
+  }
+
+  private struct Zone {
+    let number: Int64
+    let id: String
+    /// The hybrid time of this device's last change set.
+    let written: Int64
+    let entry: Entry?
+  }
+
+  /// Asks a node, and writes the answer into the file if it is another one than before.
+  func update(from control: any NodeControl) async throws -> Answer {
+    // Before the question: a device that has everything by then has what was written until now.
+    let zones = try await database.read { db in try Self.zones(db) }
+    let status = try await control.perform(StatusRequest())
+    let isSharing = status.zones.count > 1 || zones.contains { $0.entry?.share != nil }
+    let shares =
+      try await isSharing
+      ? control.perform(SharesRequest()).shares.compactMap {
+        Share($0, account: status.account, accountName: status.accountName)
+      } : []
+    let changes = zones.compactMap { zone -> (Int64, Entry)? in
+      let share = shares.first { $0.id == zone.id }
+      let members = Set([status.account] + (share?.participants.map(\.id) ?? []))
+      let isReached = status.peers.contains { peer in
+        peer.device != nil && peer.behind.there == 0 && peer.account.map(members.contains) == true
+      }
+      let before = zone.entry ?? Entry(acknowledged: 0, share: nil)
+      let entry = Entry(acknowledged: isReached ? zone.written : before.acknowledged, share: share?.json)
+      return entry == before ? nil : (zone.number, entry)
+    }
+    if !changes.isEmpty {
+      try await database.write { db in
+        for (zone, entry) in changes {
+          try db.execute(
+            sql: "INSERT OR REPLACE INTO mesh_app (zone, acknowledged, share) VALUES (?, ?, ?)",
+            arguments: [zone, entry.acknowledged, entry.share])
+        }
+      }
+    }
+    return Answer(status: status, shares: shares)
+  }
+
+  private static func zones(_ db: Database) throws -> [Zone] {
+    let rows = try Row.fetchAll(
+      db,
+      sql: """
+        SELECT z.id, z.zone, h.stored_time, a.acknowledged, a.share FROM mesh_zone z
+          LEFT JOIN mesh_author w ON w.instance = z.instance
+          LEFT JOIN mesh_head h ON h.zone = z.id AND h.author = w.id
+          LEFT JOIN mesh_app a ON a.zone = z.id
+        """)
+    return rows.compactMap { row in
+      guard let id = ZoneID(Array(row["zone"] as Data)) else { return nil }
+      let acknowledged: Int64? = row["acknowledged"]
+      return Zone(
+        number: row["id"], id: id.description, written: row["stored_time"] ?? 0,
+        entry: acknowledged.map { Entry(acknowledged: $0, share: row["share"]) })
+    }
+  }
+}
+
+extension Share {
+  /// As `SyncMetadata` reads it.
+  fileprivate var json: String? {
+    guard case .text(let text) = Self.JSONRepresentation(queryOutput: self).queryBinding else { return nil }
+    return text
+  }
+}

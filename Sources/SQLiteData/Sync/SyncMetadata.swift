@@ -1,0 +1,90 @@
+public import SQLiteDataQueries
+
+/// The state of a row's synchronization. Apps query this table and join it to their own.
+///
+/// ```swift
+/// RemindersList
+///   .leftJoin(SyncMetadata.all) { $0.syncMetadataID.eq($1.id) }
+///   .select { Row.Columns(remindersList: $0, isShared: $1.isShared ?? false) }
+/// ```
+///
+/// It is a view over the tables of mesh in the same file, so it can't be written to. The connections of
+/// ``defaultDatabase(path:configuration:)`` have it. If you open the database yourself, call
+/// `attachMetadatabase()` in `prepareDatabase`.
+///
+/// A row is in it as soon as the engine's node has taken it up, which takes milliseconds while the engine runs.
+@Table("sqlitedata_metadata")
+public struct SyncMetadata: Hashable, Identifiable, Sendable {
+  /// The table and the primary key of a row.
+  @Selection
+  public struct ID: Hashable, Sendable {
+    /// The text of the row's primary key.
+    public let recordPrimaryKey: String
+    /// The table of the row.
+    public let recordType: String
+  }
+
+  /// The table and the primary key of the parent of a row.
+  @Selection
+  public struct ParentID: Hashable, Sendable {
+    /// The text of the parent's primary key.
+    public let parentRecordPrimaryKey: String
+    /// The table of the parent.
+    public let parentRecordType: String
+  }
+
+  /// The table and the primary key of the row.
+  public let id: ID
+  /// The row that this one refers to by its table's only foreign key. Tables with another number of foreign keys, and private
+  /// tables, have no parents.
+  public let parentRecordID: ParentID?
+  /// The share of which the row is the root.
+  @Column(as: Share?.JSONRepresentation.self)
+  public let share: Share?
+  /// Whether the row is the root of a share.
+  public let isShared: Bool
+  /// Whether another device has acknowledged a version of the row, or wrote one.
+  public let hasLastKnownServerRecord: Bool
+  /// Whether another device has acknowledged the row as it is here, or wrote it.
+  public let isAcknowledged: Bool
+  /// When a value of the row was written last, by the writer's clock, in nanoseconds since 1970.
+  public let userModificationTime: Int64
+  /// Why the row isn't in its table, or isn't shown or sent as it was merged, in the words of `mesh held`. Otherwise it is nil.
+  public let heldReason: String?
+
+  /// The text of the row's primary key.
+  public var recordPrimaryKey: String { id.recordPrimaryKey }
+  /// The table of the row.
+  public var recordType: String { id.recordType }
+}
+
+extension PrimaryKeyedTable where PrimaryKey.QueryOutput: IdentifierStringConvertible {
+  /// The id of the row in ``SyncMetadata``.
+  ///
+  /// ```swift
+  /// let metadata = try SyncMetadata.find(item.syncMetadataID).fetchOne(db)
+  /// ```
+  public var syncMetadataID: SyncMetadata.ID {
+    SyncMetadata.ID(recordPrimaryKey: primaryKey.rawIdentifier, recordType: Self.tableName)
+  }
+
+  /// The metadata of a row.
+  ///
+  /// - Parameter primaryKey: The primary key of the row.
+  public static func metadata(for primaryKey: PrimaryKey.QueryOutput) -> Where<SyncMetadata> {
+    SyncMetadata.find(SyncMetadata.ID(recordPrimaryKey: primaryKey.rawIdentifier, recordType: tableName))
+  }
+}
+
+extension PrimaryKeyedTableDefinition where PrimaryKey.QueryOutput: IdentifierStringConvertible {
+  /// The id of the rows in ``SyncMetadata``, for a join.
+  public var syncMetadataID: SQLQueryExpression<SyncMetadata.ID> {
+    let key = primaryKey._tableColumns.map(\.queryFragment).joined(separator: ", ")
+    return SQLQueryExpression("\(key), \(quote: QueryValue.tableName, delimiter: .text)")
+  }
+
+  /// Whether a row of ``SyncMetadata`` is that of the row.
+  public func hasMetadata(in metadata: SyncMetadata.TableColumns) -> SQLQueryExpression<Bool> {
+    syncMetadataID.eq(metadata.id)
+  }
+}

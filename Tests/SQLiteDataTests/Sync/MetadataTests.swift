@@ -1,0 +1,182 @@
+import Dependencies
+import Foundation
+import MeshControl
+import Testing
+
+@testable import SQLiteData
+
+extension SyncTests {
+  @Suite("Metadata", .timeLimit(.minutes(5)))
+  struct MetadataTests {
+    @Selection struct ListRow: Equatable {
+      let list: SyncedList
+      let isShared: Bool
+    }
+
+    private func metadata<T: PrimaryKeyedTable>(of row: T, _ device: SyncedDevice) async throws -> SyncMetadata?
+    where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
+      let id = row.syncMetadataID
+      return try await device.database.read { db in try SyncMetadata.find(id).fetchOne(db) }
+    }
+
+    @Test("before the first start there is no metadata, and a query finds nothing")
+    func beforeStart() async throws {
+      let device = try SyncedDevice("tower", on: .separate())
+      let list = SyncedList(id: UUID(), title: "Groceries")
+      try await device.addList(list.title, id: list.id)
+      #expect(try await metadata(of: list, device) == nil)
+      let rows = try await device.database.read { db in
+        try SyncedList.leftJoin(SyncMetadata.all) { $0.syncMetadataID.eq($1.id) }
+          .select { ListRow.Columns(list: $0, isShared: $1.isShared ?? false) }.fetchAll(db)
+      }
+      #expect(rows == [ListRow(list: list, isShared: false)])
+    }
+
+    @Test("a row has its time, its parent and its devices, and joins work both ways")
+    func rows() async throws {
+      try await SyncedDevice.pair { tower, laptop in
+        let list = SyncedList(id: UUID(), title: "Groceries")
+        let item = SyncedItem(id: UUID(), text: "milk", listID: list.id)
+        let before = Date()
+        try await tower.addList(list.title, id: list.id)
+        try await tower.database.write { db in
+          try SyncedItem.insert { item }.execute(db)
+          try ListPosition.insert { ListPosition(listID: list.id) }.execute(db)
+        }
+        try await eventually("acknowledged") { try await metadata(of: item, tower)?.isAcknowledged == true }
+        let known = try #require(try await metadata(of: item, tower))
+        #expect(known.recordType == "items" && known.recordPrimaryKey == item.id.uuidString.lowercased())
+        #expect(known.parentRecordID?.parentRecordType == "lists")
+        #expect(known.parentRecordID?.parentRecordPrimaryKey == list.id.uuidString.lowercased())
+        #expect(known.hasLastKnownServerRecord && !known.isShared && known.share == nil && known.heldReason == nil)
+        let time = Date(timeIntervalSince1970: Double(known.userModificationTime) / 1e9)
+        #expect(time > before - 1 && time < Date() + 1)
+        // Neither a root nor a row of a private table has a parent.
+        #expect(try await metadata(of: list, tower)?.parentRecordID == nil)
+        let position = try #require(try await metadata(of: ListPosition(listID: list.id), tower))
+        #expect(position.parentRecordID == nil)
+        // The other device wrote nothing: everything came from a device that has it.
+        try await eventually("arrived") { try await metadata(of: item, laptop)?.hasLastKnownServerRecord == true }
+
+        let texts = try await tower.database.read { db in
+          try SyncedItem.join(SyncMetadata.all) { $0.syncMetadataID.eq($1.id) }
+            .where { $1.hasLastKnownServerRecord }.select { item, _ in item.text }.fetchAll(db)
+        }
+        #expect(texts == ["milk"])
+        let count = try await tower.database.read { db in
+          try SyncedItem.leftJoin(SyncMetadata.all) { $0.hasMetadata(in: $1) }
+            .where { !($1.isShared ?? false) }.fetchCount(db)
+        }
+        #expect(count == 1)
+        #expect(try await tower.database.read { db in try SyncMetadata.fetchCount(db) } == 3)
+      }
+    }
+
+    @Test("a row is not acknowledged before another device has it, nor after an edit of one column")
+    func acknowledgement() async throws {
+      try await SyncedDevice.pair { tower, laptop in
+        let list = SyncedList(id: UUID(), title: "Groceries")
+        let item = SyncedItem(id: UUID(), text: "milk", listID: list.id)
+        await laptop.engine.stopAndWait()
+        try await tower.addList(list.title, id: list.id)
+        try await tower.database.write { db in try SyncedItem.insert { item }.execute(db) }
+        try await eventually("taken up") { try await metadata(of: item, tower) != nil }
+        try await Task.sleep(for: .seconds(1))
+        #expect(try await metadata(of: item, tower)?.hasLastKnownServerRecord == false)
+        #expect(try await metadata(of: item, tower)?.isAcknowledged == false)
+        try await laptop.engine.start()
+        try await eventually("acknowledged") { try await metadata(of: item, tower)?.isAcknowledged == true }
+        await laptop.engine.stopAndWait()
+        let created = try #require(try await metadata(of: item, tower)).userModificationTime
+        try await tower.database.write { db in
+          try SyncedItem.find(item.id).update { $0.isDone = true }.execute(db)
+        }
+        try await eventually("taken up") { try await metadata(of: item, tower)?.isAcknowledged == false }
+        let edited = try #require(try await metadata(of: item, tower))
+        #expect(edited.hasLastKnownServerRecord && edited.userModificationTime > created)
+        #expect(try await metadata(of: list, tower)?.isAcknowledged == true)
+      }
+    }
+
+    @Test("the root of a share has it in its metadata, and an observed query is told without more")
+    func share() async throws {
+      let network = NodeConfiguration.Network.separate()
+      let alice = try SyncedDevice("tower", on: network)
+      let bob = try SyncedDevice("phone", on: network, account: "bob")
+      let list = SyncedList(id: UUID(), title: "Groceries")
+      try await SyncedDevice.running(alice, bob) {
+        try await alice.engine.start()
+        try await bob.engine.start()
+        try await alice.addList(list.title, id: list.id)
+        try await alice.addItem("milk", to: list)
+        @FetchAll(
+          SyncedList.leftJoin(SyncMetadata.all) { $0.hasMetadata(in: $1) }
+            .select { ListRow.Columns(list: $0, isShared: $1.isShared ?? false) },
+          database: alice.database)
+        var rows
+        try await eventually("observed") { rows == [ListRow(list: list, isShared: false)] }
+        let sharedRecord = try await alice.engine.share(record: list)
+        try await eventually("told") { rows == [ListRow(list: list, isShared: true)] }
+        let share = try await alice.database.read { db in
+          try SyncedList.metadata(for: list.id).select(\.share).fetchOne(db) ?? nil
+        }
+        #expect(share == sharedRecord.share)
+        let items = try await alice.database.read { db in try SyncedItem.fetchAll(db) }
+        #expect(try await metadata(of: items[0], alice)?.isShared == false)
+        try await bob.engine.acceptShare(try #require(sharedRecord.link))
+        let accepted = try #require(try await metadata(of: list, bob)?.share)
+        #expect(accepted.permission == .readWrite && accepted.owner.id == share?.owner.id)
+        try await eventually("both participants") {
+          try await metadata(of: list, alice)?.share?.participants.count == 2
+        }
+        try await eventually("acknowledged by the other account") {
+          try await metadata(of: list, alice)?.isAcknowledged == true
+        }
+        try await alice.engine.unshare(record: list)
+        #expect(try await metadata(of: list, alice)?.isShared == false)
+      }
+    }
+
+    @Test("nothing is written through the metadata, and a table can be rebuilt beside them")
+    func noWrites() async throws {
+      let device = try SyncedDevice("tower", on: .separate())
+      try await SyncedDevice.running(device) {
+        try await device.engine.start()
+        try await device.addList("Groceries")
+        try await eventually("taken up") {
+          try await device.database.read { db in try SyncMetadata.fetchCount(db) } == 1
+        }
+        await #expect(throws: DatabaseError.self) {
+          try await device.database.write { db in try SyncMetadata.delete().execute(db) }
+        }
+        await device.engine.stopAndWait()
+        try await device.database.writeWithoutTransaction { db in
+          try db.execute(
+            sql: """
+              PRAGMA foreign_keys = OFF;
+              BEGIN;
+              CREATE TABLE new_items ("id" TEXT PRIMARY KEY NOT NULL, "listID" TEXT NOT NULL REFERENCES "lists"("id"));
+              DROP TABLE items;
+              ALTER TABLE new_items RENAME TO items;
+              COMMIT;
+              PRAGMA foreign_keys = ON;
+              """)
+        }
+      }
+    }
+
+    @Test("a connection that the app opened itself reads the metadata once it is attached")
+    func attached() async throws {
+      let path = try defaultDatabase().path
+      var configuration = Configuration()
+      configuration.prepareDatabase { db in try db.attachMetadatabase(containerIdentifier: "iCloud.example") }
+      let database = try DatabaseQueue(path: path, configuration: configuration)
+      try await database.write { db in
+        try #sql(#"CREATE TABLE "lists" ("id" TEXT PRIMARY KEY NOT NULL, "title" TEXT NOT NULL DEFAULT '')"#).execute(
+          db)
+      }
+      _ = try SyncEngine(for: database, tables: SyncedList.self)
+      #expect(try await database.read { db in try SyncMetadata.fetchCount(db) } == 0)
+    }
+  }
+}

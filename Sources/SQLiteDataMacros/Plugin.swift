@@ -6,6 +6,7 @@ struct Plugin: CompilerPlugin {
   let providingMacros: [any Macro.Type] = [
     BindMacro.self,
     ColumnMacro.self,
+    DatabaseExpressionMacro.self,
     DatabaseFunctionMacro.self,
     EphemeralMacro.self,
     SelectionMacro.self,

@@ -52,6 +52,7 @@ struct Expansion {
     "bind": MacroSpec(type: BindMacro.self),
     "Column": MacroSpec(type: ColumnMacro.self),
     "Columns": MacroSpec(type: ColumnMacro.self),
+    "DatabaseExpression": MacroSpec(type: DatabaseExpressionMacro.self),
     "DatabaseFunction": MacroSpec(type: DatabaseFunctionMacro.self),
     "Ephemeral": MacroSpec(type: EphemeralMacro.self),
     "Selection": MacroSpec(type: SelectionMacro.self, conformances: ["Table"]),

@@ -93,4 +93,20 @@ import Testing
         "1:11 error: parameter '\(sign)' has no value in this SQL; interpolate the value, and it is bound: '\\(value)'"
       ])
   }
+
+  @Test("an expression stands for a static property")
+  func expression() {
+    let expansion = Expansion(
+      """
+      extension Engine {
+        @DatabaseExpression("(SELECT 1)")
+        public static var isBusy: Bool { false }
+      }
+      """)
+    #expect(expansion.problems == [])
+    #expect(
+      expansion.text.contains(
+        #"public static var $isBusy: SQLQueryExpression<Bool> { SQLQueryExpression(QueryFragment("(SELECT 1)")) }"#)
+    )
+  }
 }

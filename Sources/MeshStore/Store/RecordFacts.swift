@@ -12,6 +12,11 @@ extension Store {
   }
 }
 
+extension Store {
+  /// The message of a statement that gives the root of a share another key.
+  package static var rootRefusal: String { CaptureTriggers.rootRefusal }
+}
+
 /// The stamps of a record, for the functions of an app's connection.
 package struct RecordFacts {
   private let stamps: RecordStamps

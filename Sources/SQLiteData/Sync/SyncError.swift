@@ -37,6 +37,10 @@ public struct SyncError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let notShareable = Code(rawValue: "share.refused")
     /// Only the owner of the share can do that.
     public static let notOwner = Code(rawValue: "share.notOwner")
+    /// A statement wrote to a row of a share that this account may only read.
+    public static let writePermission = Code(rawValue: "row.readOnly")
+    /// A statement gave the root of a share another primary key.
+    public static let invalidRecordName = Code(rawValue: "row.root")
     /// The share has ended for this account.
     public static let shareEnded = Code(rawValue: "share.ended")
     /// A participant can't have this permission.

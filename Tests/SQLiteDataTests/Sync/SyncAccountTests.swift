@@ -51,7 +51,7 @@ extension SyncTests {
       try FileManager.default.createDirectory(
         atPath: home, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
       let path = "\(home)/app.db"
-      try await syncedDatabase().backup(to: DatabaseQueue(path: path))
+      try syncedDatabase().backup(to: DatabaseQueue(path: path))
       // In a test, a database has a temporary place.
       let database = try withDependencies {
         $0.context = .live

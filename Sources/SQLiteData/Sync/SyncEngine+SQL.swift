@@ -1,0 +1,78 @@
+public import GRDB
+import IssueReporting
+import MeshCore
+import MeshStore
+public import SQLiteDataQueries
+
+/// Declares `$name`, an SQL expression that stands for a computed property.
+@attached(peer, names: prefixed(`$`))
+private macro DatabaseExpression(_ sql: StaticString) =
+  #externalMacro(module: "SQLiteDataMacros", type: "DatabaseExpressionMacro")
+
+/// The engine in SQL: in triggers, and in the errors of statements.
+extension SyncEngine {
+  /// Only `$isSynchronizing` makes sense: an expression for triggers, which is true while the node writes rows from other devices.
+  ///
+  /// ```swift
+  /// #sql(
+  ///   """
+  ///   CREATE TRIGGER "reminders_touch"
+  ///   AFTER UPDATE ON "reminders"
+  ///   FOR EACH ROW WHEN NOT \(SyncEngine.$isSynchronizing)
+  ///   BEGIN
+  ///     UPDATE "reminders" SET "updatedAt" = datetime('now') WHERE "id" = NEW."id";
+  ///   END
+  ///   """
+  /// )
+  /// ```
+  ///
+  /// The property itself is false: no Swift code of the app runs while the node writes.
+  @DatabaseExpression("((SELECT applying FROM mesh_state WHERE id = 1) IS 1)")
+  public static var isSynchronizing: Bool {
+    reportIssue(
+      "SyncEngine.isSynchronizing is a value, so a trigger would keep it as it is now. Write SyncEngine.$isSynchronizing."
+    )
+    return false
+  }
+
+  /// The expression `$isSynchronizing`.
+  @available(*, deprecated, message: "Use 'SyncEngine.$isSynchronizing'.")
+  public static func isSynchronizingChanges() -> SQLQueryExpression<Bool> { $isSynchronizing }
+
+  /// The message of the `DatabaseError` if a statement writes to a row of a share that is read-only for this account.
+  ///
+  /// ```swift
+  /// do {
+  ///   try await database.write { db in … }
+  /// } catch let error as DatabaseError where error.message == SyncEngine.writePermissionError {
+  ///   // User does not have permission to write to this record.
+  /// }
+  /// ```
+  public static let writePermissionError = ZoneStanding.refusal
+
+  /// The message of the `DatabaseError` if a statement gives the root of a share another key. The share is made of the row with
+  /// that key.
+  public static let invalidRecordNameError = Store.rootRefusal
+}
+
+extension SyncError {
+  /// The reason why a statement was refused, if it was refused for the sake of synchronization.
+  ///
+  /// ```swift
+  /// } catch let error as DatabaseError where SyncError(error)?.code == .writePermission {
+  /// ```
+  public init?(_ error: DatabaseError) {
+    switch error.message {
+    case SyncEngine.writePermissionError:
+      self.init(
+        .writePermission,
+        "The row belongs to a share that this account may only read. Its owner can change that.")
+    case SyncEngine.invalidRecordNameError:
+      self.init(
+        .invalidRecordName,
+        "The row is the root of a share, so it can't get another primary key. Insert another row and share that, or stop the "
+          + "share first: try await syncEngine.unshare(record: row)")
+    default: return nil
+    }
+  }
+}

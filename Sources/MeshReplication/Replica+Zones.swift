@@ -195,17 +195,24 @@ extension Replica {
   func updateStandings() throws {
     let now = zones.values.compactMap { standing($0.state) }.sorted { $0.zone < $1.zone }
     guard now != standings else { return }
-    let ended = try keepsCopies ? store.endedZones() : []
+    let mayKeep = keepsCopies || keepsRows != nil
+    let ended = try mayKeep ? store.endedZones() : []
     try store.setStandings(now)
     // Before what was written to them is dealt with.
-    if keepsCopies {
+    if mayKeep {
       for standing in now where standing.role == .ended && !ended.contains(standing.zone) {
-        try store.keepCopy(of: standing.zone)
+        if keepsCopies || isKeptWhenEnded(standing.zone) { try store.keepCopy(of: standing.zone) }
       }
     }
     standings = now
     // Who was let in again has them again.
     dropped.formIntersection(now.filter { $0.role == .ended }.map(\.zone))
+  }
+
+  /// Nobody is asked about a share that this account leaves: it has chosen already.
+  private func isKeptWhenEnded(_ zone: ZoneID) -> Bool {
+    guard let state = zones[zone]?.state, state.participants[account.id]?.status != .left else { return false }
+    return keepsRows?(zone) ?? false
   }
 
   private func standing(_ state: ZoneState) -> ZoneStanding? {

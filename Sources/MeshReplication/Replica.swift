@@ -50,6 +50,8 @@ public final class Replica {
   var dropping: Set<ZoneID> = []
   /// Of all shares that end for this account the rows stay, as records of its own.
   public var keepsCopies = false
+  /// Asked about each share that others end for this account, whether its rows stay.
+  public var keepsRows: (@Sendable (ZoneID) -> Bool)?
   var fetching = AssetFetching()
   /// Assets of which a chunk has come since peers were told.
   var grownAssets: Set<AssetID> = []

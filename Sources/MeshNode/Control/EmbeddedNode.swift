@@ -1,5 +1,6 @@
 package import Logging
 package import MeshControl
+import MeshCore
 package import MeshTransport
 import ServiceLifecycle
 
@@ -17,10 +18,14 @@ package struct EmbeddedNode: Sendable {
   /// - Parameters:
   ///   - lock: Held by the caller until the node has stopped.
   ///   - network: Used instead of TCP. Such a node has no control socket either.
+  ///   - keepsRows: Asked about each share that others end for this account, by its id, whether its rows stay.
   package static func open(
-    home: Home, lock: HomeLock, options: ServeOptions, network: LocalNetwork?, logger: Logger
+    home: Home, lock: HomeLock, options: ServeOptions, network: LocalNetwork?,
+    keepsRows: (@Sendable (String) -> Bool)? = nil, logger: Logger
   ) async throws -> EmbeddedNode {
-    let opener = NodeOpener(network: network)
+    var isAsked: (@Sendable (ZoneID) -> Bool)?
+    if let keepsRows { isAsked = { keepsRows($0.description) } }
+    let opener = NodeOpener(network: network, keepsRows: isAsked)
     let daemon: Daemon
     do {
       daemon = try await opener.daemon(home: home, lock: lock, options: options, logger: logger)

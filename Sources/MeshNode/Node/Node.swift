@@ -47,6 +47,8 @@ actor Node {
   var digestAlarms: Set<DigestAlarm> = []
   /// Shares that were over for this account when the node was opened.
   let endedBefore: Set<ZoneID>
+  /// Of an app in this process.
+  private let keepsRows: (@Sendable (ZoneID) -> Bool)?
   private(set) var knownPeers: KnownPeers
   /// Set while the node listens.
   var listening: HostPort?
@@ -72,7 +74,10 @@ actor Node {
   }
 
   /// Opens the home's keys and database. Nothing listens yet.
-  init(home: Home, configuration: Configuration, network: LocalNetwork? = nil, logger: Logger) throws {
+  init(
+    home: Home, configuration: Configuration, network: LocalNetwork? = nil,
+    keepsRows: (@Sendable (ZoneID) -> Bool)? = nil, logger: Logger
+  ) throws {
     let keys = try NodeDatabase.Keys(home)
     var reader = ByteReader(try home.read(.accountState))
     guard let account = try? AccountState(from: &reader, keys.cryptography) else {
@@ -84,6 +89,8 @@ actor Node {
     self.logger = logger
     let database = try NodeDatabase(configuration.database, home: home, keys: keys, account: account)
     database.replica.keepsCopies = configuration.keepsCopies
+    database.replica.keepsRows = keepsRows
+    self.keepsRows = keepsRows
     try database.store.keepOverwrittenBlobs(upTo: configuration.keptBlobs)
     self.database = database
     var ended: Set<ZoneID> = []
@@ -317,6 +324,7 @@ actor Node {
     case .reopened(let what):
       logger.warning("\(what): the node starts over with it, and gets back what it lacks from other devices")
       replica.keepsCopies = configuration.keepsCopies
+      replica.keepsRows = keepsRows
       keepOverwrittenBlobs()
       openings += 1
       (dataVersion, faults) = (nil, Faults())

@@ -1,6 +1,6 @@
 public import Logging
 public import MeshControl
-import MeshCore
+package import MeshCore
 import MeshCrypto
 import MeshReplication
 import MeshStore
@@ -9,9 +9,15 @@ public import MeshTransport
 /// Opens nodes for the command line and for apps: new ones, without a daemon, and as a daemon.
 public struct NodeOpener: NodeOpening {
   private let network: LocalNetwork?
+  private let keepsRows: (@Sendable (ZoneID) -> Bool)?
 
   /// - Parameter network: Used instead of TCP; nil for TCP.
-  public init(network: LocalNetwork? = nil) { self.network = network }
+  public init(network: LocalNetwork? = nil) { self.init(network: network, keepsRows: nil) }
+
+  /// - Parameter keepsRows: Asked about each share that others end for this account, whether its rows stay. Nil stands for no.
+  package init(network: LocalNetwork?, keepsRows: (@Sendable (ZoneID) -> Bool)?) {
+    (self.network, self.keepsRows) = (network, keepsRows)
+  }
 
   public func initialize(
     _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void
@@ -33,7 +39,8 @@ public struct NodeOpener: NodeOpening {
   public func daemon(home: Home, lock: HomeLock, options: ServeOptions, logger: Logger) async throws -> Daemon {
     let configuration = try options.applied(to: try home.configuration())
     SQLiteLibrary.leaveMemoryUncounted()
-    let node = try Node(home: home, configuration: configuration, network: network, logger: logger)
+    let node = try Node(
+      home: home, configuration: configuration, network: network, keepsRows: keepsRows, logger: logger)
     let listener = try await node.listen(configuration.listen)
     return Daemon(control: node, services: [NodeService(node: node, listener: listener)]) {
       await node.reload(try options.applied(to: try home.configuration()))

@@ -12,6 +12,8 @@ struct AppBook: Sendable {
   struct Answer: Sendable {
     let status: StatusReport
     let shares: [Share]
+    /// The ids of shares that have ended for this account.
+    let ended: [String]
   }
 
   private struct Entry: Hashable {
@@ -33,11 +35,9 @@ struct AppBook: Sendable {
     let zones = try await database.read { db in try Self.zones(db) }
     let status = try await control.perform(StatusRequest())
     let isSharing = status.zones.count > 1 || zones.contains { $0.entry?.share != nil }
-    let shares =
-      try await isSharing
-      ? control.perform(SharesRequest()).shares.compactMap {
-        Share($0, account: status.account, accountName: status.accountName)
-      } : []
+    let reports = try await isSharing || !status.ended.isEmpty ? control.perform(SharesRequest()).shares : []
+    let shares = reports.compactMap { Share($0, account: status.account, accountName: status.accountName) }
+    let ended = reports.map(\.id).filter { id in !shares.contains { $0.id == id } }
     let changes = zones.compactMap { zone -> (Int64, Entry)? in
       let share = shares.first { $0.id == zone.id }
       let members = Set([status.account] + (share?.participants.map(\.id) ?? []))
@@ -57,7 +57,7 @@ struct AppBook: Sendable {
         }
       }
     }
-    return Answer(status: status, shares: shares)
+    return Answer(status: status, shares: shares, ended: ended)
   }
 
   private static func zones(_ db: Database) throws -> [Zone] {

@@ -22,7 +22,7 @@ enum Bookkeeping {
       try db.inTransaction(.immediate) {
         if let count {
           let isPending = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM mesh_pending)") ?? false
-          guard try !isPending && changeSets(db) == count else { return .rollback }
+          guard try !isPending && Self.count(db) == count else { return .rollback }
         }
         for trigger in try names(of: "trigger", db) { try db.execute(sql: "DROP TRIGGER \(trigger)") }
         for table in tables { try db.execute(sql: "DELETE FROM \(table.quotedDatabaseIdentifier)") }
@@ -37,24 +37,25 @@ enum Bookkeeping {
 
   /// The synchronized tables besides `names`, as requests that synchronize them again.
   static func otherTables(besides names: [String], in database: any DatabaseReader) async throws -> [TrackRequest] {
-    let rows = try await database.read { db in
-      try Row.fetchAll(db, sql: "SELECT name, private, integer_keys FROM mesh_table WHERE tracked ORDER BY id")
-    }
     let listed = Set(names.map { $0.lowercased() })
-    let others = rows.filter { !listed.contains(($0["name"] as String).lowercased()) }
-    return Dictionary(grouping: others) { $0["integer_keys"] as Bool }.map { integerKeys, rows in
-      TrackRequest(
-        tables: rows.filter { !$0["private"] }.map { $0["name"] },
-        privateTables: rows.filter { $0["private"] }.map { $0["name"] }, integerKeys: integerKeys)
+    return try await database.read { db in
+      let rows = try Row.fetchAll(
+        db, sql: "SELECT name, private, integer_keys FROM mesh_table WHERE tracked ORDER BY id")
+      let others = rows.filter { !listed.contains(($0["name"] as String).lowercased()) }
+      return Dictionary(grouping: others) { $0["integer_keys"] as Bool }.map { integerKeys, rows in
+        TrackRequest(
+          tables: rows.filter { !$0["private"] }.map { $0["name"] },
+          privateTables: rows.filter { $0["private"] }.map { $0["name"] }, integerKeys: integerKeys)
+      }
     }
   }
 
   /// How many change sets this device has made in its present instances.
   static func changeSets(in database: any DatabaseReader) async throws -> Int {
-    try await database.read { db in try changeSets(db) }
+    try await database.read { db in try count(db) }
   }
 
-  private static func changeSets(_ db: Database) throws -> Int {
+  private static func count(_ db: Database) throws -> Int {
     try Int.fetchOne(
       db,
       sql: """

@@ -19,6 +19,7 @@ actor NodeKeeper {
     case connected(Role)
     case disconnected
     case progress(SyncProgress)
+    case news([SyncNews])
     /// By itself: `control` throws the reason.
     case ended
   }
@@ -50,6 +51,9 @@ actor NodeKeeper {
 
   let plan: NodePlan
   private let tables: SyncedTables
+  private let watch: SyncWatch
+  /// Asked about each share that ends, by its id, whether its rows stay.
+  private let keepsRows: (@Sendable (String) -> Bool)?
   private let logger: Logger
   private let onEvent: @Sendable (Event) -> Void
 
@@ -58,11 +62,14 @@ actor NodeKeeper {
   private var work: Task<Void, Never>?
   private var node: EmbeddedNode?
   private var isStopping = false
+  private var hasMadeHome = false
 
   init(
-    plan: NodePlan, tables: SyncedTables, logger: Logger, onEvent: @escaping @Sendable (Event) -> Void
+    plan: NodePlan, tables: SyncedTables, watch: SyncWatch, keepsRows: (@Sendable (String) -> Bool)?, logger: Logger,
+    onEvent: @escaping @Sendable (Event) -> Void
   ) {
-    (self.plan, self.tables, self.logger, self.onEvent) = (plan, tables, logger, onEvent)
+    (self.plan, self.tables, self.watch, self.keepsRows) = (plan, tables, watch, keepsRows)
+    (self.logger, self.onEvent) = (logger, onEvent)
   }
 
   // MARK: Life cycle
@@ -129,6 +136,7 @@ actor NodeKeeper {
       logger.error("the sync engine has stopped: \(error)")
       settle(.ended(error))
       onEvent(.ended)
+      onEvent(.news([.failed(error)]))
     }
   }
 
@@ -166,6 +174,7 @@ actor NodeKeeper {
   private func hold() async throws -> Holder {
     let deadline = ContinuousClock.now + NodePlan.patience
     let home = try await home()
+    try await watch.load()
     while true {
       try Task.checkCancellation()
       let client = ControlClient(home: home.path)
@@ -174,7 +183,7 @@ actor NodeKeeper {
         let lock = try home.lock(as: .daemon)
         do {
           let node = try await EmbeddedNode.open(
-            home: home, lock: lock, options: plan.options, network: plan.network, logger: logger)
+            home: home, lock: lock, options: plan.options, network: plan.network, keepsRows: keepsRows, logger: logger)
           return .node(node, lock)
         } catch {
           lock.release()
@@ -194,7 +203,9 @@ actor NodeKeeper {
     } catch {
       guard error.code == .missing || error.code == .unfinished else { throw error }
     }
-    return try await plan.makeHome(invite: nil, logger: logger)
+    let home = try await plan.makeHome(invite: nil, logger: logger)
+    hasMadeHome = true
+    return home
   }
 
   // MARK: A node at work
@@ -209,20 +220,27 @@ actor NodeKeeper {
     settle(.ready(control))
     onEvent(.connected(holder.role))
     while true {
-      let progress = try await progress(of: control)
+      let (progress, news) = try await look(at: control)
       onEvent(.progress(progress))
+      if !news.isEmpty { onEvent(.news(news)) }
       try await Task.sleep(for: progress.isSending || progress.isFetching ? Self.busyInterval : Self.idleInterval)
     }
   }
 
   /// A node that can't answer now, as while its file is being replaced, is still there: its reason is a problem to look into.
-  private func progress(of control: any NodeControl) async throws -> SyncProgress {
+  private func look(at control: any NodeControl) async throws -> (SyncProgress, [SyncNews]) {
     do {
-      return SyncProgress(try await AppBook(database: tables.database).update(from: control).status)
+      let answer = try await AppBook(database: tables.database).update(from: control)
+      var news = try await watch.news(in: answer, from: control)
+      if hasMadeHome {
+        hasMadeHome = false
+        news.insert(.account(.signIn(currentUser: answer.status.account)), at: 0)
+      }
+      return (SyncProgress(answer.status), news)
     } catch let error as any Refusing where (error as? ControlClientError)?.isOver != true {
       var progress = SyncProgress()
       progress.problems = [error.refusal.message]
-      return progress
+      return (progress, [])
     }
   }
 

@@ -98,16 +98,24 @@ extension SyncEngine {
         throw SyncError(
           SyncError.Code(rawValue: "link.expired"), "The invite has expired. Make a new one: syncEngine.inviteDevice()")
       }
+      var former: String?
       if (try? Home.open(at: plan.home)) != nil {
         try await start()
-        guard try await account().id != link.account.description else { return }
+        former = try await account().id
+        guard former != link.account.description else { return }
         try await requireFreshAccount()
         await stopAndWait()
         _ = try await Bookkeeping.remove(from: tables.database)
         try await plan.removeHome()
       }
       _ = try await plan.makeHome(invite: invite, logger: logger)
+      watch.reset()
       try await start()
+      let current = link.account.description
+      announce([
+        .account(
+          former.map { .switchAccounts(previousUser: $0, currentUser: current) } ?? .signIn(currentUser: current))
+      ])
     }
   }
 

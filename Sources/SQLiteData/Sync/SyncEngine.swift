@@ -27,6 +27,9 @@ public final class SyncEngine: Observable, Sendable {
   let tables: SyncedTables
   let plan: NodePlan
   let logger: Logger
+  let watch: SyncWatch
+  private let delegate: (any SyncEngineDelegate)?
+  private let news: AsyncStream<SyncNews>.Continuation
   private let registrar = ObservationRegistrar()
   private let state = Mutex(State())
 
@@ -76,6 +79,7 @@ public final class SyncEngine: Observable, Sendable {
   ///     stands for the user's name.
   ///   - startImmediately: Whether to start the engine at once. Nil stands for true in a running app, and for false in a test
   ///     and in a preview.
+  ///   - delegate: Told about the account, shares, conflicts and held records.
   ///   - logger: Told what the engine and its node do. By default it writes warnings and errors to standard error.
   /// - Throws: ``SyncError`` with every reason why the tables can't be synchronized.
   public convenience init<
@@ -83,7 +87,7 @@ public final class SyncEngine: Observable, Sendable {
   >(
     for database: any DatabaseWriter, tables: repeat (each T1).Type, privateTables: repeat (each T2).Type,
     node: NodeConfiguration = NodeConfiguration(), defaultZone: String? = nil, startImmediately: Bool? = nil,
-    logger: Logger? = nil
+    delegate: (any SyncEngineDelegate)? = nil, logger: Logger? = nil
   ) throws
   where
     repeat (each T1).PrimaryKey.QueryOutput: IdentifierStringConvertible,
@@ -94,11 +98,12 @@ public final class SyncEngine: Observable, Sendable {
     for table in repeat (each T2).self { privateNames.append(table.tableName) }
     try self.init(
       tables: SyncedTables(database: database, shareable: names, privateTables: privateNames), node: node,
-      defaultZone: defaultZone, startImmediately: startImmediately, logger: logger)
+      defaultZone: defaultZone, startImmediately: startImmediately, delegate: delegate, logger: logger)
   }
 
   init(
-    tables: SyncedTables, node: NodeConfiguration, defaultZone: String?, startImmediately: Bool?, logger: Logger?
+    tables: SyncedTables, node: NodeConfiguration, defaultZone: String?, startImmediately: Bool?,
+    delegate: (any SyncEngineDelegate)? = nil, logger: Logger?
   ) throws {
     @Dependency(\.context) var context
     try tables.validate()
@@ -107,10 +112,20 @@ public final class SyncEngine: Observable, Sendable {
     self.tables = tables
     plan = try NodePlan(node, account: defaultZone, database: tables.database.path, context: context)
     self.logger = logger ?? Self.defaultLogger(context)
+    self.delegate = delegate
+    watch = SyncWatch(database: tables.database)
+    let (stream, continuation) = AsyncStream.makeStream(of: SyncNews.self)
+    news = continuation
+    if delegate != nil {
+      Task { [weak self] in
+        for await item in stream { await self?.tell(item) }
+      }
+    }
     if startImmediately ?? (context == .live) { begin() }
   }
 
   deinit {
+    news.finish()
     guard let keeper = state.withLock(\.keeper) else { return }
     Task { await keeper.stop() }
   }
@@ -159,12 +174,17 @@ public final class SyncEngine: Observable, Sendable {
 
   @discardableResult
   private func begin() -> NodeKeeper {
+    var keepsRows: (@Sendable (String) -> Bool)?
+    if delegate != nil { keepsRows = { [weak self] in self?.keepsRows(ofShare: $0) ?? false } }
     let (keeper, previous, isNew) = state.withLock { state in
       if let keeper = state.keeper, !state.isStopped, !state.isOver { return (keeper, NodeKeeper?.none, false) }
       state.number += 1
       (state.isStopped, state.isOver) = (false, false)
       let number = state.number
-      let keeper = NodeKeeper(plan: plan, tables: tables, logger: logger) { [weak self] in self?.note($0, number) }
+      let keeper = NodeKeeper(
+        plan: plan, tables: tables, watch: watch,
+        keepsRows: keepsRows, logger: logger
+      ) { [weak self] in self?.note($0, number) }
       defer { state.keeper = keeper }
       return (keeper, state.keeper, true)
     }
@@ -183,16 +203,43 @@ public final class SyncEngine: Observable, Sendable {
   }
 
   private func note(_ event: NodeKeeper.Event, _ number: Int) {
+    if case .news(let items) = event { return announce(items) }
     change { state in
       guard state.number == number, !state.isStopped else { return }
       switch event {
       case .connected(let role): state.role = role
       case .disconnected: state.role = nil
       case .progress(let progress): state.progress = progress
+      case .news: break
       // The next start makes another keeper. Until then requests are told why this one has ended.
       case .ended: (state.role, state.isOver) = (nil, true)
       }
     }
+  }
+
+  // MARK: Delegate
+
+  /// Tells the delegate, one thing after another.
+  func announce(_ items: [SyncNews]) {
+    guard delegate != nil else { return }
+    for item in items { news.yield(item) }
+  }
+
+  private func tell(_ item: SyncNews) async {
+    switch item {
+    case .account(let change): await delegate?.syncEngine(self, accountChanged: change)
+    case .shareReceived(let share): await delegate?.syncEngine(self, shareReceived: share)
+    case .shareChanged(let share): await delegate?.syncEngine(self, shareChanged: share)
+    case .shareRevoked(let share): await delegate?.syncEngine(self, shareRevoked: share)
+    case .conflict(let conflict): await delegate?.syncEngine(self, foundConflict: conflict)
+    case .held(let counts): await delegate?.syncEngine(self, heldRecordsChanged: counts)
+    case .failed(let error): await delegate?.syncEngine(self, failedWith: error)
+    }
+  }
+
+  private func keepsRows(ofShare id: String) -> Bool {
+    guard let delegate, let share = watch.share(id) else { return false }
+    return !delegate.syncEngine(self, shouldDeleteRowsOf: share)
   }
 
   // MARK: State

@@ -16,14 +16,15 @@ struct SyncedDevice: Sendable {
 
   init(
     _ name: String, on network: NodeConfiguration.Network, account: String = "alice",
-    database: (any DatabaseWriter)? = nil, home: String? = nil
+    database: (any DatabaseWriter)? = nil, home: String? = nil, delegate: (any SyncEngineDelegate)? = nil
   ) throws {
     self.network = network
     self.database = try database ?? syncedDatabase()
     self.home = home ?? DatabasePlace.temporaryHome()
     engine = try SyncEngine(
       for: self.database, tables: SyncedList.self, SyncedItem.self, privateTables: ListPosition.self,
-      node: NodeConfiguration(home: self.home, device: name, network: network), defaultZone: account)
+      node: NodeConfiguration(home: self.home, device: name, network: network), defaultZone: account, delegate: delegate
+    )
   }
 
   func addList(_ title: String, id: UUID = UUID()) async throws {

@@ -1,0 +1,96 @@
+import GRDB
+import MeshControl
+import SQLiteDataQueries
+import Synchronization
+
+/// An event for the delegate.
+enum SyncNews: Sendable {
+  case account(SyncEngine.AccountChange)
+  case shareReceived(Share)
+  case shareChanged(Share)
+  case shareRevoked(Share)
+  case conflict(SyncConflict)
+  case held([String: Int])
+  case failed(any Error)
+}
+
+/// Finds the differences between a node's answers, for as long as the engine lives.
+final class SyncWatch: Sendable {
+  private struct Known {
+    /// By the id. Nil before the first look.
+    var shares: [String: Share]?
+    var held: [String: Int] = [:]
+    /// Nil before the first look.
+    var newestConflict: Int64?
+    var isRevoked = false
+  }
+
+  private let database: any DatabaseWriter
+  private let known = Mutex(Known())
+
+  init(database: any DatabaseWriter) { self.database = database }
+
+  /// Reads the shares of the last run, so that those that ended meanwhile are told.
+  func load() async throws {
+    guard known.withLock({ $0.shares }) == nil else { return }
+    let shares = try await database.read { db in
+      try #sql("SELECT share FROM mesh_app WHERE share IS NOT NULL", as: Share.JSONRepresentation.self).fetchAll(db)
+    }
+    known.withLock { $0.shares = Dictionary(shares.map { ($0.id, $0) }, uniquingKeysWith: { $1 }) }
+  }
+
+  /// The device has another account.
+  func reset() { known.withLock { $0 = Known(shares: [:], newestConflict: $0.newestConflict) } }
+
+  func share(_ id: String) -> Share? { known.withLock { $0.shares?[id] } }
+
+  /// The news since the last answer.
+  func news(in answer: AppBook.Answer, from control: any NodeControl) async throws -> [SyncNews] {
+    let newest = try await database.read { db in
+      try Int64.fetchOne(db, sql: "SELECT max(id) FROM mesh_conflict") ?? 0
+    }
+    var news = known.withLock { known in
+      var news = Self.news(of: answer, known: &known.shares)
+      if answer.status.held != known.held {
+        known.held = answer.status.held
+        news.append(.held(known.held))
+      }
+      return news
+    }
+    let seen = known.withLock { known in
+      defer { known.newestConflict = newest }
+      return known.newestConflict ?? newest
+    }
+    if newest > seen {
+      let report = try await control.perform(ConflictsRequest())
+      news += report.conflicts.filter { $0.id > seen }.sorted { $0.id < $1.id }.map { .conflict(SyncConflict($0)) }
+    }
+    // A revoked device has an alarm.
+    if !answer.status.alarms.isEmpty, !known.withLock({ $0.isRevoked }),
+      try await control.perform(DevicesRequest()).devices.contains(where: { $0.isThis && $0.revoked != nil })
+    {
+      known.withLock { $0.isRevoked = true }
+      news.append(.account(.signOut(previousUser: answer.status.account)))
+    }
+    return news
+  }
+
+  /// A share that the node doesn't know, as after the local data were deleted, has not ended.
+  private static func news(of answer: AppBook.Answer, known: inout [String: Share]?) -> [SyncNews] {
+    var shares = known ?? [:]
+    var news: [SyncNews] = []
+    for share in answer.shares {
+      if let before = shares.updateValue(share, forKey: share.id) {
+        if before != share { news.append(.shareChanged(share)) }
+      } else if share.currentUserParticipant?.role != .owner {
+        news.append(.shareReceived(share))
+      }
+    }
+    for id in answer.ended {
+      guard let share = shares.removeValue(forKey: id), share.currentUserParticipant?.role != .owner else { continue }
+      news.append(.shareRevoked(share))
+    }
+    known = shares
+    return news
+  }
+}

@@ -245,7 +245,9 @@ let package = Package(
     .testTarget(name: "SQLiteDataQueriesTests", dependencies: ["SQLiteDataQueries"], swiftSettings: strict),
     .testTarget(
       name: "ProcessTests",
-      dependencies: ["MeshControl", "MeshCore", "MeshNode", .product(name: "GRDB", package: "GRDB.swift")],
+      dependencies: [
+        "MeshControl", "MeshCore", "MeshNode", "SQLiteData", .product(name: "GRDB", package: "GRDB.swift"),
+      ],
       swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]

@@ -123,7 +123,7 @@ extension SyncEngine {
 
   /// The shares in which this account is a member, its own included.
   public func shares() async throws -> [Share] {
-    try await SyncError.translating { try await AppBook(database: tables.database).update(from: control()).shares }
+    try await asking { try await AppBook(database: tables.database).update(from: $0).shares }
   }
 
   // MARK: Joining

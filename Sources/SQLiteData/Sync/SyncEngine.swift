@@ -166,7 +166,22 @@ public final class SyncEngine: Observable, Sendable {
 
   /// Asks the engine's node.
   func perform<Request: ControlRequest>(_ request: Request) async throws -> Request.Answer {
-    try await SyncError.translating { try await control().perform(request) }
+    try await asking { try await $0.perform(request) }
+  }
+
+  /// Runs `body` with the engine's node. If another process ran it and has just ended, the next node is asked.
+  func asking<Answer>(_ body: (any NodeControl) async throws -> Answer) async throws -> Answer {
+    let deadline = ContinuousClock.now + NodePlan.patience
+    while true {
+      do {
+        return try await body(control())
+      } catch let error as ControlClientError where error.code == .noDaemon && ContinuousClock.now < deadline {
+        // Nothing was asked: there was no connection.
+        try await Task.sleep(for: Self.look)
+      } catch {
+        throw SyncError.of(error)
+      }
+    }
   }
 
   /// Whether the engine runs the node or asks another process's; nil if neither.

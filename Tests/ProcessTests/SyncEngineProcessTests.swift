@@ -1,0 +1,89 @@
+import Foundation
+import MeshControl
+import SQLiteData
+import Testing
+
+@Table private struct Note: Equatable {
+  @Column(primaryKey: true) let id: String
+  var title = ""
+}
+
+extension Daemons {
+  /// The sync engine of an app beside `mesh serve`.
+  @Suite("An app as the client of a daemon", .timeLimit(.minutes(5)))
+  struct SyncEngineProcessTests {
+    /// The app's database of a node, with an engine of its own.
+    private func app(_ mesh: MeshProcess) throws -> (database: any DatabaseWriter, engine: SyncEngine) {
+      let database = try withDependencies {
+        $0.context = .live
+      } operation: {
+        try defaultDatabase(path: mesh.database)
+      }
+      let engine = try SyncEngine(
+        for: database, tables: Note.self,
+        node: NodeConfiguration(home: mesh.home, listen: "127.0.0.1:0", network: .tcp), startImmediately: false)
+      return (database, engine)
+    }
+
+    /// A node with one table and a daemon.
+    private func serve(_ mesh: MeshProcess, account: String) async throws -> Child {
+      try await mesh.sqlite("CREATE TABLE notes (id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL DEFAULT '')")
+      try await mesh.done("init", "--database", mesh.database, "--account", account, "--device", account)
+      return try await mesh.serve()
+    }
+
+    private func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
+      let deadline = ContinuousClock.now + .seconds(60)
+      while try await !condition() {
+        guard ContinuousClock.now < deadline else { throw Unexpected("not in time: \(what)") }
+        try await Task.sleep(for: .milliseconds(20))
+      }
+    }
+
+    @Test("an app shares, accepts, writes and queries through daemons, and takes the node over when its daemon ends")
+    func client() async throws {
+      try await MeshProcess.scope { alice in
+        try await MeshProcess.scope { bob in
+          let daemon = try await serve(alice, account: "alice")
+          _ = try await serve(bob, account: "bob")
+          let (mine, theirs) = (try app(alice), try app(bob))
+          try await mine.engine.start()
+          try await theirs.engine.start()
+          #expect(try await alice.done("status").stdout.contains("notes"))
+          let note = Note(id: "milk", title: "Buy milk")
+          try await mine.database.write { db in try Note.insert { note }.execute(db) }
+          let shared = try await mine.engine.share(record: note) { $0.title = "Milk" }
+          #expect(shared.participants.map(\.name) == ["alice"])
+          let accepted = try await theirs.engine.acceptShare(try #require(shared.link))
+          #expect(accepted.permission == .readWrite && accepted.owner.name == "alice")
+          #expect(try await theirs.database.read { db in try Note.fetchAll(db) } == [note])
+          try await theirs.database.write { db in
+            try Note.find("milk").update { $0.title = "Buy oat milk" }.execute(db)
+          }
+          try await theirs.engine.sendChanges()
+          try await eventually("the edit") {
+            try await mine.database.read { db in try Note.find("milk").fetchOne(db)?.title } == "Buy oat milk"
+          }
+          try await eventually("metadata") {
+            let metadata = try await mine.database.read { db in try SyncMetadata.find(note.syncMetadataID).fetchOne(db)
+            }
+            return metadata?.isShared == true && metadata?.hasLastKnownServerRecord == true
+              && metadata?.share?.participants.map(\.name) == ["alice", "bob"]
+          }
+          await #expect(throws: SyncError.self, "another process runs the node") {
+            try await mine.engine.deleteLocalData()
+          }
+          #expect(try await daemon.terminate().status == 0)
+          // The engine runs the node now.
+          try await eventually("took over") { try await mine.engine.shares().first?.id == shared.id }
+          try await mine.engine.unshare(record: note)
+          #expect(try await mine.engine.shares() == [])
+          #expect(try await mine.database.read { db in try Note.fetchCount(db) } == 1)
+          mine.engine.stop()
+          theirs.engine.stop()
+          try await eventually("stopped") { try await alice.run("status").status == 0 }
+        }
+      }
+    }
+  }
+}

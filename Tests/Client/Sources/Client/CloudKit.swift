@@ -186,6 +186,115 @@ enum CloudKit {
   }
 }
 
+// "Sharing data with other iCloud users", and the metadata
+extension CloudKit {
+  typealias RemindersList = Relationships.RemindersList
+  typealias Reminder = Relationships.Reminder
+
+  // Accessing CloudKit metadata
+  @Selection struct Row {
+    let remindersList: RemindersList
+    let isShared: Bool
+  }
+
+  final class ListsModel {
+    @FetchAll(
+      RemindersList
+        .leftJoin(SyncMetadata.all) { $0.hasMetadata(in: $1) }
+        .select {
+          Row.Columns(
+            remindersList: $0,
+            isShared: $1.isShared ?? false
+          )
+        }
+    )
+    var rows
+  }
+
+  static func share(of remindersListID: RemindersList.ID, in database: any DatabaseWriter) throws -> Share? {
+    let share = try database.read { db in
+      try RemindersList
+        .metadata(for: remindersListID)
+        .select(\.share)
+        .fetchOne(db)
+    }
+    return share ?? nil
+  }
+
+  // The third-party guide: Query Sync Metadata
+  static func metadata(of item: Reminder, _ db: Database) throws -> [Reminder] {
+    let metadata = try SyncMetadata.find(item.syncMetadataID).fetchOne(db)
+    _ = metadata?.hasLastKnownServerRecord
+    _ = try Reminder.all
+      .leftJoin(SyncMetadata.all) { $0.syncMetadataID.eq($1.id) }
+      .select { ($0, $1) }
+      .fetchAll(db)
+    return try Reminder.all
+      .join(SyncMetadata.all) { $0.syncMetadataID.eq($1.id) }
+      .where { $1.isShared }
+      .select { reminder, _ in reminder }
+      .fetchAll(db)
+  }
+
+  // Updating triggers to be compatible with synchronization
+  static func triggers(_ db: Database) throws {
+    try RemindersList.createTemporaryTrigger(
+      after: .insert { new in
+        RemindersList.find(new.id).update { $0.title = "New" }
+      } when: { _ in
+        !SyncEngine.$isSynchronizing
+      }
+    )
+    .execute(db)
+  }
+
+  // Creating CKShare records
+  static func share(_ remindersList: RemindersList) async throws -> String? {
+    @Dependency(\.defaultSyncEngine) var syncEngine
+    let sharedRecord = try await syncEngine.share(record: remindersList) { share in
+      share[Share.SystemFieldKey.title] = "Join '\(remindersList.title)'!"
+    }
+    return sharedRecord.link
+  }
+
+  // Accepting shared records
+  static func accept(_ link: String) async throws {
+    @Dependency(\.defaultSyncEngine) var syncEngine
+    try await syncEngine.acceptShare(metadata: syncEngine.shareMetadata(for: link))
+  }
+
+  // Sharing permissions
+  static func rename(_ id: Reminder.ID, in database: any DatabaseWriter) async throws {
+    do {
+      try await database.write { db in
+        try Reminder.find(id)
+          .update { $0.title = "Personal" }
+          .execute(db)
+      }
+    } catch let error as DatabaseError where error.message == SyncEngine.writePermissionError {
+      // User does not have permission to write to this record.
+    }
+  }
+
+  static func mayWrite(_ id: RemindersList.ID, in database: any DatabaseWriter) async throws -> Bool {
+    let share = try await database.read { db in
+      try RemindersList
+        .metadata(for: id)
+        .select(\.share)
+        .fetchOne(db)
+        ?? nil
+    }
+    guard
+      share?.currentUserParticipant?.permission == .readWrite
+        || share?.permission == .readWrite
+    else {
+      // User does not have permissions to write to record.
+      return false
+    }
+    return true
+  }
+}
+
 // Unit testing and Xcode previews
 extension DependencyValues {
   mutating func bootstrapDatabase() throws {

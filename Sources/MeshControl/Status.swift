@@ -193,6 +193,9 @@ public struct PeerReport: Codable, Hashable, Sendable {
   @OrNull public var assets: LackingAssets?
   /// Why the last connection ended or was not made. It is nil if there was no problem.
   @OrNull public var lastError: String?
+  /// The zones that both take part in and of which the device has acknowledged something. It is nil if the node is of a version
+  /// that doesn't say it.
+  public var acknowledgedZones: [String]?
 
   /// Numbers of change sets.
   public struct Behind: Codable, Hashable, Sendable {
@@ -206,9 +209,10 @@ public struct PeerReport: Codable, Hashable, Sendable {
 
   package init(
     device: String?, account: String?, name: String?, address: String?, connected: Bool, behind: Behind,
-    assets: LackingAssets? = nil, lastError: String?
+    assets: LackingAssets? = nil, lastError: String?, acknowledgedZones: [String]? = nil
   ) {
     (self.device, self.account, self.name, self.address) = (device, account, name, address)
     (self.connected, self.behind, self.assets, self.lastError) = (connected, behind, assets, lastError)
+    self.acknowledgedZones = acknowledgedZones
   }
 }

@@ -10,7 +10,7 @@ enum AnswerSamples {
 
   static let peer = PeerReport(
     device: "device-2", account: "account-1", name: "laptop", address: "127.0.0.1:1", connected: true,
-    behind: .init(here: 1, there: 2), assets: missing, lastError: "closed")
+    behind: .init(here: 1, there: 2), assets: missing, lastError: "closed", acknowledgedZones: ["zone-1"])
   static let unknownPeer = PeerReport(
     device: nil, account: nil, name: nil, address: nil, connected: false, behind: .init(here: 0, there: 0),
     lastError: nil)

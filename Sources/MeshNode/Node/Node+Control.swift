@@ -68,8 +68,8 @@ extension Node {
       reports.append(
         PeerReport(
           device: peer.device.description, account: peer.account.description, name: name(of: peer),
-          address: peer.address, connected: true, behind: try behind(peer), assets: lackingAssets(peer), lastError: nil)
-      )
+          address: peer.address, connected: true, behind: try behind(peer), assets: lackingAssets(peer), lastError: nil,
+          acknowledgedZones: peer.zones.filter { peer.acknowledged[$0] != nil }.map(\.description).sorted()))
     }
     for (address, dial) in dials.sorted(by: { $0.key.description < $1.key.description }) {
       let device = dial.device ?? knownPeers.device(at: address)
@@ -80,14 +80,15 @@ extension Node {
           account: device.flatMap { replica.certificate(of: $0)?.account.description },
           name: device.flatMap(deviceName), address: address.description, connected: false,
           behind: try device.map { try behind(lastAcknowledgementOf: $0) } ?? PeerReport.Behind(here: 0, there: 0),
-          lastError: dial.lastError))
+          lastError: dial.lastError, acknowledgedZones: try device.map(acknowledgedZones) ?? []))
       if let device { connected.insert(device) }
     }
     for device in replica.account.liveDevices where device != replica.device && !connected.contains(device) {
       reports.append(
         PeerReport(
           device: device.description, account: replica.account.id.description, name: deviceName(device), address: nil,
-          connected: false, behind: try behind(lastAcknowledgementOf: device), lastError: nil))
+          connected: false, behind: try behind(lastAcknowledgementOf: device), lastError: nil,
+          acknowledgedZones: try acknowledgedZones(device)))
     }
     return reports
   }
@@ -110,6 +111,11 @@ extension Node {
       behind.there += Int(clamping: view.merged.count(beyond: acknowledged))
     }
     return behind
+  }
+
+  /// The zones of which a device that is not connected has acknowledged something.
+  private func acknowledgedZones(_ device: DeviceID) throws -> [String] {
+    try replica.zoneIDs.filter { try store.acknowledgements($0)[device] != nil }.map(\.description).sorted()
   }
 
   private func behind(_ peer: Replica.PeerView) throws -> PeerReport.Behind {

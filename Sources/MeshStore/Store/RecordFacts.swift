@@ -4,9 +4,13 @@ import MeshCore
 // MARK: - What an app's own connection reads of the records
 
 extension Store {
-  /// Creates the tables of mesh in a file that has none, so that an app can read them before the first start of its node.
+  /// Creates the tables of mesh in a file that has none, so that an app can read them before the first start of its node. In
+  /// other files it creates the app's own table, which an earlier version of mesh doesn't create.
   package static func createTables(_ db: Database) throws {
-    guard try !db.tableExists("mesh_state") else { return }
+    guard try !db.tableExists("mesh_state") else {
+      if try !db.tableExists("mesh_app") { try db.execute(sql: MeshTables.app) }
+      return
+    }
     try MeshTables.create(db)
     for sql in MeshTables.replication + MeshTables.indexes { try db.execute(sql: sql) }
   }

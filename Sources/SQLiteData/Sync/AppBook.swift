@@ -5,8 +5,13 @@ import MeshCore
 import SQLiteDataQueries
 
 /// The copy of a node's shares and acknowledgements in the app's file, which ``SyncMetadata`` reads.
-struct AppBook: Sendable {
-  let database: any DatabaseWriter
+///
+/// Its questions follow each other, so that no answer is overwritten by an earlier one.
+actor AppBook {
+  private let database: any DatabaseWriter
+  private var last: Task<Answer, any Error>?
+
+  init(database: any DatabaseWriter) { self.database = database }
 
   /// The answer of a node.
   struct Answer: Sendable {
@@ -31,6 +36,16 @@ struct AppBook: Sendable {
 
   /// Asks a node, and writes the answer into the file if it is another one than before.
   func update(from control: any NodeControl) async throws -> Answer {
+    let previous = last
+    let task = Task { [database] in
+      _ = await previous?.result
+      return try await Self.update(database, from: control)
+    }
+    last = task
+    return try await task.value
+  }
+
+  private static func update(_ database: any DatabaseWriter, from control: any NodeControl) async throws -> Answer {
     // Before the question: a device that has everything by then has what was written until now.
     let zones = try await database.read { db in try Self.zones(db) }
     let status = try await control.perform(StatusRequest())
@@ -40,21 +55,24 @@ struct AppBook: Sendable {
     let ended = reports.map(\.id).filter { id in !shares.contains { $0.id == id } }
     let changes = zones.compactMap { zone -> (Int64, Entry)? in
       let share = shares.first { $0.id == zone.id }
-      let members = Set([status.account] + (share?.participants.map(\.id) ?? []))
       let isReached = status.peers.contains { peer in
-        peer.device != nil && peer.behind.there == 0 && peer.account.map(members.contains) == true
+        peer.behind.there == 0 && peer.acknowledgedZones?.contains(zone.id) == true
       }
       let before = zone.entry ?? Entry(acknowledged: 0, share: nil)
       let entry = Entry(acknowledged: isReached ? zone.written : before.acknowledged, share: share?.json)
       return entry == before ? nil : (zone.number, entry)
     }
     if !changes.isEmpty {
-      try await database.write { db in
-        for (zone, entry) in changes {
-          try db.execute(
-            sql: "INSERT OR REPLACE INTO mesh_app (zone, acknowledged, share) VALUES (?, ?, ?)",
-            arguments: [zone, entry.acknowledged, entry.share])
+      do {
+        try await database.write { db in
+          for (zone, entry) in changes {
+            try db.execute(
+              sql: "INSERT OR REPLACE INTO mesh_app (zone, acknowledged, share) VALUES (?, ?, ?)",
+              arguments: [zone, entry.acknowledged, entry.share])
+          }
         }
+      } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+        // Another program writes for long. The next look finds the same difference.
       }
     }
     return Answer(status: status, shares: shares, ended: ended)

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Logging
 import MeshControl
 import MeshNode
@@ -51,6 +52,7 @@ actor NodeKeeper {
 
   let plan: NodePlan
   private let tables: SyncedTables
+  private let book: AppBook
   private let watch: SyncWatch
   /// Asked about each share that ends, by its id, whether its rows stay.
   private let keepsRows: (@Sendable (String) -> Bool)?
@@ -65,11 +67,12 @@ actor NodeKeeper {
   private var hasMadeHome = false
 
   init(
-    plan: NodePlan, tables: SyncedTables, watch: SyncWatch, keepsRows: (@Sendable (String) -> Bool)?, logger: Logger,
+    plan: NodePlan, tables: SyncedTables, book: AppBook, watch: SyncWatch, keepsRows: (@Sendable (String) -> Bool)?,
+    logger: Logger,
     onEvent: @escaping @Sendable (Event) -> Void
   ) {
-    (self.plan, self.tables, self.watch, self.keepsRows) = (plan, tables, watch, keepsRows)
-    (self.logger, self.onEvent) = (logger, onEvent)
+    (self.plan, self.tables, self.book, self.watch) = (plan, tables, book, watch)
+    (self.keepsRows, self.logger, self.onEvent) = (keepsRows, logger, onEvent)
   }
 
   // MARK: Life cycle
@@ -230,7 +233,7 @@ actor NodeKeeper {
   /// A node that can't answer now, as while its file is being replaced, is still there: its reason is a problem to look into.
   private func look(at control: any NodeControl) async throws -> (SyncProgress, [SyncNews]) {
     do {
-      let answer = try await AppBook(database: tables.database).update(from: control)
+      let answer = try await book.update(from: control)
       var news = try await watch.news(in: answer, from: control)
       if hasMadeHome {
         hasMadeHome = false
@@ -240,6 +243,10 @@ actor NodeKeeper {
     } catch let error as any Refusing where (error as? ControlClientError)?.isOver != true {
       var progress = SyncProgress()
       progress.problems = [error.refusal.message]
+      return (progress, [])
+    } catch let error as DatabaseError {
+      var progress = SyncProgress()
+      progress.problems = ["\(tables.database.path) can't be read or written now: \(error)"]
       return (progress, [])
     }
   }

@@ -27,6 +27,7 @@ public final class SyncEngine: Observable, Sendable {
   let tables: SyncedTables
   let plan: NodePlan
   let logger: Logger
+  let book: AppBook
   let watch: SyncWatch
   private let delegate: (any SyncEngineDelegate)?
   private let news: AsyncStream<SyncNews>.Continuation
@@ -113,6 +114,7 @@ public final class SyncEngine: Observable, Sendable {
     plan = try NodePlan(node, account: defaultZone, database: tables.database.path, context: context)
     self.logger = logger ?? Self.defaultLogger(context)
     self.delegate = delegate
+    book = AppBook(database: tables.database)
     watch = SyncWatch(database: tables.database)
     let (stream, continuation) = AsyncStream.makeStream(of: SyncNews.self)
     news = continuation
@@ -197,7 +199,7 @@ public final class SyncEngine: Observable, Sendable {
       (state.isStopped, state.isOver) = (false, false)
       let number = state.number
       let keeper = NodeKeeper(
-        plan: plan, tables: tables, watch: watch,
+        plan: plan, tables: tables, book: book, watch: watch,
         keepsRows: keepsRows, logger: logger
       ) { [weak self] in self?.note($0, number) }
       defer { state.keeper = keeper }

@@ -15,19 +15,33 @@ public struct Share: Codable, Hashable, Identifiable, Sendable {
   /// The text of the root record's primary key.
   public internal(set) var recordPrimaryKey: String
   /// The permission of everybody who has a link to the share. It is ``ParticipantPermission/none`` at first: each link admits
-  /// one account.
-  public var publicPermission: ParticipantPermission = .none
+  /// one account. Accounts that have joined keep their permission when you change it.
+  public var publicPermission: ParticipantPermission
   /// The members: the owner first, then the others, then the accounts that are invited by name.
   ///
   /// In `configure`, the owner can change the ``Participant/permission`` of a participant.
-  public var participants: [Participant]
+  public var participants: [Participant] {
+    get { [owner] + others }
+    set { others = newValue.filter { $0.role != .owner } }
+  }
+  /// The account that made the share.
+  public internal(set) var owner: Participant
+  private var others: [Participant]
   /// The id of the account of this device.
   var currentUser: String
   /// Why this device can't write although the account may.
   var obstacle: String?
 
-  /// The account that made the share.
-  public var owner: Participant { participants[0] }
+  init(
+    id: String, title: String? = nil, recordType: String, recordPrimaryKey: String,
+    publicPermission: ParticipantPermission = .none, owner: Participant, others: [Participant] = [],
+    currentUser: String,
+    obstacle: String? = nil
+  ) {
+    (self.id, self.title, self.recordType, self.recordPrimaryKey) = (id, title, recordType, recordPrimaryKey)
+    (self.publicPermission, self.owner, self.others) = (publicPermission, owner, others)
+    (self.currentUser, self.obstacle) = (currentUser, obstacle)
+  }
 
   /// The account of this device. It is nil if that is no member.
   public var currentUserParticipant: Participant? { participants.first { $0.id == currentUser } }
@@ -40,7 +54,7 @@ public struct Share: Codable, Hashable, Identifiable, Sendable {
 
   /// Removes a participant. It keeps nothing of the share.
   public mutating func removeParticipant(_ participant: Participant) {
-    participants.removeAll { $0.id == participant.id && $0.role != .owner }
+    others.removeAll { $0.id == participant.id }
   }
 
   /// A value of a share that is set by its name.
@@ -139,11 +153,10 @@ extension Share {
   init?(_ report: ShareReport, account: String, accountName: String) {
     guard report.role != .ended, !report.stopped else { return nil }
     let isOwner = report.role == .owner
-    var participants = [
-      Participant(
-        id: report.owner, name: isOwner ? accountName : report.ownerName, role: .owner, permission: .readWrite,
-        acceptanceStatus: .accepted)
-    ]
+    let owner = Participant(
+      id: report.owner, name: isOwner ? accountName : report.ownerName, role: .owner, permission: .readWrite,
+      acceptanceStatus: .accepted)
+    var participants: [Participant] = []
     for participant in report.participants where participant.status == .accepted {
       participants.append(
         Participant(
@@ -160,7 +173,7 @@ extension Share {
     self.init(
       id: report.id, title: report.title, recordType: report.table, recordPrimaryKey: report.key.keyText,
       publicPermission: report.publicInvites.map { ParticipantPermission($0.permission) }.max() ?? .none,
-      participants: participants, currentUser: account, obstacle: report.cannotWrite)
+      owner: owner, others: participants, currentUser: account, obstacle: report.cannotWrite)
   }
 }
 

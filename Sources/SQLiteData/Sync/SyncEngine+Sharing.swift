@@ -33,11 +33,9 @@ extension SyncEngine {
       known.flatMap { Share($0, account: status.account, accountName: status.accountName) }
       ?? Share(
         id: "", recordType: T.tableName, recordPrimaryKey: record.primaryKey.rawIdentifier,
-        participants: [
-          Share.Participant(
-            id: status.account, name: status.accountName, role: .owner, permission: .readWrite,
-            acceptanceStatus: .accepted)
-        ], currentUser: status.account)
+        owner: Share.Participant(
+          id: status.account, name: status.accountName, role: .owner, permission: .readWrite,
+          acceptanceStatus: .accepted), currentUser: status.account)
     var edited = before
     configure(&edited)
     let report: ShareReport
@@ -123,7 +121,7 @@ extension SyncEngine {
 
   /// The shares in which this account is a member, its own included.
   public func shares() async throws -> [Share] {
-    try await asking { try await AppBook(database: tables.database).update(from: $0).shares }
+    try await asking { try await book.update(from: $0).shares }
   }
 
   // MARK: Joining

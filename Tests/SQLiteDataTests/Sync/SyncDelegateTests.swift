@@ -128,6 +128,39 @@ extension SyncTests {
       }
     }
 
+    @Test("a row that the table refuses is held, with SQLite's message")
+    func held() async throws {
+      let delegate = Recorder()
+      let network = NodeConfiguration.Network.separate()
+      let tower = try SyncedDevice("tower", on: network)
+      let laptop = try SyncedDevice("laptop", on: network, delegate: delegate)
+      try await laptop.database.write { db in
+        try #sql(
+          """
+          CREATE TRIGGER "refuse" BEFORE INSERT ON "lists" WHEN NEW."title" = 'Bad'
+          BEGIN SELECT RAISE(ABORT, 'no bad lists'); END
+          """
+        ).execute(db)
+      }
+      try await SyncedDevice.running(tower, laptop) {
+        try await tower.engine.start()
+        try await laptop.engine.join(try await tower.engine.inviteDevice().link)
+        let list = SyncedList(id: UUID(), title: "Bad")
+        try await tower.addList(list.title, id: list.id)
+        try await eventually("told") { delegate.events.last == "held 1" }
+        let held = try #require(try await laptop.engine.heldRecords().first)
+        #expect(held.recordType == "lists" && held.recordPrimaryKey == list.id.uuidString.lowercased())
+        #expect(held.reason == "constraint" && held.message?.contains("no bad lists") == true && held.since != nil)
+        #expect(laptop.engine.progress.heldRecords == 1)
+        let metadata = try await laptop.database.read { db in try SyncMetadata.find(list.syncMetadataID).fetchOne(db) }
+        #expect(metadata?.heldReason == "constraint")
+        try await laptop.database.write { db in try #sql("DROP TRIGGER \(quote: "refuse")").execute(db) }
+        try await laptop.shows("Bad")
+        try await eventually("told") { delegate.events.last == "held 0" }
+        #expect(try await laptop.engine.heldRecords() == [])
+      }
+    }
+
     @Test("an engine that can't work tells why")
     func failure() async throws {
       let network = NodeConfiguration.Network.separate()

@@ -276,11 +276,11 @@ public final class Replica {
     self.randomness = randomness
     self.device = device
     links = try vault.links()
-    try loadAccounts()
-    store.setAccounts(accounts)
     let known = try store.zones()
     // Before anything is written.
     for zone in known { try requireOwn(zone) }
+    try loadAccounts()
+    store.setAccounts(accounts)
     for zone in known { try loadZone(zone) }
     // An earlier life may have begun, and this account been let in again.
     dropping = try store.endedZones()

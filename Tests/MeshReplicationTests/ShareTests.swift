@@ -30,6 +30,7 @@ import Testing
     try mesh.meet(1, 0)
     let file = mesh.nodes[0].store.copy()
     #expect(file.accounts().contains(mesh.accounts[1].state.id), "each knows the other")
+    let known = file.accountState(mesh.accounts[1].state.id)
     let before = try file.instance(#require(mesh.nodes[0].replica.privateZone))
     #expect {
       try mesh.restart(1, store: file)
@@ -38,6 +39,7 @@ import Testing
       return true
     }
     #expect(try file.instance(#require(mesh.nodes[0].replica.privateZone)) == before, "nothing was written to it")
+    #expect(file.accountState(mesh.accounts[1].state.id) == known)
   }
 
   @Test(arguments: 0..<3) func `a share of which not all records can be kept is none`(room: Int) throws {

@@ -186,6 +186,12 @@ final class SQLiteDatabase: SimulatedDatabase {
     } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
       if error.message == ZoneStanding.refusal { refusals += 1 }
       return false
+    } catch let error as DatabaseError where error.message?.hasPrefix("no such column: OLD.") == true {
+      // Until the node has looked, a trigger names a column that the app dropped.
+      return false
+    } catch let error as DatabaseError where error.message?.hasPrefix("no such table: main.") == true {
+      // The app dropped the parent of the table that it writes to.
+      return false
     } catch is UnknownColumn {
       return false
     }
@@ -197,15 +203,26 @@ final class SQLiteDatabase: SimulatedDatabase {
   private func run(_ statement: AppTransaction.Statement, _ db: Database) throws {
     if case .alter(let table, let sql, _) = statement {
       // SQLite doesn't drop a column that a trigger names.
-      if sql.contains(where: { $0.contains("DROP COLUMN") }) { try dropUpdateTriggers(table, db) }
+      if sql.contains(where: { $0.contains("DROP COLUMN") }) {
+        try dropUpdateTriggers(table, db)
+        // Without the other triggers, the app could write where it may not.
+        if try hasPermissionTriggers(table, db) { try db.execute(sql: "PRAGMA legacy_alter_table = ON") }
+      }
     } else {
       guard let known = knownColumns[statement.table], statement.columns.isSubset(of: known) else {
         throw UnknownColumn()
       }
     }
+    defer { try? db.execute(sql: "PRAGMA legacy_alter_table = OFF") }
     for (sql, arguments) in Self.sql(statement) {
       try db.execute(sql: sql, arguments: StatementArguments(arguments.map(\.databaseValue)))
     }
+  }
+
+  private func hasPermissionTriggers(_ table: String, _ db: Database) throws -> Bool {
+    try Row.fetchOne(
+      db, sql: "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND name GLOB 'mesh_permit_*'",
+      arguments: [table]) != nil
   }
 
   func dropPermissions() throws {

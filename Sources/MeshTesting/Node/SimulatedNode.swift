@@ -59,6 +59,8 @@ final class SimulatedNode {
   private var seenColumns: [String: Set<String>] = [:]
   /// The copies of the machine's state that were made.
   var copies: [Copy] = []
+  /// Its own file, while another account's has the place of it.
+  var setAside: Copy?
 
   struct Copy {
     let device: DeviceID

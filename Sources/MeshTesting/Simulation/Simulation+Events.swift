@@ -55,6 +55,7 @@ extension Simulation {
     } catch {
       return try failStart(node, error)
     }
+    guard node.setAside == nil else { return violate("n\(node.index) works with another account's file") }
     say(node.index, node.life == 1 ? "starts" : "starts again, life \(node.life)")
     try makePrivateZone(node)
     guard node.replica != nil else { return }
@@ -72,6 +73,9 @@ extension Simulation {
   private func failStart(_ node: SimulatedNode, _ error: any Error) throws {
     if node.database.disk?.isDead == true || error is SimulatedDeath {
       return try crash(node, "dies while it starts", isMachine: true)
+    }
+    if case ReplicaError.foreignDatabase = error, try putBack(node) {
+      return queue.add(.start(node.index), at: time.now + Int64.random(in: 500...3_000, using: &generator))
     }
     guard isFault(node, error) else { return violate("n\(node.index) does not start: \(named("\(error)"))") }
     say(node.index, "does not start: its disk fails")

@@ -49,12 +49,27 @@ extension Simulation {
   func copyFile(_ node: SimulatedNode) throws {
     guard let other = another(node), let copy = other.copy else { return }
     occurred("history.fileCopies")
-    try replace(node, "gets a copy of n\(other.index)'s file") { node.take(copy) }
+    try replace(node, "gets a copy of n\(other.index)'s file") {
+      if other.home.account != node.home.account { node.setAside = node.copy }
+      node.take(copy)
+    }
+  }
+
+  /// Gives a node its own file back, after it has refused another account's. Returns false if it has none.
+  func putBack(_ node: SimulatedNode) throws -> Bool {
+    guard let own = node.setAside else { return false }
+    say(node.index, "refuses another account's file, and gets its own back")
+    try node.end()
+    node.take(own)
+    node.setAside = nil
+    return true
   }
 
   /// Copies a home. The machine that had the place of the copy is gone for good.
   func copyHome(_ node: SimulatedNode) throws {
-    guard let other = another(node), let copy = other.copy, other.device != node.device else { return }
+    guard let other = another(node), let copy = other.copy, other.device != node.device,
+      other.home.account == node.home.account
+    else { return }
     occurred("history.homeCopies")
     try replace(node, "becomes a copy of n\(other.index)") {
       node.become(other)
@@ -73,6 +88,7 @@ extension Simulation {
   /// devices.
   private func canBeReplaced(_ node: SimulatedNode) -> Bool {
     storage == .sqlite && !node.isRevoked && !node.isLiar && node.index > 0 && node.life > 0 && deadline == nil
+      && node.setAside == nil
   }
 
   /// Returns a node whose file can be copied to this one.
@@ -116,7 +132,11 @@ extension Simulation {
   private func entrust(_ node: SimulatedNode) throws {
     try takeToArchive(node)
     var merged: Set<ChangeSetID> = []
-    for other in honest where other !== node { merged.formUnion(try other.database.mergedIDs()) }
+    for other in honest where other !== node {
+      // The checker reads their files, which may not fail meanwhile.
+      mend(other)
+      merged.formUnion(try other.database.mergedIDs())
+    }
     if let zone { node.ledger.naming = AssetNaming(zone: zone, cryptography: cryptography) }
     entrusted = (entrusted + (try archive.writes(of: node.ledger, keys, cryptography))).filter {
       !$0.isOverwritten && merged.contains($0.changeSet)

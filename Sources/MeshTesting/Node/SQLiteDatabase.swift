@@ -344,12 +344,22 @@ final class SQLiteDatabase: SimulatedDatabase {
   }
 
   func kept() throws -> Set<Ledger.Fact> {
-    Set(
-      try store?.conflicts(limit: Self.conflictBound).map { conflict in
-        let record = RecordName(table: conflict.table, key: conflict.key)
-        return conflict.column.map { .value(Ledger.Cell(record: record, column: $0), conflict.loserValue) }
-          ?? .delete(record)
-      } ?? [])
+    var facts: Set<Ledger.Fact> = []
+    for conflict in try store?.conflicts(limit: Self.conflictBound) ?? [] {
+      let record = RecordName(table: conflict.table, key: conflict.key)
+      guard let name = conflict.column else {
+        facts.insert(.delete(record))
+        continue
+      }
+      facts.insert(.value(Ledger.Cell(record: record, column: name), conflict.loserValue))
+      // It is listed under the name that the column had then. The app may have renamed the column since.
+      for column in AppSchema.table(conflict.table)?.columns ?? [] {
+        guard let former = column.formerly, name == former || name == column.name else { continue }
+        let other = name == former ? column.name : former
+        facts.insert(.value(Ledger.Cell(record: record, column: other), conflict.loserValue))
+      }
+    }
+    return facts
   }
 
   /// The number of conflicts that the store keeps.

@@ -20,9 +20,9 @@ struct Archive {
     /// True if its author overwrote it later. A copy of a file may be older than that, and then the later write is
     /// checked.
     var isOverwritten = false
-    /// For a delete, the change set in which its author had created the record, if it did. If that change set is gone
+    /// For a delete, the change sets in which the record was created, by its author or by others. If all of them are gone
     /// too, there is nothing left to delete.
-    var undoes: ChangeSetID?
+    var undoes: Set<ChangeSetID> = []
 
     var zone: ZoneID { header.zone }
   }
@@ -69,11 +69,10 @@ struct Archive {
       told.isOverwritten = (all[write.fact.record] ?? []).contains {
         $0.isLater(than: write) && $0.overwrites(write) && isBehind($0.changeSet, write.changeSet)
       }
-      told.undoes =
-        all[write.fact.record]?.first {
-          write.isDelete && $0.isBirth && $0.generation == write.generation - 1
-            && isBehind(write.changeSet, $0.changeSet)
-        }?.changeSet
+      if write.isDelete {
+        let births = (all[write.fact.record] ?? []).filter { $0.isBirth && $0.generation == write.generation - 1 }
+        told.undoes = Set(births.map(\.changeSet))
+      }
       return told
     }
     return told.sorted { $0.fact.description < $1.fact.description }

@@ -156,7 +156,7 @@ extension Simulation {
       violate("n\(node.index): \(fact) was committed and is in no change set")
     }
     let missing = (signed.filter { !$0.isOverwritten } + entrusted).filter { write in
-      !oracle.tells(write.fact) && !oracle.beats(write) && write.undoes.map(log.contains) ?? true
+      !oracle.tells(write.fact) && !oracle.beats(write) && (write.undoes.isEmpty || !write.undoes.isDisjoint(with: log))
     }
     guard !missing.isEmpty else { return }
     let kept = try honest.reduce(into: Set<Ledger.Fact>()) { $0.formUnion(try $1.database.kept()) }

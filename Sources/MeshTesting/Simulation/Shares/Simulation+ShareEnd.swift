@@ -50,8 +50,8 @@ extension Simulation {
       let write = signed.first { $0.fact == fact }
       if beaten.contains(fact) { continue }
       if let write, let oracle = oracles[write.zone], oracle.beats(write) { continue }
-      // The record was also created here, and that change set was reverted too.
-      if let write, write.undoes != nil, oracles[write.zone]?.states[fact.record] == nil { continue }
+      // The change set that created the record was reverted too.
+      if let write, !write.undoes.isEmpty, oracles[write.zone]?.states[fact.record] == nil { continue }
       let fate = write.map { "was signed in \(shareName($0.zone)) and is gone" } ?? "is in no change set"
       violate("n\(node.index): \(fact) was committed, \(fate), and in no receipt or list")
     }

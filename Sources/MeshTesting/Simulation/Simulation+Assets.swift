@@ -147,10 +147,10 @@ extension Simulation {
     return Set(try wanted + absentCells(node).values.filter { !$0.isFetched }.map(\.asset))
   }
 
-  /// Checks that requested assets arrive if an honest node has them. An honest node must have them, unless they belong
-  /// to a liar, or were given up because a liar claimed to have them.
+  /// Checks that requested assets arrive if an honest node has them. An honest node must have them, unless a liar or a
+  /// revoked device wrote them, or they were given up because a liar claimed to have them.
   func checkAbsent(_ node: SimulatedNode, _ zone: ZoneID, _ oracle: Oracle) throws {
-    let liars = Set(nodes.filter(\.isLiar).map(\.device))
+    let others = Set(nodes.filter { $0.isLiar || $0.isRevoked }.map(\.device))
     let contents = try node.database.contents(AppSchema.withAssets)
     let naming = AssetNaming(zone: zone, cryptography: cryptography)
     for (cell, place) in try absentCells(node).sorted(by: { $0.key < $1.key }) {
@@ -158,7 +158,7 @@ extension Simulation {
       if shown != .null, oracle.sent[cell]?.contains(shown) != true {
         violate("n\(node.index) shows \(shown.shown) in \(cell.record).\(cell.column), which nobody wrote there")
       }
-      let isExcused = trustedLiars.contains(place.asset.id) || place.writer.map(liars.contains) ?? true
+      let isExcused = trustedLiars.contains(place.asset.id) || place.writer.map(others.contains) ?? true
       let isThere = try honest.contains { try $0.store?.chunks(of: place.asset.id, zone: zone)?.isComplete ?? false }
       if place.isFetched, place.held == nil, !isExcused, !isThere {
         violate("nobody has \(place.asset.id), which n\(node.index) lacks in \(cell.record).\(cell.column)")

@@ -173,21 +173,27 @@ extension Simulation {
     } ?? true
   }
 
-  /// Returns whether the node waits for an asset that will arrive. It may wait forever for one that only a liar had, or
-  /// that no neighbor downloads.
-  private func waitsForAsset(_ node: SimulatedNode) throws -> Bool {
-    let wanted = try node.store?.wantedAssets(limit: 1_000) ?? []
-    guard nodes.contains(where: \.isLiar) || plan.assetPolicies + plan.assetEvictions > 0 else {
-      return !wanted.isEmpty
-    }
-    return try wanted.contains { try $0.staged.isComplete || gives($0, to: node) }
+  /// Whether an honest node may wait forever for an asset: one that only a liar or a revoked device has, or that no
+  /// neighbor downloads.
+  var mayLackAssets: Bool {
+    nodes.contains { $0.isLiar || $0.isRevoked } || plan.assetPolicies + plan.assetEvictions > 0
   }
 
-  /// Returns whether an honest neighbor has all of it.
-  private func gives(_ wanted: WantedAsset, to node: SimulatedNode) throws -> Bool {
+  /// Returns whether the node waits for an asset of which something will arrive.
+  private func waitsForAsset(_ node: SimulatedNode) throws -> Bool {
+    let wanted = try node.store?.wantedAssets(limit: 1_000) ?? []
+    guard mayLackAssets else { return !wanted.isEmpty }
+    return try wanted.contains { try $0.staged.isComplete || isGiven($0, to: node) }
+  }
+
+  /// Returns whether an honest neighbor has a chunk of it that the node lacks.
+  private func isGiven(_ wanted: WantedAsset, to node: SimulatedNode) throws -> Bool {
     try honest.contains { other in
       try network.hasRoute(between: node.index, other.index)
-        && wanted.zones.contains { try other.store?.chunks(of: wanted.asset.id, zone: $0)?.isComplete ?? false }
+        && wanted.zones.contains { zone in
+          guard let chunks = try other.store?.chunks(of: wanted.asset.id, zone: zone) else { return false }
+          return (0..<wanted.staged.count).contains { chunks.contains($0) && !wanted.staged.contains($0) }
+        }
     }
   }
 

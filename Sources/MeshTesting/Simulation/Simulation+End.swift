@@ -32,7 +32,7 @@ extension Simulation {
         if lacking.isEmpty, held.isEmpty, staged > 0 {
           violate("n\(node.index) keeps \(staged) bytes of assets that nothing waits for")
         }
-        if plan.assetEvictions + plan.assetPolicies > 0 { try checkAbsent(node, zone, oracle) }
+        if mayLackAssets { try checkAbsent(node, zone, oracle) }
         if let difference = oracle.differences(naming.name(contents), held: held, lacking: lacking).first {
           violate("n\(node.index): \(difference)")
         }

@@ -25,7 +25,8 @@ import Testing
     try a.run(
       """
       UPDATE photo SET title = '2',
-        image = CAST(substr(image, 1, \(3 * Self.chunk)) || x'01' || substr(image, \(3 * Self.chunk) + 2) AS BLOB)
+        image = CAST(substr(image, 1, \(3 * Self.chunk)) || iif(substr(image, \(3 * Self.chunk) + 1, 1) = x'01', x'02', x'01')
+          || substr(image, \(3 * Self.chunk) + 2) AS BLOB)
       """)
     try learn(b, from: a)
     return (a, b)

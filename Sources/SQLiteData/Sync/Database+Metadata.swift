@@ -16,11 +16,15 @@ extension Database {
   /// }
   /// ```
   ///
+  /// It does nothing in a file that no ``SyncEngine`` was made for. The engine then does it when it is made.
+  ///
   /// - Parameter containerIdentifier: Ignored. It is here so that programs written for CloudKit compile.
   public func attachMetadatabase(containerIdentifier: String? = nil) throws {
     add(function: MetadataFunctions.modified)
     add(function: MetadataFunctions.reach())
     if let connection = sqliteConnection { add(function: MetadataFunctions.parent(connection)) }
+    // SQLite refuses `ALTER TABLE … RENAME` while a view names a table that is missing.
+    guard try tableExists("mesh_app", in: "main") else { return }
     try execute(sql: MetadataFunctions.view)
   }
 }

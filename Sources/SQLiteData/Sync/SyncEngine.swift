@@ -109,7 +109,12 @@ public final class SyncEngine: Observable, Sendable {
     @Dependency(\.context) var context
     try tables.validate()
     // Before the first start, queries of the metadata find nothing.
-    try tables.database.write { db in try Store.createTables(db) }
+    try tables.database.write { db in
+      try Store.createTables(db)
+      try db.attachMetadatabase()
+    }
+    // Those that were opened before have no metadata.
+    (tables.database as? DatabasePool)?.invalidateReadOnlyConnections()
     self.tables = tables
     plan = try NodePlan(node, account: defaultZone, database: tables.database.path, context: context)
     self.logger = logger ?? Self.defaultLogger(context)

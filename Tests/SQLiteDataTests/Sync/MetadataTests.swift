@@ -165,6 +165,33 @@ extension SyncTests {
       }
     }
 
+    @Test("an app without an engine renames its tables and columns")
+    func renameWithoutEngine() async throws {
+      let database = try defaultDatabase()
+      try await database.write { db in
+        try db.execute(
+          sql: """
+            CREATE TABLE a (id TEXT PRIMARY KEY NOT NULL, title TEXT);
+            ALTER TABLE a RENAME COLUMN title TO name;
+            ALTER TABLE a RENAME TO b
+            """)
+      }
+      #expect(try await database.read { db in try db.tableExists("b") })
+    }
+
+    @Test("a connection that was open before the engine was made reads the metadata")
+    func openBefore() async throws {
+      let database = try defaultDatabase()
+      try await database.write { db in
+        try #sql(#"CREATE TABLE "lists" ("id" TEXT PRIMARY KEY NOT NULL, "title" TEXT NOT NULL DEFAULT '')"#).execute(
+          db)
+      }
+      #expect(try await database.read { db in try db.tableExists("lists") })
+      _ = try SyncEngine(for: database, tables: SyncedList.self)
+      #expect(try await database.read { db in try SyncMetadata.fetchCount(db) } == 0)
+      #expect(try await database.write { db in try SyncMetadata.fetchCount(db) } == 0)
+    }
+
     @Test("a connection that the app opened itself reads the metadata once it is attached")
     func attached() async throws {
       let path = try defaultDatabase().path

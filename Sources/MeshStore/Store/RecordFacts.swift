@@ -17,6 +17,20 @@ extension Store {
 }
 
 extension Store {
+  /// Drops all that mesh has created in a file, and nothing else: an app's own tables may have names that begin with `mesh_`.
+  package static func dropTables(_ db: Database) throws {
+    let triggers = try String.fetchAll(
+      db,
+      sql: "SELECT name FROM main.sqlite_schema WHERE type = 'trigger' AND (name GLOB ? || '*' OR name GLOB ? || '*')",
+      arguments: [CaptureTriggers.prefix, PermissionTriggers.prefix])
+    for trigger in triggers { try db.execute(sql: "DROP TRIGGER main.\(trigger.quotedName)") }
+    try db.execute(sql: "DROP VIEW IF EXISTS main.mesh_anchor")
+    let creation = "CREATE TABLE IF NOT EXISTS "
+    for sql in MeshTables.all + MeshTables.replication where sql.hasPrefix(creation) {
+      try db.execute(sql: "DROP TABLE IF EXISTS main.\(sql.dropFirst(creation.count).prefix { $0 != " " })")
+    }
+  }
+
   /// The message of a statement that gives the root of a share another key.
   package static var rootRefusal: String { CaptureTriggers.rootRefusal }
 }

@@ -24,9 +24,9 @@ enum Bookkeeping {
           let isPending = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM mesh_pending)") ?? false
           guard try !isPending && Self.count(db) == count else { return .rollback }
         }
-        for trigger in try names(of: "trigger", db) { try db.execute(sql: "DROP TRIGGER \(trigger)") }
+        // First the triggers, so that the deletes are nobody's.
+        try Store.dropTables(db)
         for table in tables { try db.execute(sql: "DELETE FROM \(table.quotedDatabaseIdentifier)") }
-        for table in try names(of: "table", db) { try db.execute(sql: "DROP TABLE \(table)") }
         try Store.createTables(db)
         isRemoved = true
         return .commit
@@ -62,11 +62,5 @@ enum Bookkeeping {
         SELECT total(stored) FROM mesh_head JOIN mesh_zone ON mesh_zone.id = mesh_head.zone
           JOIN mesh_author ON mesh_author.id = mesh_head.author AND mesh_author.instance = mesh_zone.instance
         """) ?? 0
-  }
-
-  private static func names(of type: String, _ db: Database) throws -> [String] {
-    try String.fetchAll(
-      db, sql: "SELECT name FROM sqlite_schema WHERE type = ? AND name LIKE 'mesh\\_%' ESCAPE '\\'", arguments: [type]
-    ).map(\.quotedDatabaseIdentifier)
   }
 }

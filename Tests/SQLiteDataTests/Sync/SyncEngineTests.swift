@@ -151,12 +151,15 @@ extension SyncTests {
         try await tower.addList("Groceries")
         try await laptop.database.write { db in
           try UnsentDraft.insert { UnsentDraft(id: UUID(), text: "mine") }.execute(db)
+          try db.execute(sql: "CREATE TABLE mesh_notes (text TEXT); INSERT INTO mesh_notes VALUES ('the app''s')")
         }
         try await laptop.addList("Books")
         try await laptop.engine.deleteLocalData()
         try await laptop.shows("Books", "Groceries")
         #expect(try await tower.titles() == ["Books", "Groceries"])
         #expect(try await laptop.database.read { db in try UnsentDraft.fetchCount(db) } == 1)
+        let notes = try await laptop.database.read { db in try String.fetchAll(db, sql: "SELECT text FROM mesh_notes") }
+        #expect(notes == ["the app's"])
         // Both still hear each other.
         try await laptop.addList("Tools")
         try await laptop.engine.sendChanges()

@@ -26,7 +26,6 @@ struct ShownRows {
   }
 
   private let zones: [Zone]
-  private(set) var rows: Contents = [:]
   /// The zone whose record each row shows, as its place in `zones`.
   private(set) var places: [RecordName: Int] = [:]
 
@@ -34,7 +33,6 @@ struct ShownRows {
     self.zones = zones.sorted { ($0.rank, $0.known.id) < ($1.rank, $1.known.id) }
     // Parents come before children. Records that refer to their own table are never withdrawn.
     for table in ["list", "tag", "leg", "stock", "folder", "item", "step"].compactMap(AppSchema.table) { show(table) }
-    for name in places.keys { rows[name] = row(name) }
   }
 
   private mutating func show(_ table: AppSchema.Table) {
@@ -53,17 +51,20 @@ struct ShownRows {
     }
   }
 
-  private func row(_ name: RecordName) -> [String: Value]? {
+  /// - Parameter shown: The row in the table. It has the columns that the node's app has now.
+  private func row(_ name: RecordName, as shown: [String: Value]? = nil) -> [String: Value]? {
     guard let table = AppSchema.table(name.table), let place = places[name],
       let state = zones[place].oracle.states[name]
     else { return nil }
     var row: [String: Value] = [:]
-    for column in table.firstColumns {
+    for column in table.columns where shown.map({ $0[column.name] != nil }) ?? !column.isAdded {
       let value = state.cells[column.name]?.value ?? column.unsent(name)
       let isDangling = column.reference.map { reference in
         value != .null && places[RecordName(table: reference.parent, key: value)] != place
       }
-      row[column.name] = isDangling == true ? .null : value
+      // An added reference is no foreign key at the end. It may have been one before.
+      let isReset = isDangling == true && (!column.isAdded || shown?[column.name] == .null)
+      row[column.name] = isReset ? .null : value
     }
     return row
   }
@@ -75,10 +76,11 @@ struct ShownRows {
     func shown(_ row: [String: Value]?) -> String {
       row.map { $0.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.shown)" }.joined(separator: " ") } ?? "none"
     }
-    let different = Set(contents.keys).union(rows.keys).subtracting(excused).filter { contents[$0] != rows[$0] }
-    return different.sorted().map { name in
+    return Set(contents.keys).union(places.keys).subtracting(excused).sorted().compactMap { name in
+      let expected = row(name, as: contents[name])
+      guard contents[name] != expected else { return nil }
       let zone = places[name].map { " of \(zones[$0].known.name)" } ?? ""
-      return "\(name) shows \(shown(contents[name])) and is \(shown(rows[name]))\(zone)"
+      return "\(name) shows \(shown(contents[name])) and is \(shown(expected))\(zone)"
     }
   }
 

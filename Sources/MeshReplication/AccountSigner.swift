@@ -1,8 +1,8 @@
 import MeshCore
 
-/// A private key that an account's statements are signed with, at work.
+/// A private key that signs an account's statements.
 public struct AccountSigner: Sendable {
-  /// Ed25519, 32 bytes.
+  /// The Ed25519 public key, 32 bytes.
   public let publicKey: [UInt8]
   public let sign: @Sendable ([UInt8]) -> [UInt8]
 
@@ -12,16 +12,16 @@ public struct AccountSigner: Sendable {
   }
 }
 
-/// What a device may sign for its account: nothing, what an administrator may, or everything.
+/// The statements that a device may sign for its account: none, the statements of an administrator, or everything.
 struct AccountPower {
   let authority: Authority
   let sign: @Sendable ([UInt8]) -> [UInt8]
 
-  /// Nil if the device may sign nothing.
+  /// Creates the power of a device, or returns nil if the device may sign nothing.
   ///
   /// - Parameters:
-  ///   - signer: The account's key, if this machine holds one. A key that was replaced is worth nothing.
-  ///   - secrets: The device's own, which sign as an administrator.
+  ///   - signer: The account's key, if this machine holds one. A key that was replaced counts for nothing.
+  ///   - secrets: The device's own secrets, which sign as an administrator.
   init?(_ account: AccountState, _ device: DeviceID, signer: AccountSigner?, secrets: any DeviceSecrets) {
     if let signer, signer.publicKey == account.signingKey {
       (authority, sign) = (account.keyAuthority, signer.sign)
@@ -34,19 +34,21 @@ struct AccountPower {
 
   var isKey: Bool { authority.promotion == nil }
 
-  /// The same certificate in the words of this power.
+  /// Returns the same certificate, signed with this power.
   func confirm(_ certificate: Certificate) -> Certificate {
     Certificate(
       account: certificate.account, authority: authority, request: certificate.request, serial: certificate.serial,
       issued: certificate.issued, sign: sign)
   }
 
-  /// Signs again what signers have signed that count no longer, or are about to: certificates and revocations that count in
-  /// `known` stand from now on by this power, and nothing else of those signers does.
+  /// Signs certificates and revocations again whose signers no longer count, or are about to stop counting.
+  ///
+  /// Certificates and revocations that count in `known` remain valid because of this power. Nothing else that those
+  /// signers signed remains valid.
   ///
   /// - Parameters:
   ///   - known: The account as it was while the signers counted.
-  ///   - readmitted: Devices whose revocations are left behind.
+  ///   - readmitted: Devices whose revocations are not signed again.
   func confirm(
     _ known: AccountState, in account: inout AccountState, readmitted: Set<DeviceID> = [],
     _ cryptography: any Cryptography, where signer: (Authority) -> Bool

@@ -1,16 +1,18 @@
 import MeshCore
 
-/// What somebody may have at once, and what flows back with time: a leaky bucket.
+/// A leaky bucket: it bounds how much an account or a device may take at once, and refills with time.
 struct Allowance: Sendable {
   private var used: Int64 = 0
   private var since: Int64 = 0
 
-  /// Takes an amount, unless what was taken before is still over the bound. So an amount of any size is given in the end.
+  /// Takes an amount, unless the amounts taken before still exceed the bound. A request of any size therefore succeeds
+  /// eventually.
   ///
   /// - Parameters:
-  ///   - bound: What may be taken at once.
-  ///   - rate: What flows back in a millisecond.
-  ///   - now: On the steady clock.
+  ///   - bound: The amount that may be taken at once.
+  ///   - rate: The amount that flows back in a millisecond.
+  ///   - now: The time on the steady clock, in milliseconds.
+  /// - Returns: False if nothing was taken.
   mutating func take(_ amount: Int, bound: Int, rate: Int, now: Int64) -> Bool {
     used = left(rate: rate, now: now)
     since = now
@@ -19,10 +21,10 @@ struct Allowance: Sendable {
     return true
   }
 
-  /// Gives back an amount that somebody else answers for now.
+  /// Returns an amount to the bucket, because another bucket accounts for it now.
   mutating func giveBack(_ amount: Int) { used = max(0, used.saturatingSubtracting(Int64(amount))) }
 
-  /// What has not flowed back yet.
+  /// Returns the amount that has not flowed back yet.
   func left(rate: Int, now: Int64) -> Int64 {
     let passed = max(0, now.saturatingSubtracting(since))
     return max(0, used.saturatingSubtracting(passed.saturatingMultiplied(by: Int64(rate))))

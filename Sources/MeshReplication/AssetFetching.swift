@@ -1,22 +1,24 @@
 import MeshCore
 
-/// Which chunks of which assets are asked of whom: a value, like a conversation. Peers are asked side by side, each for as much as
-/// its `ChunkWindow` says, so that change sets are never behind more than that.
+/// Decides which chunks of which assets this node requests from which peers.
+///
+/// It is a value, like a conversation. Peers are asked in parallel, each for as many chunks as its `ChunkWindow`
+/// allows. Change sets therefore never wait behind more chunks than that.
 struct AssetFetching: Sendable {
-  /// How long a peer may give none of the chunks that it was asked for, before others are asked for them, in milliseconds. That it
-  /// says that it has them doesn't count.
+  /// The time that a peer may give none of the requested chunks, in milliseconds. After it, other peers are asked for
+  /// them. The peer's statement that it has the chunks doesn't count.
   static let patience: Int64 = 15_000
-  /// How often the pause of a peer that gives nothing doubles.
+  /// The maximum number of times that the pause of a silent peer doubles.
   private static let doublings = 5
-  /// How long a peer that has not what it was asked for is not asked for it again, in milliseconds; it may say earlier that it has
-  /// more.
+  /// The time that a peer is not asked for chunks it doesn't have, in milliseconds. The peer may announce earlier that
+  /// it has more.
   static let pause: Int64 = 30_000
-  /// Assets that are fetched at once.
+  /// The number of assets that are fetched at once.
   static let assets = 1_024
-  /// Assets that nobody has, of those that are fetched, that make way for others at one time: so many are asked for in vain in each
-  /// tick, and not more.
+  /// The number of fetched but unavailable assets that make way for others at one time. Each tick therefore makes at
+  /// most that many requests in vain.
   static let madeWay = 64
-  /// Assets that have made way and are remembered: some megabytes.
+  /// The maximum number of assets that have made way and are remembered: some megabytes.
   static let aside = 65_536
 
   struct Request: Equatable {
@@ -26,17 +28,17 @@ struct AssetFetching: Sendable {
     let chunks: Range<Int>
   }
 
-  /// Who can be asked in which zones.
+  /// A peer that can be asked, with the zones it shares.
   struct Peer {
     let link: LinkID
     let device: DeviceID
     let zones: Set<ZoneID>
   }
 
-  /// What a device did not give in time, since it last gave something.
+  /// The requests that a device left unanswered since it last gave a chunk.
   private struct Failure {
     var count = 0
-    /// It is asked for nothing until then, in whichever session.
+    /// Until this time, the device is not asked for anything in any of its sessions.
     var pausedUntil: Int64
   }
 
@@ -44,22 +46,22 @@ struct AssetFetching: Sendable {
     let zones: [ZoneID]
     var staged: ChunkSet
     var asked: [Int: LinkID] = [:]
-    /// What peers said that they have; believed until then.
+    /// The chunks that peers say they have, and the time until which this node believes them.
     var known: [LinkID: (chunks: ChunkSet, until: Int64)] = [:]
-    /// Who has given something of it.
+    /// The peers that have given chunks of the asset.
     var givers: Set<LinkID> = []
     var rate = TransferRate()
-    /// Not asked for until then, since it could not be kept.
+    /// Until this time, the asset is not requested, because it could not be stored.
     var pausedUntil: Int64 = .min
   }
 
   private struct Line {
     var window = ChunkWindow()
-    /// When each chunk was asked for.
+    /// The time at which each chunk was requested.
     var asked: [Place: Int64] = [:]
-    /// When it last gave a chunk that it was asked for.
+    /// The time of the last requested chunk that the peer gave.
     var lastGiven: Int64 = .min
-    /// It was asked, and has not given anything for too long.
+    /// True if the peer was asked and has given nothing for too long.
     var isSilent = false
     var device: DeviceID?
   }
@@ -73,17 +75,17 @@ struct AssetFetching: Sendable {
   private var fetches: [AssetID: Fetch] = [:]
   private var lines: [LinkID: Line] = [:]
   private var failures: [DeviceID: Failure] = [:]
-  /// Assets that made way because nobody has them, and until when.
+  /// Assets that made way because no peer has them, each with the time until which they stay aside.
   private var aside: [AssetID: Int64] = [:]
-  /// Others wait for their turn.
+  /// True if other assets wait for their turn.
   private var hasMore = false
 
-  /// Nothing is left that could be asked for.
+  /// True if no asset is left to request.
   var isEmpty: Bool { order.isEmpty }
-  /// Chunks that were asked for and are not here.
+  /// The number of chunks that were requested and have not arrived.
   var askedCount: Int { lines.values.reduce(0) { $0 + $1.asked.count } }
 
-  /// What is wanted from now on, the first first. What was asked already stays asked.
+  /// Sets the wanted assets, the most urgent first. Open requests stay open.
   mutating func want(_ wanted: WantedAssets) {
     var kept: [AssetID: Fetch] = [:]
     order = []
@@ -102,7 +104,7 @@ struct AssetFetching: Sendable {
 
   // MARK: Asking
 
-  /// Devices that did not give what they were asked for come last, once their pause is over.
+  /// Returns the requests to send now. Devices that left requests unanswered come last, once their pause is over.
   mutating func requests(of peers: [Peer], now: Int64) -> [Request] {
     let able = peers.filter { failures[$0.device].map { $0.pausedUntil <= now } ?? true }
     let reliable = able.filter { failures[$0.device] == nil }
@@ -131,7 +133,7 @@ struct AssetFetching: Sendable {
     return requests
   }
 
-  /// A chunk that is not here, that nobody was asked for, and that the peer may have.
+  /// Returns a chunk that is missing here, that no peer was asked for, and that this peer may have.
   private func firstFree(_ fetch: Fetch, from index: Int, _ link: LinkID, _ now: Int64) -> Int? {
     let known = fetch.known[link].flatMap { $0.until > now ? $0.chunks : nil }
     if let known, known.present == 0 { return nil }
@@ -150,7 +152,7 @@ struct AssetFetching: Sendable {
 
   // MARK: Answers
 
-  /// True where the chunk was asked of the peer.
+  /// Notes a chunk that arrived. Returns true if it was requested from this peer.
   mutating func arrived(_ index: Int, of asset: AssetID, from link: LinkID, now: Int64) -> Bool {
     guard let since = lines[link]?.asked.removeValue(forKey: Place(asset: asset, index: index)) else { return false }
     lines[link]?.lastGiven = now
@@ -161,7 +163,7 @@ struct AssetFetching: Sendable {
     return true
   }
 
-  /// Bytes of a chunk that is kept, before it is `staged`.
+  /// Counts the bytes of a chunk that is stored, before `staged` is called.
   mutating func gave(_ bytes: Int, of asset: AssetID, _ link: LinkID, now: Int64) {
     fetches[asset]?.givers.insert(link)
     fetches[asset]?.rate.add(bytes, now: now)
@@ -174,8 +176,8 @@ struct AssetFetching: Sendable {
     order.removeAll { $0 == asset }
   }
 
-  /// The peer says which chunks it has: what it was asked for and has not is asked of others. What it says that it has, it still
-  /// has to give in time.
+  /// Notes which chunks a peer says it has. Requested chunks that it doesn't have are requested from other peers. It
+  /// still has to give the chunks that it says it has in time.
   mutating func has(_ chunks: ChunkSet?, of asset: AssetID, _ link: LinkID, now: Int64) {
     guard let count = fetches[asset]?.staged.count else {
       if let chunks, chunks.present > 0 { aside[asset] = aside[asset].map { min($0, now) } }
@@ -188,16 +190,18 @@ struct AssetFetching: Sendable {
 
   // MARK: What nobody has
 
-  /// Assets that made way.
+  /// The assets that made way.
   var setAside: Set<AssetID> { Set(aside.keys) }
 
-  /// Assets of which no peer has anything that is not here, as far as they have said so.
+  /// Returns the assets of which no peer has a missing chunk, according to what the peers have said.
   func absent(_ peers: [Peer], now: Int64) -> Set<AssetID> {
     setAside.union(order.filter { heldBackUntil($0, peers, now) != nil })
   }
 
-  /// Where others wait for their turn, some that nobody has make way for them, for as long as it is believed that nobody has them.
-  /// True where what is wanted is to be looked up again.
+  /// Lets some unavailable assets make way if others wait for their turn. They stay aside as long as this node believes
+  /// that no peer has them.
+  ///
+  /// - Returns: True if the wanted assets have to be looked up again.
   mutating func makeWay(_ peers: [Peer], now: Int64) -> Bool {
     let before = aside.count
     aside = aside.filter { $0.value > now }
@@ -213,15 +217,15 @@ struct AssetFetching: Sendable {
     return isChanged
   }
 
-  /// Somebody has come who may have them.
+  /// Forgets which assets made way, because a new peer may have them.
   mutating func forgetAside() { aside = [:] }
 
-  /// Nil where some peer may have something of it that is not here.
+  /// Returns the time until which no peer can give a missing chunk, or nil if some peer may have one.
   private func heldBackUntil(_ asset: AssetID, _ peers: [Peer], _ now: Int64) -> Int64? {
     guard let fetch = fetches[asset], fetch.asked.isEmpty, fetch.pausedUntil <= now else { return nil }
     var until = Int64.max
     for peer in peers where !peer.zones.isDisjoint(with: fetch.zones) {
-      // Whatever it says that it has.
+      // What a silent peer says it has doesn't count.
       if lines[peer.link]?.isSilent == true {
         until = min(until, now + Self.pause)
         continue
@@ -238,7 +242,7 @@ struct AssetFetching: Sendable {
     return until
   }
 
-  /// There is no room for it now.
+  /// Pauses an asset for which there is no room now.
   mutating func pause(_ asset: AssetID, now: Int64) { fetches[asset]?.pausedUntil = now + Self.pause }
 
   func isPaused(_ asset: AssetID, now: Int64) -> Bool { fetches[asset].map { $0.pausedUntil > now } ?? false }
@@ -254,16 +258,16 @@ struct AssetFetching: Sendable {
 
   // MARK: Figures
 
-  /// Assets that are not complete, of which the peer has given or has something.
+  /// Returns the incomplete assets of which the peer has given or has a part.
   func given(by link: LinkID) -> [AssetID] {
     order.filter { asset in
       guard let fetch = fetches[asset] else { return false }
-      // Who has given something may have said since that it has nothing any more.
+      // A peer that gave chunks may since have said that it no longer has any.
       return fetch.known[link].map { $0.chunks.present > 0 } ?? fetch.givers.contains(link)
     }
   }
 
-  /// Peers that are being asked, or have something that is not here.
+  /// Returns the peers that are being asked, or that have missing chunks of the asset.
   func sources(of asset: AssetID, _ peers: [Peer], now: Int64) -> [LinkID] {
     guard let fetch = fetches[asset] else { return [] }
     let asked = Set(fetch.asked.values)
@@ -275,7 +279,7 @@ struct AssetFetching: Sendable {
     }
   }
 
-  /// The same of all that is fetched.
+  /// Returns the peers that are being asked, or that have missing chunks of any fetched asset.
   func sources(_ peers: [Peer], now: Int64) -> [LinkID] {
     var left = peers
     for asset in order where !left.isEmpty {
@@ -288,8 +292,8 @@ struct AssetFetching: Sendable {
 
   func speed(of asset: AssetID, now: Int64) -> Int { fetches[asset]?.rate.perSecond(now: now) ?? 0 }
 
-  /// What a peer has not answered for too long may be asked of others. It is asked nothing more till it has answered, which on a slow
-  /// line it may yet do, or is gone.
+  /// Frees the requests that a peer has not answered for too long, so that other peers can be asked. The peer gets no
+  /// more requests until it answers or its session ends. On a slow connection, it may still answer.
   mutating func expire(now: Int64) {
     for (link, line) in lines.sorted(by: { $0.key < $1.key }) {
       guard !line.isSilent, let first = line.asked.values.min(), now - max(first, line.lastGiven) > Self.patience
@@ -305,7 +309,7 @@ struct AssetFetching: Sendable {
 
   private mutating func fail(_ device: DeviceID, now: Int64) {
     let count = (failures[device]?.count ?? 0) + 1
-    // Devices come from other accounts as well: those whose pause was over first are forgotten.
+    // Devices of other accounts count too. The device whose pause ended first is forgotten.
     if failures[device] == nil, failures.count >= Limits.devicesEver,
       let oldest = failures.min(by: { ($0.value.pausedUntil, $0.key) < ($1.value.pausedUntil, $1.key) })
     {

@@ -1,21 +1,26 @@
 import MeshCore
 
-/// Whether this machine's clock can be believed: against its own past, and against what the account's other devices say of
-/// theirs. Nobody else has a vote: a participant of a share must not be able to stop what is written here.
+/// Judges whether this machine's clock can be believed. It compares the clock with its own past and with the clocks of
+/// the account's other devices.
+///
+/// Devices of other accounts have no vote, because a participant of a share must not be able to stop local writes.
 struct ClockWatch: Sendable {
-  /// Nil where change sets may be signed.
+  /// The reason that change sets can't be signed, or nil if they can.
   private(set) var fault: ClockFault?
-  /// Wall clock less steady clock, as it was last believed.
+  /// The difference of wall clock and steady clock at the time it was last believed, in milliseconds.
   private var believed: Int64?
-  /// When the wall clock left it, on the steady clock.
+  /// The steady time at which the wall clock left that difference.
   private var jumped: Int64?
-  /// What the nearest of those said that spoke against this clock.
+  /// The nearest of the offsets that contradicted this clock.
   private var contradiction: Int64?
 
-  /// Drops what was said against this clock: whoever said it may have been revoked.
+  /// Forgets statements against this clock, because the device that made them may have been revoked.
   mutating func forgetContradiction() { contradiction = nil }
 
-  /// - Parameter peers: Of each of the account's devices that told its time, its wall clock less our steady one.
+  /// Judges the clock.
+  ///
+  /// - Parameter peers: For each of the account's devices that told its time, the difference of its wall clock and this
+  ///   node's steady clock.
   mutating func look(_ now: Moment, peers: [Int64]) {
     let offset = now.wall &- now.steady
     let behind = peers.filter { offset &- $0 > Choices.clockBound }
@@ -24,12 +29,13 @@ struct ClockWatch: Sendable {
       contradiction = nearest
       return
     }
-    // Nobody takes back what they said by going away.
+    // A contradiction stays valid after the device that caused it has disconnected.
     if peers.isEmpty, let contradiction, offset &- contradiction > Choices.clockBound { return }
     contradiction = nil
     let jump = offset &- (believed ?? offset)
     let since = jumped ?? now.steady
-    // Peers that agree settle it; so does time, where nobody is there to ask: clocks are set right by jumps as well.
+    // Peers that agree settle the question. Without peers, time settles it, because a clock is also corrected by a
+    // jump.
     if jump <= Choices.clockBound || !peers.isEmpty || now.steady - since > Choices.clockBound {
       (fault, believed, jumped) = (nil, offset, nil)
     } else {
@@ -38,7 +44,7 @@ struct ClockWatch: Sendable {
   }
 }
 
-/// Why this machine's clock is not believed. In milliseconds.
+/// The reason that this machine's clock is not believed. Times are in milliseconds.
 enum ClockFault: Sendable, Equatable {
   case ahead(by: Int64, of: Int, outOf: Int)
   case jumped(by: Int64)

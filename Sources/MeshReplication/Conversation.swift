@@ -1,88 +1,95 @@
 public import MeshCore
 
-/// One session with a peer, as a value: inputs in, outputs out. It keeps the order of the protocol (hello first), the credit
-/// window both ways, who pushes and who announces, and the keep-alive. It never touches the store: what it needs read it
-/// asks for, and what it can't judge it hands over.
+/// One session with a peer, as a value: it takes inputs and returns outputs.
+///
+/// It enforces the order of the protocol (hello first), the credit window in both directions, pushing and announcing,
+/// and the keep-alive. It never touches the store. It asks its caller to read, and it hands over messages that it can't
+/// judge.
 public struct Conversation: Sendable {
   public enum Input: Sendable {
     case message(Message)
     case tick
-    /// A message of the peer's is here and has to wait.
+    /// A message from the peer has arrived and has to wait.
     case waiting
-    /// Both hellos were believed; the conversation proper begins.
+    /// Both hellos were accepted, and change sets can be exchanged.
     case admitted
-    /// A zone known to be in common, at any time after `admitted`; `stored` is what to ask beyond.
+    /// A zone is known to be in common, at any time after `admitted`. The peer is asked for change sets beyond
+    /// `stored`.
     case share(ZoneID, stored: VersionVector, merged: VersionVector)
-    /// A zone is not in common any more.
+    /// A zone is no longer in common.
     case unshare(ZoneID)
     /// The log of a zone has grown.
     case advanced(ZoneID, merged: VersionVector)
     /// The answer to `Output.read`.
     case batch(ZoneID, ChangeSetBatch)
-    /// Change sets from the peer were dealt with: up to `received`, `bytes` of them, some new, the others here already.
+    /// Change sets from the peer were handled, up to `received`. They are `bytes` long, `new` of them were new, and
+    /// `duplicates` were already here.
     case settled(ZoneID, received: VersionVector, bytes: Int, new: Int, duplicates: Int)
-    /// Something is missing that the peer said it has, or a gap was found: ask again.
+    /// A change set is missing that the peer said it has, or a gap was found: ask again.
     case lacking(ZoneID, stored: VersionVector)
   }
 
   public enum Output: Sendable {
     case send(Message)
-    /// For whoever knows the account, the control log, the store.
+    /// A message for the code that knows the account, the control log and the store.
     case deliver(Message)
-    /// Change sets of the log wanted by the peer.
+    /// A request to read change sets that the peer wants from the log.
     case read(ZoneID, beyond: VersionVector, after: Int64)
-    /// The peer announced more than was wanted for a while: answer with `lacking` if it is still not here.
+    /// The peer announced change sets that have been missing for a while. Answer with `lacking` if they are still
+    /// missing.
     case check(ZoneID, announced: VersionVector)
-    /// Say goodbye and close.
+    /// A request to say goodbye and close the session.
     case end(Message.Goodbye, String)
   }
 
-  /// Silence after which a ping is sent, and after which the peer is given up, in milliseconds.
+  /// The milliseconds of silence after which a ping is sent, and after which the session ends.
   public static let pingAfter: Int64 = 15_000
   public static let silenceLimit: Int64 = 45_000
-  /// A session ends after a day and is dialled anew, so that no key of a session lives long.
+  /// The milliseconds after which a session ends and is dialled again, so that no session key lives longer than a day.
   public static let sessionLimit: Int64 = 24 * 60 * 60 * 1_000
-  /// A hello must have come within this time.
+  /// The milliseconds within which a hello must arrive.
   public static let helloLimit: Int64 = 10_000
-  /// How long an announced change set may be missing before it is asked for, in milliseconds: longer than the tree takes.
+  /// The milliseconds that an announced change set may be missing before it is requested. This is longer than it takes
+  /// to arrive through the tree.
   public static let graftAfter: Int64 = 300
 
-  /// Zones whose wants are kept until they are in common, with as many authors together as one zone can have.
+  /// The maximum number of zones whose wants are kept until the zones are in common. Together, they may have as many
+  /// authors as one zone.
   private static let earlyWants = 16
 
   private enum Phase { case hello, admission, open }
 
   private var phase = Phase.hello
   private var zones: [ZoneID: Exchange] = [:]
-  /// What the peer wants of zones that are not known here to be in common: it may be the first to know.
+  /// The wants for zones that are not known here to be in common. The peer may learn of a common zone first.
   private var early: [ZoneID: VersionVector] = [:]
-  /// Bytes of change sets we may still send.
+  /// The bytes of change sets that this side may still send.
   private var credit = Choices.creditWindow
-  /// Bytes dealt with and not yet given back.
+  /// The bytes that were handled and not yet returned as credit.
   private var owed = 0
   private let opened: Int64
-  /// A message of the peer's is here and waits for its turn.
+  /// True if a message from the peer has arrived and waits for its turn.
   private var isHeld = false
   private var lastHeard: Int64
   private var lastPing: Int64
 
-  /// What the two sides exchange of one zone.
+  /// The state of the exchange of one zone.
   private struct Exchange: Sendable {
-    /// Nil until the peer asked.
+    /// The vector beyond which the peer wants change sets, or nil until it asked.
     var wanted: VersionVector?
     var position: Int64 = 0
     var isReading = false
     var isComplete = false
-    /// New change sets are pushed; else only announced.
+    /// True if new change sets are pushed, false if they are only announced.
     var isPushed = true
-    /// We asked the peer to announce only.
+    /// True if this side asked the peer only to announce.
     var asksAnnounceOnly = false
-    /// The log grew while a batch was being read, or without credit.
+    /// True if the log grew while a batch was being read, or while there was no credit.
     var hasMore = false
     var announced: (vector: VersionVector, since: Int64)?
-    /// Merged here and not yet announced to a peer that is not pushed to.
+    /// The vector that is merged here and not yet announced to a peer that gets announcements only.
     var unannounced: VersionVector?
-    /// What is merged here.
+    /// The vector of change sets that are merged here.
     var merged: VersionVector
 
     init(merged: VersionVector) { self.merged = merged }
@@ -107,7 +114,7 @@ public struct Conversation: Sendable {
     case .tick:
       return tick(now: now)
     case .waiting:
-      // The peer hears from us as well, though its own pings wait.
+      // The peer needs a sign of life from this side too, while its own pings wait.
       lastHeard = now
       isHeld = true
       guard phase == .open, now - lastPing > Self.pingAfter else { return [] }
@@ -188,7 +195,7 @@ public struct Conversation: Sendable {
   private static let tooManyAuthors = Output.end(
     .protocolViolation, "the peer names more authors than a zone can have")
 
-  /// What the peer need not be sent. False if it names more authors than a zone can have.
+  /// Notes change sets that the peer already has. Returns false if the vector names more authors than a zone can have.
   private mutating func note(_ vector: VersionVector, _ zone: ZoneID) -> Bool {
     zones[zone]?.wanted?.formUnion(vector)
     return zones[zone]?.wanted?.numbers.count ?? 0 <= Limits.authors
@@ -237,7 +244,7 @@ public struct Conversation: Sendable {
     return []
   }
 
-  /// Asks for the next batch where the peer wants one, has given credit, and none is under way.
+  /// Asks for the next batch if the peer wants one, has given credit, and no read is running.
   private mutating func read(_ zone: ZoneID) -> [Output] {
     guard let exchange = zones[zone], let wanted = exchange.wanted, exchange.hasMore, exchange.isPushed,
       !exchange.isReading, credit > 0
@@ -271,7 +278,7 @@ public struct Conversation: Sendable {
       outputs.append(.send(.credit(UInt64(owed))))
       owed = 0
     }
-    // A second copy came by this link: the tree has a shorter way, so this one need only announce.
+    // A second copy came through this session. The tree has a shorter way, so this peer only needs to announce.
     if duplicates > 0, new == 0, let exchange = zones[zone], !exchange.asksAnnounceOnly {
       zones[zone]?.asksAnnounceOnly = true
       outputs.append(.send(.announceOnly(zone)))

@@ -1,11 +1,13 @@
 public import MeshCore
 
-/// The dialler's side of joining an account by a device link, as a value: hello with the link's proof, the account's state,
-/// the claim, the certificate. Nothing is consumed on the other side before the claim.
+/// The dialler's side of joining an account with a device invite, as a value.
+///
+/// The steps are the hello with the invite's proof, the account's state, the claim, and the certificate. The other side
+/// consumes nothing before the claim.
 public struct Joining: Sendable {
   public enum Output: Sendable {
     case send(Message)
-    /// Certified: what the new device keeps.
+    /// The device is certified. The values are those that the new device keeps.
     case done(Certificate, AccountState)
     case refused(String)
   }

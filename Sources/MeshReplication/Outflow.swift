@@ -1,11 +1,12 @@
 import MeshCore
 
-/// What is sent on a session as fast as its link takes it: answers that are much longer than what asked for them.
+/// The answers that are sent on a session as fast as its connection accepts them, because they are much longer than
+/// their requests.
 struct Outflow {
   /// The rest of a control log.
   struct Records {
     var left: ArraySlice<ControlID>
-    /// Sent behind the last record.
+    /// The message that is sent after the last record.
     let closing: Message?
   }
 
@@ -15,9 +16,10 @@ struct Outflow {
     let index: Int
   }
 
-  /// Bytes that wait to leave, as the driver last said, and those that were given to it since.
+  /// The bytes that wait to leave, as the driver last reported, plus the bytes handed to it since.
   var queued = 0
-  /// Heads of control logs beyond which records were asked for: the answer waits until the account may be sent more.
+  /// The heads beyond which the peer requested control records, by zone. The answer waits until the peer's account may
+  /// be sent more.
   var asked: [ZoneID: [ControlID]] = [:]
   var records: [ZoneID: Records] = [:]
   var chunks: [Chunk] = []
@@ -27,10 +29,11 @@ struct Outflow {
 }
 
 extension Replica {
-  /// Says how many bytes wait to leave on a link: before what it received is handed over, and before each tick.
+  /// Notes how many bytes wait to leave on a session. The driver calls this before it hands over received bytes, and
+  /// before each tick.
   public func noteQueued(_ bytes: Int, on link: LinkID) { sessions[link]?.outflow.queued = bytes }
 
-  /// Sends what is kept back for a session, while its link takes it.
+  /// Sends the delayed messages of a session while its connection accepts them.
   func pour(_ link: LinkID) throws {
     while let flow = sessions[link]?.outflow, !flow.isEmpty, flow.hasRoom {
       if let zone = flow.records.keys.min(), let records = flow.records[zone] {

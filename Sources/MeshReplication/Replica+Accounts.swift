@@ -1,6 +1,7 @@
 import MeshCore
 
-/// The states of accounts: this one's, and those that a zone here names. They only grow, and go to whoever shares such a zone.
+/// Keeps the states of accounts: this node's account, and those that a zone here names. They only grow, and go to peers
+/// that share such a zone.
 extension Replica {
   func loadAccounts() throws {
     for id in try store.accounts() {
@@ -16,14 +17,14 @@ extension Replica {
     try store.saveAccountStates([account.id: account.encoded])
   }
 
-  /// Keeps a state of this or another account in place of what is here.
+  /// Replaces the stored state of this or another account.
   func replace(_ state: AccountState) throws {
     try store.saveAccountStates([state.id: state.encoded])
     if state.id == account.id, state.revocations.count > account.revocations.count { clockWatch.forgetContradiction() }
     if state.id == account.id { account = state } else { accounts.set(state) }
   }
 
-  /// The union with what is here; true where that grew.
+  /// Merges a state into the stored one. Returns true if the stored state grew.
   @discardableResult
   func adopt(_ state: AccountState) throws -> Bool {
     guard var known = accounts[state.id] else {
@@ -36,7 +37,7 @@ extension Replica {
     return true
   }
 
-  /// With what the peer of a session offered of accounts that no zone names yet.
+  /// Returns all accounts, including those that the session's peer offered and no zone names yet.
   func accounts(known link: LinkID) -> Accounts {
     guard let session = sessions[link], !session.offered.states.isEmpty else { return accounts }
     if let known = session.withOffered, known.accountChanges == accountChanges { return known.accounts }
@@ -45,12 +46,13 @@ extension Replica {
     return known
   }
 
-  /// Whether a zone here names the account: no other's state is kept.
+  /// Returns whether a zone here names the account. States of other accounts are not kept.
   func isNamed(_ id: AccountID) -> Bool {
     id == account.id || zones.values.contains { $0.people.has(id) }
   }
 
-  /// The accounts that the logs name which an account may have: of a zone in which it is out, as far as it may know the log.
+  /// Returns the accounts named by the logs that a peer's account may know. For a zone that the account has left, only
+  /// the part of the log counts that it may still see.
   private func accounts(concerning peer: AccountID) -> Set<AccountID> {
     zones.values.reduce(into: []) { accounts, zone in
       guard peer == account.id || zone.state.accounts.contains(peer) else { return }
@@ -58,8 +60,10 @@ extension Replica {
     }
   }
 
-  /// Whether both are named by a zone of which the account hears what is new. A device hears of its own account before it has any
-  /// zone: no later message would tell it of devices that this node met meanwhile.
+  /// Returns whether a peer's account is told about changes of another account.
+  ///
+  /// It is told if a zone names both and sends the peer its news. A device is told about its own account before it has
+  /// any zone, because no later message would tell it of devices that this node met meanwhile.
   private func hears(_ peer: AccountID, of other: AccountID) -> Bool {
     if peer == account.id, other == peer { return true }
     return zones.values.contains { zone in
@@ -71,7 +75,7 @@ extension Replica {
     if let state = accounts[id] { send(link, .account(state.encoded)) }
   }
 
-  /// Of all but this account, whose head is in the hello.
+  /// Sends the heads of all concerned accounts except this one, whose head is in the hello.
   func sendAccountHeads(_ link: LinkID, _ peer: AccountID) {
     let known = accounts(concerning: peer).subtracting([account.id]).sorted()
     let heads = known.compactMap { id in head(of: id).map { (id, $0) } }.prefix(Limits.accountHeads)
@@ -85,7 +89,7 @@ extension Replica {
     for id in concerned.sorted() where heads[id] != head(of: id) { sendAccount(id, link) }
   }
 
-  /// Sends an account's state to everybody whom it concerns.
+  /// Sends an account's state to all connected peers that it concerns.
   func gossip(_ id: AccountID, besides source: LinkID?) {
     for (link, session) in sessions.sorted(by: { $0.key < $1.key }) where link != source {
       guard session.conversation.isOpen, let peer = session.peer, hears(peer.account, of: id)
@@ -98,15 +102,15 @@ extension Replica {
     var reader = ByteReader(bytes)
     let theirs = try AccountState(from: &reader, cryptography) { accounts[$0] ?? sessions[link]?.offered[$0] }
     guard isNamed(theirs.id) else {
-      // It comes before the records that name it.
+      // The state arrives before the records that name the account.
       return offer(theirs, bytes: bytes.count, link)
     }
     guard try adopt(theirs) else { return }
     try accountChanged(theirs.id, besides: link, now: now)
   }
 
-  /// Keeps a state of an account that no zone here names yet, as it grows. An honest log needs no more than fit, in all sessions of
-  /// the peer's account together.
+  /// Keeps the growing state of an account that no zone here names yet. The bound applies to all sessions of the peer's
+  /// account together, and an honest log needs no more.
   private func offer(_ state: AccountState, bytes: Int, _ link: LinkID) {
     let peer = sessions[link]?.peer?.account
     let offered = sessions.values.reduce(0) { $1.peer?.account == peer ? $0 + $1.offeredBytes : $0 }
@@ -121,7 +125,7 @@ extension Replica {
   static let dropped =
     "the account certified more devices than an account can have (\(Limits.devicesEver)), and this one does not count"
 
-  /// After certificates or revocations came: who is in a session and may not be is put out.
+  /// Handles new certificates or revocations, and ends the sessions of devices that may no longer have one.
   func accountChanged(_ id: AccountID, besides link: LinkID?, now: Moment) throws {
     for zone in zones.keys.sorted() where zones[zone]?.people.has(id) == true {
       zones[zone]?.hasUnread = true

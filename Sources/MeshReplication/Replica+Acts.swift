@@ -1,8 +1,9 @@
 public import MeshCore
 
-/// What the user of a node asks for: making an account's zone, letting devices in, putting them out.
+/// Actions for the user of a node: creating an account's zone, inviting devices, and stopping.
 extension Replica {
-  /// A new account with its first device: the account's state, and the secret that makes it is the caller's to keep.
+  /// Creates a new account with its first device and returns the account's state. The caller keeps the account's
+  /// secret.
   public static func createAccount(
     genesis: AccountGenesis, request: CertificateRequest, now: Int64, sign: ([UInt8]) -> [UInt8],
     cryptography: any Cryptography, randomness: any Randomness
@@ -14,8 +15,8 @@ extension Replica {
     return account
   }
 
-  /// Makes the account's private zone: its genesis, its name and its first epoch. Only the device that made the account does this.
-  /// What an attempt that was cut short has made stands, and the rest is added.
+  /// Creates the account's private zone: its genesis, its name and its first epoch. Only the device that created the
+  /// account does this. If an earlier attempt was interrupted, its records stay, and the missing ones are added.
   @discardableResult
   public func createPrivateZone(title: String, now: Moment) throws -> ZoneID {
     let zone = try privateZone ?? openPrivateZone()
@@ -34,7 +35,7 @@ extension Replica {
     return zone
   }
 
-  /// A link that lets one device into the account until `expires` (milliseconds since 1970).
+  /// Creates an invite that admits one device to the account until `expires` (milliseconds since 1970).
   public func issueLink(expires: Int64, addresses: [String], now: Moment) throws -> DeviceLink {
     let power = try power(to: "invite a device")
     guard account.hasRoom(under: power.authority) else { throw ReplicaError.notReady(usedUpPromotion) }
@@ -46,12 +47,12 @@ extension Replica {
     return DeviceLink(seed: seed, account: account.id, expires: expires, addresses: addresses)
   }
 
-  /// Says goodbye to everybody: the node stops.
+  /// Says goodbye to all peers, because the node stops.
   public func stop() {
     for link in sessions.keys.sorted() { end(link, .stopping, "the node stops") }
   }
 
-  /// Asks every peer for its digests; they arrive later and are in `peerViews`.
+  /// Asks every peer for its digests. They arrive later and are then in `peerViews`.
   public func requestDigests() {
     for link in sessions.keys.sorted() {
       for zone in sessions[link]?.conversation.commonZones ?? [] {

@@ -1,14 +1,15 @@
 public import MeshCore
 
-/// What takes the account's key, or an administrator: putting devices out, and deciding who signs for the account.
+/// Actions that need the account's key or an administrator: revoking devices, and deciding which devices sign for the
+/// account.
 extension Replica {
-  /// What this device may sign for its account; nil if nothing.
+  /// This device's power to sign for its account, or nil if it may sign nothing.
   var power: AccountPower? { AccountPower(account, device, signer: accountSigner, secrets: secrets) }
 
-  /// Whether this machine holds the key that signs for the account now.
+  /// Whether this machine holds the key that currently signs for the account.
   public var holdsAccountKey: Bool { accountSigner?.publicKey == account.signingKey }
 
-  /// Signs as the account from now on, if that is its key.
+  /// Sets the account's key. It is used if it is the account's current key.
   public func sign(with signer: AccountSigner) { accountSigner = signer }
 
   func power(to act: String) throws -> AccountPower {
@@ -28,7 +29,8 @@ extension Replica {
     return power
   }
 
-  /// Names the machines that can sign, as far as they are known: the key is where the account was made, until it is replaced.
+  /// Names the known machines that can sign. The key is on the machine that created the account until the key is
+  /// replaced.
   private var signers: String {
     let maker =
       account.successor == nil
@@ -45,8 +47,8 @@ extension Replica {
 
   // MARK: Acts
 
-  /// Revokes a device for ever: its certificate, a cut in every zone where it was last merged here, a new epoch. Its sessions
-  /// are closed.
+  /// Revokes a device permanently: revokes its certificate, cuts it in every zone at the last change set merged here,
+  /// and creates a new epoch. Its sessions are closed.
   public func revoke(_ device: DeviceID, now: Moment) throws {
     let power = try power(to: "revoke a device")
     let certificate = try certificate(known: device)
@@ -57,7 +59,7 @@ extension Replica {
     if account.administrators[device] != nil {
       demote(device, try keyPower(to: "revoke an administrator"), in: &changed, now: now)
     }
-    // The account's key signs again what an administrator has revoked: then no demotion touches it.
+    // The account's key signs again what an administrator has revoked, so that no demotion affects it.
     if account.revocations[device].map({ power.isKey && $0.authority.promotion != nil }) ?? true {
       guard account.hasRoom(under: power.authority) else { throw ReplicaError.notReady(usedUpPromotion) }
       changed.insert(
@@ -66,7 +68,8 @@ extension Replica {
     try take(changed, now: now)
   }
 
-  /// Makes another of the account's devices an administrator, which certifies and revokes devices that are none.
+  /// Makes another device of the account an administrator. It can certify and revoke devices that are not
+  /// administrators.
   public func promote(_ device: DeviceID, now: Moment) throws {
     let power = try keyPower(to: "promote a device")
     _ = try certificate(known: device)
@@ -89,7 +92,7 @@ extension Replica {
     try take(changed, now: now)
   }
 
-  /// Ends an administrator's power. What it signed stands as far as it is known here, in the words of the account's key.
+  /// Ends an administrator's power. The signatures that are known here stay valid, signed again with the account's key.
   public func demote(_ device: DeviceID, now: Moment) throws {
     let power = try keyPower(to: "demote an administrator")
     _ = try certificate(known: device)
@@ -101,7 +104,7 @@ extension Replica {
     try take(changed, now: now)
   }
 
-  /// Signs again the certificate of a device that was certified by a signer who counts no longer.
+  /// Signs the certificate of a device again whose signer no longer counts.
   public func confirm(_ device: DeviceID, now: Moment) throws {
     let power = try power(to: "confirm a device")
     let certificate = try certificate(known: device)
@@ -118,14 +121,16 @@ extension Replica {
     try take(changed, now: now)
   }
 
-  /// Puts a new key in the place of the account's, by the word of the recovery key. Devices, administrators and revocations
-  /// that count now stay, signed again by the new key; what the former key signs from now on counts nowhere.
+  /// Replaces the account's key, authorized by the recovery key.
+  ///
+  /// Devices, administrators and revocations that count now stay, signed again by the new key. Later signatures of the
+  /// former key have no effect.
   ///
   /// - Parameters:
-  ///   - signer: The new key. The caller keeps it durably before this is called.
+  ///   - signer: The new key. The caller stores it durably before this call.
   ///   - recovery: The recovery key.
-  ///   - readmitted: Revoked devices that take part again: whoever held the former key may have revoked them. This device is
-  ///     always one of them.
+  ///   - readmitted: Revoked devices to admit again, because a thief of the former key may have revoked them. This
+  ///     device is always included.
   public func replaceKey(
     with signer: AccountSigner, recovery: AccountSigner, readmitting readmitted: Set<DeviceID>, now: Moment
   ) throws {
@@ -177,7 +182,7 @@ extension Replica {
     return certificate
   }
 
-  /// Keeps the account as an act of this device made it, and lets everybody know.
+  /// Stores the account as changed by this device, and tells the peers.
   private func take(_ changed: AccountState, now: Moment) throws {
     try replace(changed)
     try cutRevokedDevices(now: now)

@@ -1,18 +1,21 @@
 public import MeshCore
 
-/// What is lacking of assets, said to those who rely on it.
+/// Tells peers how many bytes of assets are missing here.
 extension Replica {
-  /// Between two statements about assets that come, in milliseconds.
+  /// The milliseconds between two statements about assets that are downloading.
   private static let backlogInterval: Int64 = 1_000
 
-  /// What this node lacks of a zone's assets.
+  /// Returns what this node is missing of a zone's assets.
   public func assetBacklog(_ zone: ZoneID, now: Moment) throws -> AssetBacklog {
     try store.assetBacklog(zone, absent: fetching.absent(assetPeers, now: now.steady))
   }
 
-  /// Peers that wait for what they wrote to be elsewhere rely on it: an acknowledgement is about rows, and says nothing of the chunks
-  /// that travel beside them. It is not held back until they are here: a source that never returns would keep everything from being
-  /// settled. So after each acknowledgement, and while chunks come, it is said how much of what was acknowledged is lacking.
+  /// Sends the current backlogs of assets to the peers.
+  ///
+  /// An acknowledgement covers rows, but not the chunks that travel separately. A peer that waits until its writes are
+  /// on another device relies on these backlogs. The acknowledgement isn't delayed until the chunks arrive, because a
+  /// source that never returns would then block everything. So after each acknowledgement, and while chunks arrive, the
+  /// node says how much of the acknowledged assets is missing.
   func tellBacklogs(now: Moment) throws {
     guard !needsPlacing, !needsAssets else { return }
     for id in zones.keys.sorted() where hasBacklogMoved || zones[id]?.toldBacklog == nil {

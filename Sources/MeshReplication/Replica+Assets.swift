@@ -1,30 +1,30 @@
 import MeshCore
 
-/// Assets: asked of the members who may have them, given to those who may have them, put into their rows.
+/// Requests assets from members, gives them to members, and puts them into their rows.
 extension Replica {
-  /// What a peer was told of an asset that is not complete here.
+  /// An incomplete asset of which a peer was told.
   struct ToldAsset: Hashable {
     let zone: ZoneID
     let asset: AssetID
   }
 
-  /// Assets of which one peer is told when there is more of them.
+  /// The maximum number of assets whose growth is told to one peer.
   private static let toldAssets = 2_048
-  /// Chunks of assets that nobody had asked for, after which their sender is sent away.
+  /// The number of unrequested chunks after which their sender's session ends.
   private static let unaskedChunks = 1_024
 
-  /// Assets that are complete before they are put in place while others come: one transaction takes many short ones. The next tick does
-  /// not wait for more.
+  /// The number of complete assets that are put in place together while others arrive, because one transaction can take
+  /// many short ones. The next tick doesn't wait for more.
   private static let placedTogether = 100
 
-  /// One bounded step; true where more is to do.
+  /// Does one bounded step. Returns true if more is to do.
   func workOnAssets(now: Moment) throws -> Bool {
     if needsPlacing {
       completeAssets = 0
       needsPlacing = try store.placeAssets(now: now.wall)
       if needsPlacing {
         hasBacklogMoved = true
-        // To look for more is dear where there are many: half of what is in hand comes first.
+        // Looking for more is expensive if there are many. Half of the current assets come first.
         if fetching.isEmpty || assetsSinceLook >= AssetFetching.assets / 2 { needsAssets = true }
         return true
       }
@@ -32,7 +32,7 @@ extension Replica {
     return try needsAssets ? refreshAssets(now: now) : false
   }
 
-  /// Looks again what rows wait for. True where some of it is to be put in place.
+  /// Looks up the assets that rows wait for. Returns true if some of them are complete and have to be put in place.
   func refreshAssets(now: Moment) throws -> Bool {
     needsAssets = false
     assetsSinceLook = 0
@@ -44,13 +44,13 @@ extension Replica {
     }
     for entry in wanted.assets { if let fault = entry.fault { pause(entry.asset.id, fault, now: now) } }
     hasBacklogMoved = true
-    // Some were here already, in other rows.
+    // Some assets are already here, in other rows.
     needsPlacing = wanted.assets.contains(where: \.staged.isComplete)
     requestChunks(now: now)
     return needsPlacing
   }
 
-  /// It can't be kept now; others may be.
+  /// Pauses an asset that can't be stored now. Others may still be stored.
   private func pause(_ asset: AssetID, _ fault: String, now: Moment) {
     fetching.pause(asset, now: now.steady)
     if assetFaults.updateValue(fault, forKey: asset) != fault { actions.append(.log(.warning, fault)) }
@@ -63,7 +63,7 @@ extension Replica {
     }
   }
 
-  /// Who can be asked for chunks.
+  /// The peers that can be asked for chunks.
   var assetPeers: [AssetFetching.Peer] {
     sessions.keys.sorted().compactMap { link in
       guard let session = sessions[link], session.conversation.isOpen, let device = session.peer?.device,
@@ -73,7 +73,7 @@ extension Replica {
     }
   }
 
-  /// A few times a second.
+  /// Does the periodic work on assets, a few times a second.
   func tickAssets(now: Moment) throws {
     if completeAssets > 0 { needsPlacing = true }
     fetching.expire(now: now.steady)
@@ -100,7 +100,7 @@ extension Replica {
     }
     switch try store.stage(bytes, chunk: index, of: asset) {
     case .staged(let isComplete):
-      // Another chunk that was on its way may have found room; the one that did not is asked for later.
+      // Another chunk that was still arriving may have found room. The chunk that didn't is requested later.
       if !fetching.isPaused(asset, now: now.steady) { assetFaults[asset] = nil }
       grownAssets.insert(asset)
       assetBytes += bytes.count
@@ -119,7 +119,7 @@ extension Replica {
     case .noRoom(let reason):
       pause(asset, reason, now: now)
     case .wrong:
-      // An honest node proves what it gives.
+      // An honest node verifies the chunks that it gives.
       if let device = sessions[link]?.peer?.device, liars.count < Limits.devicesEver { liars.insert(device) }
       refusals["wrong-chunk", default: 0] += 1
       fetching.lost(link)
@@ -136,13 +136,15 @@ extension Replica {
 
   // MARK: Giving
 
-  /// Only to members of a zone whose record uses it: to know an asset's name is not enough.
+  /// Gives chunks only to members of a zone in which a record uses the asset. It is not enough to know the asset's
+  /// name.
   func giveChunks(_ link: LinkID, _ zone: ZoneID, _ asset: AssetID, _ chunks: Range<Int>) throws {
     guard isCommon(zone, link), evictions[asset] == nil else { return send(link, .assetHas(zone, asset, nil)) }
     var lacks = chunks.isEmpty
     for index in chunks {
       guard sessions[link]?.outflow.hasRoom == true else {
-        // It is given once the link has taken what was before; who asks for more than is kept back asks again.
+        // The chunk is given once the connection has accepted the earlier ones. A peer that requests more than can be
+        // delayed has to ask again.
         if sessions[link]?.outflow.chunks.count ?? 0 < Choices.chunksKeptBack {
           sessions[link]?.outflow.chunks.append(Outflow.Chunk(zone: zone, asset: asset, index: index))
         }
@@ -157,7 +159,7 @@ extension Replica {
     if lacks { try tellChunks(link, zone, asset) }
   }
 
-  /// One that was kept back.
+  /// Gives one delayed chunk.
   func giveChunk(_ link: LinkID, _ chunk: Outflow.Chunk) throws {
     try giveChunks(link, chunk.zone, chunk.asset, chunk.index..<chunk.index + 1)
   }

@@ -1,9 +1,11 @@
 import MeshCore
 
-/// How many authors devices and accounts have in a zone. Which of too many come first differs from device to device, so the rest is
-/// refused, and the excess is proven to everybody by the authors' own signatures: then all of them end at zero, everywhere alike.
+/// Bounds the number of authors that devices and accounts have in a zone.
+///
+/// The order in which authors arrive differs from device to device, so the excess is refused and proven to all members
+/// by the authors' own signatures. Then all these authors end at zero, on every device.
 extension Replica {
-  /// Counts the authors that are stored while new ones come.
+  /// Counts the stored authors and new ones.
   struct AuthorRoom {
     private let state: ZoneState
     private var all: Int
@@ -11,7 +13,9 @@ extension Replica {
     private var accounts: [AccountID: Int] = [:]
     private let own: AccountID?
 
-    /// - Parameter own: The account whose authors are taken whatever it has. It does not begin more than it may.
+    /// Counts the stored authors.
+    ///
+    /// - Parameter own: The account whose authors are accepted without a bound. It doesn't begin more than it may.
     init(_ stored: VersionVector, _ state: ZoneState, own: AccountID?) {
       (self.state, self.own) = (state, own)
       all = stored.numbers.count
@@ -23,13 +27,14 @@ extension Replica {
 
     enum Answer {
       case room
-      /// Its account, or its device, has as many as it may.
+      /// The account or the device already has the maximum number of authors.
       case excess
-      /// The zone has as many as it can have.
+      /// The zone has the maximum number of authors.
       case full
     }
 
-    /// The account that writes here and the owner have the last places to themselves.
+    /// Counts a new author of a device, if there is room. The last places are reserved for the local account and the
+    /// owner.
     mutating func take(_ device: DeviceID) -> Answer {
       let account = state.account(of: device)
       let isBounded = account != state.owner && account != own
@@ -43,10 +48,10 @@ extension Replica {
     }
   }
 
-  /// Puts the excess into the zone's log, once: the first change set of each author of the device or of the account that is here, and
-  /// of the one that has no room.
+  /// Appends a proof of the excess to the zone's log, once. It contains the first change set of each stored author of
+  /// the device or the account, and of the one that has no room.
   ///
-  /// - Parameter beginning: Its signature was checked.
+  /// - Parameter beginning: The first change set of that author. The caller has checked its signature.
   func proveExcess(_ beginning: SignedHeader, _ id: ZoneID, now: Moment) throws {
     guard let zone = zones[id], let account = zone.state.account(of: beginning.header.author.device),
       !zone.state.isOverfull(beginning.header.author.device)

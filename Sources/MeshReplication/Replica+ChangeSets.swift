@@ -1,13 +1,13 @@
 import MeshCore
 
-/// Change sets: made of local writes, learnt from peers, merged, acknowledged.
+/// Creates change sets from local writes, learns them from peers, merges and acknowledges them.
 extension Replica {
   enum UpkeepStep {
-    /// Another comes before anything else.
+    /// A further step comes before anything else.
     case made
     /// Rows may be flushed and change sets merged.
     case notNeeded
-    /// A key has to come first: nothing can be flushed or merged.
+    /// A key is missing, and nothing can be flushed or merged until it arrives.
     case blocked
   }
 
@@ -16,7 +16,7 @@ extension Replica {
     do {
       progress = try store.upkeep(reader, now: now.wall)
     } catch is MissingKey {
-      // A file that came from another home: what is merged in it can be read again once its keys are here.
+      // The file came from another home. Its merged values can be read again once its keys are here.
       return .blocked
     }
     switch progress {
@@ -29,7 +29,7 @@ extension Replica {
     case .worked(let rows, let differences):
       compared.rows += rows
       compared.differences += differences
-      // What it noted may be less than what has to be flushed before it goes on.
+      // The rows that this step noted may have to be flushed before it continues.
       needsFlush = true
       return .made
     case .schemaChanged(let notices):
@@ -56,14 +56,14 @@ extension Replica {
     try announce(head, writer, now: now)
   }
 
-  /// What was signed is sent, once the home has kept its number outside the database.
+  /// Sends what was signed, after the home has stored its number outside the database.
   func announce(_ head: ChangeSetHead, _ writer: ChangeSetWriter, now: Moment) throws {
     try vault.saveHighWaterMark(
       HighWaterMark(instance: writer.author.instance, number: head.number, id: head.id), zone: writer.zone)
     try pushNews(writer.zone, now: now)
   }
 
-  /// What this device signed last, wherever it writes.
+  /// Announces this device's last signed change set in every zone that it writes.
   func tellNews(now: Moment) throws {
     for (id, writer) in try writers() {
       guard let head = try store.mergedHeads(id)[writer.author] else { continue }
@@ -73,19 +73,19 @@ extension Replica {
     }
   }
 
-  /// Everything merged and not yet sent goes to the peers that want it.
+  /// Sends all merged change sets to the peers that want them and don't have them yet.
   func pushNews(_ id: ZoneID, now: Moment) throws {
     let merged = try store.mergedVector(id)
     for link in links(sharing: id) { try handle(link, .advanced(id, merged: merged), now: now) }
   }
 
-  /// What is written here to the zone can be flushed, or it takes no writes.
+  /// Returns whether local writes to the zone can be flushed, or the zone accepts no writes.
   func isReady(_ id: ZoneID, _ writers: [ZoneID: ChangeSetWriter]) -> Bool {
     guard let zone = zones[id], !writers.isEmpty else { return false }
     return writers[id] != nil || !mayWrite(zone)
   }
 
-  /// What one message of change sets has brought so far.
+  /// The state of handling one message of change sets.
   private struct Intake {
     let stored: VersionVector
     var citations: [Author: ControlID]
@@ -93,12 +93,12 @@ extension Replica {
     var expected: VersionVector
     var received = VersionVector()
     var accepted: [ChangeSet] = []
-    /// The first change set of an author for whom there is no room.
+    /// The first change set of an author for which there is no room.
     var excess: SignedHeader?
     var hasGap = false
   }
 
-  /// Checks what can be checked without merging, cheapest first, and stores what stands.
+  /// Checks what can be checked without merging, the cheapest first, and stores the valid change sets.
   func learn(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard isCommon(id, link), let state = zones[id]?.state else { return }
     let stored = try store.storedVector(id)
@@ -123,7 +123,8 @@ extension Replica {
     if let excess = intake.excess { try proveExcess(excess, id, now: now) }
   }
 
-  /// False if its author has not signed it. Nothing is concluded from it before that is known.
+  /// Checks one change set. Returns false if its author has not signed it. Nothing is concluded from the change set
+  /// before its signature is checked.
   private func take(_ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, _ intake: inout Intake) throws -> Bool {
     let (author, number) = (changeSet.header.author, changeSet.header.number)
     if number == 1, intake.citations[author] == nil { intake.citations[author] = changeSet.header.citation }
@@ -136,13 +137,13 @@ extension Replica {
       guard changeSet.isSigned(with: cryptography) else { return false }
       try meetOwn(author, number: number, stored: intake.stored[author], id)
     }
-    // Without a row of its author's being made for it: instances cost their sender nothing.
+    // The author gets no row before this check, because instances cost their sender nothing.
     guard number <= intake.expected[author].saturatingAdding(1) else {
       intake.received[author] = max(intake.received[author], number)
       intake.hasGap = intake.hasGap || !isStuck(author, id)
       return true
     }
-    // What is here already is compared by its hash, in the store; only news are worth a signature check.
+    // The store compares the hash of a change set that is already here. Only a new one needs a signature check.
     guard number <= intake.stored[author] || changeSet.isSigned(with: cryptography) else { return false }
     if intake.expected[author] == 0 {
       switch intake.authors.take(author.device) {
@@ -165,7 +166,8 @@ extension Replica {
   private static let notCertified = "author-not-certified"
   private static let notPermitted = "not-permitted"
 
-  /// What a later control record may make good is asked for again then, if its author has signed it.
+  /// Notes that a signed change set was refused that a later control record may allow, so that it is requested again
+  /// then.
   private func noteRefused(_ changeSet: ChangeSet, _ reason: String, _ id: ZoneID) {
     guard reason == Self.notCertified || reason == Self.notPermitted, zones[id]?.hasRefused == false,
       changeSet.isSigned(with: cryptography)
@@ -173,8 +175,10 @@ extension Replica {
     zones[id]?.hasRefused = true
   }
 
-  /// Why a change set is not stored at all, if so. It can be good later (a certificate, a grant or a cut is not here yet): it is
-  /// counted, and comes again when the control log has changed.
+  /// Returns the reason that a change set is not stored at all, or nil if it may be.
+  ///
+  /// It may become valid later, when a missing certificate, grant or cut arrives. It is counted, and it arrives again
+  /// after the control log has changed.
   func refusal(
     _ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, _ citations: [Author: ControlID]
   ) -> String? {
@@ -187,13 +191,14 @@ extension Replica {
     return accounts[owner]?.isRevoked(author.device) == true ? "author-revoked" : badInstance(author, citations)
   }
 
-  /// Its instance tells of another grant than it cites: who only hears of it could not judge it.
+  /// Returns a reason if the instance belongs to another grant than the author cites. A device that only hears of the
+  /// instance could not judge it.
   private func badInstance(_ author: Author, _ citations: [Author: ControlID]) -> String? {
     guard let citation = citations[author], !author.instance.isUnder(citation) else { return nil }
     return Self.notPermitted
   }
 
-  /// To ask for what is missing of it would bring the same again.
+  /// Returns whether another request for the author's change sets would only bring the same ones again.
   private func isStuck(_ author: Author, _ id: ZoneID) -> Bool {
     guard let zone = zones[id] else { return false }
     return zone.forked.contains(author) || zone.overQuota.contains(author)
@@ -223,7 +228,8 @@ extension Replica {
         }
         refusals["fork", default: 0] += 1
         try compare(changeSet.signedHeader, link, id, now: now)
-      // Its author wrote another branch to whoever passes it on; or its file was restored, and it can't know ours.
+      // The author sent another branch to the device that passes it on. Or its file was restored, and it can't know the
+      // branch here.
       case .brokenChain:
         refusals["fork", default: 0] += 1
         zones[id]?.forked.insert(changeSet.header.author)
@@ -236,7 +242,7 @@ extension Replica {
     try handle(
       link, .settled(id, received: received, bytes: bytes, new: new, duplicates: duplicates), now: now)
     if hasGap { try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now) }
-    // What it cites tells where it ends: what others had seen beyond that is not waited for.
+    // The citation tells where the author ends. Change sets that depend on later ones don't wait for them.
     if isNewAuthor { try setLimits(id) }
     if new > 0 { zones[id]?.needsApply = true }
   }
@@ -250,7 +256,7 @@ extension Replica {
       owesNews = false
     } catch is MissingKey {
       owesNews = false
-      // As in `upkeep`: it goes on when a key comes.
+      // As in `upkeep`, merging continues when a key arrives.
       isApplyDue = false
       zones[id]?.needsApply = false
       return
@@ -259,7 +265,7 @@ extension Replica {
     case .flushFirst:
       databaseChanged()
       isApplyDue = false
-      // Without a key nothing can be flushed, and then nothing can be merged: both wait for the key.
+      // Without a key, nothing can be flushed, and therefore nothing can be merged. Both wait for the key.
       if !isReady(id, writers) {
         zones[id]?.needsApply = false
         zones[id]?.awaitsWriter = true
@@ -282,7 +288,7 @@ extension Replica {
         }
       }
     case .idle(let waiting):
-      // What was shown last may have withdrawn rows that go after their parents.
+      // The last apply may have withdrawn rows that leave with their parents.
       try noticePending()
       isApplyDue = false
       zones[id]?.waiting = waiting
@@ -293,7 +299,7 @@ extension Replica {
 
   // MARK: Acknowledgements and proof
 
-  /// Signs what is merged, once it has moved and the work is done, and tells the peers.
+  /// Signs the merged vector once it has moved and the work is done, and sends it to the peers.
   func acknowledge(_ id: ZoneID, now: Moment) throws {
     let merged = try store.mergedVector(id)
     guard certificate != nil, zones[id]?.acknowledged != merged, !links(sharing: id).isEmpty else { return }

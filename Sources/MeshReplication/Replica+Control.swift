@@ -1,12 +1,12 @@
 public import MeshCore
 
-/// Control logs: kept, sent, learnt, added to.
+/// Keeps control logs: stores, sends, learns and appends records.
 extension Replica {
   func loadZone(_ id: ZoneID) throws {
     var zone = Zone(id)
     for bytes in try store.controlRecords(id) {
-      // A share may have been joined without the states of all accounts. Records of devices that nobody certified have no effect, and
-      // without them those that follow would be refused.
+      // A share may have been joined without the states of all accounts. Records of uncertified devices have no effect,
+      // but without them the records that follow would be refused.
       guard let record = try? ControlRecord(bytes, cryptography),
         zone.isSound(record, accounts, isLacking: true, cryptography)
       else { continue }
@@ -25,8 +25,10 @@ extension Replica {
     }
   }
 
-  /// A file has one private zone, and it is its account's. That the file knows an account says nothing: it knows everybody who
-  /// takes part in its shares.
+  /// Throws if the file's private zone belongs to another account.
+  ///
+  /// A file has one private zone, and it belongs to the file's account. A stored account state proves nothing, because
+  /// a file also knows all participants of its shares.
   func requireOwn(_ id: ZoneID) throws {
     for bytes in try store.controlRecords(id) {
       guard case .genesis(let owner, _)? = try? ControlRecord(bytes, cryptography).act, owner != account.id else {
@@ -36,7 +38,7 @@ extension Replica {
     }
   }
 
-  /// Returns the epochs among the news whose keys are not here.
+  /// Reads new records into the zone's state, and returns the new epochs whose keys are missing here.
   @discardableResult
   func recompute(_ id: ZoneID) -> [EpochID] {
     zones[id]?.read(accounts, revision: accountChanges, cryptography) ?? []
@@ -44,7 +46,8 @@ extension Replica {
 
   // MARK: Control records
 
-  /// Sends a peer what does not lead to the heads, once its account may be sent more. Of several requests the last counts.
+  /// Sends a peer the records that don't lead to the heads, once its account may be sent more. Only the last of several
+  /// requests counts.
   func giveControlRecords(_ link: LinkID, _ zone: ZoneID, beyond heads: [ControlID], now: Moment) throws {
     sessions[link]?.outflow.asked[zone] = heads
     try sendAskedRecords(link, now: now)
@@ -55,7 +58,7 @@ extension Replica {
     for (id, heads) in asked.sorted(by: { $0.key < $1.key }) {
       guard let log = zones[id]?.log else { continue }
       let bound = max(Choices.controlSending, 2 * log.bytes)
-      // To look what is lacking takes a visit of each record.
+      // Finding the missing records takes a visit to each record.
       guard
         sending[peer.account, default: Allowance()].take(
           Self.visit * log.count, bound: bound, rate: Choices.controlSendingPerMillisecond, now: now.steady)
@@ -67,13 +70,14 @@ extension Replica {
     }
   }
 
-  /// As many bytes as are sent in the time that it takes to look at a record.
+  /// The bytes that can be sent in the time that it takes to visit a record.
   private static let visit = 8
 
-  /// Sends what does not lead to the heads, as far as the peer may know it: in pieces, as fast as the link takes them. What was left
-  /// of an earlier answer is not sent. Returns how many bytes that is.
+  /// Sends the records that don't lead to the heads and that the peer may know, in pieces, as fast as the connection
+  /// accepts them. The rest of an earlier answer is dropped.
   ///
-  /// - Parameter closing: Sent behind the last piece.
+  /// - Parameter closing: The message to send after the last piece.
+  /// - Returns: The number of bytes.
   @discardableResult
   func sendControlRecords(
     _ link: LinkID, _ zone: ZoneID, beyond heads: [ControlID], closing: Message? = nil
@@ -86,7 +90,8 @@ extension Replica {
     return lacking.reduce(0) { $0 + $1.size }
   }
 
-  /// Tells a peer which records are here, for it to send others: at once if they are new, else after a while.
+  /// Tells a peer which records are here, so that it sends others. New heads are told immediately, and unchanged ones
+  /// after an interval.
   func tellControlHeads(_ link: LinkID, _ zone: ZoneID, now: Moment) {
     let heads = zones[zone]?.state.heads ?? []
     if let told = sessions[link]?.toldHeads[zone], told.heads == heads, now.steady &- told.at < Self.tellingInterval {
@@ -98,7 +103,7 @@ extension Replica {
     send(link, .controlHeads(zone, heads))
   }
 
-  /// Between two tellings of the same heads to a peer, in milliseconds.
+  /// The milliseconds between two announcements of the same heads to a peer.
   private static let tellingInterval: Int64 = 1_000
 
   func learnControl(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
@@ -115,12 +120,12 @@ extension Replica {
     try share(id, link, now: now)
   }
 
-  /// Computes the state of a log that has grown, as soon as one of those who wrote the news may have it read. Honest news are
-  /// read at once; those of an account that sends on and on wait for one another.
+  /// Computes the state of a log that has grown, as soon as the allowance of one of the authors permits it. Records of
+  /// honest accounts are read immediately. Records of an account that sends without pause are read together.
   func readNews(_ id: ZoneID, now: Moment) throws {
     guard let zone = zones[id], zone.hasUnread else { return }
     let isDue = zone.unreadAccounts.sorted().reduce(zone.unreadAccounts.isEmpty) { isDue, account in
-      // Each of them pays for its own part of the log: an honest account does not wait for what others filled it with.
+      // Each account pays for its own part of the log, so an honest account doesn't wait because others filled the log.
       let cost = zone.log.isSettled(accountChanges) ? zone.log.unread : zone.log.use(of: account, accounts).records
       return reading[account, default: Allowance()].take(
         Self.reading + cost, bound: Choices.controlReading, rate: Choices.controlReadingPerMillisecond, now: now.steady)
@@ -129,10 +134,11 @@ extension Replica {
     if isDue { try controlChanged(id, now: now) }
   }
 
-  /// As many records as are read in the time that it takes to act on what was read.
+  /// The number of records that can be read in the time that it takes to act on the result.
   private static let reading = 128
 
-  /// Those that are new and stand, kept in one durable write. If that fails, none of them is known.
+  /// Keeps the valid new records in one durable write, and returns them. If the write fails, none of them is kept in
+  /// memory.
   private func take(_ encoded: [[UInt8]], _ id: ZoneID, _ link: LinkID, now: Moment) throws -> [ControlRecord] {
     let wasNew = zones[id] == nil
     var new: [ControlRecord] = []
@@ -143,7 +149,7 @@ extension Replica {
       for bytes in encoded {
         let record = try ControlRecord(bytes, cryptography)
         guard zones[id]?.log.contains(record.id) != true else { continue }
-        // What came before a record that does not stand, stands.
+        // The records before an invalid record stay valid.
         guard record.zone == id, hasRoom(for: record, known, &uses, link),
           try isAcceptable(record, known, link, now: now)
         else { break }
@@ -169,18 +175,19 @@ extension Replica {
     return new
   }
 
-  /// Members tell what is new in a zone; that there is a zone, only devices of this account, or the link by which one joins.
+  /// Returns whether an account may send records of a zone. Members send the news of a zone. Only devices of this
+  /// account, or the session in which a share is joined, introduce a zone.
   private func maySend(_ account: AccountID, _ id: ZoneID) -> Bool {
     guard let state = zones[id]?.state else { return account == self.account.id && zones.count < Limits.zones }
     return account == self.account.id || state.permission(account) != nil
-      // Whose word has not come yet that lets the peer in; or that puts this account out, for which its own suffices.
+      // The record that admits the peer may not have arrived yet, or this account is no longer a member.
       || state.owner == nil || state.permission(self.account.id) == nil
   }
 
-  /// The state of the account that a record names, if more of it came than is kept: states come before the records that name
-  /// them, and a claim brings one.
+  /// Returns the state of the account that a record names, if more of it arrived than is stored. States arrive before
+  /// the records that name the accounts, and a claim contains one.
   ///
-  /// - Parameter met: Those that records before it named.
+  /// - Parameter met: The states that earlier records of the message named.
   private func named(by record: ControlRecord, _ link: LinkID, _ met: [AccountID: AccountState]) -> AccountState? {
     let id: AccountID
     var shown: [AccountState] = []
@@ -198,20 +205,22 @@ extension Replica {
     return state == before ? nil : state
   }
 
-  /// An account that fills the log is refused, by whichever of its devices.
+  /// Returns whether there is room for a record. An account that fills the log is refused, on all its devices.
   ///
-  /// Others may pass on what they took, or an honest record would lack a parent. A participant takes so much of an account from
-  /// other participants, and whatever devices of the owner and of its own account have taken. An owner's device counts what each
-  /// account brings, so it has room for what any honest participant took. So all meet in what the owner's devices have.
+  /// Peers may pass on the records that they accepted, or honest records would lack a parent. From other participants,
+  /// a participant accepts a fixed multiple of an account's quota. From devices of the owner and of its own account, it
+  /// accepts everything that they have accepted. A device of the owner counts the records that each account brings, so
+  /// it has room for everything that any honest participant accepted. All participants therefore converge on the
+  /// records of the owner's devices.
   ///
-  /// - Parameter uses: Those that were counted already.
+  /// - Parameter uses: The uses that were already counted.
   private func hasRoom(
     for record: ControlRecord, _ known: Accounts, _ uses: inout [AccountID?: ControlUse], _ link: LinkID
   ) -> Bool {
     let zone = zones[record.zone]
     let author = zone?.people.account(of: record.author, known)
     let peer = sessions[link]?.peer?.account
-    // Nobody's devices share a bound.
+    // Devices of unknown accounts share one bound.
     var use = uses[author] ?? zone?.log.use(of: author, known) ?? ControlUse()
     let factor: Int
     if author == peer {
@@ -239,7 +248,8 @@ extension Replica {
       .add(record)
   }
 
-  /// Signed by a device of the account, after records that are here; a zone begins with a genesis that its id opens to.
+  /// Returns whether a record is signed by a device of the zone's accounts and follows records that are here. The first
+  /// record of a zone is a genesis that matches the zone's id.
   private func isAcceptable(
     _ record: ControlRecord, _ accounts: Accounts, _ link: LinkID, now: Moment
   ) throws -> Bool {
@@ -271,8 +281,8 @@ extension Replica {
     return true
   }
 
-  /// After records or accounts changed: the state anew, what this device is in the zone, cuts to be carried out, who is in and who
-  /// is out, keys asked for, a key minted where none is current.
+  /// Acts on changed records or accounts: computes the state, updates this device's standing and the cuts, updates
+  /// which peers are members, requests keys, and creates a key if none is current.
   func controlChanged(_ id: ZoneID, now: Moment) throws {
     zones[id]?.hasUnread = false
     zones[id]?.unreadAccounts = []
@@ -281,11 +291,11 @@ extension Replica {
     try endDropping(id, now: now)
     try updateStandings()
     try setLimits(id)
-    // An epoch names 64 of the log's heads. If an account forks the log, it takes several to see all that they have to.
+    // An epoch names 64 of the log's heads. If an account forks the log, several epochs are needed to cover all heads.
     for _ in 0..<Self.epochsAtOnce {
       guard let zone = zones[id], zone.state.currentEpoch == nil, mayWrite(zone) else { break }
       try mintEpoch(id, now: now)
-      // It has seen all of the log: another would be no better.
+      // The epoch covers the whole log, so another would be no better.
       if zone.state.heads.count <= Limits.controlHeads { break }
     }
     try leaveThoseOut(id, now: now)
@@ -296,10 +306,10 @@ extension Replica {
     needsFlush = true
   }
 
-  /// They see 1,024 heads.
+  /// The maximum number of epochs that are created at once. They cover 1,024 heads.
   private static let epochsAtOnce = 16
 
-  /// What was refused, or taken back, may be welcome now.
+  /// Asks again for change sets that were refused or reverted and may be valid now.
   private func askAgain(_ id: ZoneID, now: Moment) throws {
     guard zones[id]?.hasRefused == true else { return }
     zones[id]?.hasRefused = false
@@ -315,7 +325,7 @@ extension Replica {
       cryptography: cryptography)
   }
 
-  /// Appends a record of this device's to a zone's log and tells everybody.
+  /// Appends a record of this device to a zone's log and sends it to the peers.
   func append(_ act: ControlAct, _ id: ZoneID) throws { try publish(try record(act, id)) }
 
   func record(_ act: ControlAct, _ id: ZoneID) throws -> ControlRecord {
@@ -326,7 +336,7 @@ extension Replica {
       secrets: secrets, cryptography)
   }
 
-  /// Whether this device can write one more record. Everybody refuses one with a higher number.
+  /// Returns whether this device can write one more record. All devices refuse a record with a higher number.
   func hasNumber(_ zone: Zone) -> Bool { zone.log.last(of: device)?.number ?? 0 < Choices.controlRecords }
 
   func usedUpNumbers(_ id: ZoneID) -> String {
@@ -344,13 +354,13 @@ extension Replica {
     passOn([record], id, besides: nil)
   }
 
-  /// A record of this device's that is kept, or about to be.
+  /// Adds a record of this device that is stored, or about to be.
   func know(_ record: ControlRecord) {
     zones[record.zone, default: Zone(record.zone)].log.insert(record, cryptography)
     recompute(record.zone)
   }
 
-  /// Sends what is new here to whoever hears of the zone.
+  /// Sends new records to the peers that get the zone's news.
   func passOn(_ records: [ControlRecord], _ id: ZoneID, besides source: LinkID?) {
     for start in stride(from: 0, to: records.count, by: Limits.controlBatch) {
       let slice = records[start..<min(start + Limits.controlBatch, records.count)].map(\.encoded)

@@ -1,15 +1,16 @@
 import MeshCore
 
-/// Where authors end, and what becomes of what they wrote beyond.
+/// Computes where authors end, and handles the change sets beyond that.
 extension Replica {
-  /// Nil where nothing ends the author. What this device has not begun to write will cite the grant that it has.
+  /// Returns the number of the last valid change set of an author, or nil if nothing ends the author. An author that
+  /// this device has not begun to write will cite its current grant.
   func limit(_ author: Author, _ id: ZoneID, _ citations: [Author: ControlID]) -> UInt64? {
     guard let state = zones[id]?.state else { return 0 }
     let own = author.device == device ? state.citation(account.id) : nil
     return state.limit(author, citing: citations[author] ?? own)
   }
 
-  /// Where the authors end whose names are known here, as far as they do.
+  /// Returns where the known authors end, for those that do.
   func cutLimits(_ id: ZoneID) throws -> [Author: UInt64] {
     guard let state = zones[id]?.state else { return [:] }
     let citations = try store.citations(id)
@@ -18,17 +19,20 @@ extension Replica {
       authors.formUnion(points.keys.map { Author(device: device, instance: $0) })
     }
     var limits: [Author: UInt64] = [:]
-    // Whose certificate is lost is no reason to take back what it wrote while it was here: but for those that nodes drop alike.
+    // A lost certificate is no reason to revert change sets that were valid while it was here, except for certificates
+    // that all nodes drop alike.
     for author in authors where state.account(of: author.device) != nil || state.mayLackDevices {
-      // Of what is not here nobody can say what it cites, but for its instance.
+      // For an author whose first change set is missing, only the instance tells what it cites.
       let isUnknown = citations[author] == nil && author.device != device
       limits[author] = isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citations)
     }
     return try limits.merging(unsent(id, state)) { min($0, $1) }
   }
 
-  /// The limits as the control log has them now. They also rise: what a device did stops counting that was revoked before anybody
-  /// had seen it. What was cut is asked for again then, and this device gives no number a second time.
+  /// Sets the limits to those of the current control log.
+  ///
+  /// Limits also rise. Actions of a device stop counting if it was revoked before any device had seen them. Then change
+  /// sets that were cut are requested again, and this device doesn't reuse a number.
   func setLimits(_ id: ZoneID) throws {
     let before = zones[id]?.limits ?? [:]
     let limits = try cutLimits(id)
@@ -41,8 +45,9 @@ extension Replica {
     }
   }
 
-  /// Where this device's authors end in a share that has ended for its account: at what a device of the owner has acknowledged. Another
-  /// participant may be removed before it passes on what it has. If the account was removed, the removal says where they end.
+  /// Returns where this device's authors end in a share that has ended for its account: at the vector that a device of
+  /// the owner has acknowledged. Another participant may be removed before it passes on what it has. If the account was
+  /// removed, the removal says where its authors end.
   private func unsent(_ id: ZoneID, _ state: ZoneState) throws -> [Author: UInt64] {
     guard state.root != nil, state.owner != nil, state.permission(account.id) == nil,
       state.participants[account.id]?.status != .removed, try !keepsCopies && !store.keepsCopy(of: id)
@@ -57,8 +62,9 @@ extension Replica {
     return Dictionary(own.map { ($0, taken[$0]) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Takes back what a cut refuses, once local writes are flushed: they were made on the state with it, and go with it. Until then
-  /// nothing beyond the cut is merged. A device that was revoked itself keeps its tables as they are.
+  /// Reverts the change sets that a cut refuses, after local writes are flushed. Those writes were made on the state
+  /// with these change sets, and are reverted with them. Until then, nothing beyond the cut is merged. A device that
+  /// was itself revoked keeps its tables as they are.
   func carryOutCuts(_ id: ZoneID, now: Moment) throws {
     zones[id]?.cutPause.noteWork(now: now.steady)
     guard let zone = zones[id], zone.limits != zone.carriedOut, zone.cutPause.isOver(now: now.steady),
@@ -72,14 +78,14 @@ extension Replica {
         try store.cut(zone.limits, aftermath: try aftermath(id), zone: id, try reader(id), now: now.wall)
       }
     } catch is MissingKey {
-      // As in `upkeep`: the cut is carried out once the key is here.
+      // As in `upkeep`, the cut is carried out once the key is here.
       return
     } catch is PendingWrites {
       return databaseChanged()
     }
     try noticePending()
     zones[id]?.carriedOut = zone.limits
-    // After a start it may have been no more than to look whether a cut was begun.
+    // After a start, this step may only have looked for a cut that was interrupted.
     guard zone.limits != zone.carriedOut ?? [:] else { return }
     zones[id]?.mayWriteAgain = true
     zones[id]?.forked = []
@@ -90,7 +96,8 @@ extension Replica {
     }
   }
 
-  /// What this account wrote, others refused, and may stand again: where all had refused it, nobody else has it.
+  /// Restores change sets of this account that were refused and may be valid again. If all devices had refused them, no
+  /// other device has them.
   func putBack(_ id: ZoneID) throws -> Bool {
     guard try store.hasTakenBack(id), let state = zones[id]?.state, state.permission(account.id) != nil else {
       return false
@@ -103,10 +110,15 @@ extension Replica {
     }
   }
 
-  /// What becomes of what a cut takes back. What an account's device wrote before it forked is written again by every device of
-  /// the account that has it, with the times at which it was written: the device itself has lost one of the branches. What forked
-  /// devices of other accounts wrote is kept to be looked at. What this account wrote without permission is kept for its people. An account
-  /// that is gone learns no more of what is rejected, and has no receipt: what its departure had let stand is kept here.
+  /// Returns how to handle the change sets that a cut reverts.
+  ///
+  /// If a device of this account forked, every device of the account that has its change sets writes them again with
+  /// their original times, because the forked device has lost one of the branches. Change sets of forked devices of
+  /// other accounts are kept for inspection. Change sets that this account wrote without permission are kept for its
+  /// users.
+  ///
+  /// An account that has left learns nothing more about rejected change sets and has no receipt. Change sets that its
+  /// departure had let stand are kept here.
   private func aftermath(_ id: ZoneID) throws -> [Author: Aftermath] {
     guard let zone = zones[id] else { return [:] }
     let citations = try store.citations(id)
@@ -130,9 +142,9 @@ extension Replica {
     return aftermath
   }
 
-  /// Cuts, wherever this account is a member, its devices that were revoked and are not cut there yet (one of the revocations may
-  /// have been cut short by a crash), and mints the epoch that they do not get. A cut by a signer who counts no longer is signed
-  /// again, with the same ends.
+  /// Cuts this account's revoked devices in every zone where the account is a member and they are not cut yet. A crash
+  /// may have interrupted a revocation. Then it creates an epoch whose key the revoked devices don't get. A cut by a
+  /// signer that no longer counts is signed again with the same ends.
   func cutRevokedDevices(now: Moment) throws {
     guard let power else { return }
     for zone in zones.keys.sorted() where zones[zone]?.state.permission(account.id) != nil {
@@ -153,7 +165,7 @@ extension Replica {
     }
   }
 
-  /// Where a device's instances end as merged here.
+  /// Returns where a device's instances end, as merged here.
   private func ends(of device: DeviceID, _ zone: ZoneID) throws -> [InstanceID: ControlAct.CutPoint] {
     let heads = try store.mergedHeads(zone).filter { $0.key.device == device }
     let points = heads.map { ($0.key.instance, ControlAct.CutPoint(number: $0.value.number, id: $0.value.id)) }
@@ -165,8 +177,8 @@ extension Replica {
     return last.map { DeviceCut.ControlPoint(number: $0.number, id: $0.id) }
   }
 
-  /// Where an account's authors end, as merged here. Of more than a record can name, those who wrote least end at zero: or nobody
-  /// could put out who writes as so many.
+  /// Returns where an account's authors end, as merged here. If there are more than a record can name, the authors that
+  /// wrote least end at zero. Otherwise an account with that many authors could not be removed.
   func ends(of account: AccountID, _ zone: ZoneID) throws -> [Author: ControlAct.CutPoint] {
     let heads = try store.mergedHeads(zone).filter { zones[zone]?.state.account(of: $0.key.device) == account }
     let named = heads.sorted { ($1.value.number, $0.key) < ($0.value.number, $1.key) }.prefix(Limits.cutAuthors)
@@ -176,14 +188,15 @@ extension Replica {
 }
 
 extension Replica.Zone {
-  /// It signed two branches. (An author can also be ended by its own device, which then writes again what it wrote.)
+  /// Returns whether the author signed two branches. (An author can also be ended by its own device, which then writes
+  /// its change sets again.)
   fileprivate func hasForked(_ author: Author) -> Bool {
     log.records(of: .fork).contains { record in
       if case .fork(let proof) = record.act { proof.author == author } else { false }
     }
   }
 
-  /// What the removal or the leave of an account that is gone has left each of its authors.
+  /// The limits that the removal or departure of an account left to each of its authors.
   fileprivate var departures: [Author: UInt64] {
     var departures: [Author: UInt64] = [:]
     for record in [ControlAct.Kind.participant, .leave].flatMap({ Array(log.records(of: $0)) }) {
@@ -203,7 +216,7 @@ extension Replica.Zone {
 }
 
 extension DeviceCut.ControlPoint {
-  /// The least of what several cuts leave a device; nil if one of them leaves it nothing.
+  /// Returns the lowest of the points that several cuts leave a device, or nil if one of them leaves it nothing.
   fileprivate static func least(_ points: [DeviceCut.ControlPoint?]) -> DeviceCut.ControlPoint? {
     guard !points.contains(nil) else { return nil }
     return points.compactMap(\.self).min { ($0.number, $0.id) < ($1.number, $1.id) }

@@ -1,8 +1,8 @@
 import MeshCore
 
-/// Shares that have ended for this account: it left, was put out, or they were stopped.
+/// Handles shares that have ended for this account, because it left, was removed, or the share was stopped.
 extension Replica {
-  /// What is left of them goes, once what was written to them is dealt with.
+  /// Deletes the remaining rows of ended shares, once the writes to them are handled. Returns true if more is to do.
   func dropEnded(now: Moment) throws -> Bool {
     for standing in standings where standing.role == .ended && !dropped.contains(standing.zone) {
       guard try store.pendingCount() == 0 else { return false }
@@ -16,7 +16,8 @@ extension Replica {
     return false
   }
 
-  /// Who is let in again while the rows go begins from nothing: what is left of them would be taken for all there is.
+  /// Finishes the deletion for an account that is admitted again while its rows are being deleted. It begins with no
+  /// rows, because the rest would be taken for the complete share.
   func endDropping(_ id: ZoneID, now: Moment) throws {
     guard dropping.contains(id), zones[id]?.state.permission(account.id) != nil else { return }
     while try drop(id, now: now) {}
@@ -25,7 +26,7 @@ extension Replica {
     }
   }
 
-  /// Before anybody is told what is here: of zones where that was cut short.
+  /// Finishes interrupted deletions before peers are told which change sets are here.
   func resumeDropping(now: Moment) throws {
     for id in dropping.sorted() where zones[id]?.state.permission(account.id) != nil {
       try controlChanged(id, now: now)

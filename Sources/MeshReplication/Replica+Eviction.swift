@@ -1,30 +1,31 @@
 public import MeshCore
 
-/// Giving up the bytes of an asset, if another device has them whose word this account relies on: one of its own or, in another
-/// account's share, one of the owner's. What another participant says of its copy nobody can check.
+/// Gives up the bytes of an asset if a trusted device has them. A trusted device belongs to this account or, in another
+/// account's share, to the owner. The statement of another participant can't be checked.
 ///
-/// Two that evict at once must not rely on each other. So whoever means to evict says first, to whoever asks, that it has nothing, and asks
-/// then. Of several that do, the last to begin asks when all others say so already: it counts none of them, and so at least one
-/// copy is left that nobody is giving up.
+/// Two devices that evict at the same time must not rely on each other. A device that evicts therefore first says to
+/// all peers that it has nothing, and then asks. If several devices evict, the last one to begin asks when all others
+/// already say that they have nothing. It counts none of them, so at least one copy remains that no device gives up.
 extension Replica {
-  /// What those devices have said since an eviction began.
+  /// The answers of the trusted devices since an eviction began.
   struct Eviction {
-    /// Those that have not answered.
+    /// The sessions whose devices have not answered.
     var asked: Set<LinkID>
     let askedCount: Int
     var holder: DeviceID?
   }
 
   public enum Holders: Sendable, Equatable {
-    /// Somebody has not answered yet.
+    /// A device has not answered yet.
     case asking
-    /// A device has all of it, and would have it after a power cut.
+    /// A device has the whole asset, and would still have it after a power failure.
     case held(by: DeviceID)
-    /// Of those devices so many are connected, and were asked.
+    /// None has it. The number is that of the trusted devices that are connected and were asked.
     case nobody(asked: Int)
   }
 
-  /// From now on this node gives nothing of the asset. False where an eviction of it is under way.
+  /// Begins an eviction. From now on, this node gives nothing of the asset. Returns false if an eviction of it is
+  /// already running.
   public func beginEviction(_ asset: AssetID, zones: Set<ZoneID>) -> Bool {
     guard evictions[asset] == nil else { return false }
     var asked: Set<LinkID> = []
@@ -62,26 +63,28 @@ extension Replica {
 
   // MARK: What a person asks for
 
-  /// Assets were requested, or tables have another policy.
+  /// Handles requested assets and changed policies of tables.
   public func assetChoicesChanged() {
     fetching.forgetAside()
     needsAssets = true
     for zone in zones.keys { zones[zone]?.toldBacklog = nil }
   }
 
-  /// How an asset comes.
+  /// The state of an asset's download.
   public struct AssetTransfer: Sendable {
-    /// Devices that have something of it that is not here, or are being asked.
+    /// The devices that have missing chunks, or are being asked.
     public var sources: [DeviceID]
-    /// Bytes in a second.
+    /// The speed in bytes per second.
     public var speed: Int
-    /// Nobody who is connected has more of it than is here.
+    /// True if no connected device has more of it than this node.
     public var isAbsent: Bool
-    /// Why it can't be kept now.
+    /// The reason that the asset can't be stored now.
     public var fault: String?
   }
 
-  /// - Parameter absent: What `absentAssets` said.
+  /// Returns the state of an asset's download.
+  ///
+  /// - Parameter absent: The result of `absentAssets`.
   public func assetTransfer(_ asset: AssetID, absent: Set<AssetID>?, now: Moment) -> AssetTransfer {
     let peers = assetPeers
     let links = fetching.sources(of: asset, peers, now: now.steady)
@@ -90,21 +93,21 @@ extension Replica {
       isAbsent: absent?.contains(asset) ?? true, fault: assetFaults[asset])
   }
 
-  /// Assets of which nobody who is connected has more than is here; nil where nobody is connected.
+  /// Returns the assets of which no connected device has more than this node, or nil if no device is connected.
   public func absentAssets(now: Moment) -> Set<AssetID>? {
     let peers = assetPeers
     return peers.isEmpty ? nil : fetching.absent(peers, now: now.steady)
   }
 
-  /// Devices that give any asset now.
+  /// Returns the devices that currently give any asset.
   public func assetSources(now: Moment) -> [DeviceID] {
     fetching.sources(assetPeers, now: now.steady).compactMap { sessions[$0]?.peer?.device }
   }
 
-  /// Bytes of assets in a second.
+  /// Returns the speed of all assets in bytes per second.
   public func assetSpeed(now: Moment) -> Int { assetRate.perSecond(now: now.steady) }
 
-  /// A peer is gone: whoever asks for what it had is told so.
+  /// Handles a lost peer. Its assets name it as their last source.
   func loseSource(_ link: LinkID, _ device: DeviceID?) {
     if let device {
       for asset in fetching.given(by: link) { lastSources[asset] = device }

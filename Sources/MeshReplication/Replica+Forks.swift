@@ -1,9 +1,11 @@
 import MeshCore
 
-/// Lines are compared wherever devices meet; where two differ, the place is searched at which they part, and its proof goes to
-/// everybody as a control record.
+/// Compares logs whenever devices meet. If two copies of a log differ, the devices search the first differing change
+/// set, and a control record carries the proof to all members.
 extension Replica {
-  /// - Parameter vector: Only authors that are further than this.
+  /// Sends the heads of the logs.
+  ///
+  /// - Parameter vector: Only authors that are further than this are sent.
   func sendHeads(_ link: LinkID, _ id: ZoneID, beyond vector: VersionVector = VersionVector()) throws {
     let heads = try store.storedHeads(id).filter { $0.value.number > vector[$0.key] }
     guard !heads.isEmpty else { return }
@@ -18,7 +20,7 @@ extension Replica {
     for (author, head) in heads.sorted(by: { $0.key < $1.key }) {
       guard head.number <= limit(author, id, citations) ?? .max else { continue }
       if author.device == device, head.number > stored[author] {
-        // Nobody has signed this. What the peer shows of the line is, and only that counts.
+        // A head is not signed. Only the change sets that the peer shows of the log are, and only they count.
         own += 1
         if own <= Limits.instances { send(link, .lineRequest(id, author, through: head.number)) }
         continue
@@ -41,7 +43,7 @@ extension Replica {
     send(link, .line(id, encoded))
   }
 
-  /// The lowest change set that is another here: the place, or there is one further down.
+  /// Compares a section of a log. The lowest different change set is the fork, or the fork is further down.
   func learnLine(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard links(sharing: id).contains(link) else { return }
     let headers = try encoded.map { bytes in
@@ -63,7 +65,7 @@ extension Replica {
     }
   }
 
-  /// A change set of this device that a peer has: the file may be older than it.
+  /// Handles a change set of this device that a peer has: the file may be older than the change set.
   private func meetOwnLine(_ theirs: SignedHeader, _ link: LinkID, _ id: ZoneID) throws {
     let (author, number) = (theirs.header.author, theirs.header.number)
     let stored = try store.storedVector(id)[author]
@@ -74,7 +76,7 @@ extension Replica {
     try meetOwn(author, number: number, stored: stored, id)
   }
 
-  /// A change set with a number that is another one's here.
+  /// Compares a change set with the one that has the same number here.
   func compare(_ theirs: SignedHeader, _ link: LinkID, _ id: ZoneID, now: Moment) throws {
     let header = theirs.header
     guard let ours = try store.line(id, header.author, through: header.number, count: 1).last else { return }
@@ -88,7 +90,7 @@ extension Replica {
     }
   }
 
-  /// Tells everybody, unless it says nothing new.
+  /// Sends a proof to all members, unless it says nothing new.
   private func prove(_ proof: ForkProof, _ id: ZoneID, now: Moment) throws {
     guard let zone = zones[id], proof.limit < limit(proof.author, id, try store.citations(id)) ?? .max,
       zone.state.account(of: proof.author.device) != nil, mayProve(zone)
@@ -98,14 +100,14 @@ extension Replica {
     try controlChanged(id, now: now)
   }
 
-  /// Whether this device may tell what others did. It keeps half of its numbers for what it does itself.
+  /// Returns whether this device may publish proofs about others. It reserves half of its numbers for its own actions.
   func mayProve(_ zone: Zone) -> Bool {
     certificate != nil && zone.state.cuts[device] == nil && zone.state.permission(account.id) != nil
       && zone.log.last(of: device)?.number ?? 0 < Choices.provingRecords
   }
 
   func notify(fork proof: ForkProof) {
-    // Others' forks, which they can make at will, leave room for what concerns this account.
+    // Other accounts can fork at will. Their notices leave room for those about this account.
     guard account.certificates[proof.author.device] != nil || notices.count < Self.noticesOfOthers else { return }
     notify(
       "\(proof.author) signed two change sets with number \(proof.first.header.number): its database or its home was copied "

@@ -1,13 +1,15 @@
 import MeshCore
 
-/// Who this device writes as: an instance ends when its file was restored or copied, or its line forked, and another begins.
+/// Chooses the author as which this device writes. An instance ends when its file was restored or copied, or when its
+/// log forked. Then another begins.
 extension Replica {
-  /// The author that local writes have in the zone, if it has begun.
+  /// Returns the author of local writes in the zone, if it has begun.
   func author(_ zone: ZoneID) throws -> Author? {
     try store.instance(zone).map { Author(device: device, instance: $0) }
   }
 
-  /// Nil where this device may not write, or lacks the key: local writes stay pending.
+  /// Returns the writer for a zone, or nil if this device may not write or the key is missing. Then local writes stay
+  /// pending.
   func writer(_ id: ZoneID) throws -> ChangeSetWriter? {
     guard clockWatch.fault == nil, let zone = zones[id], mayWrite(zone), !zone.isBarred,
       let epoch = zone.writingEpoch, let key = zone.keys[epoch], let author = try writingAuthor(id, zone)
@@ -17,32 +19,34 @@ extension Replica {
       cryptography: cryptography)
   }
 
-  /// Of the zones that this device may write and whose key it has.
+  /// Returns the writers for the zones that this device may write and whose keys are here.
   func writers() throws -> [ZoneID: ChangeSetWriter] {
     var writers: [ZoneID: ChangeSetWriter] = [:]
     for standing in standings where standing.mayWrite { writers[standing.zone] = try writer(standing.zone) }
     return writers
   }
 
-  /// One that has no end: what was cut is taken back first.
+  /// Returns an author that has no end. Reverted change sets are handled first.
   private func writingAuthor(_ id: ZoneID, _ zone: Zone) throws -> Author? {
     guard let author = try author(id) else { return try beginInstance(id) }
-    // It has written nothing yet, and would cite another grant than the one that it was begun under.
+    // The author has written nothing yet, and would cite another grant than the one under which it began.
     if let grant = zone.state.citation(account.id), !author.instance.isUnder(grant),
       try store.storedVector(id)[author] == 0
     {
       return try beginInstance(id)
     }
     guard zone.limits[author] != nil else { return author }
-    // What is taken back was here when programs wrote what is pending, which goes with it. Else the cut is carried out first.
+    // The change sets to revert were here when programs wrote the pending rows, which are reverted with them. Otherwise
+    // the cut is carried out first.
     guard zone.limits == zone.carriedOut else { return try store.takesBack(zone.limits, zone: id) ? author : nil }
-    // That its account was lowered or had left is told where shares are.
+    // The share's status already tells that the account's permission was lowered or that it had left.
     let isOrdinary = try zone.state.lostPermission(author, store.citations(id)[author]) != nil
     try renewInstance(id, because: isOrdinary ? nil : "what it wrote as instance \(author.instance) was cut")
     return try self.author(id)
   }
 
-  /// Nil where this device has used up its instances, or its account the authors that it may have in another's zone.
+  /// Begins a new instance. Returns nil if this device has used up its instances, or if its account has used up its
+  /// authors in another account's zone.
   @discardableResult
   func beginInstance(_ zone: ZoneID) throws -> Author? {
     guard let state = zones[zone]?.state else { return nil }
@@ -58,18 +62,18 @@ extension Replica {
     return Author(device: device, instance: instance)
   }
 
-  /// Local writes get a new instance from now on; where none is left, they stay pending.
+  /// Makes local writes use a new instance from now on. If none is left, they stay pending.
   ///
-  /// - Parameter reason: What a person should know of it.
+  /// - Parameter reason: The reason to show to a person, or nil if nothing is to be shown.
   func renewInstance(_ id: ZoneID, because reason: String?) throws {
     let isBegun = try beginInstance(id) != nil
     zones[id]?.isBarred = !isBegun
-    // Not before the start has loaded all of them.
+    // During the start, the standings are updated after all zones are loaded.
     if !standings.isEmpty { try updateStandings() }
     if let reason { notify(isBegun ? "\(reason): this device writes on as a new instance" : reason) }
   }
 
-  /// Why the file's instance must not be written on, if so.
+  /// Returns the reason that the file's instance must not be continued, or nil if it may be.
   func reasonForNewInstance(_ id: ZoneID) throws -> String? {
     guard let author = try author(id) else { return nil }
     let stored = try store.storedVector(id)
@@ -80,10 +84,10 @@ extension Replica {
       return stored[author] == 0 ? nil : "the database was last written by another home"
     }
     guard mark.instance == author.instance else {
-      // Of an instance that this file never wrote as nobody knows here whether it was written as elsewhere.
+      // The file never wrote as the home's last instance, so it is unknown here whether another file did.
       return "the database was last written by another home, or is older than this device's last instance"
     }
-    // What was cut is not in the file any more, be it all of it.
+    // Change sets that were cut are no longer in the file, even if all of them were cut.
     if try limit(author, id, store.citations(id)) != nil { return nil }
     guard stored[author] >= mark.number else {
       return "the database is older than this device's last change set: it was restored"
@@ -95,8 +99,8 @@ extension Replica {
     return Self.copied
   }
 
-  /// A process that died between a commit and its mark left change sets that the home does not know of. They are sent to whoever
-  /// asks, so the mark comes first.
+  /// Raises the home's mark to the last stored change set. A process that died between a commit and its mark left
+  /// change sets that the home doesn't know. They are sent to any peer that asks, so the mark is raised first.
   func raiseMark(_ id: ZoneID) throws {
     guard let author = try author(id), let head = try store.storedHeads(id)[author],
       let mark = try vault.highWaterMark(id), mark.instance == author.instance, mark.number < head.number
@@ -107,10 +111,10 @@ extension Replica {
 
   static let copied = "this home was copied from another place, or restored"
 
-  /// A change set that this very device has signed, and this file never had. The caller has checked the signature.
+  /// Handles a change set that this device has signed and this file never had. The caller has checked the signature.
   func meetOwn(_ author: Author, number: UInt64, stored: UInt64, _ id: ZoneID) throws {
     guard author.device == device, number > stored else { return }
-    // A share that it had left, or was put out of, with what it wrote there.
+    // The share is one that this account left or was removed from, with everything it wrote there.
     if let state = zones[id]?.state, state.owner != account.id, state.limit(ofUnknown: author) != nil { return }
     if try author == self.author(id) {
       try renewInstance(id, because: "the database is older than what this device has sent: it was restored")
@@ -127,11 +131,11 @@ extension Replica {
     actions.append(.log(.warning, text))
   }
 
-  /// More say nothing new.
+  /// The maximum number of notices. Further notices say nothing new.
   private static let noticesKept = 20
   static let noticesOfOthers = 10
 
-  /// True where a slice of what a cut took back was signed again.
+  /// Signs a slice of reverted change sets again. Returns true if there was one.
   func writeAgain(_ id: ZoneID, now: Moment) throws -> Bool {
     guard let zone = zones[id], zone.mayWriteAgain, zone.limits == zone.carriedOut,
       let writer = try writer(id), try store.pendingCount() == 0

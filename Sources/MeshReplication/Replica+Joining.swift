@@ -1,10 +1,10 @@
 import MeshCore
 
-/// Letting in: a device into this account by a device link, another account into a share by an invite.
+/// Admits a device to this account with a device invite, and another account to a share with an invite.
 extension Replica {
   // MARK: Devices
 
-  /// A device without a certificate, with a link's proof. Nothing is consumed yet.
+  /// Shows the account to a device that has no certificate but an invite's proof. Nothing is consumed yet.
   func welcomeJoiner(_ link: LinkID, _ hello: Hello, _ info: LinkInfo, now: Moment) {
     guard let proof = hello.proof, proof.isValid(handshakeHash: info.handshakeHash, cryptography) else {
       return end(link, .notAdmitted, "the peer has neither a certificate of this account nor an invite")
@@ -63,7 +63,7 @@ extension Replica {
 
   // MARK: Accounts
 
-  /// An account's device that proves an invite is shown the share's log. Nothing is consumed yet.
+  /// Shows the share's log to a device of another account that proves an invite. Nothing is consumed yet.
   func welcomeClaimant(_ link: LinkID, _ certificate: Certificate, _ proof: LinkProof, now: Moment) throws {
     let invites = zones.values.flatMap { zone in zone.state.invites.values.map { (zone: zone, invite: $0) } }
     guard let (zone, invite) = invites.first(where: { $0.invite.terms.publicHalf == proof.publicHalf }),
@@ -74,7 +74,7 @@ extension Replica {
     if let reason = refusal(invite, certificate.account, zone.state, now: now) {
       return end(link, .linkRefused, reason)
     }
-    // Whoever has the text of an invite can be any number of accounts.
+    // A person with the text of an invite can create any number of accounts.
     let bound = max(Choices.controlSending, 2 * zone.log.bytes)
     func takes(_ bytes: Int, bound: Int) -> Bool {
       showing[invite.id, default: Allowance()].take(
@@ -95,7 +95,8 @@ extension Replica {
     sessions[link]?.claimant?.cost = Choices.leastShown + cost
   }
 
-  /// Why an invite lets an account in no more; nil for a member, who needs none.
+  /// Returns the reason that an invite no longer admits an account, or nil if it does. For a member it is nil, because
+  /// a member needs no invite.
   private func refusal(_ invite: Invite, _ account: AccountID, _ state: ZoneState, now: Moment) -> String? {
     if state.isStopped { return "the owner has stopped sharing “\(printable(state.title))”" }
     if state.permission(account) != nil { return nil }
@@ -107,8 +108,8 @@ extension Replica {
       return
         "the owner removed this account from the share: ask for an invite for it alone (mesh share invite --for \(account))"
     }
-    // Those whom other participants let in take no place from whom the owner lets in, nor those who come by open invites from
-    // whom the owner invites one by one.
+    // Accounts admitted by other participants take no places from those that the owner admits. Accounts that come by
+    // open invites take no places from those that the owner invites individually.
     let present = state.participants.values.count { participant in
       guard let admitter = participant.admittedBy else { return true }
       return invite.terms.use == .open && (admitter == state.owner || admitter == self.account.id)
@@ -138,20 +139,21 @@ extension Replica {
             : "only the device that made the invite can let in by it, and another device answered")
       }
       try append(act, id)
-      // The allowance is for those who only look: an account that is let in has quotas of its own.
+      // The allowance bounds devices that only look. An admitted account has quotas of its own.
       showing[claim.invite]?.giveBack(claimant.cost)
       actions.append(.log(.info, "let \(claim.account) into “\(printable(state.title))”"))
       try controlChanged(id, now: now)
     }
     gossip(claim.account, besides: nil)
-    // What the log has grown by meanwhile as well.
+    // The log may also have grown meanwhile.
     for account in zones[id]?.people.all ?? [] { sendAccount(account, link) }
     try sendControlRecords(
       link, id, beyond: claimant.shown, closing: .controlHeads(id, zones[id]?.state.heads ?? []))
   }
 
-  /// Nil where another device has to let in. No admission stands beside what the owner has said of an account: it comes back by
-  /// the owner's word alone, and an open invite gives it no more than it had.
+  /// Returns the control record that admits an account, or nil if another device has to admit it. An admission can't
+  /// override a statement of the owner about the account. Such an account returns only by a record of the owner, and an
+  /// open invite gives it no more than it had.
   private func grant(_ claim: ShareClaim, _ terms: InviteTerms, _ state: ZoneState) -> ControlAct? {
     let known = state.participants[claim.account]
     switch terms.use {
@@ -164,7 +166,8 @@ extension Replica {
     }
   }
 
-  /// Takes in a share that this account has joined. Everything in it was verified, and is again at every start.
+  /// Adds a share that this account has joined. Every signature in it was verified, and is verified again at every
+  /// start.
   public func adopt(_ joined: JoinedShare, now: Moment) throws {
     let new = joined.records.filter { zones[joined.zone]?.log.contains($0.id) != true }
     for record in new {

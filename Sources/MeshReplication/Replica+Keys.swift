@@ -1,13 +1,14 @@
 import MeshCore
 
-/// Keys of epochs: minted, asked for, sealed to the devices of members.
+/// Keeps the keys of epochs: creates them, requests them, and seals them for members' devices.
 extension Replica {
-  /// Whether this device may mint and write, as far as the log goes.
+  /// Returns whether this device may create epochs and write, according to the log.
   func mayWrite(_ zone: Zone) -> Bool {
     certificate != nil && zone.state.cuts[device] == nil && zone.state.permission(account.id) == .readWrite
   }
 
-  /// A fresh key over all that is known. Nothing happens if this device has used up its numbers: another one mints.
+  /// Creates an epoch with a fresh key that covers everything known here. Nothing happens if this device has used up
+  /// its control records. Then another device creates one.
   func mintEpoch(_ id: ZoneID, now: Moment) throws {
     guard zones[id].map(hasNumber) != false, let (record, key) = try newEpoch(id) else { return }
     try publish(record)
@@ -15,8 +16,8 @@ extension Replica {
     for link in links(sharing: id) { sendKeys(link, id, [EpochID(record.id.bytes)].compactMap(\.self)) }
   }
 
-  /// The record of an epoch, and its key, which is kept durably before the record is: an epoch whose key nobody has would
-  /// stop every writer.
+  /// Returns the record of a new epoch and its key. The key is stored durably before the record is, because an epoch
+  /// whose key no device has would stop every writer.
   func newEpoch(_ id: ZoneID) throws -> (record: ControlRecord, key: EpochKey)? {
     guard let key = EpochKey(randomness.bytes(32)) else { return nil }
     let record = try record(.epoch(commitment: key.commitment(cryptography)), id)
@@ -32,9 +33,11 @@ extension Replica {
     zones[record.zone]?.keyMissingSince = nil
   }
 
-  /// Where no epoch that encrypts has its key here this device mints one: at once where there is no such epoch, else when the
-  /// key has not come for a while (its minter went away before anybody had it, or keeps it). Writers use any current epoch
-  /// whose key they have.
+  /// Creates an epoch if no current epoch has its key here.
+  ///
+  /// If there is no such epoch, this happens immediately. Otherwise it happens when the key has been missing for a
+  /// while, because its creator disappeared before any other device had it, or withholds it. Writers use any current
+  /// epoch whose key they have.
   func replaceMissingEpoch(_ id: ZoneID, now: Moment) throws {
     guard let zone = zones[id], mayWrite(zone), zone.lacksKey else {
       zones[id]?.keyMissingSince = nil
@@ -47,19 +50,22 @@ extension Replica {
     needsFlush = true
   }
 
-  /// How long the key of the current epoch may be missing, in milliseconds: several requests to everybody connected.
+  /// The milliseconds that the key of the current epoch may be missing. They allow several requests to all connected
+  /// peers.
   private static let keyPatience: Int64 = 30_000
 
-  /// Asks for all keys that are not here, of the zones that are in common.
+  /// Requests all missing keys of the common zones.
   func requestKeys(_ link: LinkID) {
     for id in sessions[link]?.conversation.commonZones ?? [] {
       requestKeys(link, id, zones[id]?.lackingKeys.sorted() ?? [])
     }
   }
 
-  /// Asks for keys that are not here. If they are few, all are asked for whenever something has changed: until they come, nothing is
-  /// flushed or merged. Else some are; but each is in the end, or epochs whose keys nobody gives would keep those of others from
-  /// being asked for.
+  /// Requests missing keys.
+  ///
+  /// If they are few, all are requested whenever something has changed, because nothing is flushed or merged before
+  /// they arrive. Otherwise only some are requested each time. Every key is requested eventually, so epochs whose keys
+  /// no device gives can't block requests for others.
   func requestKeys(_ link: LinkID, _ id: ZoneID, _ some: [EpochID]) {
     guard let zone = zones[id], sessions[link]?.conversation.isOpen == true else { return }
     let lacking = zone.lackingKeys.count <= Limits.controlBatch ? zone.lackingKeys.sorted() : some
@@ -69,7 +75,7 @@ extension Replica {
     }
   }
 
-  /// Asks once more for those keys that were asked for longest ago.
+  /// Requests the keys again whose last request is the longest ago.
   func requestKeysAgain(_ link: LinkID) {
     let oldest = sessions[link]?.keyRequests.takeOldest(Self.keysAskedAgain) ?? []
     for id in sessions[link]?.conversation.commonZones ?? [] {
@@ -82,10 +88,11 @@ extension Replica {
     zone.bytes + epoch.bytes + recipient.bytes
   }
 
-  /// How often a key is sent between two rounds of asking: once it was minted, once it was asked for, and as often again.
+  /// The maximum number of times that a key is sent between two rounds of requests: once when it was created, once on
+  /// request, and as often again.
   private static let timesGiven = 4
 
-  /// To a member's device, whose certificate stands.
+  /// Sends keys to a member's device whose certificate is valid.
   func sendKeys(_ link: LinkID, _ id: ZoneID, _ epochs: [EpochID]) {
     guard let peer = sessions[link]?.peer, let zone = zones[id],
       let owner = zone.state.account(of: peer.device), owner == peer.account,
@@ -93,13 +100,14 @@ extension Replica {
       zone.state.cuts[peer.device] == nil
     else { return }
     var sealed: [EpochID: [UInt8]] = [:]
-    // More than one message holds may have come here.
+    // More keys than fit into one message may have arrived here.
     for epoch in epochs {
       if sealed.count == Limits.controlBatch {
         send(link, .keys(id, sealed))
         sealed = [:]
       }
-      // A peer asks again after some seconds, as long as it lacks a key. What it was sent since is on its way.
+      // A peer asks again after some seconds while it misses a key. The keys that it was sent since then are still
+      // travelling.
       guard let key = zone.keys[epoch], zone.state.epochs[epoch] != nil,
         sessions[link]?.givenKeys[epoch, default: 0] ?? 0 < Self.timesGiven
       else { continue }
@@ -111,8 +119,8 @@ extension Replica {
     if !sealed.isEmpty { send(link, .keys(id, sealed)) }
   }
 
-  /// Verifies keys that came, and keeps them with the next durable write: one for all that come within a while, for a member can
-  /// mint thousands of epochs and send each key alone.
+  /// Verifies arrived keys, and stores them with the next durable write. One write takes all keys that arrive within a
+  /// while, because a member can create thousands of epochs and send each key in its own message.
   func learnKeys(_ id: ZoneID, _ sealed: [EpochID: [UInt8]]) throws {
     for (epoch, bytes) in sealed.sorted(by: { $0.key < $1.key }) {
       guard let zone = zones[id], zone.keys[epoch] == nil, zone.arrivedKeys[epoch] == nil,
@@ -125,17 +133,19 @@ extension Replica {
     if keysKept < Self.keyWrites { try keepKeys() }
   }
 
-  /// Durable writes of keys that came, between two ticks: an honest peer sends all that it has in one message.
+  /// The maximum number of durable writes of arrived keys between two ticks. An honest peer sends all its keys in one
+  /// message.
   private static let keyWrites = 16
 
-  /// The account's own epochs and those of the zone's owner always have room: nobody else's can take it.
+  /// Returns whether there is room for a key. Epochs of this account and of the zone's owner always have room, and no
+  /// other account can take it.
   private func hasRoomForKey(of epoch: ZoneState.Epoch, _ zone: Zone) -> Bool {
     if zone.keys.count + zone.arrivedKeys.count < Choices.epochKeys { return true }
     let minter = zone.state.account(of: epoch.minter)
     return minter == account.id || minter == zone.state.owner
   }
 
-  /// Keys are used once they would survive a power cut.
+  /// Stores arrived keys. They are used once they would survive a power failure.
   func keepKeys() throws {
     for id in zones.keys.sorted() {
       guard let arrived = zones[id]?.arrivedKeys, !arrived.isEmpty else { continue }
@@ -146,15 +156,15 @@ extension Replica {
       // Records that move between zones wait for the keys of both.
       for zone in zones.keys { zones[zone]?.needsApply = true }
       needsFlush = true
-      // Others may have asked for them before they were here.
+      // Others may have requested them before they were here.
       for other in links(sharing: id) { sendKeys(other, id, arrived.keys.sorted()) }
     }
   }
 }
 
-/// Epochs whose keys a peer was asked for. A member can mint them by the thousand and give none.
+/// The epochs whose keys a peer was asked for. A member can create thousands of them and give no key.
 struct KeyRequests {
-  /// The one that was asked for longest ago comes first.
+  /// The requests, the oldest first.
   private var order: ArraySlice<(zone: ZoneID, epoch: EpochID)> = []
   private var asked: Set<EpochID> = []
 

@@ -1,9 +1,11 @@
 public import MeshCore
 
-/// The way out for a device that signed change sets ahead of time.
+/// The recovery for a device that signed change sets ahead of time.
 extension Replica {
-  /// Takes back what this device signed further ahead of the clock than others accept; it is then written again, with the
-  /// time as it is. Returns how many change sets were taken back, by zone.
+  /// Reverts the change sets that this device signed further ahead of the clock than others accept. They are then
+  /// written again with the current time.
+  ///
+  /// - Returns: The number of reverted change sets, by zone.
   public func restamp(now: Moment) throws -> [ZoneID: Int] {
     watchClock(now)
     if let fault = clockWatch.fault { throw ReplicaError.notReady("nothing was restamped: \(fault.text)") }
@@ -32,7 +34,7 @@ extension Replica {
     return taken
   }
 
-  /// Authors whose last change set here is further ahead of the clock than is accepted.
+  /// Returns the authors whose last change set here is further ahead of the clock than is accepted.
   public func signedAhead(_ id: ZoneID, now: Moment) throws -> [Author: ChangeSetHead] {
     let citations = try store.citations(id)
     return try store.storedHeads(id).filter { author, head in

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// Who the peer is, and whether it is let in.
+/// Identifies the peer of a session and decides whether it is admitted.
 extension Replica {
   func sayHello(_ link: LinkID) {
     guard let info = sessions[link]?.info else { return }
@@ -68,7 +68,8 @@ extension Replica {
     }
   }
 
-  /// What a peer says of other zones is not kept: it can name any number of them.
+  /// Returns whether a zone is in common with the peer. Statements about other zones are not kept, because a peer can
+  /// name any number of them.
   func isCommon(_ zone: ZoneID, _ link: LinkID) -> Bool {
     sessions[link]?.conversation.commonZones.contains(zone) ?? false
   }
@@ -107,7 +108,8 @@ extension Replica {
     try open(link, hello, certificate, state, info, now: now)
   }
 
-  /// The account with the certificate, if that is of this account or of one that a zone here lists; nil if it is not.
+  /// Returns the account of a certificate if it belongs to this account or to one that a zone here lists, or nil
+  /// otherwise.
   private func believing(_ certificate: Certificate, now: Moment) throws -> AccountState? {
     let id = certificate.account
     guard id == account.id || zones.values.contains(where: { $0.state.accounts.contains(id) }),
@@ -116,14 +118,14 @@ extension Replica {
     let successor = state.successor
     if state.certificates[certificate.device] == certificate { return state }
     guard state.insert(certificate, cryptography) else { return nil }
-    // A new key of the account is taken over with the whole state that comes next, which says who stays. By itself it would
-    // shut out every other device until then.
+    // A new key of the account is adopted with the complete state that follows, which says which devices stay. Alone,
+    // it would exclude every other device until then.
     guard state.successor == successor else { return state }
     if try adopt(state) { try accountChanged(id, besides: nil, now: now) }
     return state
   }
 
-  /// The peer is who it says: the session proper begins, if it has a right to one.
+  /// Opens the session with an identified peer, if the peer has a right to one.
   private func open(
     _ link: LinkID, _ hello: Hello, _ certificate: Certificate, _ state: AccountState, _ info: LinkInfo, now: Moment
   ) throws {
@@ -137,7 +139,7 @@ extension Replica {
           ? "the account's key was replaced, and nobody has confirmed this device since: mesh device confirm, on a machine "
             + "that may" : "the account revoked this device")
     }
-    // A later key of the account may have readmitted this device: the account's state, which comes next, says so.
+    // A later key of the account may have readmitted this device. The account's state, which comes next, says so.
     guard !isRevoked || certificate.account == account.id && state.successor != account.successor else {
       return end(link, .revoked, "the account revoked this node's own device")
     }
@@ -162,22 +164,26 @@ extension Replica {
     if certificate.account != account.id, let name = ownName { send(link, .accountName(name)) }
   }
 
-  /// What this account is called: as its private zone is. Nil if that is not here yet, or is no name.
+  /// The name of this account, which is the title of its private zone. It is nil if the title is not here yet or is not
+  /// a valid name.
   private var ownName: String? {
     let name = printable(privateZone.map(title) ?? "")
     return name.isEmpty || name.utf8.count > Limits.accountName ? nil : name
   }
 
-  /// The peer's device has proved whose it is: so it may say what its account is called, once in a session.
+  /// Stores the name of a peer's account, once in a session. The peer's device has proven that it belongs to the
+  /// account.
   private func learnName(_ link: LinkID, _ name: String) throws {
     guard let peer = sessions[link]?.peer, peer.account != account.id, sessions[link]?.hasNamed == false else { return }
     try store.nameAccount(peer.account, name)
-    // Not before: while a program has the lock, the message is tried again.
+    // Not before the write: while a program holds the lock, the message is tried again.
     sessions[link]?.hasNamed = true
   }
 
-  /// Ends sessions of other accounts where there are too many. What a new one causes is drawn from its account's allowance. Devices
-  /// of this account always find room. False if the session has ended.
+  /// Ends sessions of other accounts if there are too many. A new session draws on its account's allowance. Devices of
+  /// this account always find room.
+  ///
+  /// - Returns: False if this session has ended.
   private func hasRoom(_ link: LinkID, _ account: AccountID, now: Moment) -> Bool {
     if account != self.account.id,
       !opening[account, default: Allowance()].take(
@@ -203,15 +209,16 @@ extension Replica {
     return last != link
   }
 
-  /// Peers that have not said who they are take no room from those who have.
+  /// Ends the oldest unidentified session if there are too many. Peers that have not identified themselves take no room
+  /// from those that have.
   func makeRoomForUnnamed() {
     let unnamed = sessions.filter { $0.value.peer == nil && $0.value.info.role == .listener }.keys
     guard unnamed.count >= Choices.unnamedSessions, let oldest = unnamed.min() else { return }
     end(oldest, .stalled, "others came that had not said who they are either")
   }
 
-  /// One session per device. Of two that were dialled both ways at once, both sides keep the one that the lower id dialled; of two
-  /// in one direction, the newer, since the older is dead and does not know it.
+  /// Keeps one session per device. If both devices dialled at once, both keep the session that the lower id dialled. If
+  /// one device dialled twice, the newer session stays, because the older one is dead without having noticed it.
   private func keepsOver(_ link: LinkID, _ certificate: Certificate) -> Bool {
     guard let info = sessions[link]?.info else { return false }
     func diallerIsLower(_ role: SessionBinding.Role) -> Bool {

@@ -1,8 +1,8 @@
 public import MeshCore
 
-/// What the user of a node asks for with shares.
+/// Actions on shares for the user of a node.
 extension Replica {
-  /// Makes a zone of a root record and what reaches it. The records move by themselves at the next flush.
+  /// Creates a zone from a root record and the records that reach it. The records move at the next flush.
   @discardableResult
   public func createShare(of root: RecordName, title: String, now: Moment) throws -> ZoneID {
     guard certificate != nil else { throw ReplicaError.notReady("the account revoked this device: it shares nothing") }
@@ -10,7 +10,7 @@ extension Replica {
     let root = try store.root(named: root)
     let nonce = randomness.bytes(32)
     guard let zone = ZoneID(cryptography.hash(account.id.bytes + nonce)) else { throw ReplicaError.badDeviceKey }
-    // All or nothing: a machine that fails amid them must not leave a share without its title or its key.
+    // All records are stored or none. A machine that fails in between must not leave a share without its title or key.
     var records: [ControlRecord] = []
     do {
       for act in [
@@ -38,14 +38,18 @@ extension Replica {
     let state = try owned(zone)
     guard !state.isStopped else { throw ShareError.isStopped(zone) }
     guard state.title != title else { return }
-    // The greatest time wins, also where this machine's clock is behind that of who gave the title.
+    // The greatest time wins, even if this machine's clock is behind the clock of the device that gave the previous
+    // title.
     let time = max(HybridTime(milliseconds: now.wall), state.titled.next)
     try append(.title(title, time: time), zone)
     try controlChanged(zone, now: now)
   }
 
-  /// - Parameter uses: How many accounts it lets in, by this device; nil for any number, by any member.
-  /// - Parameter expires: Milliseconds since 1970; 0 for never.
+  /// Creates an invite to a share.
+  ///
+  /// - Parameters:
+  ///   - uses: The number of accounts that this device admits with it, or nil if any member may admit any number.
+  ///   - expires: The expiry in milliseconds since 1970, or 0 for never.
   public func invite(
     to zone: ZoneID, _ permission: Permission, uses: UInt64?, expires: Int64, account: DisplayedID<AccountKind>?,
     addresses: [String], now: Moment
@@ -67,7 +71,7 @@ extension Replica {
     return ShareLink(seed: seed, zone: zone, owner: owner, invite: record.id, addresses: addresses)
   }
 
-  /// Nobody comes in by it any more; whom it let in stays.
+  /// Revokes an invite. It admits no further account, and the accounts that it admitted stay.
   public func revokeInvite(_ invite: ControlID, of zone: ZoneID, now: Moment) throws {
     let state = try owned(zone)
     guard let known = state.invites[invite] else { throw ShareError.unknownInvite(invite) }
@@ -76,8 +80,8 @@ extension Replica {
     try controlChanged(zone, now: now)
   }
 
-  /// Names whoever is out by another word as well: what it wrote stands on its admission. Of more than a record can name, those
-  /// who wrote most.
+  /// Returns the record that revokes an invite. It also names removed accounts that the invite admitted, because their
+  /// change sets depend on the admission. If there are more than a record can name, it names those that wrote most.
   private func revocation(_ invite: Invite, _ zone: ZoneID) throws -> ControlAct {
     var written: [AccountID: UInt64] = [:]
     for (author, head) in try store.mergedHeads(zone) {
@@ -88,7 +92,7 @@ extension Replica {
     return .revokeInvite(invite.id, standing: standing.prefix(Limits.standingAccounts).sorted())
   }
 
-  /// What a participant may not do any more it may not have done beyond what is merged here.
+  /// Changes a participant's permission. After a change to read-only, change sets that are not merged here don't count.
   public func setPermission(_ permission: Permission, of account: AccountID, in zone: ZoneID, now: Moment) throws {
     let state = try owned(zone)
     guard !state.isStopped else { throw ShareError.isStopped(zone) }
@@ -101,10 +105,10 @@ extension Replica {
     try controlChanged(zone, now: now)
   }
 
-  /// Puts an account out, and revokes the invite that let it in.
+  /// Removes an account, and revokes the invite that admitted it.
   ///
-  /// - Parameter undoing: Everything that it ever wrote goes everywhere, and what that filled is free again. This can be said of
-  ///   an account that is out already.
+  /// - Parameter undoing: True to revert everything that the account ever wrote, on every device, and to free the room
+  ///   that it took. This is also possible for an account that is already removed.
   public func remove(_ account: AccountID, from zone: ZoneID, undoing: Bool = false, now: Moment) throws {
     let state = try owned(zone)
     guard let participant = state.participants[account], undoing || participant.status != .removed else {
@@ -118,9 +122,9 @@ extension Replica {
     try controlChanged(zone, now: now)
   }
 
-  /// This account takes no further part.
+  /// Ends this account's membership in a share.
   ///
-  /// - Parameter keepingCopy: The rows stay, as records of its own.
+  /// - Parameter keepingCopy: True to keep the rows, as records of this account.
   public func leave(_ zone: ZoneID, keepingCopy: Bool = false, now: Moment) throws {
     guard let state = zones[zone]?.state, state.root != nil else { throw ShareError.unknownShare(zone) }
     guard state.owner != account.id else { throw ShareError.ownerCannotLeave }
@@ -130,7 +134,7 @@ extension Replica {
     try controlChanged(zone, now: now)
   }
 
-  /// The share is over for everybody but its owner, whose records it stays.
+  /// Ends the share for all accounts except its owner, who keeps the records.
   public func stopSharing(_ zone: ZoneID, now: Moment) throws {
     let state = try owned(zone)
     guard !state.isStopped else { return }
@@ -138,15 +142,15 @@ extension Replica {
     try controlChanged(zone, now: now)
   }
 
-  /// The owner's share is over; others leave it.
+  /// Ends a share whose root a program deleted. The owner stops it, and other accounts leave it.
   func rootDeleted(_ zone: ZoneID, now: Moment) throws {
-    // What the program deleted is deleted: that can't be undone here.
+    // The program's delete can't be undone here.
     guard zones[zone].map(hasNumber) == true else { return notify(usedUpNumbers(zone)) }
     if zones[zone]?.state.owner == account.id { try stopSharing(zone, now: now) } else { try leave(zone, now: now) }
   }
 
   private func owned(_ zone: ZoneID) throws -> ZoneState {
-    // What its user sees and decides on is all that is here.
+    // The user saw and decided on everything that is here.
     recompute(zone)
     guard let state = zones[zone]?.state, state.root != nil else { throw ShareError.unknownShare(zone) }
     guard state.owner == account.id else { throw ShareError.notOwner }
@@ -156,7 +160,7 @@ extension Replica {
     return state
   }
 
-  /// The dialler's side of joining by a link.
+  /// Returns the dialler's side of joining a share with an invite.
   public func joining(_ link: ShareLink, _ info: LinkInfo, claims: Bool) -> ShareJoining {
     ShareJoining(
       link: link, account: account, device: device, info: info, claims: claims, secrets: secrets,
@@ -167,11 +171,11 @@ extension Replica {
     zones[zone].flatMap { $0.state.root == nil ? nil : $0.state }
   }
 
-  /// An account of a share, as far as it is known here.
+  /// Returns the state of an account of a share, as far as it is known here.
   public func accountState(_ id: AccountID) -> AccountState? { accounts[id] }
 }
 
-/// Why something can't be done with a share.
+/// The reason that an action on a share is impossible.
 public enum ShareError: Error, CustomStringConvertible, Sendable {
   case notShareable(ShareObstacle)
   case unknownShare(ZoneID)
@@ -195,7 +199,7 @@ public enum ShareError: Error, CustomStringConvertible, Sendable {
 }
 
 extension ShareObstacle {
-  /// The rule, and the way out.
+  /// The rule that prevents sharing, and the remedy.
   var sentence: String {
     switch self {
     case .notSynchronized(let table): "the table \(table) is not synchronized: “mesh track \(table)” makes it so"

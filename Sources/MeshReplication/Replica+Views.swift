@@ -1,6 +1,6 @@
 public import MeshCore
 
-/// What people and tests see of a replica.
+/// Views of a replica for people and tests.
 extension Replica {
   public struct ZoneView: Sendable {
     public var id: ZoneID
@@ -10,12 +10,12 @@ extension Replica {
     public var merged: VersionVector
     public var stored: VersionVector
     public var digest: ZoneDigest
-    /// Stored and not merged, by reason, as of the last attempt.
+    /// The number of change sets that are stored and not merged, by reason, as of the last attempt.
     public var waiting: [WaitingReason: Int]
     public var epoch: EpochID?
-    /// Why local writes stay pending that this account may make; nil where they don't.
+    /// The reason that permitted local writes stay pending, or nil if they don't.
     public var cannotWrite: String?
-    /// Programs are refused then, as in a share that is read-only: nothing of theirs is pending.
+    /// True if programs can't write to the zone, as in a share that is read-only. Then no writes are pending.
     public var refusesWrites: Bool
     public var lacksKey: Bool
     public var cuts: [DeviceID]
@@ -29,11 +29,11 @@ extension Replica {
     public var address: String
     public var role: SessionBinding.Role
     public var zones: [ZoneID]
-    /// What the peer last said it has merged.
+    /// The vectors that the peer last said it has merged.
     public var merged: [ZoneID: VersionVector]
-    /// What it has acknowledged with its signature.
+    /// The vectors that it has acknowledged with its signature.
     public var acknowledged: [ZoneID: VersionVector]
-    /// What it lacks of the assets of that; nil where it has not said.
+    /// The missing assets of the acknowledged change sets, by zone. A zone is absent until the peer has said so.
     public var backlogs: [ZoneID: AssetBacklog]
     public var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest, unsent: Unsent)]
   }
@@ -52,7 +52,7 @@ extension Replica {
   private func cannotWrite(_ zone: Zone) -> String? {
     if certificate == nil { return "this device was revoked, or is not certified" }
     if zone.state.cuts[device] != nil { return "this device was cut from the zone" }
-    // Who is not meant to write has nothing that waits.
+    // An account without write permission has no waiting writes.
     guard zone.state.permission(account.id) == .readWrite else { return nil }
     if zone.isBarred {
       return "this device has used up the \(Limits.instances) writing lives that it gets there. \(wayToNewLives)"
@@ -64,16 +64,17 @@ extension Replica {
     return nil
   }
 
-  /// What one account makes a zone's members keep.
+  /// The storage that one account uses on a zone's members.
   public struct ZoneUse: Sendable, Equatable {
     public var authors = 0
     public var controlRecords = 0
     public var controlBytes = 0
-    /// It is proven to write as more authors, or to fork more often, than it may, and ends at zero.
+    /// True if the account is proven to write as more authors, or to fork more often, than it may. Its authors end at
+    /// zero.
     public var isOverfull = false
   }
 
-  /// By account: of all but this one, whose own devices it is to look after.
+  /// Returns the use by account, except for this account, which manages its own devices.
   public func uses(of id: ZoneID) throws -> [AccountID: ZoneUse] {
     guard let zone = zones[id] else { return [:] }
     var uses: [AccountID: ZoneUse] = [:]
@@ -90,7 +91,7 @@ extension Replica {
     return uses
   }
 
-  /// What to do where a device's writing lives are used up, or nearly: sentences, without the last full stop.
+  /// The remedy if a device's instances are used up, or nearly. The text has sentences without the last full stop.
   public var wayToNewLives: String {
     let name = printable(certificate?.request.name ?? "")
     let last =
@@ -102,33 +103,33 @@ extension Replica {
       + "invite on the machine that made the account, mesh init --home NEW --database COPY --link -; \(last)"
   }
 
-  /// Why this account has no part in a share any more; nil where it has.
+  /// Returns the reason that this account is no longer a participant of a share, or nil if it is one.
   public func reasonOutside(_ zone: ZoneID) -> String? { zones[zone]?.state.reasonOutside(account.id) }
 
   public func isMember(_ account: AccountID, of zone: ZoneID) -> Bool {
     zones[zone]?.state.permission(account) != nil
   }
 
-  /// The account that a zone belongs to, once that is known.
+  /// Returns the account that a zone belongs to, once it is known.
   public func owner(of zone: ZoneID) -> AccountID? { zones[zone]?.state.owner }
 
-  /// What the zone is called; empty where nobody said so.
+  /// Returns the title of a zone, or an empty string if it has none.
   public func title(_ zone: ZoneID) -> String { zones[zone]?.state.title ?? "" }
 
-  /// Of this account's device, or of another's that a zone here lists.
+  /// Returns the certificate of a device of this account or of another account that a zone here lists.
   public func certificate(of device: DeviceID) -> Certificate? {
     account.certificates[device] ?? accounts.states.values.lazy.compactMap { $0.certificates[device] }.first
   }
 
-  /// By its account, of whichever.
+  /// Returns whether the device is revoked by its account, which may be any known account.
   public func isRevoked(_ device: DeviceID) -> Bool {
     account.isRevoked(device) || accounts.states.values.contains { $0.isRevoked(device) }
   }
 
-  /// Why this machine's clock is not believed, if so: nothing is signed meanwhile.
+  /// The reason that this machine's clock is not believed, or nil if it is. Nothing is signed while there is one.
   public var clockFault: String? { clockWatch.fault?.text }
 
-  /// Peers with an open session, by device.
+  /// The peers with an open session, by device.
   public var peerViews: [PeerView] {
     sessions.sorted { $0.key < $1.key }.compactMap { link, session in
       guard session.conversation.isOpen, let peer = session.peer else { return nil }
@@ -139,33 +140,33 @@ extension Replica {
     }
   }
 
-  /// Whose device is at the other end of a link, once that is believed.
+  /// Returns the account of the device at the other end of a session, once it is identified.
   public func account(at link: LinkID) -> AccountID? { sessions[link]?.peer?.account }
 
-  /// Whether the peer of a link has proven who it is, or that it has an invite.
+  /// Returns whether the peer of a session has proven its identity or that it has an invite.
   public func hasMet(_ link: LinkID) -> Bool {
     guard let session = sessions[link] else { return false }
     return session.peer != nil || session.claimant != nil || session.joiningBy != nil
   }
 
-  /// Who is at the other end of a link: a peer with an open session, or one whose session ends because it has another. Its
-  /// address need not be dialled again.
+  /// Returns the device at the other end of a session, so that its address isn't dialled again. The session is open, or
+  /// ends because the device has another one.
   public func device(at link: LinkID) -> DeviceID? {
     guard let session = sessions[link], session.conversation.isOpen else { return replaced[link] }
     return session.peer?.device
   }
 
-  /// True once the zone's log, its schema and the key to write are here: a joining device has what it came for.
+  /// True once the zone's log, its schema and the key to write are here. Then a joining device is complete.
   public var isReady: Bool {
     guard let zone = privateZone.flatMap({ zones[$0] }) else { return false }
     return hasForeignSchema && cannotWrite(zone) == nil
   }
 
-  /// A zone has change sets to merge, or merged records to show.
+  /// True if a zone has change sets to merge or merged records to show.
   public var isMergeDue: Bool { zones.values.contains { $0.needsApply } }
 
   public var sessionCount: Int { sessions.count }
 
-  /// Nothing waits to be performed.
+  /// True if no action waits to be performed.
   public var hasNoActions: Bool { actions.isEmpty }
 }

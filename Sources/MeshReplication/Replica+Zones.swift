@@ -1,19 +1,20 @@
 import MeshCore
 
-/// Which zones are in common with a peer: its log with everybody whom the zone lists, its change sets and keys with members.
+/// Decides which zones are in common with a peer. All accounts that a zone lists get its log. Only members get its
+/// change sets and keys.
 extension Replica {
   func mayHaveLog(_ account: AccountID, _ zone: ZoneID) -> Bool {
     zones[zone]?.state.accounts.contains(account) ?? false
   }
 
-  /// Both this account and the other are members.
+  /// Returns whether this account and the other are both members.
   private func isCommon(_ zone: ZoneID, with account: AccountID) -> Bool {
     guard let state = zones[zone]?.state else { return false }
     return state.permission(self.account.id) != nil && state.permission(account) != nil
   }
 
-  /// The peer's tags tell which of our zones it knows. Devices of one account tell each other of zones; another account's
-  /// learn of them by joining.
+  /// Compares the peer's tags with the zones here, to learn which of them it knows. Devices of one account tell each
+  /// other about zones. Devices of other accounts learn about them by joining.
   func meetZones(_ link: LinkID, _ tags: [[UInt8]], now: Moment) throws {
     guard let info = sessions[link]?.info, let peer = sessions[link]?.peer else { return }
     let theirs = Set(tags)
@@ -43,12 +44,13 @@ extension Replica {
     try sendHeads(link, zone)
     send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
     zones[zone]?.toldBacklog = nil
-    // What it was asked for before the zone was in common, it did not give.
+    // The peer was asked for keys before the zone was in common, and did not give them.
     sessions[link]?.keyRequests = KeyRequests()
     requestKeys(link)
   }
 
-  /// All tables to this account's own devices; to others those that the shares in common can have.
+  /// Sends the schema: all tables to this account's own devices, and to others the tables that the common shares can
+  /// contain.
   func sendSchema(_ link: LinkID) throws {
     guard let peer = sessions[link]?.peer else { return }
     let tables = concerning(peer.account, try store.schemaDescriptions())
@@ -57,8 +59,8 @@ extension Replica {
     send(link, .schema(tables))
   }
 
-  /// Tables whose expressions are told between a peer and this account: all between devices of one account, and of a share by its
-  /// owner.
+  /// Returns the tables whose expressions a peer and this account exchange. Devices of one account exchange all. For a
+  /// share, its owner tells them.
   private func ruled(
     _ tables: [SchemaDescription], by author: AccountID, with peer: AccountID
   ) -> [SchemaDescription] {
@@ -67,12 +69,12 @@ extension Replica {
     return tables.shared(from: owned.compactMap(\.state.root?.table))
   }
 
-  /// Whether what the account says of tables' expressions can count.
+  /// Returns whether the account's statements about expressions of tables can count.
   func mayRule(_ other: AccountID) -> Bool {
     other == account.id || zones.values.contains { $0.state.owner == other && isCommon($0.state.zone, with: other) }
   }
 
-  /// The rules of the tables, as many as one message carries.
+  /// Returns the rules of the tables, as many as one message carries.
   private static func fitting(_ tables: [SchemaDescription]) -> [NamedRules] {
     var room = Limits.message / 2
     return tables.compactMap { table in
@@ -82,7 +84,7 @@ extension Replica {
     }
   }
 
-  /// The tables of a message with the rules that came before it, where the peer may tell some and they fit.
+  /// Returns the tables of a message with the rules that arrived before it, if the peer may tell them and they fit.
   func withRules(_ link: LinkID, _ tables: [SchemaDescription]) -> [SchemaDescription] {
     guard let session = sessions[link], let peer = session.peer else { return tables }
     sessions[link]?.rules = [:]
@@ -95,15 +97,16 @@ extension Replica {
     }
   }
 
-  /// What is told, and believed, of tables between this account and another.
+  /// Returns the tables about which this account and another exchange descriptions.
   func concerning(_ other: AccountID, _ tables: [SchemaDescription]) -> [SchemaDescription] {
     guard other != account.id else { return tables }
     let common = zones.values.filter { isCommon($0.state.zone, with: other) }
     return tables.shared(from: common.compactMap(\.state.root?.table))
   }
 
-  /// What another account says of a table that is synchronized here counts only if the table has a part in a share in common as
-  /// this file has it: by their own description any table could have.
+  /// Returns the descriptions of another account that count. For a table that is synchronized here, they count only if
+  /// the table belongs to a common share according to this file. According to the other account's description, any
+  /// table could belong to one.
   func believed(of other: AccountID, _ tables: [SchemaDescription]) throws -> [SchemaDescription] {
     let theirs = concerning(other, tables)
     guard other != account.id else { return theirs }
@@ -113,7 +116,7 @@ extension Replica {
     return theirs.filter { !here.contains($0.name.folded) || shared.contains($0.name.folded) }
   }
 
-  /// A zone, or a member, that was met while sessions were open.
+  /// Offers a zone to the open sessions, after a new zone or a new member appeared.
   func offer(_ id: ZoneID, now: Moment) throws {
     try tellThoseOut(id, now: now)
     for link in sessions.keys.sorted() {
@@ -130,7 +133,8 @@ extension Replica {
     }
   }
 
-  /// Who was let in and put out by records that came together here has heard of the first alone.
+  /// Sends the log to accounts that were admitted and removed by records that arrived together. They have only heard of
+  /// the admission.
   private func tellThoseOut(_ id: ZoneID, now: Moment) throws {
     for (link, session) in sessions.sorted(by: { $0.key < $1.key }) {
       guard session.conversation.isOpen, let peer = session.peer, peer.account != account.id,
@@ -144,14 +148,14 @@ extension Replica {
   func meetControlHeads(_ link: LinkID, _ id: ZoneID, _ heads: [ControlID], now: Moment) throws {
     guard let peer = sessions[link]?.peer, mayHaveLog(peer.account, id) else { return }
     try giveControlRecords(link, id, beyond: heads, now: now)
-    // Who believes that it is out has told nothing of what it has: it may be in again.
+    // A peer that believes it is removed has not said which records it has. It may be a member again.
     if !isCommon(id, with: peer.account), heads.contains(where: { zones[id]?.log.contains($0) != true }) {
       tellControlHeads(link, id, now: now)
     }
     try share(id, link, now: now)
   }
 
-  /// Ends what is no longer in common: after the peers have been sent the records that say why.
+  /// Ends the exchange of a zone that is no longer in common, after the peers were sent the records that say why.
   func leaveThoseOut(_ id: ZoneID, now: Moment) throws {
     for link in sessions.keys.sorted() {
       guard let session = sessions[link], session.conversation.commonZones.contains(id), let peer = session.peer,
@@ -162,7 +166,7 @@ extension Replica {
     }
   }
 
-  /// Whoever is no member any more, of anything, is told the reason.
+  /// Ends the session of an account that is no longer a member of any common zone, and gives the reason.
   private func endUnlessMember(_ link: LinkID) {
     guard let session = sessions[link], let peer = session.peer, peer.account != account.id,
       session.conversation.commonZones.isEmpty, session.outflow.records.isEmpty, session.outflow.asked.isEmpty
@@ -173,10 +177,11 @@ extension Replica {
     if !reasons.isEmpty { end(link, .noMember, reasons.joined(separator: "; ")) }
   }
 
-  /// How long a peer of another account may stay that has shown no zone in common, in milliseconds.
+  /// The milliseconds that a peer of another account may stay without a common zone.
   private static let outsiderPatience: Int64 = 10_000
 
-  /// Whoever shows no zones is told the reason all the same: a session is for members, and for a while for those who were.
+  /// Ends sessions of accounts without a common zone, with the reason, after a while. Sessions are for members, and for
+  /// a short time for former members.
   func endOutsiders(now: Moment) {
     for (link, session) in sessions.sorted(by: { $0.key < $1.key }) where session.conversation.isOpen {
       guard let peer = session.peer, peer.account != account.id, session.conversation.commonZones.isEmpty else {
@@ -191,25 +196,26 @@ extension Replica {
 
   // MARK: Standings
 
-  /// Tells the store what each zone is to this device, where that has changed.
+  /// Tells the store the standing of each zone on this device, if it has changed.
   func updateStandings() throws {
     let now = zones.values.compactMap { standing($0.state) }.sorted { $0.zone < $1.zone }
     guard now != standings else { return }
     let mayKeep = keepsCopies || keepsRows != nil
     let ended = try mayKeep ? store.endedZones() : []
     try store.setStandings(now)
-    // Before what was written to them is dealt with.
+    // The copy is kept before the pending writes to the share are handled.
     if mayKeep {
       for standing in now where standing.role == .ended && !ended.contains(standing.zone) {
         if keepsCopies || isKeptWhenEnded(standing.zone) { try store.keepCopy(of: standing.zone) }
       }
     }
     standings = now
-    // Who was let in again has them again.
+    // An account that was admitted again has the rows again.
     dropped.formIntersection(now.filter { $0.role == .ended }.map(\.zone))
   }
 
-  /// Nobody is asked about a share that this account leaves: it has chosen already.
+  /// Returns whether a share's rows stay after it ended. The user isn't asked about a share that this account leaves,
+  /// because the choice was already made.
   private func isKeptWhenEnded(_ zone: ZoneID) -> Bool {
     guard let state = zones[zone]?.state, state.participants[account.id]?.status != .left else { return false }
     return keepsRows?(zone) ?? false
@@ -221,9 +227,9 @@ extension Replica {
       ZoneStanding(zone: state.zone, role: role, root: state.root, isStopped: role == .owned && state.isStopped)
     }
     if owner == account.id { return standing(state.root == nil ? .privateZone : .owned) }
-    // Till its old rows are gone it has ended, also for a next life.
+    // Until its old rows are gone, the share has ended, even if the account was admitted again.
     return switch dropping.contains(state.zone) ? nil : state.permission(account.id) {
-    // Where this device can't write any more, programs are told so at once.
+    // If this device can no longer write, programs are told immediately.
     case .readWrite: standing(zones[state.zone]?.isBarred == true ? .readOnly : .readWrite)
     case .readOnly: standing(.readOnly)
     case nil: standing(.ended)
@@ -232,7 +238,8 @@ extension Replica {
 }
 
 extension ZoneState {
-  /// Why an account that the zone lists is no member, in words for its people; nil where it never was, or is.
+  /// Returns the reason that an account listed by the zone is not a member, in words for people. It is nil if the account
+  /// is a member or never was one.
   func reasonOutside(_ account: AccountID) -> String? {
     let name = "“\(printable(title))”"
     switch participants[account]?.status {

@@ -1,14 +1,15 @@
 public import MeshCore
 
-/// One node's replication: sessions, account, control logs, keys and the store behind them, without a clock, a socket or a
-/// thread. A driver feeds it inputs, one at a time, and performs the actions that `takeActions` returns. The same code runs
-/// over TCP and in the simulator.
+/// The replication of one node: sessions, account, control logs, keys, and the store behind them.
+///
+/// It has no clock, no socket and no thread. A driver feeds it inputs, one at a time, and performs the actions that
+/// `takeActions` returns. The same code runs over TCP and in the simulator.
 ///
 /// Guard: not safe for concurrent use; the driver owns it.
 public final class Replica {
   public enum Action: Sendable {
     case send(LinkID, [UInt8])
-    /// After what was sent before has left.
+    /// Closes the session after all earlier messages have left.
     case close(LinkID, reason: String)
     case log(LogLevel, String)
   }
@@ -25,7 +26,7 @@ public final class Replica {
 
   public let device: DeviceID
   public internal(set) var account: AccountState { didSet { accounts.set(account) } }
-  /// Of this account, and of all that a zone here lists.
+  /// The states of this account and of all accounts that a zone here lists.
   var accounts: Accounts {
     didSet {
       store.setAccounts(accounts)
@@ -33,148 +34,152 @@ public final class Replica {
       accountChanges += 1
     }
   }
-  /// Of those states, as far as they were asked for: a short message asks for all.
+  /// The hashes of those states, computed on demand, because even a short message asks for all.
   private var accountHeads: [AccountID: [UInt8]] = [:]
-  /// How often those states have changed since the start.
+  /// The number of changes to those states since the start.
   private(set) var accountChanges = 0
   var zones: [ZoneID: Zone] = [:]
   var sessions: [LinkID: Session] = [:]
-  /// Links that end because their device has another session, until they are closed.
+  /// Sessions that end because their device has another session, until they are closed.
   var replaced: [LinkID: DeviceID] = [:]
   var links: [IssuedLink]
-  /// What the zones are to this device, as the store was told.
+  /// The standings of the zones on this device, as the store was told.
   var standings: [ZoneStanding] = []
-  /// Ended shares whose rows are not in the file any more.
+  /// Ended shares whose rows are no longer in the file.
   var dropped: Set<ZoneID> = []
-  /// Those of which some rows may be gone, and others not.
+  /// Ended shares whose rows may be partly deleted.
   var dropping: Set<ZoneID> = []
-  /// Of all shares that end for this account the rows stay, as records of its own.
+  /// True to keep the rows of every share that ends for this account, as records of this account.
   public var keepsCopies = false
-  /// Asked about each share that others end for this account, whether its rows stay.
+  /// Decides for each share that others end for this account whether its rows stay.
   public var keepsRows: (@Sendable (ZoneID) -> Bool)?
   var fetching = AssetFetching()
-  /// Assets of which a chunk has come since peers were told.
+  /// Assets that received a chunk since the peers were told.
   var grownAssets: Set<AssetID> = []
-  /// Records, or the peers that have their assets, may have changed.
+  /// True if records, or the peers that have their assets, may have changed.
   var needsAssets = true
-  /// An asset is complete, and is put in place with the next work.
+  /// True if an asset is complete. The next work puts it in place.
   var needsPlacing = false
-  /// Those that are complete since assets were last put in place.
+  /// The number of assets that became complete since assets were last put in place.
   var completeAssets = 0
-  /// Those that are complete since it was last looked up what is wanted.
+  /// The number of assets that became complete since the wanted assets were last looked up.
   var assetsSinceLook = 0
-  /// What is lacking of assets may be another amount than peers were told.
+  /// True if the missing assets may differ from what peers were told.
   var hasBacklogMoved = false
-  /// Devices that gave what is no chunk of an asset: they are not asked again.
+  /// Devices that gave wrong chunks. They are not asked again.
   var liars: Set<DeviceID> = []
   /// Assets whose bytes are about to be given up.
   var evictions: [AssetID: Eviction] = [:]
-  /// Who gave something of assets that were incomplete when it left: to be kept.
+  /// The devices that gave chunks of assets and left before these were complete. They are about to be stored.
   var lastSources: [AssetID: DeviceID] = [:]
   var assetRate = TransferRate()
-  /// Why assets can't be kept here now.
+  /// The reasons that assets can't be stored here now.
   public internal(set) var assetFaults: [AssetID: String] = [:]
-  /// Bytes of assets that came since the start.
+  /// The bytes of assets that arrived since the start.
   public internal(set) var assetBytes = 0
   var actions: [Action] = []
   var needsFlush = true
-  /// A transaction of local writes failed, perhaps after its commit: what it signed may be in the file, and nobody was told.
+  /// True if a transaction of local writes failed, perhaps after its commit. The file may then contain signed change
+  /// sets of which no peer was told.
   var owesNews = false
-  /// The schema may have changed.
+  /// True if the schema may have changed.
   var needsUpkeep = true
-  /// A unit of local writes has ended and more are waiting: before the next, others' changes have their turn, or a program
-  /// that writes faster than its rows are flushed would keep them out.
+  /// True if a unit of local writes has ended and more are waiting. Before the next unit, the changes of others have
+  /// their turn. Otherwise a program that writes faster than its rows are flushed would block them.
   var isApplyDue = false
   /// The zone in which change sets were merged last.
   private var lastApplied: ZoneID?
-  /// Of acknowledgements: each is later than the one before.
+  /// The clock of acknowledgements. Each is later than the one before.
   var clock = HybridClock()
-  /// A member has told us its tables since the start.
+  /// True if a member has sent its tables since the start.
   var hasForeignSchema = false
-  /// What a person should know of this device's writing lives, as sentences, since the start.
+  /// Sentences about this device's instances that a person should know, since the start.
   public internal(set) var notices: [String] = []
   var clockWatch = ClockWatch()
   private var lastClockTold: Int64 = .min
-  /// The home knows its place. Not before the node runs: a verb that looks at the home must leave it to be said.
+  /// True if the home knows its place. This stays false until the node runs, because a command that only looks at the
+  /// home must leave the notice to the node.
   private var hasSettled = false
-  /// Why change sets were refused, and how often, since the start.
+  /// The number of refused change sets since the start, by reason.
   public internal(set) var refusals: [String: Int] = [:]
-  /// Rows that were compared with what is merged since the start, and how many had been changed unnoticed.
+  /// The number of rows that were compared with the merged values since the start, and of those that had changed
+  /// unnoticed.
   public internal(set) var compared = (rows: 0, differences: 0)
   private var lastKeyRequest: Int64 = .min
-  /// What the news of each account may make this node read of control logs.
+  /// The records of control logs that the news of each account may make this node read.
   var reading: [AccountID: Allowance] = [:]
-  /// What each account may be sent of control logs.
+  /// The bytes of control logs that each account may be sent.
   var sending: [AccountID: Allowance] = [:]
-  /// What those who use an invite may be shown of its share before they claim it.
+  /// The bytes of a share that devices with an invite may be shown before they claim it.
   var showing: [ControlID: Allowance] = [:]
   /// The sessions that each other account may open.
   var opening: [AccountID: Allowance] = [:]
-  /// Sessions with peers that have said who they are.
+  /// The maximum number of sessions with identified peers.
   var sessionBound = Choices.sessions
-  /// How often keys that came were kept since the last tick.
+  /// The number of durable writes of arrived keys since the last tick.
   var keysKept = 0
 
-  /// How often keys that are lacking are asked for again, in milliseconds.
+  /// The milliseconds between two requests for missing keys.
   private static let keyRequestInterval: Int64 = 5_000
-  /// Keys that one peer is asked for again in one round. What was asked for longest ago comes first: whoever opens epochs by the
-  /// thousand and gives no key makes nobody ask for all of them every few seconds.
+  /// The number of keys that one peer is asked for again in one round. The keys whose last request is the longest ago
+  /// come first. A member that creates thousands of epochs and gives no key therefore can't make other nodes request
+  /// all of them every few seconds.
   static let keysAskedAgain = 256
-  /// How often peers are told this machine's time, in milliseconds.
+  /// The milliseconds between two announcements of this machine's time.
   private static let clockInterval: Int64 = 60_000
 
-  /// What is known of one zone.
+  /// The state of one zone.
   struct Zone {
     var log: ZoneLog
-    /// The control records of others that each account brought since the start, by author and then by the account that
-    /// brought them. Only a device of the zone's owner counts them.
+    /// The control records of other accounts that each account brought since the start, by author and then by the
+    /// account that brought them. Only a device of the zone's owner counts them.
     var relayed: [AccountID?: [AccountID: ControlUse]] = [:]
-    /// Records came of which the state says nothing yet.
+    /// True if records arrived that the state doesn't include yet.
     var hasUnread = false
-    /// Whose they are.
+    /// The accounts that wrote those records.
     var unreadAccounts: Set<AccountID> = []
     private(set) var keys: [EpochID: EpochKey] = [:]
-    /// Epochs whose keys are not here.
+    /// The epochs whose keys are missing here.
     private(set) var lackingKeys: Set<EpochID> = []
-    /// The current epoch with the lowest id whose key is here: what this device writes under.
+    /// The epoch under which this device writes: the current epoch with the lowest id whose key is here.
     private(set) var writingEpoch: EpochID?
-    /// Verified, and not kept durably yet: nothing is read or written with them.
+    /// Keys that are verified and not stored durably yet. Nothing is read or written with them.
     var arrivedKeys: [EpochID: EpochKey] = [:]
     var needsApply = true
     var waiting: [WaitingReason: Int] = [:]
-    /// Something could not be merged, since local rows came first and could not be signed.
+    /// True if something could not be merged, because local rows came first and could not be signed.
     var awaitsWriter = false
     var acknowledged: VersionVector?
-    /// What peers were told that is lacking here of assets, since the last acknowledgement; and when.
+    /// The backlog of assets that peers were told since the last acknowledgement, and the time at which they were.
     var toldBacklog: AssetBacklog?
     var backlogTold: Int64 = .min
-    /// Some of it was still coming.
+    /// True if a part of it was still arriving.
     var hasBacklog = false
-    /// Since when no current epoch's key is here, on the steady clock.
+    /// The steady time since which no current epoch has its key here.
     var keyMissingSince: Int64?
-    /// Where the authors of cut devices end; and as far as the store has carried it out since the start.
+    /// The last valid numbers of authors that end, such as those of cut devices.
     var limits: [Author: UInt64] = [:]
-    /// Nil before it was asked to.
+    /// The limits that the store has carried out since the start, or nil before it was asked to.
     var carriedOut: [Author: UInt64]?
     var cutPause = CutPause()
-    /// Change sets are not here that were refused or cut, and may be good now or later.
+    /// True if change sets are missing that were refused or cut, and may be valid now or later.
     var hasRefused = false
-    /// Authors of whom a peer has another branch than is here: what follows it there is not asked for.
+    /// Authors of which a peer has another branch. The change sets that follow there are not requested.
     var forked: Set<Author> = []
-    /// Authors whose waiting change sets are at their bound: the rest is asked for once something was merged.
+    /// Authors whose waiting change sets reached their bound. The rest is requested after something was merged.
     var overQuota: Set<Author> = []
-    /// The instance that the file names must not write on, and this device has no other left.
+    /// True if the file's instance must not be continued, and this device has no other left.
     var isBarred = false
-    /// Something that a cut took back may be left to be written again.
+    /// True if reverted change sets may be left to write again.
     var mayWriteAgain = true
 
     init(_ zone: ZoneID) { log = ZoneLog(zone) }
 
-    /// Whom the records name.
+    /// The accounts that the records name.
     var people: ZonePeople { log.people }
     var state: ZoneState { log.state }
 
-    /// Reads the state, and returns the epochs among the news whose keys are not here.
+    /// Reads the state, and returns the new epochs whose keys are missing here.
     mutating func read(_ accounts: Accounts, revision: Int, _ cryptography: any Cryptography) -> [EpochID] {
       let judged = log.read(accounts, revision: revision, cryptography)
       if judged.count == state.epochs.count { (lackingKeys, writingEpoch) = ([], nil) }
@@ -196,7 +201,7 @@ public final class Replica {
       }
     }
 
-    /// Whether a record can stand after those that are here.
+    /// Returns whether a record can be valid after those that are here.
     func isSound(
       _ record: ControlRecord, _ accounts: Accounts, isLacking: Bool = false, _ cryptography: any Cryptography
     ) -> Bool {
@@ -208,56 +213,57 @@ public final class Replica {
     var lacksKey: Bool { writingEpoch == nil }
   }
 
-  /// What is known of one session.
+  /// The state of one session.
   struct Session {
     let info: LinkInfo
     var conversation: Conversation
     var peer: Certificate?
-    /// The link that lets a joining device in.
+    /// The public half of the invite with which a device joins.
     var joiningBy: [UInt8]?
-    /// Another account's device that may claim an invite, and no more.
+    /// The device of another account that may claim an invite, and nothing else.
     var claimant: Claimant?
-    /// Zones in which the peer is out, and whose logs it was sent for that.
+    /// Zones that the peer is removed from, and whose logs it was sent for that reason.
     var told: Set<ZoneID> = []
-    /// States of accounts that no zone here names yet: they come before the records that do.
+    /// States of accounts that no zone here names yet. They arrive before the records that name them.
     var offered = Accounts()
-    /// All accounts and those, as they were after so many changes of accounts.
+    /// All accounts including the offered ones, with the number of account changes at which they were computed.
     var withOffered: (accountChanges: Int, accounts: Accounts)?
     var offeredBytes = 0
     var merged: [ZoneID: VersionVector] = [:]
     var acknowledged: [ZoneID: VersionVector] = [:]
-    /// What the peer lacks of the assets of what it has acknowledged; nil until it has said so.
+    /// The missing assets of the change sets that the peer has acknowledged. A zone is absent until the peer has said
+    /// so.
     var backlogs: [ZoneID: AssetBacklog] = [:]
     var digests: [ZoneID: (vector: VersionVector, digest: ZoneDigest, unsent: Unsent)] = [:]
-    /// The peer has said what its account is called.
+    /// True if the peer has said the name of its account.
     var hasNamed = false
-    /// What the tables of the peer's next description compute, by name.
+    /// The expressions of the tables in the peer's next description, by name.
     var rules: [FoldedName: SchemaRules] = [:]
-    /// The peer's wall clock less our steady one, as it last told.
+    /// The difference of the peer's wall clock, as it last told, and this node's steady clock.
     var clock: Int64?
-    /// Assets that are not complete here, of which the peer is told when there is more.
+    /// Assets that are not complete here. The peer is told when more of them arrives.
     var toldAssets: Set<ToldAsset> = []
     var unaskedChunks = 0
     var keyRequests = KeyRequests()
-    /// Heads of control logs that it was told last, and when.
+    /// The heads of control logs that the peer was last told, and the time.
     var toldHeads: [ZoneID: (heads: [ControlID], at: Int64)] = [:]
-    /// Zones whose heads it is told again later.
+    /// Zones whose heads the peer is told again later.
     var owedHeads: Set<ZoneID> = []
-    /// Epochs whose keys it was sent since keys were last asked for.
+    /// The number of times that each epoch's key was sent to the peer since keys were last requested.
     var givenKeys: [EpochID: Int] = [:]
     var outflow = Outflow()
-    /// Since when a peer of another account shows no zone in common, on the steady clock.
+    /// The steady time since which a peer of another account has shown no common zone.
     var outsideSince: Int64?
   }
 
-  /// What a device that proves an invite is after.
+  /// The claim of a device that proves an invite.
   struct Claimant {
     let zone: ZoneID
     let invite: ControlID
     let certificate: Certificate
     /// The heads of the log that it was shown.
     let shown: [ControlID]
-    /// What its invite's allowance was charged for that.
+    /// The amount that its invite's allowance was charged for that.
     var cost = 0
   }
 
@@ -277,18 +283,18 @@ public final class Replica {
     self.device = device
     links = try vault.links()
     let known = try store.zones()
-    // Before anything is written.
+    // This check comes before anything is written.
     for zone in known { try requireOwn(zone) }
     try loadAccounts()
     store.setAccounts(accounts)
     for zone in known { try loadZone(zone) }
-    // An earlier life may have begun, and this account been let in again.
+    // An earlier deletion may have begun, and this account may have been admitted again.
     dropping = try store.endedZones()
     try updateStandings()
     dropping.formUnion(standings.filter { $0.role == .ended }.map(\.zone))
   }
 
-  /// The hash of an account's state.
+  /// Returns the hash of an account's state.
   func head(of id: AccountID) -> [UInt8]? {
     if let known = accountHeads[id] { return known }
     let head = accounts[id]?.head(cryptography)
@@ -302,14 +308,14 @@ public final class Replica {
 
   public func takeActions() -> [Action] {
     defer { actions = [] }
-    // From here on the driver knows what waits to leave, and says so.
+    // From here on, the driver knows how many bytes wait to leave, and reports them.
     for case .send(let link, _) in actions { sessions[link]?.outflow.queued = 0 }
     return actions
   }
 
   // MARK: Inputs
 
-  /// A handshake is over. The dialler speaks first.
+  /// Handles a finished handshake. The dialler speaks first.
   public func linkOpened(_ link: LinkID, _ info: LinkInfo, now: Moment) throws {
     try resumeDropping(now: now)
     makeRoomForUnnamed()
@@ -327,7 +333,7 @@ public final class Replica {
     }
   }
 
-  /// The link's next message waits for another program's lock: the session lives on meanwhile.
+  /// Keeps a session alive while its next message waits for another program's lock.
   public func keepWaiting(_ link: LinkID, now: Moment) {
     for case .send(let message) in sessions[link]?.conversation.handle(.waiting, now: now.steady) ?? [] {
       send(link, message)
@@ -340,7 +346,7 @@ public final class Replica {
     loseSource(link, session?.peer?.device)
   }
 
-  /// To be called a few times a second.
+  /// Does the periodic work. The driver calls it a few times a second.
   public func tick(now: Moment) throws {
     if !hasSettled, try vault.isCopy() { try vault.settle() }
     hasSettled = true
@@ -363,7 +369,7 @@ public final class Replica {
     }
     if now.steady &- lastKeyRequest > Self.keyRequestInterval || lastKeyRequest == .min {
       lastKeyRequest = now.steady
-      // Whatever else changed: a zone that ended, what was written again.
+      // The wanted assets change in other ways too: a zone ended, or reverted change sets were written again.
       _ = try refreshAssets(now: now)
       for link in sessions.keys.sorted() {
         sessions[link]?.givenKeys = [:]
@@ -375,31 +381,32 @@ public final class Replica {
       opening = opening.filter { $0.value.left(rate: 1, now: now.steady) > 0 }
       try cutRevokedDevices(now: now)
       for zone in zones.keys.sorted() { try replaceMissingEpoch(zone, now: now) }
-      // Nothing arrives when the clock has caught up with what was signed ahead of it.
+      // No input arrives when the clock has caught up with change sets that were signed ahead of it.
       for zone in zones.keys where zones[zone]?.waiting[.futureTime] != nil { zones[zone]?.needsApply = true }
     }
   }
 
-  /// The database may have changed.
+  /// Notes that the database may have changed.
   public func databaseChanged() {
     needsAssets = true
     needsUpkeep = true
     needsFlush = true
   }
 
-  /// Tables were tracked or changed, or columns came: what waited may now be shown, and peers learn the new form.
+  /// Handles tables that were tracked or changed, and new columns. Waiting values may now be shown, and peers learn the
+  /// new schema.
   public func schemaChanged() throws {
     for link in sessions.keys.sorted() where sessions[link]?.conversation.isOpen == true { try sendSchema(link) }
     databaseChanged()
     for zone in zones.keys { zones[zone]?.needsApply = true }
   }
 
-  /// What is held is to be looked at again.
+  /// Requests that held records are looked at again.
   public func heldRequested() {
     for zone in zones.keys { zones[zone]?.needsApply = true }
   }
 
-  /// Does one bounded piece of work (a flush part, an apply slice); true where more is to do.
+  /// Does one bounded piece of work (a flush part or an apply slice). Returns true if more is to do.
   public func work(now: Moment) throws -> Bool {
     watchClock(now)
     try resumeDropping(now: now)
@@ -440,18 +447,19 @@ public final class Replica {
     return try dropEnded(now: now)
   }
 
-  /// Zones have their turns, so that one which is flooded keeps no other waiting.
+  /// The next zone to merge. Zones take turns, so that a flooded zone blocks no other.
   private var nextToApply: ZoneID? {
     let due = zones.keys.filter { zones[$0]?.needsApply == true }
     return due.filter { zone in lastApplied.map { $0 < zone } ?? true }.min() ?? due.min()
   }
 
-  /// Where zones meet, the store has rows of its own to flush: copies that are kept, records that follow their parents.
+  /// Notes rows that the store itself has to flush: copies that are kept, and records that follow their parents to
+  /// another zone.
   func noticePending() throws {
     if !needsFlush, try store.pendingCount() > 0 { needsFlush = true }
   }
 
-  /// The zone of all records that no share holds.
+  /// The zone of all records that are not in a share.
   public var privateZone: ZoneID? {
     zones.values.filter { $0.state.owner == account.id && $0.state.root == nil }.map(\.state.zone).min()
   }
@@ -478,7 +486,7 @@ public final class Replica {
     }
   }
 
-  /// Bytes of change sets in one message: large enough to keep the wire busy, small beside the window.
+  /// The bytes of change sets in one message: large enough to keep the connection busy, but small beside the window.
   static let batchBytes = 256 << 10
 
   func send(_ link: LinkID, _ message: Message) {
@@ -495,7 +503,8 @@ public final class Replica {
     actions.append(.log(.info, "closing the session with \(session.name): \(text)"))
   }
 
-  /// Links whose peers hear what is new in a zone's log: those that share it, and this account's other devices.
+  /// Returns the sessions whose peers get the news of a zone's log: those that share it, and this account's other
+  /// devices.
   func links(hearing zone: ZoneID) -> [LinkID] {
     sessions.keys.sorted().filter { link in
       guard let session = sessions[link], session.conversation.isOpen else { return false }
@@ -503,24 +512,25 @@ public final class Replica {
     }
   }
 
-  /// Links with an open session that shares the zone, in order.
+  /// Returns the open sessions that share the zone, in order.
   func links(sharing zone: ZoneID) -> [LinkID] {
     sessions.keys.sorted().filter { sessions[$0]?.conversation.commonZones.contains(zone) ?? false }
   }
 }
 
 extension Replica.Session {
-  /// For logs: the device's name and id where they are known.
+  /// The name for logs: the device's name and id, if they are known.
   var name: String { peer.map { "\(printable($0.request.name)) (\($0.device))" } ?? info.address }
 }
 
-/// A fault of this node's own, below any peer's reach.
+/// A fault of this node itself, which no peer can cause.
 public enum ReplicaError: Error, CustomStringConvertible, Sendable {
   /// The home's device key is not a key.
   case badDeviceKey
-  /// The store's account state is of another account, or not signed by it: the database belongs to another home.
+  /// The store's account state belongs to another account or is not signed by it, so the database belongs to another
+  /// home.
   case foreignDatabase
-  /// An act that takes the account's key or an administrator; the text says which machines can do it.
+  /// The action needs the account's key or an administrator. The text says which machines can do it.
   case needsAccountKey(String)
   case unknownDevice(String)
   case notReady(String)

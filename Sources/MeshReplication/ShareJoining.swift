@@ -1,20 +1,22 @@
 public import MeshCore
 
-/// The dialler's side of joining a share by its link, as a value: hello with the invite's proof, the share's log, the claim, the
-/// grant. Nothing is consumed on the other side before the claim, and nothing is kept here before `Output.done`.
+/// The dialler's side of joining a share with an invite, as a value.
+///
+/// The steps are the hello with the invite's proof, the share's log, the claim, and the grant. The other side consumes
+/// nothing before the claim, and nothing is kept here before `Output.done`.
 public struct ShareJoining: Sendable {
   public enum Output: Sendable {
     case send(Message)
-    /// What is offered; without `claims`, all that was asked for.
+    /// The offer. Without `claims`, nothing else follows.
     case offered(Offer)
-    /// This account is a member: what `Replica.adopt` takes in.
+    /// This account is a member. `Replica.adopt` adds the share.
     case done(JoinedShare)
-    /// Only another device can let in: try again when it is there.
+    /// Only another device can admit the account: try again when it is connected.
     case wait(String)
     case refused(String)
   }
 
-  /// What a person decides by.
+  /// The facts for a person's decision.
   public struct Offer: Sendable, Hashable {
     public let title: String
     public let owner: AccountID
@@ -40,7 +42,9 @@ public struct ShareJoining: Sendable {
   private var joined: JoinedShare
   private var hasClaimed = false
 
-  /// - Parameter claims: False to see the offer only.
+  /// Creates the joining side.
+  ///
+  /// - Parameter claims: False to see only the offer.
   public init(
     link: ShareLink, account: AccountState, device: DeviceID, info: LinkInfo, claims: Bool, secrets: any DeviceSecrets,
     cryptography: any Cryptography
@@ -97,7 +101,7 @@ public struct ShareJoining: Sendable {
   private var faultyState: String { "\(faulty): an account's state does not hold" }
   private var faulty: String { "the node at \(info.address) did not show the share of the invite" }
 
-  /// The log is here up to the responder's heads.
+  /// Handles a log that is complete up to the responder's heads.
   private mutating func look(_ heads: [ControlID]) -> [Output] {
     let state = joined.state(cryptography)
     guard let responder, state.owner == link.owner, heads.allSatisfy(joined.has), let root = state.root,
@@ -117,20 +121,20 @@ public struct ShareJoining: Sendable {
   }
 }
 
-/// The log of a share and the states of its accounts, as a member showed them, each signature verified.
+/// The log of a share and the states of its accounts, as a member showed them, with each signature verified.
 public struct JoinedShare: Sendable {
   public let zone: ZoneID
   private let alwaysKept: Set<AccountID>
-  /// Parents before children.
+  /// The records, parents before children.
   public private(set) var records: [ControlRecord] = []
   public private(set) var accounts: Accounts
   /// States that were shown and are not verified yet.
   private var noted: [AccountID: [UInt8]] = [:]
-  /// Bytes of the states, but for this account's and the owner's. Not their number is bounded: the log may name more accounts
-  /// than were ever let in.
+  /// The bytes of the states, except for this account's and the owner's. The number of states is not bounded, because
+  /// the log may name more accounts than were ever admitted.
   private var sizes: [AccountID: Int] = [:]
   var stateBound = Choices.joinedAccounts
-  /// States were left out that were too large. A session brings them once the share is here.
+  /// True if states were left out because they were too large. A session brings them once the share is here.
   private var isLacking = false
   private var known: [ControlID: ControlRecord] = [:]
   private var people: ZonePeople
@@ -148,8 +152,10 @@ public struct JoinedShare: Sendable {
     ZoneState(zone, records: records, accounts: accounts, cryptography)
   }
 
-  /// Notes a state, which is verified before the records that follow it. Of too many the largest are left out, and nothing is
-  /// computed for them: nobody's state keeps those of others from being taken. False if the bytes are of no account.
+  /// Notes a state, which is verified before the records that follow it. If there are too many bytes, the largest
+  /// states are left out and not verified, so that no account's state can displace those of others.
+  ///
+  /// - Returns: False if the bytes are not an account's state.
   mutating func note(account bytes: [UInt8], _ cryptography: any Cryptography) -> Bool {
     var reader = ByteReader(bytes)
     guard let id = (try? AccountGenesis(from: &reader))?.id(cryptography) else { return false }
@@ -166,7 +172,7 @@ public struct JoinedShare: Sendable {
     return true
   }
 
-  /// Verifies the states that were noted. False where one breaks a rule.
+  /// Verifies the noted states. Returns false if one breaks a rule.
   mutating func learnAccounts(_ cryptography: any Cryptography) -> Bool {
     for (id, bytes) in noted.sorted(by: { $0.key < $1.key }) {
       var reader = ByteReader(bytes)
@@ -179,7 +185,8 @@ public struct JoinedShare: Sendable {
     return true
   }
 
-  /// After records that are here, as members take it: or they would take none from who has it.
+  /// Returns whether a record follows records that are here. Members require the same, and would otherwise accept no
+  /// records from a device that has this one.
   private func follows(_ record: ControlRecord) -> Bool {
     guard record.parents.allSatisfy(has) else { return false }
     switch record.act {

@@ -1,24 +1,24 @@
 import MeshCore
 
-/// The part of a zone's control log that an account may know once it is out: the records that say so, and what leads to them. So
-/// a removed account can read its removal, and learns nothing that came later.
+/// The part of a zone's control log that an account may know after it left: the records that say so, and those that
+/// lead to them. A removed account can therefore read its removal, and learns nothing later.
 extension Replica.Zone {
-  /// Nil if the account may know all: the one here, and members.
+  /// Returns the records that a peer may know, or nil if it may know all, as this account and members do.
   func visibleRecords(to peer: AccountID, here: AccountID) -> Set<ControlID>? {
     guard peer != here, state.permission(peer) == nil else { return nil }
     let subject = Subject(peer, log, owner: state.owner)
     return log.past(of: log.records.filter { concerns($0, subject) }.map(\.id))
   }
 
-  /// Whose words decide whether an account is out. Without the cut of a device that let it in, or the removal of a participant that
-  /// did, the account would go on as a member.
+  /// The participants and devices whose records decide whether an account is a member. Without the cut of a device that
+  /// admitted it, or the removal of a participant that did, the account would consider itself a member.
   private struct Subject {
     let account: AccountID
     /// The account, and the participants on whose admissions its own depends.
     private(set) var accounts: Set<AccountID>
-    /// The invites by which they came.
+    /// The invites with which they came.
     private(set) var invites: Set<ControlID> = []
-    /// The devices that spoke about them.
+    /// The devices that wrote records about them.
     private(set) var devices: Set<DeviceID> = []
 
     init(
@@ -47,7 +47,7 @@ extension Replica.Zone {
     }
   }
 
-  /// The accounts that those records name.
+  /// Returns the accounts that those records name.
   func visiblePeople(to peer: AccountID, here: AccountID, _ cryptography: any Cryptography) -> ZonePeople {
     guard let visible = visibleRecords(to: peer, here: here) else { return people }
     return visible.reduce(into: ZonePeople(state.zone)) { people, id in
@@ -64,7 +64,7 @@ extension Replica.Zone {
     case .leave: author.map(subject.accounts.contains) ?? false
     case .cut(let cut): subject.devices.contains(cut.device) || state.account(of: cut.device) == subject.account
     case .revokeInvite(let invite, _): subject.invites.contains(invite)
-    // Who was out before has no part in that.
+    // An account that had left before is not affected by the stop.
     case .stop: if case .member = state.participants[subject.account]?.status { true } else { false }
     default: false
     }

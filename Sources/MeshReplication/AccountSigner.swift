@@ -12,7 +12,7 @@ public struct AccountSigner: Sendable {
   }
 }
 
-/// The statements that a device may sign for its account: none, the statements of an administrator, or everything.
+/// The statements that a device may sign for its account: none, those of an administrator, or all.
 struct AccountPower {
   let authority: Authority
   let sign: @Sendable ([UInt8]) -> [UInt8]

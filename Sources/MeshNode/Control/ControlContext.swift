@@ -3,7 +3,7 @@ import Logging
 import MeshControl
 import NIOCore
 
-/// What a route knows of a request beside the request.
+/// The context of a control request: the facts that a route knows beside the request.
 struct ControlContext: RequestContext {
   var coreContext: CoreRequestContextStorage
   let channel: any Channel
@@ -13,11 +13,11 @@ struct ControlContext: RequestContext {
     channel = source.channel
   }
 
-  /// Bytes of a request's body: the names of some thousand tables.
+  /// The maximum size of a request's body in bytes, enough for the names of some thousand tables.
   static let bodyLimit = 1 << 20
 }
 
-/// Turns away processes of other users, should the directory's mode ever let them through.
+/// Refuses processes of other users, in case the directory's mode admits them.
 struct OwnProcessesOnly: RouterMiddleware {
   func handle(
     _ request: Request, context: ControlContext, next: (Request, ControlContext) async throws -> Response
@@ -29,7 +29,7 @@ struct OwnProcessesOnly: RouterMiddleware {
   }
 }
 
-/// Makes every error an answer that a verb can show.
+/// Turns every error into an answer that a command can show.
 struct RefusalAnswers: RouterMiddleware {
   func handle(
     _ request: Request, context: ControlContext, next: (Request, ControlContext) async throws -> Response
@@ -39,7 +39,7 @@ struct RefusalAnswers: RouterMiddleware {
     } catch {
       let refusal = refusal(for: error, request)
       if refusal.code == Self.internalCode {
-        // The type says enough to find the place; a description may hold a row's values.
+        // The type is enough to find the place. A description may contain values of a row.
         context.logger.error(
           "A control request failed.", metadata: ["path": "\(request.uri.path)", "error": "\(type(of: error))"])
       }
@@ -81,7 +81,7 @@ struct RefusalAnswers: RouterMiddleware {
 }
 
 extension Response {
-  /// One JSON object and a line break.
+  /// Returns a response with one JSON object and a line break.
   static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
     let bytes = try ControlJSON.encode(value) + [UInt8(ascii: "\n")]
     return Response(

@@ -2,7 +2,7 @@ import Hummingbird
 import MeshControl
 import NIOCore
 
-/// The control interface: one route for each type of request.
+/// The control interface, with one route for each type of request.
 struct ControlRoutes {
   let node: any NodeControl
 
@@ -11,7 +11,7 @@ struct ControlRoutes {
     router.add(middleware: RefusalAnswers())
     router.add(middleware: OwnProcessesOnly())
     for request in Node.handlers.requests { add(request, to: router) }
-    // Without parameters as well: the newest conflicts.
+    // Without parameters, the route returns the newest conflicts.
     router.get(RouterPath(ConflictsRequest.route.path)) { _, _ in
       try Response.json(await node.perform(ConflictsRequest()))
     }

@@ -7,17 +7,19 @@ public import ServiceLifecycle
 
 /// Serves a node's control interface on the home's socket until it is told to stop.
 ///
-/// Run it in a service group after the node's own services; the home's lock is held by the caller all the while. A
-/// socket file that a killed daemon left is replaced; one that somebody answers at is not.
+/// Run it in a service group after the node's own services. The caller holds the home's lock the whole time. The server
+/// replaces the socket file of a killed daemon, but not one at which a process answers.
 ///
-/// Stop it by graceful shutdown. Cancellation may meet a connection just accepted, which NIO does not survive.
+/// Stop it by graceful shutdown. A cancellation may hit a connection that was just accepted, which makes NIO crash.
 public struct ControlServer: Service {
   private let node: any NodeControl
   private let home: Home
   private let logger: Logger
   private let onAccepting: @Sendable () async -> Void
 
-  /// `onAccepting` is called once, when the socket answers.
+  /// Creates the server.
+  ///
+  /// - Parameter onAccepting: Called once, when the socket answers.
   public init(
     node: any NodeControl, home: Home, logger: Logger, onAccepting: @escaping @Sendable () async -> Void = {}
   ) {
@@ -37,7 +39,7 @@ public struct ControlServer: Service {
       router: ControlRoutes(node: node).router(),
       configuration: ApplicationConfiguration(address: .unixDomainSocket(path: path)),
       onServerRunning: { _ in
-        // The directory keeps others out already; the mode says so to whoever looks.
+        // The directory already excludes other users. The socket's mode shows the same.
         chmod(path, 0o600)
         await onAccepting()
       },
@@ -45,7 +47,7 @@ public struct ControlServer: Service {
     try await application.run()
   }
 
-  /// Hummingbird tells of each start; the daemon's own line is enough.
+  /// A logger without Hummingbird's message about each start, because the daemon logs its own.
   private var quiet: Logger {
     var logger = logger
     logger.logLevel = max(logger.logLevel, .warning)

@@ -1,11 +1,11 @@
 import MeshControl
 
-/// Why a text is not a duration; it says what one looks like.
+/// The reason that a text is not a duration, with an example of a valid one.
 public struct DurationTextError: Error, Equatable, CustomStringConvertible {
   public enum Code: Sendable {
-    /// Not a whole number with a unit.
+    /// The text is not a whole number with a unit.
     case malformed
-    /// Longer than `Duration.longest`.
+    /// The duration is longer than `Duration.longest`.
     case tooLong
   }
 
@@ -22,7 +22,7 @@ public struct DurationTextError: Error, Equatable, CustomStringConvertible {
 }
 
 extension Duration {
-  /// `90s`, `15m`, `2h`, `7d`: a whole number and one unit.
+  /// Parses a duration: a whole number and one unit, such as `90s`, `15m`, `2h` or `7d`.
   public init(text: String) throws(DurationTextError) {
     let seconds: Int64? =
       switch text.last {

@@ -4,21 +4,22 @@ import MeshCore
 package import MeshTransport
 import ServiceLifecycle
 
-/// A node in the process of an app. It does what `mesh serve` does, and answers the verbs of its home as well.
+/// A node in the process of an app. It does the same as `mesh serve`, and also answers the commands on its home.
 package struct EmbeddedNode: Sendable {
-  /// Answers the app's requests, without a socket.
+  /// The control interface for the app's own requests, without a socket.
   package let control: any NodeControl
   private let group: ServiceGroup
 
-  /// Opens the node and binds its address. Nobody is answered before it runs.
+  /// Opens the node and binds its address. It answers nothing before it runs.
   ///
-  /// If the address is that of `config.toml` and another program has it, the node takes a free port instead: an app goes on
-  /// beside another one.
+  /// If the address comes from `config.toml` and another program uses it, the node takes a free port instead. An app
+  /// can therefore run beside another one.
   ///
   /// - Parameters:
-  ///   - lock: Held by the caller until the node has stopped.
-  ///   - network: Used instead of TCP. Such a node has no control socket either.
-  ///   - keepsRows: Asked about each share that others end for this account, by its id, whether its rows stay.
+  ///   - lock: The home's lock, which the caller holds until the node has stopped.
+  ///   - network: The network to use instead of TCP, or nil for TCP. With a network, the node has no control socket
+  ///     either.
+  ///   - keepsRows: Decides for each share that others end for this account, by its id, whether its rows stay.
   package static func open(
     home: Home, lock: HomeLock, options: ServeOptions, network: LocalNetwork?,
     keepsRows: (@Sendable (String) -> Bool)? = nil, logger: Logger
@@ -53,13 +54,13 @@ package struct EmbeddedNode: Sendable {
         service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
         failureTerminationBehavior: .gracefullyShutdownGroup)
     }
-    // Signals are the app's.
+    // Signals belong to the app.
     group = ServiceGroup(configuration: ServiceGroupConfiguration(services: services, logger: quiet))
   }
 
-  /// Works until `stop` is called, and returns when everything is closed.
+  /// Runs the node until `stop` is called, and returns when everything is closed.
   package func run() async throws { try await group.run() }
 
-  /// Has `run` flush what is pending, say goodbye and return.
+  /// Makes `run` flush the pending rows, say goodbye and return.
   package func stop() async { await group.triggerGracefulShutdown() }
 }

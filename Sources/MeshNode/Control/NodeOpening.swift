@@ -2,29 +2,32 @@ public import Logging
 public import MeshControl
 public import ServiceLifecycle
 
-/// How the command line comes by a node. The executable has one implementation; the caller holds `lock` for as long as
-/// it uses what it got, and has checked the home.
+/// Opens nodes for the command line. The executable has one implementation. The caller has checked the home, and holds
+/// `lock` as long as it uses the result.
 public protocol NodeOpening: Sendable {
-  /// Makes keys, our tables in the database (the database too, if missing), and last `config.toml`. With a link it
-  /// joins the link's account instead of making one, and returns once this device is certified.
+  /// Creates keys, the tables of mesh in the database (and the database if it is missing), and finally `config.toml`.
   ///
-  /// `home` may hold keys from an attempt that was cut short; they are taken up again. `progress` takes one line at a
-  /// time, which may quote a peer.
+  /// With an invite, it joins the invite's account instead of creating one, and returns once this device is certified.
+  ///
+  /// - Parameters:
+  ///   - home: The home. It may contain keys of an interrupted attempt, which are used.
+  ///   - progress: Called with one line of text at a time, which may quote a peer.
   func initialize(
     _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void
   ) async throws -> InitReport
 
-  /// The node without a daemon: no peers, no listening, `running` false.
+  /// Returns the node without a daemon. It has no peers, doesn't listen, and reports `running` as false.
   func local(home: Home, lock: HomeLock) async throws -> any NodeControl
 
-  /// A node ready to run as a daemon: its address is bound, and nobody is answered before its services run.
+  /// Returns a node that is ready to run as a daemon. Its address is bound, and it answers nothing before its services
+  /// run.
   func daemon(home: Home, lock: HomeLock, options: ServeOptions, logger: Logger) async throws -> Daemon
 }
 
-/// A node that can be run: what answers the verbs, and the services that make it alive.
+/// A node that can be run: the part that answers commands, and the services.
 public struct Daemon: Sendable {
   public let control: any NodeControl
-  /// Started in order and stopped in reverse; each returns soon after graceful shutdown begins.
+  /// The services, started in order and stopped in reverse. Each returns soon after graceful shutdown begins.
   public let services: [any Service]
   /// Reads the configuration again, on SIGHUP.
   public let reload: @Sendable () async throws -> Void
@@ -38,18 +41,18 @@ public struct Daemon: Sendable {
   }
 }
 
-/// `mesh init`.
+/// The options of `mesh init`.
 public struct InitOptions: Hashable, Sendable {
-  /// Absolute path of the SQLite file.
+  /// The absolute path of the SQLite file.
   public var database: String
-  /// Of a new account; not used with a link.
+  /// The name of a new account. It isn't used with an invite.
   public var accountName: String
   public var deviceName: String
-  /// The one-line link that another device printed.
+  /// The one-line invite that another device printed, or nil to create an account.
   public var link: String?
-  /// Create and track the account's tables that the database lacks.
+  /// True to create and track the tables of the account that the database doesn't have.
   public var adoptSchema: Bool
-  /// The address for `config.toml`; nil for the default one.
+  /// The address for `config.toml`, or nil for the default address.
   public var listen: HostPort?
 
   public init(
@@ -65,11 +68,11 @@ public struct InitOptions: Hashable, Sendable {
   }
 }
 
-/// `mesh serve`: what is given here wins over `config.toml`, for this run.
+/// The options of `mesh serve`. They override `config.toml` for this run.
 public struct ServeOptions: Hashable, Sendable {
   public var listen: HostPort?
   public var advertise: HostPort?
-  /// In addition to the configured ones.
+  /// Addresses in addition to the configured ones.
   public var peers: [HostPort]
 
   public init(listen: HostPort? = nil, advertise: HostPort? = nil, peers: [HostPort] = []) {
@@ -79,7 +82,7 @@ public struct ServeOptions: Hashable, Sendable {
   }
 }
 
-/// What `mesh init` made.
+/// The result of `mesh init`.
 public struct InitReport: Codable, Hashable, Sendable {
   public var home: String
   public var account: String
@@ -87,17 +90,17 @@ public struct InitReport: Codable, Hashable, Sendable {
   public var device: String
   public var deviceName: String
   public var database: String
-  /// Whether the database was created now.
+  /// True if the database was created now.
   public var created: Bool
-  /// Whether an account that existed was joined.
+  /// True if an existing account was joined.
   public var joined: Bool
-  /// Tables created and tracked because of `--adopt-schema`.
+  /// Tables that were created and tracked because of `--adopt-schema`.
   public var adopted: [String]
-  /// Parts of their tables that mesh didn't carry over: a line for each, with the reason.
+  /// The parts of their tables that mesh didn't carry over: one line for each, with the reason.
   public var leftOut: [String]
-  /// Addresses remembered.
+  /// The addresses that were stored.
   public var peers: [String]
-  /// Other devices of the account that have the same name: their ids.
+  /// The ids of other devices of the account that have the same name.
   public var namesakes: [String]
 
   public init(

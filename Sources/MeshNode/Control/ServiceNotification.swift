@@ -1,10 +1,10 @@
 import MeshControl
 
-/// Tells the service manager (systemd) how the daemon does, over the socket that it names in `NOTIFY_SOCKET`.
+/// Tells the service manager (systemd) the state of the daemon, over the socket that `NOTIFY_SOCKET` names.
 public struct ServiceNotification: Sendable {
   private let socket: String?
 
-  /// Without the variable every call does nothing.
+  /// Creates the notification. If the variable isn't set, every call does nothing.
   public init(environment: [String: String]) {
     socket = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
   }

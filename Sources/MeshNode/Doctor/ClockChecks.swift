@@ -2,7 +2,7 @@ import MeshControl
 import MeshCore
 import MeshReplication
 
-// Time, and pasts that part: clocks that are wrong, files and homes that were restored or copied.
+// Checks of time and history: wrong clocks, and files and homes that were restored or copied.
 
 extension Node {
   func clockChecks() throws -> [HealthCheck] {
@@ -38,7 +38,7 @@ extension Node {
       figures: figures)
   }
 
-  /// Older files and copies that were met, and what was written twice under one number.
+  /// Returns the checks of older files, copies, and change sets that were written twice under one number.
   func historyChecks() -> [HealthCheck] {
     guard !replica.notices.isEmpty else {
       return [HealthCheck("history", .ok, "No file and no home was found restored or copied since the start.")]

@@ -1,6 +1,6 @@
 import MeshStore
 
-/// The same words wherever a table that went is met: with its records, with its table.
+/// The texts about a table that disappeared, for the checks of its records and of the table itself.
 extension Store.Fate {
   var said: String {
     switch self {
@@ -11,7 +11,8 @@ extension Store.Fate {
     }
   }
 
-  /// The table was synchronized here: `mesh schema --apply` would make an empty one beside a renamed one.
+  /// Returns the advice for a table that was synchronized here. If it was renamed, `mesh schema --apply` would create
+  /// an empty table beside it.
   func wayOut(of table: String) -> String {
     switch self {
     case .renamed(let name):

@@ -3,10 +3,10 @@ import MeshControl
 import MeshCore
 import MeshStore
 
-// The file, its log and the disk under it.
+// Checks of the file, its log and its disk.
 
 extension HealthCheck {
-  /// Works without a home.
+  /// The check of the SQLite library. It works without a home.
   static var library: HealthCheck {
     let library = SQLiteLibrary.loaded
     let fault =
@@ -18,8 +18,8 @@ extension HealthCheck {
         ? "3.51.3 and later are mended. Programs that write to the file while no node runs need it themselves." : nil)
   }
 
-  /// Bytes free below which there is an alarm, and a warning: a flush of a large transaction and the log it makes; and a day's
-  /// notice of most disks that fill.
+  /// The free bytes below which there is an alarm (`scarce`) or a warning (`low`). The first is enough for the flush of
+  /// a large transaction and its log. The second gives about a day's notice on most disks that fill up.
   private static let scarce: UInt64 = 64 << 20
   private static let low: UInt64 = 512 << 20
 
@@ -45,7 +45,7 @@ extension Node {
     return HealthCheck("database", .ok, "\(path) is there and can be written.")
   }
 
-  /// A log that could not be emptied for so long is told, in seconds.
+  /// The seconds after which a log that can't be emptied is reported.
   private static let heldUp: Int64 = 60
 
   func logCheck() -> HealthCheck {

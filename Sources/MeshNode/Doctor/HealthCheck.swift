@@ -2,12 +2,13 @@ import Foundation
 package import MeshControl
 
 extension Int {
-  /// `1 row is`, `2 rows are`.
+  /// Returns the number with its noun, such as `1 row is` or `2 rows are`.
   package func counted(_ one: String, _ many: String) -> String { "\(self) \(self == 1 ? one : many)" }
 }
 
 extension DoctorReport {
-  /// Of a node that does not open, or does not answer: the reason is the only thing to be known, and it has its way out.
+  /// Creates the report for a node that doesn't open or answer. The reason is the only known fact, and it includes the
+  /// advice.
   package init(unopened refusal: Refusal) {
     let name = refusal.code.split(separator: ".").first.map(String.init) ?? "node"
     // The first sentence is the reason, and the others are the advice.

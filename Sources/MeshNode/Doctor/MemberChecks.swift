@@ -3,10 +3,11 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-// What others have and this machine lacks, or the other way round.
+// Checks of changes and tables that other devices have and this machine doesn't, or the other way round.
 
 extension Node {
-  /// Devices that are not connected while changes wait for them. Those that are connected get them now.
+  /// Returns the checks of devices that are not connected while changes wait for them. Connected devices get these
+  /// changes now.
   func memberChecks() throws -> [HealthCheck] {
     guard listening != nil else { return [] }
     let waiting = try peerReports().filter { !$0.connected && $0.device != nil && $0.behind.there > 0 }
@@ -28,7 +29,8 @@ extension Node {
     }
   }
 
-  /// Tables and columns that other devices have and this file lacks, or does not synchronize.
+  /// Returns the checks of tables and columns that other devices have and that this file doesn't have or doesn't
+  /// synchronize.
   func schemaChecks() throws -> [HealthCheck] {
     let missing = try store.missingSchema(trusts: isTrusted)
     guard !missing.isEmpty else {
@@ -59,12 +61,13 @@ extension Node {
     }
   }
 
-  /// Parts of other devices' tables that mesh doesn't carry over.
+  /// Returns the parts of other devices' tables that mesh doesn't carry over.
   func leftOutChecks() throws -> [HealthCheck] {
     try store.leftOut(trusts: isTrusted).map { HealthCheck("schema", .ok, "Not carried over: \($0).") }
   }
 
-  /// Shares that are over for this account, and why. It is a warning if one ended while this node ran.
+  /// Returns the shares that have ended for this account, with the reason. A share that ended while this node ran is a
+  /// warning.
   func endedShareChecks() -> [HealthCheck] {
     endedShares.map { share in
       HealthCheck(

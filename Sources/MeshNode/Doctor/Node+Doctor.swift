@@ -4,8 +4,8 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// Every state that is not health, told apart from it. Each check is a value and looks at one thing; a new one is a line in
-/// the list and a function that makes it.
+/// Finds every unhealthy state. Each check is a value and covers one subject. A new check needs one line in the list
+/// and a function that creates it.
 extension Node {
   func doctor(deep: Bool) async throws -> DoctorReport {
     lookAtDatabase()
@@ -32,7 +32,8 @@ extension Node {
     return HealthCheck("daemon", .ok, "The daemon runs and listens on \(listening).")
   }
 
-  /// The file as it is now: a daemon goes on with what it has read, and the next one would not start.
+  /// Compares the file with the configuration in use. A daemon continues with the configuration that it read, even if
+  /// the next start would fail.
   func configurationCheck() -> HealthCheck {
     do {
       let now = try home.configuration()
@@ -53,7 +54,8 @@ extension Node {
     }
   }
 
-  /// A full disk, a lock that somebody keeps, a failing disk: what stopped this node's own work last.
+  /// Returns the fault that last stopped this node's own work, such as a full disk, a lock that a program keeps, or a
+  /// failing disk.
   func workCheck() -> HealthCheck {
     guard let fault else { return HealthCheck("work", .ok, "Nothing keeps this node from flushing and merging.") }
     return HealthCheck(
@@ -91,7 +93,7 @@ extension Node {
     ]
   }
 
-  /// Reads the whole file beside the node, table by table, so that no snapshot is held for long.
+  /// Reads the whole file outside the node, table by table, so that no snapshot is held for long.
   private static func integrity(of path: String) async -> HealthCheck {
     let finding: Result<String?, any Error> = await withCheckedContinuation { continuation in
       DispatchQueue.global().async {

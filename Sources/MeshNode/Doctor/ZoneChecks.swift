@@ -4,10 +4,10 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-// What is pending, held or waiting, and whether zones are equal to their members'.
+// Checks of pending, held and waiting changes, and of whether zones are equal to those of their members.
 
 extension Node {
-  /// A row that is captured for so long and not flushed is told, in milliseconds. A flush takes milliseconds to seconds.
+  /// The milliseconds after which a captured row that isn't flushed is reported. A flush takes milliseconds to seconds.
   private static let pendingTooLong: Int64 = 60_000
 
   func pendingChecks() throws -> [HealthCheck] {
@@ -39,7 +39,7 @@ extension Node {
     try replica.zoneIDs.flatMap { id -> [HealthCheck] in
       guard replica.reasonOutside(id) == nil, let view = try replica.zoneView(id) else { return [] }
       var checks = waitingChecks(view)
-      // A key that can't be kept is lacking for that, and the check of the node's work names it.
+      // A key that can't be stored is missing for that reason, and the check of the node's work names it.
       if let reason = view.cannotWrite, !replica.isRevoked, !(view.lacksKey && fault != nil) {
         checks.append(
           HealthCheck(
@@ -64,14 +64,14 @@ extension Node {
     }
   }
 
-  /// Writing lives left when there is a warning.
+  /// The number of remaining instances at which there is a warning.
   private static let livesLeft = 2
 
   private func zoneName(_ view: Replica.ZoneView) -> String { "zone \(printable(view.title)) (\(view.id))" }
 
   private func convergence(_ view: Replica.ZoneView) -> String {
     var times = converged[view.id] ?? [:]
-    // What mesh verify found since the last look.
+    // The results that `mesh verify` found since the last check.
     for peer in replica.peerViews {
       guard let theirs = peer.digests[view.id], theirs.vector == view.merged, theirs.digest == view.digest,
         theirs.unsent == .nothing
@@ -87,14 +87,15 @@ extension Node {
     return "\(zoneName(view)): had the same as \(each.joined(separator: ", "))."
   }
 
-  /// Stored and not merged. Most of it waits for what is on its way.
+  /// Returns the checks of change sets that are stored and not merged. Most of them wait for data that is still
+  /// arriving.
   private func waitingChecks(_ view: Replica.ZoneView) -> [HealthCheck] {
     view.waiting.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { reason, count in
       let what =
         "Of \(zoneName(view)) \(count.counted("change set is", "change sets are")) stored and not merged"
       switch reason {
       case .futureTime:
-        // The clock's check names who signed them.
+        // The clock's check names the devices that signed them.
         return nil
       case .malformed:
         return HealthCheck(
@@ -116,7 +117,7 @@ extension Node {
     }
   }
 
-  /// Who signed what breaks a rule, with the rule.
+  /// The authors of change sets that break a rule, with the rule.
   private var malformedAuthors: String {
     let found = (try? store.status().malformed) ?? [:]
     return found.sorted { $0.key < $1.key }.prefix(Self.heldNamed).map { author, reason in
@@ -146,7 +147,7 @@ extension Node {
     }
   }
 
-  /// BLOBs that are fetched, and can't be kept, or are had by nobody.
+  /// Returns the checks of BLOBs that this node downloads and that can't be stored, or that no connected device has.
   func assetChecks() throws -> [HealthCheck] {
     let fetching = try fetchingAssets()
     guard !fetching.stuck.isEmpty else {
@@ -171,7 +172,8 @@ extension Node {
     }
   }
 
-  /// What shares did not take is no fault of this node's; it stays until it is restored or discarded.
+  /// Returns the writes that shares rejected. They are not a fault of this node, and stay until they are restored or
+  /// discarded.
   func receiptChecks() throws -> [HealthCheck] {
     try receipts().sorted { $0.key < $1.key }.map { share, count in
       HealthCheck(
@@ -181,11 +183,11 @@ extension Node {
     }
   }
 
-  /// Records that are named of each reason, and looked at for that.
+  /// The number of held records that are named and examined for each reason.
   private static let heldNamed = 5
   private static let heldLooked = 1_000
 
-  /// Equal vectors and unequal digests, found with a member twice in a row.
+  /// Returns the checks of equal vectors with unequal digests, found twice in a row with one member.
   func digestChecks() -> [HealthCheck] {
     guard !digestAlarms.isEmpty else {
       return [HealthCheck("digest", .ok, "No member was found to have other rows at the same vector.")]
@@ -200,7 +202,7 @@ extension Node {
   }
 
   func peerChecks() throws -> [HealthCheck] {
-    // A device that was revoked is let in nowhere, and its own check says so.
+    // A revoked device is admitted nowhere, and its own check says so.
     guard listening != nil, !replica.isRevoked else { return [] }
     let failing = dials.filter { address, dial in wantedPeers.contains(address) && dial.device == nil }
     let checks = failing.sorted { $0.key.description < $1.key.description }.compactMap { address, dial in

@@ -1,22 +1,22 @@
 public import MeshCore
 import TOMLKit
 
-/// What `config.toml` says. A person may edit the file, and SIGHUP has a daemon read it again.
+/// The contents of `config.toml`. You may edit the file, and SIGHUP makes a daemon read it again.
 public struct Configuration: Hashable, Sendable {
-  /// Absolute path of the SQLite file.
+  /// The absolute path of the SQLite file.
   public var database: String
-  /// Where peers are awaited.
+  /// The address on which the node waits for peers.
   public var listen: HostPort
-  /// The address that other devices are told to dial, where it is not the one listened on.
+  /// The address that other devices are told to dial, if it differs from the one in `listen`.
   public var advertise: HostPort?
-  /// Addresses dialled from the start.
+  /// Addresses that are dialled from the start.
   public var peers: [HostPort]
-  /// Of shares that end for this account the rows stay, as records of its own.
+  /// True to keep the rows of shares that end for this account, as records of this account.
   public var keepsCopies: Bool
-  /// Bytes of BLOBs that others overwrote which stay here to be restored.
+  /// The bytes of overwritten BLOBs that stay here so that they can be restored.
   public var keptBlobs: Int
 
-  /// All interfaces: a node exists to be reached, and a stranger gets no further than the handshake.
+  /// The default is all interfaces, because a node exists to be reached. A stranger gets no further than the handshake.
   public static let defaultListen = HostPort(host: "0.0.0.0", port: 7404)
 
   public init(
@@ -31,8 +31,12 @@ public struct Configuration: Hashable, Sendable {
     self.keptBlobs = keptBlobs
   }
 
-  /// Reads the file's text; `path` is what errors call it.
-  /// - Throws: `HomeError` `.configuration`, naming the key and the line.
+  /// Parses the file's text.
+  ///
+  /// - Parameters:
+  ///   - toml: The text.
+  ///   - path: The name of the file in errors.
+  /// - Throws: A `HomeError` with code `.configuration` that names the key and the line.
   public init(toml: String, path: String) throws(HomeError) {
     let source = ConfigurationSource(table: try Self.parse(toml, path), text: toml, path: path)
     try source.checkKeys()
@@ -50,7 +54,7 @@ public struct Configuration: Hashable, Sendable {
   }
 
   private static func parse(_ toml: String, _ path: String) throws(HomeError) -> TOMLTable {
-    // The parser takes the end of a program for the answer to a header without a name.
+    // For a header without a name, the parser stops the program instead of throwing.
     if let nameless = TOMLStatement.all(in: Array(toml.utf8)).first(where: \.key.isEmpty) {
       throw HomeError(.configuration, "\(path), line \(nameless.line): a key or a name is missing.")
     }
@@ -63,7 +67,7 @@ public struct Configuration: Hashable, Sendable {
     }
   }
 
-  /// The file as `mesh init` writes it.
+  /// The text of the file as `mesh init` writes it.
   public var toml: String {
     var lines = [
       "# A mesh node. Read when the daemon starts.",
@@ -92,7 +96,7 @@ public struct Configuration: Hashable, Sendable {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// A TOML basic string.
+  /// Returns a TOML basic string.
   private static func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
@@ -114,7 +118,7 @@ extension Home {
     try Configuration(toml: try configurationText(), path: path(of: .configuration))
   }
 
-  /// Writes the file anew. To be done last when a home is made: it is what makes the home complete.
+  /// Writes the whole file. This is the last step of creating a home, because the file makes the home complete.
   public func write(_ configuration: Configuration) throws(HomeError) {
     try write(.configuration, Array(configuration.toml.utf8))
   }

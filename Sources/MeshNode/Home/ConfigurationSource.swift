@@ -1,7 +1,7 @@
 import MeshCore
 import TOMLKit
 
-/// A parsed `config.toml` with its text, so that what is wrong can be said with the line.
+/// A parsed `config.toml` with its text, so that errors can name the line.
 struct ConfigurationSource {
   let table: TOMLTable
   let text: String
@@ -27,7 +27,7 @@ struct ConfigurationSource {
     return flag
   }
 
-  /// A number of bytes with a unit, as "512MiB" or "0".
+  /// Returns a number of bytes with a unit, such as "512MiB" or "0".
   func size(_ key: String) throws(HomeError) -> Int? {
     guard let text = try text(key) else { return nil }
     guard let bytes = ByteSize.bytes(text) else {

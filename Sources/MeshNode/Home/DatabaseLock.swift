@@ -2,19 +2,21 @@ import Foundation
 import MeshControl
 import MeshCore
 
-/// Held by the node that works with a database: two nodes on one file would each take the other's writes for an app's, and
-/// sign them a second time.
+/// The lock of the node that works with a database. Two nodes on one file would each take the other's writes for those
+/// of an app, and would sign them a second time.
 ///
-/// The lock is on a file of its own beside the database, `NAME-mesh-lock`. The database itself is never opened but by SQLite,
-/// since closing any other descriptor of it drops the locks that SQLite has on it.
+/// The lock is on a separate file beside the database, `NAME-mesh-lock`. Only SQLite opens the database itself, because
+/// closing any other descriptor of it drops SQLite's locks.
 struct DatabaseLock: Sendable {
   private let lock: FileLock
   static let suffix = "-mesh-lock"
 
-  /// - Parameter home: Of the node, so that whoever comes second is told which it is.
-  /// - Throws: `Refusal` `database.inUse` or `database.ofOriginal`; `HomeError`.
+  /// Takes the lock.
+  ///
+  /// - Parameter home: The home of the node, which is named to any node that tries second.
+  /// - Throws: A `Refusal` with code `database.inUse` or `database.ofOriginal`, or a `HomeError`.
   init(database: String, home: Home) throws {
-    // One lock by whatever name the file is called.
+    // All names of the file share one lock.
     let place = Self.place(of: database)
     try Self.refuseOriginal(database, (place ?? database) + Self.suffix, home)
     do throws(FileLock.Failure) {
@@ -29,7 +31,7 @@ struct DatabaseLock: Sendable {
 
   func release() { lock.release() }
 
-  /// The home of the node that worked with a database last, if it is there and still names that database.
+  /// Returns the home of the node that last worked with a database, if it exists and still names that database.
   static func lastHome(of database: String) -> Home? {
     guard let place = place(of: database), let path = noted(in: place + suffix), let home = try? Home.open(at: path),
       let configuration = try? home.configuration(), Self.place(of: configuration.database) == place
@@ -37,7 +39,7 @@ struct DatabaseLock: Sendable {
     return home
   }
 
-  /// The home that the lock's file names.
+  /// Returns the home that the lock file names.
   private static func noted(in lock: String) -> String? {
     guard let note = try? String(contentsOfFile: lock, encoding: .utf8).split(separator: "\n").first,
       let home = note.split(separator: " ", maxSplits: 1).last.map(String.init), home.hasPrefix("/")
@@ -52,7 +54,7 @@ struct DatabaseLock: Sendable {
     }
   }
 
-  /// A home that was copied names the database of the one that it was copied from. The lock's file says which home had it last.
+  /// Refuses a copied home, which names the database of the original home. The lock file says which home used it last.
   private static func refuseOriginal(_ database: String, _ lock: String, _ home: Home) throws {
     guard let last = noted(in: lock), place(of: last) != place(of: home.path), let original = try? Home.open(at: last),
       let configuration = try? original.configuration(), place(of: configuration.database) == place(of: database),

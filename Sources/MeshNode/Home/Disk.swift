@@ -1,22 +1,23 @@
 import Glibc
 import MeshStore
 
-/// What a home needs of the file system, each call with the rule that keeps it private and durable.
+/// The operations that a home needs from the file system, with the rules that keep it private and durable.
 enum Disk {
-  /// Bytes; the largest file of a home is the account's state: 512 certificates of some 500 bytes. The rest is caution.
+  /// The maximum size of a file in bytes. The largest file of a home is the account's state, with 512 certificates of
+  /// about 500 bytes. The rest is a reserve.
   static let readLimit = 16 << 20
 
-  /// Mode bits that let anybody but the owner in.
+  /// The mode bits that admit users other than the owner.
   private static let others: UInt32 = 0o077
 
-  /// What stands at `path`, links not followed; nil where nothing does.
+  /// Returns the entry at `path` without following links, or nil if there is none.
   static func entry(_ path: String) throws(HomeError) -> FileStatus? {
     if let status = FileStatus(path: path) { return status }
     if errno == ENOENT || errno == ENOTDIR { return nil }
     throw failure("look at", path)
   }
 
-  /// Makes `path` and what is missing above it, each 0700.
+  /// Creates `path` and the missing directories above it, each with mode 0700.
   static func makeDirectories(_ path: String) throws(HomeError) {
     if try entry(path) != nil { return }
     if let slash = path.lastIndex(of: "/"), slash > path.startIndex {
@@ -41,16 +42,17 @@ enum Disk {
     return try bytes(descriptor, path)
   }
 
-  /// Writes beside `path`, then renames into place: a reader sees the old bytes or the new, also after a crash, and once it returns
-  /// the new.
+  /// Writes a new file beside `path`, then renames it into place. A reader sees the old or the new bytes, even after a
+  /// crash. After the return, it sees the new ones.
   ///
-  /// - Parameter synchronize: `fsync`, of the new file before it has its name and of the directory afterwards.
+  /// - Parameter synchronize: `fsync`, called for the new file before it gets its name, and for the directory
+  ///   afterwards.
   static func replace(
     _ path: String, with bytes: [UInt8], mode: UInt32, synchronize: (Int32) -> Int32 = fsync
   ) throws(HomeError) {
     if let old = try entry(path), old.kind == .symbolicLink { throw symlink(path) }
     let new = path + newSuffix
-    // Left by a write that a crash cut short; nobody reads it.
+    // An interrupted write left this file, and no process reads it.
     guard unlink(new) == 0 || errno == ENOENT else { throw failure("remove", new) }
     let descriptor = Glibc.open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
     guard descriptor >= 0 else { throw failure("create", new) }
@@ -74,7 +76,7 @@ enum Disk {
     try synchronizeDirectory(of: path)
   }
 
-  /// Names in a directory, without those that a write in progress uses.
+  /// Returns the names in a directory, except those that a write in progress uses.
   static func names(in path: String) throws(HomeError) -> [String] {
     guard let directory = opendir(path) else { throw failure("list", path) }
     defer { closedir(directory) }
@@ -137,7 +139,7 @@ extension Disk {
     "0" + String(mode, radix: 8)
   }
 
-  /// The operating system's reason; to be called before anything else changes `errno`.
+  /// Returns an error with the operating system's reason. Call it before `errno` changes.
   static func failure(_ verb: String, _ thing: String) -> HomeError {
     let reason = String(cString: strerror(errno))
     return HomeError(.system, "Cannot \(verb) \(thing): \(reason).")
@@ -173,7 +175,7 @@ extension Disk {
     }
   }
 
-  /// A rename or removal is durable only once the directory is.
+  /// Synchronizes a directory. A rename or removal is durable only after that.
   private static func synchronizeDirectory(
     of path: String, _ synchronize: (Int32) -> Int32 = fsync
   ) throws(HomeError) {

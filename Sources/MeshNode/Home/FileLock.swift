@@ -1,18 +1,18 @@
 import Glibc
 import Synchronization
 
-/// An advisory lock on an open file (`flock`), so a crash leaves nothing behind. The file says who has it.
+/// An advisory lock on an open file (`flock`), so a crash leaves nothing behind. The file says which process has it.
 final class FileLock: Sendable {
-  /// The open file; nil once released.
+  /// The open file, or nil once released.
   private let descriptor: Mutex<Int32?>
 
   enum Failure: Error {
-    /// Somebody else has it; `note` is what they wrote, empty in the moment before they have.
+    /// Another process has the lock. The note is the text that it wrote, or empty before it has written one.
     case taken(note: String)
     case system(HomeError)
   }
 
-  /// Takes the lock at once or not at all, and writes `note`, one line.
+  /// Takes the lock immediately or throws, and writes `note`, one line of text.
   init(path: String, note: String) throws(Failure) {
     let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
     guard descriptor >= 0 else { throw .system(Disk.failure("open", path)) }
@@ -32,7 +32,7 @@ final class FileLock: Sendable {
 
   deinit { release() }
 
-  /// Idempotent.
+  /// Releases the lock. Further calls do nothing.
   func release() {
     descriptor.withLock { descriptor in
       if let open = descriptor { close(open) }

@@ -1,21 +1,21 @@
 import Glibc
 
 extension Home {
-  /// Where the home is: `option` (`--home`), else `MESH_HOME`, else `$XDG_STATE_HOME/mesh`, else
-  /// `~/.local/state/mesh`. Absolute. Empty values count as unset.
+  /// Returns the absolute path of the home: `option` (`--home`), else `MESH_HOME`, else `$XDG_STATE_HOME/mesh`, else
+  /// `~/.local/state/mesh`. Empty values count as unset.
   public static func path(option: String?, environment: [String: String]) throws(HomeError) -> String {
     func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
     if let option = option ?? value("MESH_HOME") { return try absolute(option) }
-    // The XDG specification has relative values ignored.
+    // The XDG specification says that relative values are ignored.
     if let state = value("XDG_STATE_HOME"), state.hasPrefix("/") { return try absolute("\(state)/mesh") }
     if let user = value("HOME") { return try absolute("\(user)/.local/state/mesh") }
     throw HomeError(.name, "No home is named: none of --home, MESH_HOME, XDG_STATE_HOME and HOME is set.")
   }
 
-  /// The home of the node that worked with a database last, if it is there and still names that database.
+  /// Returns the home of the node that last worked with a database, if it exists and still names that database.
   package static func last(of database: String) -> Home? { DatabaseLock.lastHome(of: database) }
 
-  /// The path from the root, without `.`, empty parts and a closing slash. Links are not resolved.
+  /// Returns the path from the root, without `.`, empty parts and a closing slash. Links are not resolved.
   public static func absolute(_ path: String) throws(HomeError) -> String {
     guard !path.isEmpty, !path.utf8.contains(0) else { throw HomeError(.name, "An empty path names no directory.") }
     var full = path

@@ -2,19 +2,20 @@ import Glibc
 import MeshControl
 import MeshStore
 
-/// A node's home directory: keys, configuration, control socket, lock. The database is elsewhere.
+/// A node's home directory, with its keys, configuration, control socket and lock. The database is elsewhere.
 ///
-/// The directory is 0700 and its key files 0600. A home that others can read, or that somebody else owns, is refused
-/// with the command that mends it; so is a symbolic link in place of the directory or of one of its files.
-/// Every write replaces the file as a whole and is on the disk when the call returns.
+/// The directory has mode 0700 and its key files have mode 0600. A home that other users can read, or that another user
+/// owns, is refused with the command that fixes it. A symbolic link in place of the directory or of one of its files is
+/// also refused. Every write replaces the whole file, and is on the disk when the call returns.
 public struct Home: Hashable, Sendable {
-  /// Absolute.
+  /// The absolute path.
   public let path: String
 
-  /// Makes the directory (and those above it), or takes up one whose making was not finished.
+  /// Creates the directory and those above it, or continues an unfinished home.
   ///
-  /// `config.toml` is to be written last: a directory that has one is a complete home, and is refused here.
-  /// - Throws: `HomeError`, `.exists` among others.
+  /// Write `config.toml` last. A directory that contains it is a complete home, and is refused here.
+  ///
+  /// - Throws: A `HomeError`, for example `.exists`.
   public static func create(at path: String) throws(HomeError) -> Home {
     let home = Home(path: try absolute(path))
     try home.checkSocketPath()
@@ -28,7 +29,7 @@ public struct Home: Hashable, Sendable {
     return home
   }
 
-  /// What to say instead of making a node where one is.
+  /// Returns the message for a directory that already has a node.
   private func existing() throws(HomeError) -> String {
     let keys =
       try exists(.accountKey)
@@ -40,20 +41,20 @@ public struct Home: Hashable, Sendable {
       + "mesh init --home DIR --database PATH"
   }
 
-  /// Takes away a home in which there is no key yet; another stays, to be taken up again.
+  /// Removes a home that has no key yet. A home with a key stays, so that it can be continued.
   public func discard() throws(HomeError) {
     guard try !exists(.deviceKey) else { return }
     try remove(.lock)
-    // Those that somebody has put something into stay.
+    // Directories that contain other files stay.
     for directory in Self.directories { rmdir("\(path)/\(directory)") }
     rmdir(path)
   }
 
-  /// Removes the home's own files, with all keys, and then the directory if nothing else is in it. Nobody may use the home.
+  /// Removes the home's own files, with all keys, and then the directory if it is empty. No process may use the home.
   ///
-  /// Files that mesh didn't make stay, such as a database in the same directory.
+  /// Files that mesh didn't create stay, such as a database in the same directory.
   package func removeFiles() throws(HomeError) {
-    // First, so that a removal that is cut short leaves no home that looks whole.
+    // The configuration goes first, so that an interrupted removal leaves no home that looks complete.
     for file in [HomeFile.configuration] + HomeFile.others { try remove(file) }
     for directory in Self.directories + [HomeFile.staging.name] {
       let place = "\(path)/\(directory)"
@@ -66,8 +67,9 @@ public struct Home: Hashable, Sendable {
     rmdir(path)
   }
 
-  /// Opens a complete home after checking who can read it.
-  /// - Throws: `HomeError`: `.missing`, `.unfinished`, `.permissions`, `.symlink`, `.kind`, `.system`.
+  /// Opens a complete home after checking its permissions.
+  ///
+  /// - Throws: A `HomeError`: `.missing`, `.unfinished`, `.permissions`, `.symlink`, `.kind` or `.system`.
   public static func open(at path: String) throws(HomeError) -> Home {
     let home = Home(path: try absolute(path))
     try home.checkDirectories()
@@ -79,9 +81,10 @@ public struct Home: Hashable, Sendable {
     return home
   }
 
-  /// Another user's home that root looks at, unchecked, and the owner's name; nil unless this is root and the home is another's.
+  /// Returns another user's home, unchecked, with the owner's name. Returns nil unless this process is root's and the
+  /// home belongs to another user.
   ///
-  /// Only its control socket is to be used: files that root wrote there would lock the owner out.
+  /// Use only its control socket, because files that root wrote there would exclude the owner.
   public static func visited(at path: String) throws(HomeError) -> (home: Home, owner: String)? {
     let home = Home(path: try absolute(path))
     guard geteuid() == 0, let entry = try Disk.entry(home.path), entry.kind == .directory, entry.owner != 0 else {
@@ -97,14 +100,16 @@ public struct Home: Hashable, Sendable {
     return try Disk.entry(path(of: file)) != nil
   }
 
-  /// The whole file, at most `Disk.readLimit` bytes.
-  /// - Throws: `HomeError`: `.fileMissing`, `.permissions` where others can read a key, `.symlink`, `.kind`, `.system`.
+  /// Returns the whole file, at most `Disk.readLimit` bytes.
+  ///
+  /// - Throws: A `HomeError`: `.fileMissing`, `.permissions` if other users can read a key, `.symlink`, `.kind` or
+  ///   `.system`.
   public func read(_ file: HomeFile) throws(HomeError) -> [UInt8] {
     try file.checkName()
     return try Disk.read(path(of: file), secret: file.isSecret)
   }
 
-  /// The number that the file has on its disk (inode): a copy has another.
+  /// Returns the inode number of the file on its disk. A copy has another number.
   func fileNumber(_ file: HomeFile) throws(HomeError) -> UInt64 {
     guard let entry = try Disk.entry(path(of: file)) else {
       throw HomeError(.fileMissing, "\(path(of: file)) is missing: restore it from a backup of the home.")
@@ -112,19 +117,19 @@ public struct Home: Hashable, Sendable {
     return entry.inode
   }
 
-  /// Replaces the file atomically; when this returns, the bytes survive a loss of power.
+  /// Replaces the file atomically. When this returns, the bytes survive a power failure.
   public func write(_ file: HomeFile, _ bytes: [UInt8], mode: UInt32 = 0o600) throws(HomeError) {
     try file.checkName()
     try Disk.replace(path(of: file), with: bytes, mode: file.isSecret ? 0o600 : mode)
   }
 
-  /// Removes the file for good; one that is not there is no error.
+  /// Removes the file durably. A missing file is not an error.
   public func remove(_ file: HomeFile) throws(HomeError) {
     try file.checkName()
     try Disk.remove(path(of: file))
   }
 
-  /// Ids of the zones whose keys are here, sorted.
+  /// Returns the ids of the zones whose keys are here, sorted.
   public func zones() throws(HomeError) -> [String] {
     try Disk.names(in: "\(path)/zones").filter { !$0.hasPrefix(".") }.sorted()
   }
@@ -154,7 +159,8 @@ extension Home {
     for name in try zones() { try Disk.checkSecret("\(path)/zones/\(name)") }
   }
 
-  /// A Unix socket's address holds 108 bytes with the closing zero; a longer path would fail only when serving.
+  /// Checks the length of the socket's path. A Unix socket's address holds 108 bytes with the closing zero, and a
+  /// longer path would only fail when serving.
   private func checkSocketPath() throws(HomeError) {
     let socket = path(of: .controlSocket)
     guard socket.utf8.count <= UnixSocket.pathLimit else {

@@ -1,29 +1,29 @@
 public import MeshControl
 
-/// Why a home, or a file of it, cannot be used. The message names the thing, the rule and the way out.
+/// The reason that a home, or a file in it, can't be used. The message names the thing, the rule and the remedy.
 public struct HomeError: Error, Refusing, Equatable, CustomStringConvertible {
   public enum Code: String, Sendable {
-    /// There is no home at this path: `mesh init` makes one.
+    /// There is no home at this path. `mesh init` creates one.
     case missing
-    /// `mesh init` was called for a home that is complete already.
+    /// `mesh init` was called for a home that is already complete.
     case exists
-    /// The home has no `config.toml`: `mesh init` stopped half-way, and has to be called again.
+    /// The home has no `config.toml`. `mesh init` was interrupted and has to be called again.
     case unfinished
-    /// Others can read what is ours alone, or it belongs to somebody else.
+    /// Other users can read private files, or the home belongs to another user.
     case permissions
-    /// A symbolic link stands where a file or directory of the home should be.
+    /// A symbolic link is in the place of a file or directory of the home.
     case symlink
-    /// What is there is not of the kind it should be (a directory, a file), or is too large.
+    /// An entry has the wrong kind (a directory instead of a file, for example), or is too large.
     case kind
-    /// Another process works on the home; `holder` says which.
+    /// Another process works on the home. `holder` says which.
     case locked
-    /// A file of the home is not there.
+    /// A file of the home is missing.
     case fileMissing
-    /// `config.toml` says something that cannot be understood.
+    /// `config.toml` contains something that can't be understood.
     case configuration
-    /// A name or path that cannot be used.
+    /// A name or path can't be used.
     case name
-    /// A file of the home is not what was written there.
+    /// The contents of a file of the home are damaged.
     case damaged
     /// The operating system refused.
     case system
@@ -31,7 +31,7 @@ public struct HomeError: Error, Refusing, Equatable, CustomStringConvertible {
 
   public let code: Code
   public let message: String
-  /// Who holds the lock, for `.locked`.
+  /// The process that holds the lock, for `.locked`.
   public let holder: HomeLock.Holder?
 
   public init(_ code: Code, _ message: String, holder: HomeLock.Holder? = nil) {

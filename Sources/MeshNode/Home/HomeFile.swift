@@ -2,38 +2,39 @@ import MeshCore
 
 /// The files of a home, by name.
 public enum HomeFile: Hashable, Sendable {
-  /// What a person may edit: `database`, `listen`, `advertise`, `peers`. Written last when a home is made.
+  /// The file for a person to edit: `database`, `listen`, `advertise`, `peers`. It is written last when a home is
+  /// created.
   case configuration
   /// The device's private keys.
   case deviceKey
-  /// The account's signing key: on the machine that made the account, or that replaced the key.
+  /// The account's signing key, on the machine that created the account or that replaced the key.
   case accountKey
-  /// A key that is about to replace the account's: it becomes `accountKey` once the account names it.
+  /// A key that is about to replace the account's key. It becomes `accountKey` once the account names it.
   case nextAccountKey
-  /// The recovery key as the text to be shown, in UTF-8; gone once it has been shown.
+  /// The recovery key as a text to show, in UTF-8. The file is removed once the key has been shown.
   case recoveryKey
-  /// Public: what was signed for the account, and by which keys.
+  /// The public statements that were signed for the account, with the keys that signed them.
   case accountState
-  /// The epoch keys of a zone; `id` is the zone's displayed id.
+  /// The epoch keys of a zone, where `id` is the zone's displayed id.
   case zone(id: String)
-  /// The last number signed per zone, kept apart from the database so that a restored copy is noticed.
+  /// The last signed number of each zone, kept outside the database so that a restored copy is noticed.
   case highWater
-  /// Where the home lies: the key's place on the disk and the machine.
+  /// The location of the home: the key's inode number and the machine's id.
   case place
-  /// Device links that this node printed, as far as it must remember them; the secrets are not in it.
+  /// The device invites that this node printed, as far as it must remember them. The secrets are not in it.
   case links
-  /// Addresses that joining brought, and which device answered where.
+  /// The addresses from joining, and the devices that answered at them.
   case peers
   /// The tables that each app named to its sync engine.
   case appTables
-  /// A directory: the bytes of assets that are not in their rows.
+  /// A directory with the bytes of assets that are not in their rows.
   case staging
-  /// Where the running daemon answers.
+  /// The socket at which the running daemon answers.
   case controlSocket
-  /// Held while a daemon or a writing verb runs.
+  /// The lock that a running daemon or a writing command holds.
   case lock
 
-  /// Below the home's directory.
+  /// The path below the home's directory.
   public var name: String {
     switch self {
     case .configuration: "config.toml"
@@ -54,7 +55,7 @@ public enum HomeFile: Hashable, Sendable {
     }
   }
 
-  /// Whether it must be readable by its owner alone.
+  /// Whether only the file's owner may read it.
   public var isSecret: Bool {
     switch self {
     case .deviceKey, .accountKey, .nextAccountKey, .recoveryKey, .zone: true
@@ -64,13 +65,13 @@ public enum HomeFile: Hashable, Sendable {
     }
   }
 
-  /// The files besides the configuration that are in the home's own directory or have a place of their own below it.
+  /// The files except the configuration that are in the home's own directory or have a fixed place below it.
   static let others: [HomeFile] = [
     .deviceKey, .accountKey, .nextAccountKey, .recoveryKey, .accountState, .highWater, .place, .links, .peers,
     .appTables, .controlSocket, .lock,
   ]
 
-  /// Whether `name` is that of a zone's keys in `zones`, or of an asset in `staging`.
+  /// Returns whether `name` is the name of a zone's keys in `zones`, or of an asset in `staging`.
   static func isName(_ name: String, in directory: String) -> Bool {
     switch directory {
     case "zones": name.hasPrefix("\(ZoneKind.prefix)-") && isID(name)
@@ -79,7 +80,7 @@ public enum HomeFile: Hashable, Sendable {
     }
   }
 
-  /// A zone's file is named by an id, and an id has no separators, no dots and no surprises.
+  /// Checks that a zone's file is named by an id. An id has no separators and no dots.
   func checkName() throws(HomeError) {
     guard case .zone(let id) = self else { return }
     guard Self.isID(id) else {
@@ -97,6 +98,6 @@ public enum HomeFile: Hashable, Sendable {
     return allowed && (1...zoneNameLimit).contains(name.utf8.count)
   }
 
-  /// Bytes; twice what a displayed id of 32 bytes takes.
+  /// The maximum length of a zone's name in bytes: twice that of a displayed id of 32 bytes.
   static let zoneNameLimit = 128
 }

@@ -1,12 +1,12 @@
 import Glibc
 
-/// Held by whoever works on a home: one daemon, or one verb at a time. Given back by `release()`, when the value goes,
-/// and by the operating system when the process ends, however it ends.
+/// The lock of the process that works on a home: one daemon, or one command at a time. It is released by `release()`,
+/// when the value is deinitialized, and by the operating system at any end of the process.
 public final class HomeLock: Sendable {
   public enum Purpose: String, Sendable {
-    /// Runs until it is told to stop; a verb talks to it.
+    /// The process runs until it is told to stop, and commands talk to it.
     case daemon
-    /// Done in a moment; a daemon that starts waits for it.
+    /// The process ends in a moment, and a starting daemon waits for it.
     case verb
   }
 
@@ -22,7 +22,9 @@ public final class HomeLock: Sendable {
 
   private let lock: FileLock
 
-  /// - Throws: `HomeError` `.locked` at once where somebody else has it.
+  /// Takes the lock.
+  ///
+  /// - Throws: A `HomeError` `.locked` immediately if another process has it.
   fileprivate init(path: String, purpose: Purpose) throws(HomeError) {
     do throws(FileLock.Failure) {
       lock = try FileLock(path: path, note: "\(getpid()) \(purpose.rawValue)")
@@ -34,10 +36,10 @@ public final class HomeLock: Sendable {
     }
   }
 
-  /// Idempotent.
+  /// Releases the lock. Further calls do nothing.
   public func release() { lock.release() }
 
-  /// What the file says; nil in the moment between taking the lock and writing the name.
+  /// Returns the holder according to the file, or nil in the moment between taking the lock and writing the note.
   private static func holder(_ note: String) -> Holder? {
     let words = note.split(whereSeparator: \.isWhitespace)
     guard words.count == 2, let pid = Int32(words[0]), let purpose = Purpose(rawValue: String(words[1])) else {
@@ -59,18 +61,20 @@ public final class HomeLock: Sendable {
 }
 
 extension Home {
-  /// Takes the lock, or says at once who has it.
-  /// - Throws: `HomeError`, `.locked` with its `holder` among others.
+  /// Takes the lock, or says immediately which process has it.
+  ///
+  /// - Throws: A `HomeError`, for example `.locked` with its `holder`.
   public func lock(as purpose: HomeLock.Purpose) throws(HomeError) -> HomeLock {
     try HomeLock(path: path(of: .lock), purpose: purpose)
   }
 
-  /// Takes the lock, waiting for verbs that have it, but not for a daemon.
+  /// Takes the lock. It waits for commands that have it, but not for a daemon.
   ///
   /// - Parameters:
-  ///   - patience: The longest wait. With nil it lasts until the verbs are done.
-  ///   - waiting: Called once, after a wait of one second, with whoever has the lock.
-  /// - Throws: `HomeError` `.locked` once `patience` has passed, or at once where a daemon has it; `CancellationError`.
+  ///   - patience: The longest wait, or nil to wait until the commands are done.
+  ///   - waiting: Called once, after a wait of one second, with the process that has the lock.
+  /// - Throws: A `HomeError` `.locked` once `patience` has passed, or immediately if a daemon has the lock. A
+  ///   `CancellationError` if the task is cancelled.
   public func lock(
     as purpose: HomeLock.Purpose, patience: Duration?, waiting: (HomeLock.Holder?) -> Void = { _ in }
   ) async throws -> HomeLock {
@@ -93,9 +97,9 @@ extension Home {
     }
   }
 
-  /// A wait this long is worth a word.
+  /// The wait after which the user is told.
   static let lockNotice = Duration.seconds(1)
 
-  /// Between two attempts: a verb on a local home takes some tens of milliseconds.
+  /// The time between two attempts. A command on a local home takes some tens of milliseconds.
   static let lockPoll = Duration.milliseconds(20)
 }

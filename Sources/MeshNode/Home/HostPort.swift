@@ -1,8 +1,8 @@
-/// A TCP address as people write it: `host:port`, `192.0.2.1:7404`, `[2001:db8::1]:7404`.
+/// A TCP address in text form: `host:port`, `192.0.2.1:7404` or `[2001:db8::1]:7404`.
 public struct HostPort: Hashable, Sendable, CustomStringConvertible {
   /// A name or an address, without brackets.
   public let host: String
-  /// 0 lets the system choose, where one listens.
+  /// The port. For a listening address, 0 lets the system choose one.
   public let port: UInt16
 
   public init(host: String, port: UInt16) {
@@ -10,7 +10,8 @@ public struct HostPort: Hashable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
-  /// Nil where the text is not of that form: both parts are needed, and an IPv6 address needs its brackets.
+  /// Parses an address. Returns nil if the text doesn't have that form. Both parts are needed, and an IPv6 address
+  /// needs its brackets.
   public init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":") else { return nil }
     let digits = text[text.index(after: colon)...]
@@ -32,6 +33,6 @@ public struct HostPort: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-  /// Bytes: the longest name in the DNS.
+  /// The maximum length of a host in bytes, which is that of a name in the DNS.
   static let hostLimit = 253
 }

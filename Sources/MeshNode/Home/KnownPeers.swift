@@ -1,28 +1,28 @@
 import Foundation
 import MeshCore
 
-/// Addresses to dial that joining brought, and the device that answered at each address. The daemon writes this file, so that
-/// `config.toml` is a person's alone.
+/// The addresses to dial that joining brought, and the device that answered at each address. The daemon writes this
+/// file, so that only a person writes `config.toml`.
 struct KnownPeers: Codable, Equatable {
   private var peers: [Peer] = []
 
   private struct Peer: Codable, Equatable {
     let address: String
-    /// Whether the address is dialled because of this file.
+    /// True if the address is dialled because of this file.
     var isDialled: Bool
-    /// Its id.
+    /// The id of the device.
     var device: Data?
   }
 
-  /// Addresses that are dialled beside those of `config.toml`.
+  /// The addresses that are dialled beside those of `config.toml`.
   var dialled: [HostPort] { peers.filter(\.isDialled).compactMap { HostPort($0.address) } }
 
-  /// The device that was met last at an address.
+  /// Returns the device that was last met at an address.
   func device(at address: HostPort) -> DeviceID? {
     peers.first { $0.address == address.description }?.device.flatMap { DeviceID(Array($0)) }
   }
 
-  /// Has an address dialled from now on.
+  /// Makes the node dial an address from now on.
   mutating func dial(_ address: HostPort) { change(address) { $0.isDialled = true } }
 
   mutating func met(_ device: DeviceID, at address: HostPort) { change(address) { $0.device = Data(device.bytes) } }
@@ -35,9 +35,9 @@ struct KnownPeers: Codable, Equatable {
 }
 
 extension Home {
-  /// Empty if the file is missing: before the first session.
+  /// Returns the known peers. The result is empty if the file is missing, as before the first session.
   ///
-  /// - Throws: `HomeError` `damaged` rather than write over addresses that nothing else has.
+  /// - Throws: A `HomeError` `.damaged`, so that addresses that exist nowhere else are not overwritten.
   func knownPeers() throws(HomeError) -> KnownPeers {
     guard try Disk.entry(path(of: .peers)) != nil else { return KnownPeers() }
     do {

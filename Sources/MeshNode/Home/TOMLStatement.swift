@@ -1,11 +1,11 @@
-/// Where a key of a TOML document stands in its text: the parser keeps values only, and errors name lines.
+/// The position of a key in the text of a TOML document. The parser keeps only values, but errors name lines.
 struct TOMLStatement: Equatable {
   /// The key, or the first part of a dotted key or of a table's header, without quotes.
   let key: String
-  /// Counted from 1.
+  /// The line, counted from 1.
   let line: Int
 
-  /// The statements of a text that a TOML parser has accepted; of any other text, some.
+  /// Returns the statements of a text that a TOML parser has accepted. For any other text, it returns some of them.
   static func all(in text: [UInt8]) -> [TOMLStatement] {
     var scanner = TOMLScanner(text: text)
     var result: [TOMLStatement] = []
@@ -75,7 +75,7 @@ private struct TOMLScanner {
     return String(decoding: text[start..<index], as: UTF8.self)
   }
 
-  /// To the end of the value.
+  /// Skips to the end of the value.
   private mutating func skipValue() {
     var depth = 0
     while let byte = peek {

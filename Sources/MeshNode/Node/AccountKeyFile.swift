@@ -2,14 +2,14 @@ import MeshCore
 import MeshCrypto
 import MeshReplication
 
-/// The account's signing key in a home, and the one that is about to replace it.
+/// The account's signing key in a home, and the key that is about to replace it.
 ///
-/// A new key is kept durably before anybody hears of it. It takes the former one's place once the account names it: if the
-/// process dies in between, the next start finds out which of the two the account has.
+/// A new key is stored durably before any other device hears of it. It replaces the former key once the account names
+/// it. If the process dies in between, the next start finds out which of the two the account names.
 struct AccountKeyFile {
   let home: Home
 
-  /// Puts a prepared key in place if the account names it, and has the replica sign with it.
+  /// Puts a prepared key in place if the account names it, and makes the replica sign with it.
   func settle(_ replica: Replica) throws {
     guard try home.exists(.nextAccountKey) else { return }
     let bytes = try home.read(.nextAccountKey)
@@ -20,7 +20,7 @@ struct AccountKeyFile {
     try home.remove(.nextAccountKey)
   }
 
-  /// Replaces the account's key by a new one.
+  /// Replaces the account's key with a new one.
   func replace(
     in replica: Replica, recovery: RecoveryKey, readmitting readmitted: Set<DeviceID>, randomness: any Randomness,
     now: Moment

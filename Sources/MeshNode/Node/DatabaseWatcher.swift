@@ -1,8 +1,8 @@
 @preconcurrency import Dispatch
 import Glibc
 
-/// Notices commits of other connections. The kernel's event on the WAL comes just before the commit can be seen, so an event
-/// starts a few looks with growing gaps; a slow poll is the safety net.
+/// Notices commits of other connections. The kernel's event on the WAL comes just before the commit is visible, so an
+/// event starts a few checks with growing gaps. A slow poll covers missed events.
 struct DatabaseWatcher: Sendable {
   let node: Node
 
@@ -12,7 +12,7 @@ struct DatabaseWatcher: Sendable {
     while !Task.isCancelled {
       let opening = await node.openings
       let looks = WriteEvents.looks(at: await node.databasePlace)
-      // Until the database is opened again: it may lie elsewhere then.
+      // The watch lasts until the database is opened again, because its path may then be another.
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await pollSlowly(opening) }
         group.addTask {
@@ -28,31 +28,33 @@ struct DatabaseWatcher: Sendable {
     while !Task.isCancelled, await isLookedAt(opening) { try? await Task.sleep(for: Self.poll) }
   }
 
-  /// False once the database was opened again.
+  /// Checks the database. Returns false once it was opened again.
   private func isLookedAt(_ opening: Int) async -> Bool {
     await node.lookAtDatabase()
     return await node.openings == opening
   }
 }
 
-/// Writes to a database's WAL, as the kernel tells them; the directory is watched as well, since the WAL comes and goes.
+/// Writes to a database's WAL, as the kernel reports them. The directory is watched as well, because the WAL is created
+/// and removed.
 private enum WriteEvents {
-  /// Before looks that the next event does not hasten, in microseconds. A transaction of many pages makes as many events:
-  /// those that nobody has read yet the kernel makes one of, so the thread wakes a few hundred times a second, and not for
-  /// every page.
+  /// The gaps before checks that the next event doesn't interrupt, in microseconds. A transaction of many pages causes
+  /// many events. The kernel merges unread events into one, so the thread wakes a few hundred times a second, and not
+  /// for every page.
   private static let firstGaps: [UInt32] = [100, 200, 400, 800, 1_000]
-  /// Before the others, in milliseconds: together longer than an fsync takes on a disk that is not in trouble. A commit of
-  /// our own makes events as well, and must not delay the look at the next one of others.
+  /// The gaps before the other checks, in milliseconds. Together they are longer than an fsync takes on a healthy disk.
+  /// The node's own commits also cause events, which must not delay the check for the next commit of another program.
   private static let laterGaps: [Int32] = [5, 10, 20]
 
-  /// One element for each time to look. Empty where the kernel can't watch: the poll remains.
+  /// Returns a stream with one element for each time to check. It is empty if the kernel can't watch, and then only the
+  /// poll remains.
   static func looks(at database: String) -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     let directory = database.lastIndex(of: "/").map { String(database[...$0]) } ?? "."
-    // Closing the one end tells the thread, which has the other, to stop.
+    // Closing one end tells the thread, which has the other, to stop.
     var ends: [Int32] = [-1, -1]
-    // Files that come, and the database itself when it goes or another takes its place.
+    // These are events about new files, and about the database itself when it is removed or replaced.
     let comings = UInt32(IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE)
     guard descriptor >= 0, inotify_add_watch(descriptor, directory, comings) >= 0,
       pipe(&ends) == 0
@@ -63,7 +65,7 @@ private enum WriteEvents {
     }
     let (stopped, stopping) = (ends[0], ends[1])
     continuation.onTermination = { _ in close(stopping) }
-    // A thread of its own, since it blocks.
+    // It gets its own thread, because it blocks.
     DispatchQueue(label: "mesh.writes").async {
       watch(descriptor, database + "-wal", stopped, continuation)
       close(descriptor)
@@ -77,13 +79,13 @@ private enum WriteEvents {
   ) {
     var gaps: ArraySlice<Int32> = []
     while true {
-      // Once is enough while the file is the same; there need not be one.
+      // One watch is enough while the file is the same. The file may be missing.
       _ = inotify_add_watch(descriptor, wal, UInt32(IN_MODIFY))
       switch wait(descriptor, stopped, atMost: gaps.popFirst() ?? -1) {
       case .stopped: return
       case .timedOut: continuation.yield()
       case .event:
-        // First, so that an event during the looks starts others.
+        // The events are read first, so that an event during the checks starts others.
         drain(descriptor)
         for gap in firstGaps {
           usleep(gap)
@@ -96,7 +98,9 @@ private enum WriteEvents {
 
   private enum Wake { case event, timedOut, stopped }
 
-  /// - Parameter time: In milliseconds; for ever where it is negative.
+  /// Waits for an event.
+  ///
+  /// - Parameter time: The longest wait in milliseconds. A negative value means no limit.
   private static func wait(_ descriptor: Int32, _ stopped: Int32, atMost time: Int32) -> Wake {
     var polled = [descriptor, stopped].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     let count = poll(&polled, nfds_t(polled.count), time)

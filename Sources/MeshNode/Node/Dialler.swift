@@ -6,9 +6,9 @@ import MeshTransport
 struct Dialler: Sendable {
   let node: Node
 
-  /// A session that lasted so long was a good one: the next try comes soon.
+  /// The duration after which a session counts as good. Then the next attempt comes soon.
   private static let goodSession = Duration.seconds(10)
-  /// Between two looks at whether an address is wanted and its device not connected.
+  /// The time between two checks whether an address is wanted and its device isn't connected.
   private static let look = Duration.milliseconds(500)
 
   func run() async {
@@ -39,7 +39,7 @@ struct Dialler: Sendable {
     }
   }
 
-  /// Waits; true where somebody asks for the address meanwhile.
+  /// Waits. Returns true if the address is requested in the meantime.
   private func isDueEarly(_ address: HostPort, within delay: Duration) async -> Bool {
     let end = ContinuousClock.now + delay
     while ContinuousClock.now < end, !Task.isCancelled {
@@ -64,10 +64,10 @@ struct Dialler: Sendable {
 }
 
 extension Node {
-  /// Those of `config.toml`, and those that joining brought.
+  /// The addresses from `config.toml`, and those from joining.
   var wantedPeers: [HostPort] { configuration.peers + knownPeers.dialled.filter { !configuration.peers.contains($0) } }
 
-  /// Not while the device there has a session already, whoever dialled it.
+  /// Returns whether to dial an address. If its device already has a session, it isn't dialled.
   func shouldDial(_ address: HostPort) -> Bool {
     guard wantedPeers.contains(address), suspension == nil else { return false }
     guard let dial = dials[address], let device = dial.device else { return true }
@@ -76,23 +76,25 @@ extension Node {
     return ContinuousClock.now - ended > Self.pauseWithoutPart
   }
 
-  /// Whether a device has no part with this one any more: it was revoked, or no common zone is left.
+  /// Returns whether a device has nothing in common with this one any more, because it was revoked or no common zone is
+  /// left.
   private func hasNoPart(_ device: DeviceID) -> Bool {
     guard let account = replica.certificate(of: device)?.account else { return false }
     return replica.isRevoked(device)
       || account != replica.account.id && !replica.zoneIDs.contains { replica.isMember(account, of: $0) }
   }
 
-  /// Between two tries of an address whose device has no part here: somebody else may come to have the address.
+  /// The time between two attempts at an address whose device has nothing in common with this one. Another device may
+  /// take over the address.
   private static let pauseWithoutPart = Duration.seconds(600)
 
-  /// Once for each time that `dialSoon` was called.
+  /// Returns true once for each call of `dialSoon`.
   func isDue(_ address: HostPort) -> Bool {
     defer { dials[address]?.isDue = false }
     return dials[address]?.isDue ?? false
   }
 
-  /// What kept these from answering, or from letting this device in, is over.
+  /// Requests an early attempt, because the reason for the earlier failures is over.
   func dialSoon(_ addresses: [HostPort]) {
     for address in addresses { dials[address, default: DialState()].isDue = true }
   }

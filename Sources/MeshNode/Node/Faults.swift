@@ -1,12 +1,12 @@
-/// What goes wrong with a node of its own (disk full, database locked …), as long as it is worth telling.
+/// The faults of the node itself (a full disk, a locked database …), as long as they are worth showing.
 struct Faults {
-  /// The last of the work; nil once work goes on.
+  /// The last fault of the work, or nil once the work continues.
   private var ofWork: String?
-  /// The last for which a session was ended, and the transactions that were committed before it.
+  /// The last fault that ended a session, with its time and the number of transactions committed before it.
   private var ofLink: (text: String, at: ContinuousClock.Instant, commits: Int)?
 
-  /// A link's fault is over once something was committed after it: that other work succeeds says nothing, since most of it writes
-  /// nothing. Where nothing is written at all it is shown for longer than a peer takes to come again.
+  /// The time for which a session's fault is shown if nothing is committed. A later commit ends the fault. Other
+  /// successful work proves nothing, because most of it writes nothing. The time is longer than a peer takes to return.
   static let shown = Duration.seconds(60)
 
   mutating func workFailed(_ text: String) { ofWork = text }
@@ -17,7 +17,9 @@ struct Faults {
     ofLink = (text, time, commits)
   }
 
-  /// - Parameter commits: Transactions that were committed until now.
+  /// Returns the fault to show, or nil if there is none.
+  ///
+  /// - Parameter commits: The number of transactions committed until now.
   func shown(at time: ContinuousClock.Instant, commits: Int) -> String? {
     if let ofWork { return ofWork }
     guard let ofLink, ofLink.commits == commits, time - ofLink.at < Self.shown else { return nil }

@@ -1,23 +1,25 @@
-/// When what programs wrote is flushed: at once after a lone commit. In a burst of commits it waits for a pause or for a bound, so
-/// that programs without a busy timeout meet the node's write lock rarely.
+/// Decides when writes of programs are flushed. After a lone commit, that is immediately. In a burst of commits, the
+/// flush waits for a pause or for a bound, so that programs without a busy timeout rarely meet the node's write lock.
 struct FlushPacing {
-  /// Two commits that are noticed within it belong to a burst. A loop that starts a process for each insert takes less; a person,
+  /// Two commits within this time belong to a burst. A loop that starts a process for each insert takes less. A person,
   /// or a program that waits for something, takes more.
   static let burst = Duration.milliseconds(10)
-  /// Without a commit for so long, a burst is over.
+  /// The time without a commit after which a burst is over.
   static let pause = Duration.milliseconds(12)
-  /// What a burst began with waits no longer.
+  /// The longest wait of the first commit of a burst.
   static let bound = Duration.milliseconds(75)
 
   private var last: ContinuousClock.Instant?
-  /// When the oldest commit that is not flushed was noticed.
+  /// The time at which the oldest unflushed commit was noticed.
   private var waitingSince: ContinuousClock.Instant?
 
-  /// To be called at each look at the database.
+  /// Returns whether to flush. Call it at each check of the database.
   ///
-  /// - Parameter isChanged: Another program has committed since the last look.
-  /// - Returns: True if what is pending is to be flushed now. In a burst that is right after a commit, if it can be: the next one
-  ///   is furthest away then.
+  /// - Parameters:
+  ///   - isChanged: True if another program has committed since the last check.
+  ///   - now: The current time.
+  /// - Returns: True if the pending rows are to be flushed now. In a burst, this is right after a commit if possible,
+  ///   because the next commit is then furthest away.
   mutating func isDue(isChanged: Bool, at now: ContinuousClock.Instant) -> Bool {
     let quiet = last.map { now - $0 } ?? .seconds(1)
     if isChanged { last = now }

@@ -2,8 +2,8 @@ import Foundation
 import MeshCore
 import MeshReplication
 
-/// Keys of zones, high-water marks and issued links in a home's files. Each file begins with a version byte and is replaced as
-/// a whole, durably.
+/// Stores keys of zones, high-water marks and issued invites in a home's files. Each file begins with a version byte,
+/// and is replaced durably as a whole.
 ///
 /// Guard: owned by the node that has the home's lock.
 final class HomeVault: Vault {
@@ -72,7 +72,8 @@ final class HomeVault: Vault {
 
   func settle() throws { try home.write(.place, try place()) }
 
-  /// A key file is never written again: where it has another number on its disk, or the machine another id, it was copied.
+  /// Returns the location of the home. A key file is never written again. If its inode number or the machine's id has
+  /// changed, it was copied.
   private func place() throws -> [UInt8] {
     var writer = ByteWriter()
     writer.byte(Self.version)
@@ -81,7 +82,7 @@ final class HomeVault: Vault {
     return writer.bytes
   }
 
-  /// systemd's id of this installation; empty where there is none.
+  /// The systemd id of this installation, or an empty string if there is none.
   private static var machine: String {
     let text = try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8)
     return text.map { String($0.prefix(32)) } ?? ""

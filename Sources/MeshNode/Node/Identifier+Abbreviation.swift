@@ -2,12 +2,14 @@ import MeshControl
 import MeshCore
 
 extension Identifier {
-  /// Characters behind the prefix from which on a beginning stands for an id. Fewer are soon another's as well.
+  /// The number of characters after the prefix from which a beginning can stand for an id. Shorter beginnings soon
+  /// become ambiguous.
   static var shortestBeginning: Int { 4 }
 
-  /// The one of `all` that a text names: by its displayed id, or by a beginning of that which no other has. Nil where it names none.
+  /// Returns the id in `all` that a text names, by its displayed id or by an unambiguous beginning. Returns nil if it
+  /// names none.
   ///
-  /// - Throws: A `Refusal` (`id.ambiguous`) that names those that begin so.
+  /// - Throws: A `Refusal` (`id.ambiguous`) that names the ids with the same beginning.
   static func named(_ text: String, among all: some Sequence<Self>) throws(Refusal) -> Self? {
     let beginning = canonical(text)
     guard beginning.hasPrefix("\(Kind.prefix)-"),

@@ -1,9 +1,10 @@
 import MeshCore
 import NIOCore
 
-/// What to tell others to dial.
+/// The addresses that others are told to dial.
 enum LocalAddresses {
-  /// The configured address; else the one listened on; and where that is "every interface", those of the machine, loopback last.
+  /// Returns the configured address, or else the listening address. If that is "every interface", it returns the
+  /// machine's addresses, with loopback last.
   static func toAdvertise(_ listening: HostPort, configured: HostPort?) -> [String] {
     if let configured { return [configured.description] }
     guard listening.host == "0.0.0.0" || listening.host == "::" else { return [listening.description] }

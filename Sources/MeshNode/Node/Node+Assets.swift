@@ -3,7 +3,7 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// BLOBs on their way, and those that this node does without.
+/// Handles BLOBs that are downloading, and those that this node does without.
 extension Node {
   func assets() throws -> AssetsReport {
     let awaited = try awaitedAssets()
@@ -41,7 +41,7 @@ extension Node {
     }
     let places = try places(request.table, key, request.column).filter { $0.here > 0 || $0.isFetched }
     for asset in Set(places.map(\.asset.id)).sorted() {
-      // What nothing is here of just stops being fetched.
+      // If nothing of a BLOB is here, its download simply stops.
       let isNowhere = places.allSatisfy { $0.asset.id != asset || $0.here == 0 }
       try await evict(asset, zones: Set(places.map(\.zone)), force: request.force ?? false || isNowhere)
     }
@@ -60,9 +60,9 @@ extension Node {
 
   // MARK: Evicting
 
-  /// How long members have to say what they have: they answer between two steps of their work.
+  /// The time that members have to say which chunks they have. They answer between two steps of their work.
   private static let answerLimit = Duration.seconds(10)
-  /// Programs write between a look and the lock, and not for ever.
+  /// Programs may write between a check and the lock, but not endlessly.
   private static let evictionAttempts = 5
 
   private func evict(_ asset: AssetID, zones: Set<ZoneID>, force: Bool) async throws {
@@ -85,7 +85,9 @@ extension Node {
     replica.assetChoicesChanged()
   }
 
-  /// - Throws: If no connected device has it that this account relies on.
+  /// Waits for a device that has the asset.
+  ///
+  /// - Throws: A `Refusal` if no connected device that this account trusts has it.
   private func findHolder(of asset: AssetID) async throws {
     let deadline = ContinuousClock.now + Self.answerLimit
     while replica.holders(asset) == .asking, ContinuousClock.now < deadline { try await Task.sleep(for: Self.look) }
@@ -100,7 +102,7 @@ extension Node {
 
   // MARK: Figures
 
-  /// What this node lacks.
+  /// Returns the assets that this node is missing.
   func lackingAssets() throws -> LackingAssets {
     let now = time.now
     return try replica.zoneIDs.filter { replica.reasonOutside($0) == nil }.reduce(into: LackingAssets()) {
@@ -108,7 +110,7 @@ extension Node {
     }
   }
 
-  /// What this node fetches, and what of that does not come.
+  /// Returns the assets that this node downloads, and those of them that don't arrive.
   func fetchingAssets() throws -> FetchingAssets {
     let now = time.now
     let absent = replica.absentAssets(now: now)
@@ -117,7 +119,7 @@ extension Node {
     for fetched in try store.fetchedAssets() {
       let fault = fetched.obstacle ?? replica.assetFaults[fetched.asset.id]
       let lacks = fetched.here < fetched.asset.size
-      // Without a daemon nobody knows.
+      // Without a daemon, it is unknown which devices have it.
       let isAbsent = listening != nil && lacks && absent?.contains(fetched.asset.id) ?? true
       guard let reason = fault ?? (isAbsent ? Self.absent : nil) else {
         fetching.assets += 1
@@ -134,16 +136,18 @@ extension Node {
 
   private static let absent = "no connected device has it"
 
-  /// What a peer lacks; nil where it has not said so of every zone in common.
+  /// Returns the assets that a peer is missing, or nil if it hasn't reported every common zone.
   func lackingAssets(_ peer: Replica.PeerView) -> LackingAssets? {
     guard peer.zones.allSatisfy({ peer.backlogs[$0] != nil }) else { return nil }
     return peer.backlogs.values.reduce(into: LackingAssets()) { $0 += LackingAssets($1) }
   }
 
-  /// Of a report that a person reads.
+  /// The maximum number of assets in a report for a person.
   private static let assetsListed = 1_000
 
-  /// - Throws: Where there are none.
+  /// Returns the places of a record's assets.
+  ///
+  /// - Throws: A `Refusal` if there are none.
   private func places(_ table: String, _ written: String, _ column: String?) throws -> [AssetPlace] {
     let keys = try store.keys(written: written, table: table)
     for key in keys {

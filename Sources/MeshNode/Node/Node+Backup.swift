@@ -3,13 +3,13 @@ import MeshControl
 import MeshCore
 import MeshStore
 
-/// `mesh backup`.
+/// Handles `mesh backup`.
 extension Node {
   func backup(to file: String) async throws -> BackupReport {
     let path = store.place
     let bytes: Int64
     if store.whereabouts == .here, suspension == nil {
-      // Beside the node: a large file takes its time.
+      // The copy runs outside the node, because a large file takes a while.
       let result: Result<Int64, any Error> = await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
           continuation.resume(returning: Result { try DatabaseBackup.copy(databaseAt: path, to: file) })
@@ -19,7 +19,7 @@ extension Node {
     } else {
       bytes = try backUpOpenFile(to: file)
     }
-    // Of a file that was restored or replaced nothing more can be said.
+    // After the file was restored or replaced, nothing else is known about it.
     let isWhole = suspension == nil
     return BackupReport(
       file: file, bytes: Int(bytes), database: path, home: home.path,

@@ -5,15 +5,15 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// How many values of this machine's own copy lost against the mesh's, as the log has said.
+/// The number of values of this machine's own copy that lost against other devices, as the log has reported.
 struct ImportNotice {
-  /// The conflict that was there when they were last counted.
+  /// The newest conflict at the time of the last count.
   var newest: Int64 = 0
   var said = 0
 }
 
 extension Node {
-  /// A device that joins with an older copy of the tables is told how much of it the mesh has otherwise.
+  /// Reports how much of an older copy of the tables the other devices have changed, after a device joined with it.
   func noteLostImports() throws {
     let newest = try store.newestConflict()
     guard newest > importNotice.newest else { return }
@@ -48,7 +48,7 @@ extension Node {
       message: "\(titled.count) zones are called \(printable(text)): mesh zones lists their ids.")
   }
 
-  /// Any account's, by its id or by its name: those that conflicts are about.
+  /// Returns a device of any account by its id or its name, among the devices in conflicts.
   private func conflictDevice(_ text: String) throws -> DeviceID {
     let devices = try store.conflictDevices()
     if let device = try DeviceID.named(text, among: devices) { return device }

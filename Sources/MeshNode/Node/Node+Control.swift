@@ -5,7 +5,7 @@ import MeshCrypto
 import MeshReplication
 import MeshStore
 
-/// What the verbs ask, answered by the node itself: in the daemon and on the home alone.
+/// Answers commands with the node itself, in the daemon and on the home alone.
 extension Node {
   func status() throws -> StatusReport {
     let zone = try replica.privateZone.flatMap { try replica.zoneView($0) }
@@ -28,13 +28,13 @@ extension Node {
 
   func zoneReports() throws -> [ZoneReport] { try replica.zoneIDs.compactMap { try zoneReport($0) } }
 
-  /// Of shares, which have a verb that shows them.
+  /// Returns the receipt counts of shares, which have a command that shows them.
   func receipts() throws -> [String: Int] {
     let shares = try store.receiptCounts().filter { zone, _ in replica.shareState(zone) != nil }
     return Dictionary(shares.map { ($0.key.description, $0.value) }, uniquingKeysWith: +)
   }
 
-  /// What the doctor finds without reading the schema: this is asked often.
+  /// Returns the alarms of the doctor that don't need the schema, because they are requested often.
   private func alarms() throws -> [String] {
     let checks = try [workCheck(), logCheck()] + deviceChecks() + zoneChecks() + clockChecks() + digestChecks()
     return checks.filter { $0.state == .alarm }.map(Self.text)
@@ -49,7 +49,7 @@ extension Node {
   }
 
   private func zoneReport(_ id: ZoneID) throws -> ZoneReport? {
-    // Of a share that is over for this account the log alone is here.
+    // After a share has ended for this account, only its log is here.
     guard replica.reasonOutside(id) == nil, let view = try replica.zoneView(id) else { return nil }
     let vector = view.merged.numbers.map { ($0.key.description, $0.value) }
     return ZoneReport(
@@ -93,12 +93,13 @@ extension Node {
     return reports
   }
 
-  /// Of a device that is not connected: what this node has and the device had not when it last said so.
+  /// Returns how far a disconnected device is behind: the changes that this node has, and that the device didn't have
+  /// in its last acknowledgement.
   private func behind(lastAcknowledgementOf device: DeviceID) throws -> PeerReport.Behind {
     var behind = PeerReport.Behind(here: 0, there: 0)
     let account = replica.certificate(of: device)?.account
     for zone in replica.zoneIDs {
-      // Only those that both take part in.
+      // Only zones in which both are members count.
       guard let account, replica.isMember(account, of: zone), replica.isMember(replica.account.id, of: zone),
         let view = try replica.zoneView(zone)
       else { continue }
@@ -113,7 +114,7 @@ extension Node {
     return behind
   }
 
-  /// The zones of which a device that is not connected has acknowledged something.
+  /// Returns the zones in which a disconnected device has acknowledged something.
   private func acknowledgedZones(_ device: DeviceID) throws -> [String] {
     try replica.zoneIDs.filter { try store.acknowledgements($0)[device] != nil }.map(\.description).sorted()
   }
@@ -168,10 +169,11 @@ extension Node {
 
   static let look = Duration.milliseconds(20)
   private static let askAgain = Duration.milliseconds(500)
-  /// Records that `verify` names because their rows are older than what is merged.
+  /// The maximum number of records that `verify` names because their rows are older than the merged values.
   private static let olderNamed = 100
 
-  /// What each member of each zone says; not decided where it may yet say something else.
+  /// Compares this node with each member in each zone. A comparison is undecided if the member may still report
+  /// something else.
   private func comparisons() throws -> [(comparison: VerifyReport.Comparison, isDecided: Bool)] {
     try replica.peerViews.flatMap { peer in
       try peer.zones.compactMap { zone in
@@ -197,7 +199,7 @@ extension Node {
     }
   }
 
-  /// What to tell of a program that has the write lock now; nil if none has.
+  /// The message about a program that currently has the write lock, or nil if none has.
   var lockedBy: String? {
     guard store.isWriteLocked else { return nil }
     let names = store.writers.map { "process \($0.pid) (\(printable($0.program)))" }
@@ -208,7 +210,7 @@ extension Node {
 
   // MARK: Tables
 
-  /// A daemon flushes the rest of a large table.
+  /// The time for flushing tracked rows without a daemon. A daemon flushes the rest of a large table.
   private static let flushPatience = Duration.controlTimeout
 
   func track(_ request: TrackRequest) throws -> TrackReport {
@@ -218,7 +220,7 @@ extension Node {
       tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds()
     )
     try replica.schemaChanged()
-    // What is taken in becomes records now, so that a row that is deleted next can be restored. If that fails, the rows
+    // Imported rows become records now, so that a row that is deleted next can be restored. If that fails, the rows
     // stay pending, and the daemon flushes them.
     if listening == nil { _ = try? workAlone(until: .now + Self.flushPatience) }
     return TrackReport(
@@ -257,7 +259,7 @@ extension Node {
         )
       }
       performActions()
-      // Peers and other verbs have their turn.
+      // Peers and other commands have their turn.
       await Task.yield()
     }
     return RescanReport(
@@ -270,7 +272,7 @@ extension Node {
     var refusedParts = apply ? [] : missing.flatMap(\.leftOut)
     if apply, missing.contains(where: { $0.refusal == nil }) {
       try beginGuard()
-      // What else peers describe meanwhile was not looked at.
+      // Schemas that peers describe in the meantime were not examined.
       let taken = Set(missing.filter { $0.refusal == nil }.map(\.table.folded))
       if missing.contains(where: { $0.former != nil }) {
         let wanted = try store.foreignSchemas(trusts: isTrusted).filter { taken.contains($0.name.folded) }
@@ -285,7 +287,7 @@ extension Node {
         hasMore = adoption.hasMore
         try replica.schemaChanged()
         performActions()
-        // Peers, programs and other verbs have their turn.
+        // Peers, programs and other commands have their turn.
         if hasMore { try await Task.sleep(for: WorkLoop.turn) }
       }
     }
@@ -303,7 +305,7 @@ extension Node {
       }, leftOut: try store.leftOut(trusts: isTrusted) + refusedParts)
   }
 
-  /// A device of this account, or of the owner of a share that it has a part in.
+  /// Returns whether the device belongs to this account, or to the owner of a share in which it participates.
   func isTrusted(_ device: DeviceID) -> Bool {
     guard let account = replica.certificate(of: device)?.account, !replica.isRevoked(device) else { return false }
     return account == replica.account.id
@@ -312,7 +314,7 @@ extension Node {
       }
   }
 
-  /// Of devices that were revoked it does not matter.
+  /// Returns the schema differences of other devices. Those of revoked devices don't matter.
   func foreignSchemas() throws -> [Store.SchemaDifference] {
     try store.schemaDifferences(trusts: isTrusted).filter {
       deviceName($0.device) != nil && !replica.isRevoked($0.device)
@@ -409,7 +411,7 @@ extension Node {
       recoveryWaiting: try home.exists(.recoveryKey), devices: replica.account.liveDevices.count)
   }
 
-  /// By its displayed id, or by its name where exactly one device has it.
+  /// Returns a device by its displayed id, or by its name if exactly one device has it.
   private func device(named text: String) throws -> DeviceID {
     let all = replica.account.certificates.values
     if let device = try DeviceID.named(text, among: all.map(\.device)) { return device }
@@ -425,23 +427,24 @@ extension Node {
     throw Refusal(code: "device.unknown", message: "\(printable(text)): \(why). See mesh device list.")
   }
 
-  /// With the beginning of the id behind it if another device of the account has the same name.
+  /// Returns the name of a device, followed by the beginning of its id if another device of the account has the same
+  /// name.
   func deviceName(_ device: DeviceID) -> String? {
     guard let name = plainName(device) else { return nil }
     return namesakes(of: device).isEmpty ? name : "\(name) (\(device.description.prefix(Self.idBeginning)))"
   }
 
-  /// For a place that has the id beside it.
+  /// Returns the name of a device for a place that shows the id beside it.
   private func plainName(_ device: DeviceID) -> String? {
     replica.certificate(of: device).map { printable($0.request.name) }
   }
 
   func name(of peer: Replica.PeerView) -> String { deviceName(peer.device) ?? printable(peer.name) }
 
-  /// The prefix and eight characters.
+  /// The length of a displayed beginning of an id: the prefix and eight characters.
   private static let idBeginning = DeviceKind.prefix.count + 1 + 8
 
-  /// The account's other devices with the same name.
+  /// Returns the account's other devices with the same name.
   func namesakes(of device: DeviceID) -> [DeviceID] {
     guard let name = replica.account.certificates[device]?.request.name else { return [] }
     return replica.account.liveDevices.filter { $0 != device && replica.account.certificates[$0]?.request.name == name }

@@ -3,18 +3,18 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// Whether this node and its members are equal, looked at now and then without being asked.
+/// Checks regularly whether this node and its members are equal.
 extension Node {
   struct DigestAlarm: Hashable {
     let zone: ZoneID
     let device: DeviceID
   }
 
-  /// Between two looks: two short messages a member and zone.
+  /// The time between two checks, which need two short messages for each member and zone.
   static let equalityInterval = Duration.seconds(60)
 
-  /// Compares the digests that came since the last look, and asks for them again. One unequal answer may have met a flush in the
-  /// middle; two in a row at equal vectors did not.
+  /// Compares the digests that arrived since the last check, and requests them again. One unequal answer may have
+  /// arrived during a flush, but two in a row at equal vectors did not.
   func lookAtEquality() {
     guard suspension == nil else { return }
     var unequal: Set<DigestAlarm> = []

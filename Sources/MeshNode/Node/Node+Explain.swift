@@ -4,7 +4,7 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// Why a record has the values that it has.
+/// Explains the values of a record.
 extension Node {
   func explain(_ request: RecordRequest) throws -> RecordReport {
     for key in try store.keys(written: request.key, table: request.table) {
@@ -46,7 +46,7 @@ extension Node {
         : "\(name) is not here: the value is shown when it is.")
   }
 
-  /// The device that signed, and whom it names if that is another.
+  /// Returns the device that signed a value, and the device named by the signer if that is another.
   private func writer(_ stamp: Stamp, _ signer: Author?) -> RecordReport.Writer {
     let written = stamp.time == .zero ? nil : Self.date(stamp.time.noted.milliseconds)
     guard let signer, signer.device != stamp.author.device else { return writer(stamp.author.device, written) }

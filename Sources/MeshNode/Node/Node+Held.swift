@@ -4,7 +4,7 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// What is merged and not in its table: why, and what would free it.
+/// Lists merged records that are not in their table, with the reason and the remedy.
 extension Node {
   func held() throws -> HeldReport {
     let records = try store.heldRecords(limit: Self.heldLimit + 1)
@@ -18,10 +18,10 @@ extension Node {
       }, complete: records.count <= Self.heldLimit)
   }
 
-  /// Rows of a report that a person reads.
+  /// The maximum number of rows in a report for a person.
   private static let heldLimit = 1_000
 
-  /// Records that are merged and not shown, and change sets that are stored and not merged.
+  /// Returns the number of records that are merged and not shown, and of change sets that are stored and not merged.
   func heldCounts() throws -> [String: Int] {
     var held = try store.heldCounts()
     for zone in replica.zoneIDs {
@@ -56,7 +56,7 @@ extension Node {
           message: "Rows are pending that can't be signed now, and they come first. See mesh status for the reason.")
       }
       performActions()
-      // Peers and other verbs have their turn.
+      // Peers and other commands have their turn.
       await Task.yield()
     }
     return RetryReport(tried: before, shown: max(0, before - (try heldNow())))
@@ -96,15 +96,17 @@ extension Node {
   }
 }
 
-/// What frees held records, as far as this file tells it.
+/// The remedies for held records, as far as this file tells them.
 struct WaysOut {
   private let tables: [Store.TableSummary]
-  /// Synchronized here, and gone.
+  /// Tables that are synchronized here and have disappeared.
   private let gone: [String: Store.Fate]
   private let adoptable: Set<String>
   private let here: Set<String>
 
-  /// - Parameter trusts: Whose tables and renamings are taken over.
+  /// Reads the remedies.
+  ///
+  /// - Parameter trusts: Returns whether the tables and renamings of a device are adopted.
   init(_ store: Store, trusts: (DeviceID) -> Bool) throws {
     tables = try store.tables()
     gone = try store.missingTables()
@@ -113,7 +115,9 @@ struct WaysOut {
     here = Set(missing.filter(\.exists).map(\.table))
   }
 
-  /// - Parameter records: Of one reason, at least one.
+  /// Returns the remedy for held records.
+  ///
+  /// - Parameter records: One or more records with the same reason.
   func text(_ records: [HeldRecord]) -> String {
     let held = Set(records.map(\.table))
     switch records.first?.reason {
@@ -149,7 +153,7 @@ struct WaysOut {
     }
   }
 
-  /// The command with the names of the record and of the columns in question, if it is about one.
+  /// Returns the command, with the names of the record and of the columns in question if it is about one record.
   private func resolve(_ records: [HeldRecord]) -> String {
     guard records.count == 1, let record = records.first else {
       return "mesh held resolve TABLE KEY --column COLUMN --value VALUE"
@@ -159,7 +163,8 @@ struct WaysOut {
     return "mesh held resolve \(record.table) \(ReportedValue(record.key))\(values)"
   }
 
-  /// The columns that SQLite's message names, as the text of a `CHECK` does. Otherwise those that the row shows with another value.
+  /// Returns the columns that SQLite's message names, as the text of a `CHECK` does. If it names none, it returns the
+  /// columns that the row shows with another value.
   private static func inQuestion(_ record: HeldRecord) -> [String] {
     let words = (record.message ?? "").split { !($0.isLetter || $0.isNumber || $0 == "_") }.map { $0.lowercased() }
     let named = record.refused.map(\.column).filter { words.contains($0.lowercased()) }
@@ -191,7 +196,8 @@ struct WaysOut {
     return ways.joined(separator: " ")
   }
 
-  /// Who wrote it may be right: a table that is kept out of shares here need not be so elsewhere.
+  /// Returns the remedy for records outside a share. The device that wrote them may be right, because a table that is
+  /// kept out of shares here may be shared elsewhere.
   private func outsideShare(_ held: Set<String>) -> String {
     let apart = tables.filter { held.contains($0.name) && !$0.isShareable }
     let (hidden, others) = (apart.filter(\.isPrivate).map(\.name), apart.filter { !$0.isPrivate }.map(\.name))

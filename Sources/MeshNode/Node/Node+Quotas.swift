@@ -3,12 +3,12 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// Who fills what others keep, and how that is freed.
+/// Reports which accounts use the storage of others, and how to free it.
 extension Node {
-  /// Of a bound so much is used before it is told, in percent.
+  /// The use of a bound in percent from which it is reported.
   private static let told = 50
 
-  /// Bounds of which half or more is used, by account; the fullest first.
+  /// Returns the bounds of which half or more is used, by account, the fullest first.
   func quotas() throws -> [QuotaReport] {
     var found: [QuotaReport] = []
     let stored = try store.quotas()
@@ -17,7 +17,7 @@ extension Node {
         func add(_ what: QuotaReport.What, _ used: Int, of limit: Int) {
           found.append(report(what, used, of: limit, account, zone))
         }
-        // The zone is the owner's own, and its authors have no bound of their account.
+        // The zone belongs to its owner, whose authors have no bound of their own.
         let limit = replica.owner(of: zone) == account ? Limits.authors : Limits.authorsOfAccount
         add(.authors, use.isOverfull ? limit : use.authors, of: limit)
         add(.controlRecords, use.controlRecords, of: Choices.controlRecordsOfAccount)

@@ -2,8 +2,8 @@ import MeshControl
 import ServiceLifecycle
 
 extension Node: NodeControl {
-  /// Performs a request, in the daemon or on the home alone. If it may have changed something, the node's own work goes
-  /// on with that afterwards.
+  /// Performs a request, in the daemon or on the home alone. If it may have changed something, the node's own work
+  /// continues with that afterwards.
   func perform<Request: ControlRequest>(_ request: Request) async throws -> Request.Answer {
     guard let handler = Self.handlers[Request.self] else {
       throw Refusal(code: "control.route", message: "There is no \(Request.route).", exit: .usage)
@@ -16,7 +16,7 @@ extension Node: NodeControl {
     return try await handler.run(self, request)
   }
 
-  /// Everything that can be asked of a node. The daemon's routes are these.
+  /// All requests to a node. The daemon's routes are the same.
   static let handlers: RequestHandlers = {
     var handlers = RequestHandlers()
     handlers.on(StatusRequest.self) { node, _ in try node.status() }
@@ -34,7 +34,7 @@ extension Node: NodeControl {
     handlers.on(DoctorRequest.self, needsDatabase: false) { node, _ in try await node.doctor(deep: false) }
     handlers.on(DeepDoctorRequest.self, needsDatabase: false) { node, _ in try await node.doctor(deep: true) }
     handlers.on(BackupRequest.self, needsDatabase: false) { try await $0.backup(to: $1.file) }
-    // These answer when they are done, or when the daemon stops.
+    // These requests end when they are done, or when the daemon stops.
     handlers.on(VerifyRequest.self) { node, request in
       try await cancelWhenGracefulShutdown { try await node.verify(timeout: request.timeout) }
     }
@@ -69,10 +69,10 @@ extension Node: NodeControl {
   }()
 }
 
-/// What a node does for each type of request.
+/// The node's action for each type of request.
 struct RequestHandlers: Sendable {
   struct Handler<Request: ControlRequest>: Sendable {
-    /// False if the request is performed while the node can't use its database.
+    /// False if the request is also performed while the node can't use its database.
     let needsDatabase: Bool
     let run: @Sendable (isolated Node, Request) async throws -> Request.Answer
   }

@@ -3,7 +3,7 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// Puts back what was overwritten, lost or deleted.
+/// Restores values that were overwritten, lost or deleted.
 extension Node {
   func restore(_ request: RestoreRequest) throws -> RestoreReport {
     let restored = try restored(request)
@@ -22,7 +22,7 @@ extension Node {
       throw Refusal(
         code: "restore.what", message: "Say what is to be restored: a table and a key, or a conflict.", exit: .usage)
     }
-    // A text may stand for several keys: the first that there was.
+    // A text may stand for several keys. The first that exists counts.
     var unknown = RestoreError.unknownRecord(table: printable(table))
     for key in try store.keys(written: key, table: table) {
       do {

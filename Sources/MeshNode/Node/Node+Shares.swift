@@ -4,7 +4,7 @@ import MeshReplication
 import MeshStore
 import MeshTransport
 
-/// What the verbs ask about shares.
+/// Answers commands about shares.
 extension Node {
   func share(_ share: String) throws -> ShareReport { try report(try self.share(named: share)) }
 
@@ -64,7 +64,8 @@ extension Node {
 
   // MARK: The owner
 
-  /// Looks at whether a record has moved, each 20 ms after the last: it takes longer only where many rows are pending.
+  /// The number of checks whether a record has moved, at intervals of 20 ms. It takes longer only if many rows are
+  /// pending.
   private static let moveLooks = 50
 
   func shareCreate(_ request: ShareCreateRequest) async throws -> ShareReport {
@@ -83,7 +84,7 @@ extension Node {
     let root = found ?? RecordName(table: request.table, key: .text(Array(request.key.utf8)))
     let zone = try replica.createShare(of: root, title: title, now: time.now)
     performActions()
-    // The records move with the next flushes: what is told is what there will be.
+    // The records move with the next flushes. The report shows the result of that.
     for _ in 0..<Self.moveLooks where try store.digest(zone).records == 0 || store.pendingCount() > 0 {
       try await Task.sleep(for: .milliseconds(20))
     }
@@ -187,8 +188,10 @@ extension Node {
 
   // MARK: Joining
 
-  /// Dials the link's addresses in turn until one shows the share. A member already is one at once, but for one whom another
-  /// participant let in: the owner may never hear of that, and then takes it in anew.
+  /// Dials the invite's addresses in turn until one shows the share.
+  ///
+  /// A member is already done, unless another participant admitted it. The owner may never hear of that admission, and
+  /// then admits it again.
   func shareJoin(_ request: ShareJoinRequest) async throws -> ShareJoinReport {
     let link = try ShareLink(text: request.link)
     let addresses = ((request.peers ?? []) + link.addresses).compactMap { HostPort($0) }
@@ -201,7 +204,7 @@ extension Node {
     }
     let joined = memberReport(link)
     if let joined {
-      // An earlier try may have been cut short here.
+      // An earlier attempt may have been interrupted here.
       remember(addresses)
       guard isAdmittedByParticipant(link) else { return joined }
     }
@@ -212,14 +215,14 @@ extension Node {
       do {
         let report = try await join(link, at: address, claims: request.claims)
         if report.state == .joined { remember(addresses) }
-        // Another address may be that of who can let in.
+        // Another address may belong to a device that can admit.
         guard report.state == .waiting else { return report }
         dialSoon([address])
         waiting = report
       } catch let error as TransportError {
         reasons.append("\(address): \(error.message)")
       } catch let refusal as Refusal where refusal.code == Self.refusedCode {
-        // Another may know more: of the invite, or of who has left.
+        // Another device may know more about the invite, or about accounts that left.
         refused = refused ?? refusal
       }
     }
@@ -233,7 +236,7 @@ extension Node {
         + "address with --peer.", exit: .noMember)
   }
 
-  /// What there is to say to a member; nil to others.
+  /// Returns the report for an account that is already a member, or nil for others.
   private func memberReport(_ link: ShareLink) -> ShareJoinReport? {
     guard let state = replica.shareState(link.zone), let permission = state.permission(replica.account.id) else {
       return nil
@@ -271,7 +274,7 @@ extension Node {
     }
   }
 
-  /// How long one address may take to show the share and let in.
+  /// The time that one address may take to show the share and to admit.
   private static let joinPatience = Duration.seconds(20)
 
   private func ask(
@@ -335,7 +338,7 @@ extension Node {
       isRootTaken: isRootTaken, rival: root.flatMap { rival(of: $0, besides: link.zone)?.description })
   }
 
-  /// Another share here of a record with that name, whether or not its rows have come yet.
+  /// Returns another share here whose root has that name, whether or not its rows have arrived.
   private func rival(of root: RecordName, besides zone: ZoneID) -> ZoneID? {
     replica.zoneIDs.first { other in
       guard other != zone, let state = replica.shareState(other), let theirs = state.root, !state.isStopped,
@@ -345,7 +348,8 @@ extension Node {
     }
   }
 
-  /// Whether the file has a record there, private or of another share: a copy that was kept, or one that is named alike.
+  /// Returns whether the file has a record in that place, private or in another share: a copy that was kept, or one
+  /// with the same name.
   private func isRootTaken(_ root: RecordName, _ link: ShareLink) throws -> Bool {
     switch try store.obstacle(toSharing: root) {
     case nil: true
@@ -354,7 +358,7 @@ extension Node {
     }
   }
 
-  /// The members are dialled from now on.
+  /// Makes the node dial the members from now on.
   private func remember(_ addresses: [HostPort]) {
     dialSoon(addresses)
     let new = addresses.filter { !wantedPeers.contains($0) }
@@ -363,11 +367,11 @@ extension Node {
 
   // MARK: Names
 
-  /// By its displayed id, or by its title where exactly one share has it.
+  /// Returns a share by its displayed id, or by its title if exactly one share has it.
   private func share(named text: String) throws -> ZoneID {
     let all = replica.zoneIDs.compactMap { replica.shareState($0) }
     if let zone = try ZoneID.named(text, among: all.map(\.zone)) { return zone }
-    // Those that are over have no claim to a title.
+    // Shares that have ended have no claim to a title.
     let alike = all.filter { $0.title == text }
     let open = alike.filter { !$0.isStopped && $0.permission(replica.account.id) != nil }
     let titled = open.isEmpty ? alike : open
@@ -377,8 +381,8 @@ extension Node {
     throw Refusal(code: "share.unknown", message: "\(printable(text)): \(why). See mesh share list.")
   }
 
-  /// Of an account that the share has, or has had: by its id, by its name, or by the name of a device. Accounts give themselves
-  /// their names, so a name that two of them have is refused.
+  /// Returns a present or former account of the share by its id, by its name, or by the name of a device. Accounts
+  /// choose their own names, so an ambiguous name is refused.
   private func account(named text: String, _ zone: ZoneID) throws -> AccountID {
     let accounts = replica.shareState(zone)?.accounts ?? []
     if let account = try AccountID.named(text, among: accounts) { return account }
@@ -395,7 +399,7 @@ extension Node {
     throw Refusal(code: "account.unknown", message: "\(printable(text)) is \(why). See mesh share show.")
   }
 
-  /// Any account, whether this node has met it or not.
+  /// Returns any account, whether this node has met it or not.
   private func invited(_ text: String) throws -> DisplayedID<AccountKind> {
     if let id = DisplayedID<AccountKind>(text) { return id }
     let met = replica.zoneIDs.flatMap { replica.shareState($0)?.accounts ?? [] }

@@ -4,7 +4,7 @@ import MeshCore
 import MeshReplication
 import MeshStore
 
-/// What `wait` waits for.
+/// Handles `mesh wait`.
 extension Node {
   func wait(_ request: WaitRequest) async throws -> WaitReport {
     let deadline = ContinuousClock.now + request.timeout
@@ -13,7 +13,7 @@ extension Node {
       if let suspension { throw suspension }
       let isOver = ContinuousClock.now >= deadline
       if request.here {
-        // Without a daemon nobody else does the work.
+        // Without a daemon, no other process does the work.
         if listening == nil, try workAlone(until: deadline) { return try waitReport(here: true) }
         let report = try waitReport(here: true)
         if report.complete || isOver { return report }
@@ -27,9 +27,9 @@ extension Node {
     }
   }
 
-  /// Flushes, merges and shows as far as this home can by itself.
+  /// Flushes, merges and shows as far as this home can alone.
   ///
-  /// - Returns: False if the time was over before.
+  /// - Returns: False if the time ran out first.
   @discardableResult
   func workAlone(until deadline: ContinuousClock.Instant) throws -> Bool {
     try beginGuard()
@@ -61,7 +61,8 @@ extension Node {
       assets: try lackingAssets(), locked: lockedBy)
   }
 
-  /// The zones that a peer has a part in, if its session is so new that it has named none: what it has is not known yet.
+  /// Returns the zones in which a peer is a member, if its session is so new that it has named none. Its vectors are
+  /// not known yet.
   private func awaitedZones(of peer: Replica.PeerView) -> [ZoneID] {
     guard peer.zones.isEmpty else { return [] }
     return replica.zoneIDs.filter {
@@ -69,7 +70,7 @@ extension Node {
     }
   }
 
-  /// Nothing has come yet of a share that this account has joined.
+  /// Returns whether nothing has arrived yet of a share that this account has joined.
   private func isAwaited(_ zone: ZoneID) throws -> Bool {
     guard listening != nil, let state = replica.shareState(zone), state.owner != replica.account.id,
       state.permission(replica.account.id) != nil
@@ -94,7 +95,7 @@ extension Node {
       }
   }
 
-  /// Why nobody is connected, with what was tried.
+  /// The reason that no device is connected, with the attempts so far.
   var noMember: Refusal {
     if let revocation {
       return Refusal(code: "device.revoked", message: "\(revocation.what) \(revocation.wayOut ?? "")")
@@ -107,7 +108,7 @@ extension Node {
     return .noMember(tried: tried, knowsOthers: knowsOthers)
   }
 
-  /// What is wrong if the account takes this device for none of its own; nil if all is well.
+  /// The check that fails if the account has revoked this device, or nil if it hasn't.
   var revocation: HealthCheck? {
     guard replica.isRevoked else { return nil }
     if replica.account.isUnconfirmed(replica.device) {

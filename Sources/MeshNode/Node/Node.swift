@@ -6,8 +6,8 @@ import MeshReplication
 import MeshStore
 import MeshTransport
 
-/// One node: a replica, its store and its links, owned by one actor. Everything that happens to a node is a call to it, one at a
-/// time; each holds the database for a bounded while.
+/// One node: a replica, its store and its sessions, owned by one actor. Every event of a node is a call to the actor,
+/// one at a time. Each call holds the database for a bounded time.
 actor Node {
   let home: Home
   var configuration: Configuration
@@ -16,12 +16,12 @@ actor Node {
   let time = SystemTime()
   let logger: Logger
 
-  /// Open links, and what their ends were told.
+  /// The open connections, with the reasons given for their end.
   private var links: [LinkID: OpenLink] = [:]
   private var nextLink: UInt64 = 0
-  /// Who among the peers is served next.
+  /// Decides which peer is served next.
   private let turns = Turns()
-  /// What is known of each address that is dialled.
+  /// The state of each address that is dialled.
   var dials: [HostPort: DialState] = [:]
   private let wakeups: AsyncStream<Void>
   private let waker: AsyncStream<Void>.Continuation
@@ -29,28 +29,29 @@ actor Node {
   private var pacing = FlushPacing()
   private var savedAccount: AccountState?
   private var faults = Faults()
-  /// Since when another program's lock keeps this node from its work.
+  /// The time since which another program's lock blocks this node's work.
   private var lockedSince: ContinuousClock.Instant?
-  /// How often the database was opened again.
+  /// The number of times that the database was opened again.
   private(set) var openings = 0
-  /// Peers that were connected have had no time to come back before.
+  /// The time until which formerly connected peers may still be returning.
   private var reconnected = ContinuousClock.now
   nonisolated let currentGuard = CurrentGuard()
-  /// What a person is told of this machine's own copy.
+  /// The reports to a person about this machine's own copy.
   var importNotice = ImportNotice()
-  /// Steps of work since memory was given back, and ticks since the last of them.
+  /// The steps of work since memory was released, and the ticks since the last step.
   private var worked = (steps: 0, ticksSince: 0)
-  /// When each device was last found to have merged what this node has, in milliseconds since 1970.
+  /// The time at which each device was last found to have merged everything that this node has, in milliseconds since
+  /// 1970.
   var converged: [ZoneID: [DeviceID: Int64]] = [:]
-  /// Pairs with equal vectors and unequal digests, in the last look and lastingly.
+  /// The pairs with equal vectors and unequal digests: those of the last check, and those that were confirmed.
   var suspected: Set<DigestAlarm> = []
   var digestAlarms: Set<DigestAlarm> = []
-  /// Shares that were over for this account when the node was opened.
+  /// Shares that had already ended for this account when the node was opened.
   let endedBefore: Set<ZoneID>
-  /// Of an app in this process.
+  /// Decides whether the rows of an ended share stay. It comes from an app in this process.
   private let keepsRows: (@Sendable (ZoneID) -> Bool)?
   private(set) var knownPeers: KnownPeers
-  /// Set while the node listens.
+  /// The listening address, set while the node listens.
   var listening: HostPort?
 
   private struct OpenLink {
@@ -62,14 +63,14 @@ actor Node {
 
   struct DialState {
     var device: DeviceID?
-    /// A node has answered there since the start, whether it let this one in or not.
+    /// True if a node has answered there since the start, whether it admitted this one or not.
     var hasAnswered = false
-    /// The first try since the last session, in milliseconds since 1970.
+    /// The time of the first attempt since the last session, in milliseconds since 1970.
     var triedSince: Int64?
     var lastError: String?
-    /// When the last session there ended, or the last try.
+    /// The time at which the last session or attempt ended.
     var ended: ContinuousClock.Instant?
-    /// It is to be dialled without waiting any longer.
+    /// True if the address is to be dialled without further waiting.
     var isDue = false
   }
 
@@ -105,23 +106,24 @@ actor Node {
   var hasLinks: Bool { !links.isEmpty }
   var store: Store { database.store }
   var replica: Replica { database.replica }
-  /// Why nothing can be done with the database now, and what to do.
+  /// The reason that the database can't be used now, with the remedy.
   var suspension: Refusal? { database.suspension }
   var databasePlace: String { store.place }
-  /// The node began to listen or opened its database again a moment ago: devices that dial it have had no time to come.
+  /// True if the node started listening or opened its database again a moment ago. Devices that dial it have had no
+  /// time to connect.
   var isExpectingPeers: Bool { ContinuousClock.now < reconnected }
 
   func expectPeers() { reconnected = .now + Self.reconnecting }
 
   // MARK: Links
 
-  /// Talks over a link until it ends; returns why it ended.
+  /// Serves a connection until it ends, and returns the reason for its end.
   nonisolated func serve(_ link: Link, dialled: HostPort?) async -> String? {
     let id = await opened(link, dialled)
     for await message in link.messages {
       while await isKeptWaiting(id), !Task.isCancelled { try? await Task.sleep(for: Self.lockLook) }
       let account = await account(of: id)
-      // While a flood is dealt with, a hello may wait longer than it may take to come.
+      // While a flood is handled, a hello may wait longer than the time limit for its arrival.
       if account == nil { await noteWaiting(id) }
       let turn = await turns.take(account)
       let clock = ContinuousClock()
@@ -147,7 +149,7 @@ actor Node {
     return id
   }
 
-  /// Another program writes for long: the peer's messages wait for it, and the session lives on.
+  /// Returns whether another program is writing for long. The peer's messages wait for it, and the session stays alive.
   private func isKeptWaiting(_ id: LinkID) -> Bool {
     guard suspension == nil, links[id]?.link.closeReason == nil, store.isWriteLocked else { return false }
     replica.keepWaiting(id, now: time.now)
@@ -155,11 +157,12 @@ actor Node {
     return true
   }
 
-  /// Between two looks for the lock that another program has.
+  /// The time between two checks for a lock that another program has.
   private static let lockLook = Duration.milliseconds(2)
-  /// Work waits so long in one go for another program's lock, in seconds: verbs and sessions have their turns in between.
+  /// The seconds that one piece of work waits for another program's lock. Commands and sessions have their turns in
+  /// between.
   private static let lockPatience = 0.1
-  /// A lock that lasts longer is told.
+  /// The duration after which a lock is reported.
   private static let lockTold = Duration.seconds(3)
 
   private func received(_ id: LinkID, _ message: [UInt8]) {
@@ -179,7 +182,8 @@ actor Node {
     return ended?.reason ?? ended?.link.closeReason?.message
   }
 
-  /// A fault of our own while a peer is being served costs this session, not the node: what it brought is asked for again.
+  /// Performs an action for a peer. A fault of this node ends the session but not the node, and the peer's data is
+  /// requested again.
   private func attempt(_ id: LinkID, _ body: () throws -> Void) {
     do {
       try body()
@@ -194,14 +198,14 @@ actor Node {
     performActions()
   }
 
-  /// Ticks several times a second.
+  /// Does the periodic work, several times a second.
   func tick() {
     guard suspension == nil else { return }
     for (id, open) in links { replica.noteQueued(open.link.queuedBytes, on: id) }
     do {
       try store.waiting(atMost: Self.lockPatience) { try replica.tick(now: time.now) }
     } catch let error as StoreError where error.code == .locked {
-      // The work says so, if it lasts.
+      // The work reports a lock that lasts.
     } catch {
       report(error)
     }
@@ -209,7 +213,8 @@ actor Node {
     rest()
   }
 
-  /// Steps of work after which memory is worth giving back, and ticks without any before that: some seconds.
+  /// The steps of work after which releasing memory is worthwhile, and the ticks without work before that: some
+  /// seconds.
   private static let muchWork = 32
   private static let quietTicks = 10
 
@@ -221,7 +226,7 @@ actor Node {
     worked.steps = 0
   }
 
-  /// Sends what the replica has for others, and wakes the work loop.
+  /// Sends the replica's messages and wakes the work loop.
   func performActions() {
     for action in replica.takeActions() {
       switch action {
@@ -258,7 +263,7 @@ actor Node {
 
   // MARK: Work
 
-  /// Flushes and merges whenever there is something to do. A fault is reported and tried again later, longer each time.
+  /// Flushes and merges whenever there is work. A fault is reported, and the work is tried again after growing waits.
   nonisolated func runWork() async {
     await WorkLoop(backoff: .work).run(wakeups) { await workOnce() }
   }
@@ -289,15 +294,16 @@ actor Node {
     }
   }
 
-  /// The home keeps a copy of the account's public state: a database that was restored can't bring a revoked device back.
+  /// Stores a copy of the account's public state in the home, so that a restored database can't readmit a revoked
+  /// device.
   private func saveAccount() throws {
     guard savedAccount != replica.account else { return }
     try home.write(.accountState, replica.account.encoded)
     savedAccount = replica.account
   }
 
-  /// Looks whether the file is still the one that is open, and whether another program has committed: what it wrote will be
-  /// flushed.
+  /// Checks whether the open file is still the one at the path, and whether another program has committed. Its writes
+  /// will be flushed.
   func lookAtDatabase() {
     followFile()
     guard suspension == nil else { return }
@@ -313,7 +319,7 @@ actor Node {
     }
   }
 
-  /// Opens the database again if it was restored or replaced. What the sessions spoke of is another history then, so they end, and
+  /// Opens the database again if it was restored or replaced. The sessions were about another history, so they end and
   /// begin again.
   private func followFile(isRestored: Bool = false) {
     switch database.follow(isRestored: isRestored) {
@@ -343,10 +349,11 @@ actor Node {
     performActions()
   }
 
-  /// Devices that dial this node come back within it: the longest wait between two tries.
+  /// The time within which devices that dial this node return: the longest wait between two attempts.
   private static let reconnecting = Backoff.dial.last * 1.5
 
-  /// Flushes what is pending, within a bound, and says goodbye. What is left stays in the file, and is flushed at the next start.
+  /// Flushes the pending rows, within a time limit, and says goodbye. The rest stays in the file and is flushed at the
+  /// next start.
   func stop() {
     let deadline = ContinuousClock.now + Self.lastWork
     defer { waker.finish() }
@@ -374,8 +381,8 @@ actor Node {
 
   // MARK: The write-ahead log
 
-  /// From now until the node is closed no other program begins the write-ahead log anew. The daemon does it from its start,
-  /// a verb on the home alone where it writes more than a row or two.
+  /// Prevents other programs from restarting the write-ahead log until the node is closed. The daemon does it from its
+  /// start. A command on the home alone does it if it writes more than a row or two.
   @discardableResult
   func beginGuard() throws -> WALGuard {
     let walGuard = try store.startGuard(clock: time)
@@ -390,7 +397,7 @@ actor Node {
     faults.workFailed(text)
   }
 
-  /// What to tell who looks after this node; nil where nothing is wrong.
+  /// The fault to show to the person who operates this node, or nil if there is none.
   var fault: String? { faults.shown(at: .now, commits: store.commits) }
 
   static func text(_ error: any Error) -> String { (error as? any Refusing)?.refusal.message ?? "\(error)" }

@@ -7,8 +7,8 @@ import MeshReplication
 import MeshStore
 import MeshTransport
 
-/// Makes a node's keys, its database's tables and its home's files. What an attempt that was cut short left is taken up again;
-/// `config.toml` makes the home complete; only the account's tables are taken after it.
+/// Creates a node's keys, its database's tables and its home's files. It continues an interrupted attempt.
+/// `config.toml` makes the home complete, and only the account's tables are adopted after it.
 struct NodeCreation {
   let options: InitOptions
   let home: Home
@@ -18,15 +18,17 @@ struct NodeCreation {
   private let time = SystemTime()
   private let created: Bool
 
-  /// - Parameter account: That of the link; nil for a new one.
+  /// Prepares the creation.
+  ///
+  /// - Parameter account: The account of the invite, or nil for a new one.
   init(options: InitOptions, home: Home, joining account: AccountID?, network: LocalNetwork?) throws {
     self.options = options
     self.home = home
     self.network = network
     cryptography = try Sodium()
     created = access(options.database, F_OK) != 0
-    // Before any key: a database that can't be used leaves nothing behind but an empty home.
-    // And one that another node works with is not touched.
+    // This check comes before any key is created, so an unusable database leaves only an empty home. A database that
+    // another node works with is not touched.
     let lock = try created ? nil : DatabaseLock(database: options.database, home: home)
     defer { lock?.release() }
     let store = try Store(path: options.database, cryptography: cryptography)
@@ -114,7 +116,8 @@ struct NodeCreation {
     return try await report(node, joined: true, adopted: adopted, peers: remembered)
   }
 
-  /// The home is whole before it: a table here that does not fit can be changed, and the schema taken then.
+  /// Adopts the account's schema. The home is already complete, so a local table that doesn't fit can be changed and
+  /// the schema adopted afterwards.
   private func adopt(_ node: Node) async throws -> SchemaReport {
     do {
       let report = try await node.schema(apply: true)
@@ -128,7 +131,8 @@ struct NodeCreation {
     }
   }
 
-  /// Dials in turn until one node lets this device in; certified by an earlier attempt, the first that answers will do.
+  /// Dials in turn until one node admits this device. If an earlier attempt was certified, the first node that answers
+  /// is enough.
   private func firstAdmitting(
     _ addresses: [HostPort], _ link: DeviceLink, _ transport: Transport, _ progress: @Sendable (String) -> Void
   ) async throws -> HostPort {
@@ -176,7 +180,7 @@ struct NodeCreation {
       .peerClosed, connection.closeReason?.message ?? "the peer closed the connection before this device was certified")
   }
 
-  /// One session as a member, until the zone's log, its key and the account's schema are here.
+  /// Runs one session as a member, until the zone's log, its key and the account's schema are here.
   private func catchUp(_ node: Node, _ transport: Transport, _ address: HostPort) async throws {
     let connection = try await transport.dial(host: address.host, port: Int(address.port))
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -224,6 +228,6 @@ extension Node {
 
   var hasWhatJoiningNeeds: Bool { replica.isReady }
 
-  /// Of this device.
+  /// The devices with the same name as this one.
   fileprivate var namesakes: [DeviceID] { namesakes(of: replica.device) }
 }

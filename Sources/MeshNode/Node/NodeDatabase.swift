@@ -5,19 +5,20 @@ import MeshCrypto
 import MeshReplication
 import MeshStore
 
-/// The database of a node and what works on it: opened at the start, and again whenever the file was restored or replaced.
+/// The database of a node and the objects that work on it. It is opened at the start, and again whenever the file was
+/// restored or replaced.
 struct NodeDatabase {
   private(set) var store: Store
   private(set) var replica: Replica
-  /// Why the file can't be worked with now, and what to do; nil while it can.
+  /// The reason that the file can't be used now, with the remedy, or nil while it can.
   private(set) var suspension: Refusal?
-  /// False once the store is closed and no other could be opened: nothing may be asked of it.
+  /// False once the store is closed and no other could be opened. Then the store must not be used.
   private var isOpen = true
   private var lock: DatabaseLock
   private let path: String
   private let home: Home
   private let keys: Keys
-  /// Before it a file that could not be opened is not tried again.
+  /// The time before which a file that could not be opened isn't tried again.
   private var nextAttempt = ContinuousClock.now
 
   struct Keys {
@@ -29,7 +30,7 @@ struct NodeDatabase {
       device = try Self.key(.deviceKey, home) { bytes throws(CryptoError) in try DeviceKeys(encoded: bytes) }
     }
 
-    /// The account's key, if this home has it: whichever it is now.
+    /// Returns the account's key if this home has one, whether or not it is the current one.
     static func signer(_ home: Home) throws -> AccountSigner? {
       guard try home.exists(.accountKey) else { return nil }
       let key = try Self.key(.accountKey, home) { bytes throws(CryptoError) in try AccountKey(encoded: bytes) }
@@ -49,8 +50,10 @@ struct NodeDatabase {
     }
   }
 
-  /// - Parameter isReplacement: The file took the place of another while that was open. SQLite may have mixed the two, so all of
-  ///   it is read before it is trusted.
+  /// Opens the database.
+  ///
+  /// - Parameter isReplacement: True if the file replaced another one that was open. SQLite may have mixed the two, so
+  ///   the whole file is read before it is trusted.
   init(_ path: String, home: Home, keys: Keys, account: AccountState, isReplacement: Bool = false) throws {
     (self.path, self.home, self.keys) = (path, home, keys)
     let lock = FileIdentity(at: path) == nil ? nil : try DatabaseLock(database: path, home: home)
@@ -72,7 +75,8 @@ struct NodeDatabase {
     }
   }
 
-  /// A new database in the place of one that is gone would only hide that it is gone.
+  /// Opens the store, without creating a file. A new database in place of a missing one would only hide that it is
+  /// missing.
   private static func store(_ path: String, _ home: Home, _ cryptography: Sodium) throws -> Store {
     do {
       return try Store(
@@ -94,7 +98,7 @@ struct NodeDatabase {
     try store.close()
   }
 
-  /// Copies what the node has open, for a file that no path leads to any more.
+  /// Copies the open file, for a file that no path leads to any more.
   func backUp(to target: String) throws -> Int64 {
     guard !isOpen else { return try store.backUp(to: target) }
     throw suspension ?? Refusal(code: "database.replaced", message: "\(path) is not open")
@@ -103,16 +107,16 @@ struct NodeDatabase {
   // MARK: The file at the path
 
   enum Change {
-    /// Another store and another replica are at work now: what the last ones knew is over.
+    /// Another store and another replica are in use now. The knowledge of the former ones is invalid.
     case reopened(String)
-    /// Nothing may be done with the database; `suspension` has the reason.
+    /// The database must not be used. `suspension` has the reason.
     case suspended
   }
 
-  /// Looks whether the open file is the one at the path, and opens the one at the path if it is not.
+  /// Checks whether the open file is the one at the path, and opens the one at the path if it isn't.
   ///
-  /// - Parameter isRestored: The store says that the open file has another history than it had.
-  /// - Returns: What has changed since the last call; nil if nothing has.
+  /// - Parameter isRestored: True if the store says that the open file has another history than before.
+  /// - Returns: The change since the last call, or nil if there is none.
   mutating func follow(isRestored: Bool = false) -> Change? {
     switch store.whereabouts {
     case .here where suspension == nil && !isRestored: return nil
@@ -120,7 +124,7 @@ struct NodeDatabase {
     case .here:
       return reopen(isReplacement: suspension != nil, "\(path) was restored from a copy while the node had it open")
     case .gone:
-      // The log is emptied, so that it does no harm to the file that comes next.
+      // The log is emptied, so that it does no harm to the file that follows.
       if suspension == nil { _ = try? store.abandon() }
       return suspend(
         "database.gone",
@@ -172,6 +176,6 @@ struct NodeDatabase {
     return .suspended
   }
 
-  /// Between two attempts to open what is at the path.
+  /// The time between two attempts to open the file at the path.
   private static let pause = Duration.milliseconds(300)
 }

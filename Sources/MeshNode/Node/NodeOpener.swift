@@ -6,15 +6,20 @@ import MeshReplication
 import MeshStore
 public import MeshTransport
 
-/// Opens nodes for the command line and for apps: new ones, without a daemon, and as a daemon.
+/// Opens nodes for the command line and for apps: new nodes, nodes without a daemon, and daemons.
 public struct NodeOpener: NodeOpening {
   private let network: LocalNetwork?
   private let keepsRows: (@Sendable (ZoneID) -> Bool)?
 
-  /// - Parameter network: Used instead of TCP; nil for TCP.
+  /// Creates an opener.
+  ///
+  /// - Parameter network: The network to use instead of TCP, or nil for TCP.
   public init(network: LocalNetwork? = nil) { self.init(network: network, keepsRows: nil) }
 
-  /// - Parameter keepsRows: Asked about each share that others end for this account, whether its rows stay. Nil stands for no.
+  /// Creates an opener for an app.
+  ///
+  /// - Parameter keepsRows: Decides for each share that others end for this account whether its rows stay. Nil means
+  ///   no.
   package init(network: LocalNetwork?, keepsRows: (@Sendable (ZoneID) -> Bool)?) {
     (self.network, self.keepsRows) = (network, keepsRows)
   }
@@ -22,7 +27,7 @@ public struct NodeOpener: NodeOpening {
   public func initialize(
     _ options: InitOptions, home: Home, lock: HomeLock, progress: @escaping @Sendable (String) -> Void
   ) async throws -> InitReport {
-    // Before anything is made: a link that was mistyped leaves no file behind.
+    // This check comes before anything is created, so a mistyped invite leaves no file behind.
     let link = try options.link.map { text in try DeviceLink(text: text) }
     let creation = try NodeCreation(options: options, home: home, joining: link?.account, network: network)
     if let link { return try await creation.join(link, progress: progress) }
@@ -49,7 +54,7 @@ public struct NodeOpener: NodeOpening {
 }
 
 extension ServeOptions {
-  /// What was given on the command line wins, for this run.
+  /// Returns the configuration with the options of the command line, which win for this run.
   fileprivate func applied(to configuration: Configuration) throws -> Configuration {
     var configuration = configuration
     if let listen { configuration.listen = listen }
@@ -60,7 +65,7 @@ extension ServeOptions {
 }
 
 extension Node {
-  /// As `config.toml` says.
+  /// Sets how many bytes of overwritten BLOBs are kept, according to `config.toml`.
   func keepOverwrittenBlobs() {
     do {
       try store.keepOverwrittenBlobs(upTo: configuration.keptBlobs)
@@ -69,7 +74,8 @@ extension Node {
     }
   }
 
-  /// Peers and the advertised address take effect at once; another database or listening address asks for a restart.
+  /// Applies a new configuration. Peers and the advertised address take effect immediately. Another database or
+  /// listening address needs a restart.
   func reload(_ new: Configuration) {
     if new.database != configuration.database || new.listen != configuration.listen {
       logger.warning("database and listen take effect when the daemon is started again")

@@ -4,15 +4,16 @@ import MeshStore
 import MeshTransport
 import ServiceLifecycle
 
-/// A node at work: listening, dialling, watching the database, flushing and merging, until it is told to stop.
+/// A running node: it listens, dials, watches the database, flushes and merges until it is told to stop.
 struct NodeService: Service {
   let node: Node
-  /// Bound already: an address that cannot be had is told before anything runs.
+  /// The listener, which is already bound. An address that isn't available is reported before anything runs.
   let listener: Listener
 
-  /// Between two ticks of the replica: short beside its time-outs, long beside a processor's patience.
+  /// The time between two ticks of the replica. It is short compared with the replica's timeouts, and long enough to
+  /// use little processor time.
   private static let tick = Duration.milliseconds(200)
-  /// After the goodbyes, for them to leave.
+  /// The time for the goodbyes to leave.
   private static let farewell = Duration.seconds(1)
 
   func run() async throws {
@@ -40,14 +41,16 @@ struct NodeService: Service {
     await node.close()
   }
 
-  /// Between two looks at the write-ahead log: after two of them a program that waits for the guard is let through, so it
-  /// and those who wait for it do so for little longer than the lock budget.
+  /// The time between two checks of the write-ahead log. After two checks, a program that waits for the guard is let
+  /// through. That program and those that wait for it therefore wait little longer than the lock budget.
   private static let guardInterval = Duration.milliseconds(20)
-  /// The same once nothing has happened for `quietLooks`: an idle node costs little, and the first who waits waits longer.
+  /// The same time after `quietLooks` checks without activity. An idle node then uses little processor time, and the
+  /// first waiting program waits longer.
   private static let quietGuardInterval = Duration.milliseconds(100)
   private static let quietLooks = 50
 
-  /// Beside the node, not in its turn: the node may be waiting for the very program that waits for the guard.
+  /// Maintains the guard outside the node's turn, because the node may itself wait for the program that waits for the
+  /// guard.
   private func keepGuard() async {
     var quiet = 0
     while !Task.isCancelled {
@@ -84,7 +87,7 @@ extension Node {
     return listener
   }
 
-  /// Until every session is closed, or the time is over.
+  /// Waits until every session is closed, or the time is over.
   func waitForLinks(atMost limit: Duration) async throws {
     let deadline = ContinuousClock.now + limit
     while hasLinks, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(10)) }

@@ -5,7 +5,7 @@ public import MeshReplication
 public import MeshStore
 public import MeshTransport
 
-// The errors of the modules below, as a verb's user meets them: a stable code, and the module's own words.
+// The errors of the lower modules for the user of a command: a stable code, and the module's own message.
 
 extension StoreError: Refusing {
   package var refusal: Refusal { Refusal(code: "database.\(code)", message: message, reasons: reasons) }

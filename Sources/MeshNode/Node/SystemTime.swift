@@ -2,7 +2,7 @@ import Foundation
 import MeshCore
 import MeshReplication
 
-/// The machine's clocks: the only place in a node that reads them.
+/// The machine's clocks. No other part of a node reads them.
 struct SystemTime: MeshCore.Clock {
   private static let start = ContinuousClock.now
 

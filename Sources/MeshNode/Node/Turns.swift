@@ -1,11 +1,12 @@
 import MeshCore
 
-/// Who is served next, of those whose messages wait: the account that has cost this node the least time. One message is served at a
-/// time, so what the node does of its own (merging, flushing, answering its users) waits for one message at most, whoever
-/// floods. Where nobody else waits, nobody is kept waiting.
+/// Decides which waiting peer is served next: that of the account that has cost this node the least time.
 ///
-/// It is fair queueing with the time that was spent as the cost: each account has a virtual time, which grows by what its
-/// messages took. Peers that have not said who they are count as one.
+/// One message is served at a time. The node's own tasks (merging, flushing, answering its users) therefore wait for
+/// one message at most, even during a flood. A peer isn't delayed if no other peer waits.
+///
+/// It is fair queueing with the spent time as the cost. Each account has a virtual time, which grows by the time that
+/// its messages took. Peers that have not identified themselves count as one account.
 actor Turns {
   struct Turn: Sendable {
     fileprivate let account: AccountID?
@@ -20,18 +21,19 @@ actor Turns {
   private var isTaken = false
   private var waiters: [Waiter] = []
   private var order: UInt64 = 0
-  /// The virtual time of each account that was served of late.
+  /// The virtual time of each account that was served recently.
   private var spent: [AccountID?: Duration] = [:]
-  /// That of whoever was served last: nobody who comes later begins before it, or silence would be saved up for a flood.
+  /// The virtual time of the account that was served last. No later account begins before it. Otherwise an account
+  /// could save up time by its silence and then flood the node.
   private var present = Duration.zero
 
-  /// How many wait for their turn.
+  /// The number of peers that wait for their turn.
   var waiting: Int { waiters.count }
 
-  /// Accounts whose times are remembered.
+  /// The maximum number of accounts whose times are remembered.
   private static let accounts = 4_096
 
-  /// Returns when it is the account's turn. `end` is to be called for each turn.
+  /// Waits for the account's turn. Call `end` for each turn.
   func take(_ account: AccountID?) async -> Turn {
     let begin = max(spent[account] ?? .zero, present)
     if spent.count >= Self.accounts, spent[account] == nil { spent = spent.filter { $0.value > present } }

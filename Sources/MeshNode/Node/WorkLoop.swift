@@ -1,17 +1,19 @@
-/// Works whenever it is woken, for as long as there is something to do; what failed is tried again later, longer each time, woken
-/// or not: nobody says when a disk has room again.
+/// Works whenever it is woken, as long as there is something to do. A failed step is tried again after growing waits,
+/// even without a wake-up, because no event says that a disk has room again.
 struct WorkLoop {
-  /// After `slice`, one of many that nobody waits for, programs that wait for the write lock have their turn.
+  /// The outcome of a step. After `slice`, one of many that no user waits for, programs that wait for the write lock
+  /// have their turn.
   enum Step { case done, more, slice, failed }
 
-  /// SQLite tells no waiting program that the lock is free: it looks again after 1 to 100 ms, oftenest after 25.
+  /// The pause for waiting programs. SQLite doesn't tell a waiting program that the lock is free. The program checks
+  /// again after 1 to 100 ms, most often after 25 ms.
   static let turn = Duration.milliseconds(25)
 
   let backoff: Backoff
 
-  /// Until no more wake-ups can come, or the task is cancelled.
+  /// Runs until no more wake-ups can come, or until the task is cancelled.
   ///
-  /// - Parameter sleep: Until the next try.
+  /// - Parameter sleep: Waits until the next attempt.
   func run(
     _ wakeups: AsyncStream<Void>, sleep: (Duration) async -> Void = { try? await Task.sleep(for: $0) },
     step: () async -> Step

@@ -1,8 +1,8 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// The sockets of a dial that may be cancelled at any moment, before they exist as well. A name with several addresses
-/// may have several sockets.
+/// The sockets of a dial that may be cancelled at any moment, even before they exist. A name with several addresses may
+/// have several sockets.
 final class DialAttempt: Sendable {
   // Every access goes through the box's lock.
   private let state = NIOLockedValueBox(State())
@@ -12,7 +12,7 @@ final class DialAttempt: Sendable {
     var isCancelled = false
   }
 
-  /// Throws where the attempt is cancelled already.
+  /// Adds a socket. Throws if the attempt is already cancelled.
   func began(_ channel: any Channel) throws {
     try state.withLockedValue { state in
       guard !state.isCancelled else { throw TransportError(.closed, "the dial was cancelled") }

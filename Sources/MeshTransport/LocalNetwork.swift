@@ -3,15 +3,15 @@ import MeshCrypto
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// A network inside this process, without sockets and without encryption: the nodes of a test or a preview meet in it.
+/// A network inside this process, without sockets and without encryption, for the nodes of a test or a preview.
 ///
-/// Its addresses are `in-process:1024`, `in-process:1025` and so on. Both ends of a link know each other's static key, as after a
-/// handshake.
+/// Its addresses are `in-process:1024`, `in-process:1025` and so on. Both ends of a link know each other's static key,
+/// as after a handshake.
 public final class LocalNetwork: Sendable {
-  /// Lower ones are for nodes that name their port.
+  /// The first port that is assigned. Lower ones are for nodes that name their port.
   private static let firstPort = 1_024
 
-  /// The network of all nodes in this process that ask for none of their own.
+  /// The network of all nodes in this process that don't ask for their own.
   public static let ofProcess = LocalNetwork()
 
   /// The host in every address of such a network.
@@ -19,7 +19,7 @@ public final class LocalNetwork: Sendable {
 
   private struct State {
     var listeners: [Int: (keys: DeviceKeys, links: AsyncStream<Link>.Continuation)] = [:]
-    /// By a node's static key: a node that starts again is where it was, as a machine with an address is.
+    /// The ports by a node's static key. A node that starts again has the same port, as a machine keeps its address.
     var ports: [[UInt8]: Int] = [:]
   }
 
@@ -29,7 +29,7 @@ public final class LocalNetwork: Sendable {
   /// Creates a network without nodes.
   public init() {}
 
-  /// Port 0 takes the node's own, which no other node gets.
+  /// Listens on a port. Port 0 stands for the node's own port, which no other node gets.
   func listen(_ wanted: Int, _ keys: DeviceKeys) throws(TransportError) -> Listener {
     let (links, continuation) = AsyncStream<Link>.makeStream()
     let taken: Int? = state.withLockedValue { state in
@@ -57,7 +57,7 @@ public final class LocalNetwork: Sendable {
     guard host == Self.host, let there = state.withLockedValue({ $0.listeners[port] }) else {
       throw TransportError(.unreachable, "no node listens at \(address) in this process")
     }
-    // What a handshake would have agreed on.
+    // A handshake would have agreed on this hash.
     let hash = randomness.bytes(64)
     let (near, far) = (LocalCarrier(remoteAddress: address), LocalCarrier(remoteAddress: "\(Self.host):0"))
     let dialled = Link(
@@ -74,12 +74,12 @@ public final class LocalNetwork: Sendable {
   }
 }
 
-/// Hands what one end of a link sends to the other end.
+/// Hands the messages from one end of a link to the other end.
 ///
-/// Nothing stops the reading of the other end: the credit window of a session bounds what waits there.
+/// It never stops the reading of the other end, because the credit window of a session bounds the waiting messages.
 private final class LocalCarrier: LinkCarrier {
   let remoteAddress: String
-  /// Held while messages are handed over, so that they keep their order.
+  /// The lock that is held while messages are handed over, so that they keep their order.
   private let handover = NIOLock()
   private let state = NIOLockedValueBox(State())
 
@@ -90,7 +90,7 @@ private final class LocalCarrier: LinkCarrier {
   }
 
   private struct State {
-    /// Both ends hold each other until the link is closed.
+    /// The two ends, which hold each other until the link is closed.
     var ends: Ends?
     var isClosed = false
     var waiting: [CheckedContinuation<Void, Never>] = []

@@ -45,7 +45,7 @@ extension Transport {
     return "no such host"
   }
 
-  /// The operating system's own; NIO's text names the call that failed.
+  /// Returns the operating system's reason. NIO's text names the call that failed.
   private static func words(_ error: any Error) -> String {
     guard let error = error as? IOError else { return "\(error)" }
     return String(cString: strerror(error.errnoCode))

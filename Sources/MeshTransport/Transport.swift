@@ -4,7 +4,7 @@ public import MeshCrypto
 public import NIOCore
 public import NIOPosix
 
-/// Listens and dials with the keys of one device. TCP below, encrypted links above; or a network inside this process.
+/// Listens and dials with the keys of one device. It uses encrypted links over TCP, or a network inside this process.
 public struct Transport: Sendable {
   private let keys: DeviceKeys
   private let randomness: any Randomness
@@ -14,11 +14,13 @@ public struct Transport: Sendable {
   private let network: LocalNetwork?
   private let logger: Logger
 
+  /// Creates a transport.
+  ///
   /// - Parameters:
-  ///   - randomness: where ephemeral keys come from.
-  ///   - clock: what the rate per address is measured with.
-  ///   - network: used instead of sockets; nil for TCP.
-  ///   - logger: is told refused connections and failed handshakes, at the level debug.
+  ///   - randomness: The source of ephemeral keys.
+  ///   - clock: The clock that measures the rate per address.
+  ///   - network: The network to use instead of sockets, or nil for TCP.
+  ///   - logger: The logger for refused connections and failed handshakes, at the level debug.
   public init(
     keys: DeviceKeys, randomness: any Randomness, clock: any MeshCore.Clock,
     limits: TransportLimits = TransportLimits(),
@@ -34,13 +36,13 @@ public struct Transport: Sendable {
     self.logger = logger
   }
 
-  /// Binds an address; port 0 takes a free one. Throws `.addressInUse` or `.addressUnavailable`.
+  /// Binds an address. Port 0 takes a free one. Throws `.addressInUse` or `.addressUnavailable`.
   public func listen(host: String, port: Int) async throws(TransportError) -> Listener {
     if let network { return try network.listen(port, keys) }
     let door = Door(limits: limits, logger: logger)
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: Int32(limits.strangers))
-      // A restarted node takes its address at once; two listeners on one address are refused all the same.
+      // A restarted node takes its address immediately. Two listeners on one address are still refused.
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelOption(.autoRead, value: false)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -61,7 +63,7 @@ public struct Transport: Sendable {
         beginAccepting: { channel.setOption(.autoRead, value: true).whenComplete { _ in } },
         free: {
           door.close()
-          // Fails only where it is closed already.
+          // This fails only if it is already closed.
           try? await channel.close()
         })
     } catch {
@@ -70,7 +72,7 @@ public struct Transport: Sendable {
   }
 
   /// Connects and completes the handshake. Throws `.unreachable`, `.timedOut`, `.handshake`, `.peerClosed`, or
-  /// `.closed` where the task is cancelled.
+  /// `.closed` if the task is cancelled.
   public func dial(host: String, port: Int) async throws(TransportError) -> Link {
     if let network { return try network.dial(host, port, keys, randomness, limits) }
     let attempt = DialAttempt()

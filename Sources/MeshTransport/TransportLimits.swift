@@ -1,30 +1,33 @@
-/// What this side allows itself and its peers. The rules of the wire are in `Framing` and are not a matter of choice.
+/// The limits of this side for itself and its peers. The rules of the wire are in `Framing` and can't be chosen.
 public struct TransportLimits: Sendable {
-  /// From connection to session. A round trip takes well under a second anywhere; a peer that stalls holds a place of
-  /// `strangers` for no longer.
+  /// The time from the connection to the session. A round trip takes well under a second anywhere. A stalling peer
+  /// holds a place of `strangers` no longer than this.
   public var handshakeTime: Duration = .seconds(10)
-  /// For name resolution and connecting, before the handshake.
+  /// The time for name resolution and connecting, before the handshake.
   public var dialTime: Duration = .seconds(10)
-  /// Accepted connections whose peers have not proven who they are, all addresses together. Each costs a socket and a few
-  /// kilobytes.
+  /// The number of accepted connections whose peers have not proven their identity, from all addresses together. Each
+  /// uses a socket and a few kilobytes.
   public var strangers = 128
-  /// The same for one address (an IPv6 network of 64 bits). Beyond either, the oldest connection gives way.
+  /// The same number for one address (an IPv6 network of 64 bits). Beyond either limit, the oldest connection is
+  /// closed.
   public var strangersPerAddress = 16
-  /// Links of peers that have proven a key, at one time. Replication ends sessions beyond 448, so that another finds room.
+  /// The number of simultaneous links whose peers have proven a key. Replication ends sessions beyond 448, so that
+  /// another finds room.
   public var acceptedLinks = 512
-  /// Connections one address may open at once before `connectionsPerSecond` counts.
+  /// The number of connections that one address may open at once before `connectionsPerSecond` counts.
   public var connectionBurst = 64
-  /// Connections per second from one address in the long run. A handshake costs about 0.3 ms of a core.
+  /// The long-term number of connections per second from one address. A handshake costs about 0.3 ms of a core.
   public var connectionsPerSecond = 4
-  /// Bytes that may wait to be sent on one link: twice the credit window, so only a peer that does not read meets it.
+  /// The bytes that may wait to be sent on one link. This is twice the credit window, so only a peer that doesn't read
+  /// reaches it.
   public var outboundBytes = 16 << 20
-  /// Bytes received and not yet consumed on one link, before reading from the socket stops.
+  /// The bytes received and not yet consumed on one link, above which reading from the socket stops.
   public var inboundBytes = 4 << 20
-  /// How long a link that this side closes may take to send what is queued.
+  /// The time in which a link that this side closes may send its queued messages.
   public var lingerTime: Duration = .seconds(2)
 
   public init() {}
 
-  /// What a queued message costs beside its bytes, so that many tiny messages are bounded too.
+  /// The bytes that a queued message counts in addition to its own, so that many tiny messages are bounded too.
   static let messageOverhead = 64
 }

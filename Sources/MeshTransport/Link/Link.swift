@@ -2,10 +2,10 @@ public import MeshCrypto
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// An encrypted session with one peer, whose static key is proved and whose name is not yet known.
+/// An encrypted session with one peer. The peer's static key is proven, but its name is not yet known.
 ///
-/// Whole messages of 1 byte to 1 MiB + 64 KiB go in and come out in order, or the link ends. Both queues are bounded:
-/// a peer that does not read ends the link (`.overloaded`); messages that are not consumed stop the reading.
+/// Whole messages of 1 byte to 1 MiB + 64 KiB are sent and received in order, or the link ends. Both queues are
+/// bounded. A peer that doesn't read ends the link (`.overloaded`). Messages that are not consumed stop the reading.
 ///
 /// ```swift
 /// link.send(hello)
@@ -13,20 +13,20 @@ import NIOCore
 /// print(link.closeReason?.message ?? "")
 /// ```
 public final class Link: Sendable {
-  /// Which side of the handshake this one was.
+  /// The role of this side in the handshake.
   public let role: NoiseHandshake.Role
-  /// 64 bytes that name this session, the same on both sides.
+  /// The 64 bytes that identify this session, the same on both sides.
   public let handshakeHash: [UInt8]
   /// The peer's static X25519 key, 32 bytes.
   public let remoteStatic: [UInt8]
-  /// The peer's `host:port` as the socket knows it.
+  /// The peer's `host:port` according to the socket.
   public let remoteAddress: String
 
   private let carrier: any LinkCarrier
   private let limits: TransportLimits
   private let inbound: AsyncStream<[UInt8]>
   private let inboundContinuation: AsyncStream<[UInt8]>.Continuation
-  // Written by any thread: every access goes through the box's lock.
+  // Any thread may write: every access goes through the box's lock.
   private let state = NIOLockedValueBox(State())
 
   private struct State {
@@ -53,10 +53,10 @@ public final class Link: Sendable {
     (inbound, inboundContinuation) = AsyncStream.makeStream()
   }
 
-  /// Queues a message; returns at once, from any thread. Messages arrive in the order of the calls.
+  /// Queues a message and returns immediately, on any thread. Messages arrive in the order of the calls.
   ///
-  /// An empty or too long message ends the link with `.messageSize`, a full queue with `.overloaded`. On a link that
-  /// has ended it does nothing.
+  /// An empty or too long message ends the link with `.messageSize`, and a full queue ends it with `.overloaded`. On a
+  /// link that has ended, the call does nothing.
   public func send(_ message: [UInt8]) {
     let cost = message.count + TransportLimits.messageOverhead
     let event: LinkEvent? = state.withLockedValue { state in
@@ -73,17 +73,18 @@ public final class Link: Sendable {
     if let event { carrier.tell(event) }
   }
 
-  /// Bytes that wait to be written to the socket, with 64 for each message.
+  /// The number of bytes that wait to be written to the socket, with 64 for each message.
   public var queuedBytes: Int { state.withLockedValue(\.queuedBytes) }
 
-  /// Why the link ended or is about to; nil while it lives.
+  /// The reason that the link ended or is about to end, or nil while it is open.
   public var closeReason: TransportError? { state.withLockedValue(\.closing) }
 
-  /// To be called when the peer has proven who it is. Before that, an accepted link gives way to newer connections when there are too
-  /// many of strangers.
+  /// Notes that the peer has proven its identity. Before this call, an accepted link is closed in favor of newer
+  /// connections if there are too many strangers.
   public let met: @Sendable () -> Void
 
-  /// Ends the link after what is queued has been sent, within `TransportLimits.lingerTime`. The first reason stands.
+  /// Ends the link after the queued messages have been sent, within `TransportLimits.lingerTime`. The first reason
+  /// counts.
   public func close(_ reason: TransportError = TransportError(.closed, "this side closed the link")) {
     let isFirst = state.withLockedValue { state in
       defer { state.closing = state.closing ?? reason }
@@ -108,7 +109,7 @@ public final class Link: Sendable {
 }
 
 extension Link {
-  /// The peer's messages in order, until the link ends; to be iterated once.
+  /// The peer's messages in order, until the link ends. Iterate over them only once.
   public var messages: Messages { Messages(base: inbound, link: self) }
 
   public struct Messages: AsyncSequence, Sendable {
@@ -143,7 +144,7 @@ extension Link {
   }
 }
 
-/// What brings the messages of a link to its peer: a socket's channel, or another link of this process.
+/// The carrier of a link's messages to its peer: a socket's channel, or another link in this process.
 protocol LinkCarrier: Sendable {
   /// The peer's `host:port`.
   var remoteAddress: String { get }
@@ -151,21 +152,21 @@ protocol LinkCarrier: Sendable {
   func waitUntilClosed() async
 }
 
-/// What a link's carrier is told, from any thread.
+/// The events that a link's carrier is told, from any thread.
 enum LinkEvent: Sendable {
   /// Messages wait to be sent.
   case drain
   /// The consumer has caught up.
   case resumeReading
-  /// End when everything is sent.
+  /// The link ends when everything is sent.
   case close
-  /// End now.
+  /// The link ends immediately.
   case abort
 }
 
-/// The handler's side, on the event loop.
+/// The handler's side of a link, on the event loop.
 extension Link {
-  /// The next message to encrypt; nil where none waits, and then the next `send` will say so.
+  /// Returns the next message to encrypt, or nil if none waits. After nil, the next `send` tells the carrier.
   func nextOutbound() -> [UInt8]? {
     state.withLockedValue { state in
       if let message = state.outbound.popFirst() { return message }
@@ -174,12 +175,12 @@ extension Link {
     }
   }
 
-  /// A message of `count` bytes is with the kernel.
+  /// Notes that a message of `count` bytes was handed to the kernel.
   func wrote(_ count: Int) {
     state.withLockedValue { $0.queuedBytes -= count + TransportLimits.messageOverhead }
   }
 
-  /// Bytes received and not yet consumed, with 64 for each message.
+  /// The number of bytes received and not yet consumed, with 64 for each message.
   var unconsumedBytes: Int { state.withLockedValue(\.unconsumedBytes) }
 
   var isDrained: Bool { state.withLockedValue { $0.queuedBytes == 0 } }
@@ -189,7 +190,8 @@ extension Link {
     inboundContinuation.yield(message)
   }
 
-  /// False where the consumer is too far behind; it will then be told to resume.
+  /// Returns whether to read more. If the consumer is too far behind, the result is false, and the carrier is told
+  /// later to resume.
   func mayRead() -> Bool {
     state.withLockedValue { state in
       state.isReadingPaused = state.unconsumedBytes > limits.inboundBytes
@@ -197,11 +199,11 @@ extension Link {
     }
   }
 
-  /// No message comes or goes any more. The reason stands where this side has not given one.
+  /// Ends the link. No message is sent or received any more. The reason counts if this side has not given one.
   func ended(_ reason: TransportError) {
     state.withLockedValue { state in
       state.closing = state.closing ?? reason
-      // What is on its way to the kernel is counted off when its write fails.
+      // Bytes that are being handed to the kernel are subtracted when their write fails.
       state.queuedBytes -= state.outbound.reduce(0) { $0 + $1.count + TransportLimits.messageOverhead }
       state.outbound.removeAll()
     }

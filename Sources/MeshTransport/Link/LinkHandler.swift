@@ -2,9 +2,9 @@ import MeshCore
 import MeshCrypto
 import NIOCore
 
-/// Drives the two wires of a link on its event loop: handshake with its time-out, then messages both ways.
+/// Drives the two wires of a link on its event loop: the handshake with its timeout, then messages in both directions.
 ///
-/// It tells `established` once: the link, or why there will be none.
+/// It calls `established` once, with the link or the reason that there is none.
 final class LinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = Never
@@ -59,7 +59,7 @@ final class LinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
     context.fireChannelInactive()
   }
 
-  /// A channel that never became active says nothing else.
+  /// Ends a channel that never became active, because it reports nothing else.
   func handlerRemoved(context: ChannelHandlerContext) {
     end(context, because: TransportError(.peerClosed, "the connection did not come about"))
   }
@@ -83,7 +83,7 @@ final class LinkHandler: ChannelInboundHandler, ChannelOutboundHandler {
 }
 
 extension LinkHandler {
-  /// Does all that the bytes so far allow.
+  /// Processes all bytes that have arrived so far.
   private func advance(_ context: ChannelHandlerContext) {
     do throws(TransportError) {
       while !hasEnded, let step = try handshake?.next() {
@@ -106,12 +106,12 @@ extension LinkHandler {
       role: role, handshakeHash: wire.handshakeHash, remoteStatic: wire.remoteStatic,
       carrier: ChannelCarrier(channel: context.channel), limits: limits, met: met)
     self.link = link
-    // Until here a read took a handshake's few bytes at most; from here on it may take several frames.
+    // Until here, a read took at most the few bytes of a handshake. From here on, it may take several frames.
     _ = context.channel.setOption(.recvAllocator, value: ReadSizes.session)
     established(.success(link))
   }
 
-  /// Encrypts what is queued as long as the socket takes it, so that what waits, waits in the counted queue.
+  /// Encrypts queued messages while the socket accepts them, so that all waiting messages are in the counted queue.
   private func drain(_ context: ChannelHandlerContext) {
     guard !hasEnded, let link else { return }
     do throws(TransportError) {
@@ -156,7 +156,9 @@ extension LinkHandler {
     }
   }
 
-  /// - Parameter reason: nil where the link knows it already.
+  /// Ends the link.
+  ///
+  /// - Parameter reason: The reason, or nil if the link already knows it.
   private func end(_ context: ChannelHandlerContext, because reason: TransportError? = nil) {
     guard !hasEnded else { return }
     hasEnded = true
@@ -168,10 +170,10 @@ extension LinkHandler {
   }
 }
 
-/// How many bytes one read of the socket takes.
+/// The number of bytes that one read of the socket takes.
 enum ReadSizes {
   static let handshake = FixedSizeRecvByteBufferAllocator(capacity: Framing.handshakeRead)
-  /// Grows to four frames of the longest kind: beyond that, larger reads no longer make it faster.
+  /// The buffer for a session. It grows to four frames of the longest kind, because larger reads are not faster.
   static let session = AdaptiveRecvByteBufferAllocator(minimum: 1 << 10, initial: 64 << 10, maximum: 256 << 10)
 }
 
@@ -183,7 +185,7 @@ private struct ChannelCarrier: LinkCarrier {
   func tell(_ event: LinkEvent) { channel.triggerUserOutboundEvent(event, promise: nil) }
 
   func waitUntilClosed() async {
-    // The future never fails; a channel closes once.
+    // The future never fails, because a channel closes once.
     _ = try? await channel.closeFuture.get()
   }
 }

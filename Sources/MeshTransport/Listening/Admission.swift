@@ -1,14 +1,16 @@
 import MeshCore
 
-/// Who may connect now, as a value: a token bucket for each address, and the places of strangers and of known peers.
+/// Decides which peers may connect now, as a value: a token bucket for each address, and the places of strangers and of
+/// known peers.
 ///
-/// A connection is a stranger's until its peer has proven who it is. When the strangers' places are all taken, a newcomer takes
-/// the oldest place of the address that has the most. So connections that say nothing keep nobody out.
+/// A connection is a stranger's until its peer has proven its identity. If all places for strangers are taken, a new
+/// connection takes the oldest place of the address that has the most. Silent connections therefore exclude no other
+/// peer.
 struct Admission {
   /// The network part of a peer's address, as bytes.
   typealias Origin = [UInt8]
 
-  /// One connection; later ones have higher places.
+  /// One connection. Later connections have higher places.
   struct Place: Hashable, Comparable, Sendable {
     fileprivate let number: UInt64
     static func < (left: Place, right: Place) -> Bool { left.number < right.number }
@@ -19,8 +21,8 @@ struct Admission {
     var filled: Int64
   }
 
-  /// Addresses remembered at one time, about 400 kB. When there are more, those that have all their tokens are
-  /// forgotten, and if none has, all are: the limit on strangers holds without them.
+  /// The number of addresses remembered at one time, about 400 kB. If there are more, those that have all their tokens
+  /// are forgotten. If none has, all are forgotten, and the limit on strangers still holds.
   private static let addresses = 4_096
 
   private let limits: TransportLimits
@@ -31,10 +33,10 @@ struct Admission {
 
   init(limits: TransportLimits) { self.limits = limits }
 
-  /// Takes a place among the strangers for a connection, or says why not.
+  /// Takes a place among the strangers for a connection, or throws the reason that there is none.
   ///
-  /// - Parameter now: milliseconds; may jump either way.
-  /// - Returns: the connection's place, and the one that loses its own, which is to be closed.
+  /// - Parameter now: The time in milliseconds, which may jump in either direction.
+  /// - Returns: The connection's place, and the place of a connection that has to be closed for it.
   mutating func admit(_ origin: Origin, now: Int64) throws(TransportError) -> (place: Place, evicted: Place?) {
     guard takeToken(origin, now: now) else {
       throw TransportError(.tooMany, "the address opens over \(limits.connectionsPerSecond) connections per second")
@@ -48,20 +50,20 @@ struct Admission {
     return (place, evicted)
   }
 
-  /// The peer has proven who it is. False if it has lost its place.
+  /// Notes that the peer has proven its identity. Returns false if the connection has lost its place.
   mutating func met(_ place: Place) -> Bool {
     guard strangers.removeValue(forKey: place) != nil else { return known.contains(place) }
     known.insert(place)
     return true
   }
 
-  /// The connection has ended.
+  /// Notes that the connection has ended.
   mutating func left(_ place: Place) {
     strangers[place] = nil
     known.remove(place)
   }
 
-  /// Whose place a newcomer takes; nil if one is free.
+  /// Returns the place that a new connection takes, or nil if one is free.
   private func placeToLeave(for origin: Origin) -> Place? {
     func oldest(_ origin: Origin) -> Place? { strangers.filter { $0.value == origin }.keys.min() }
     let counts = strangers.values.reduce(into: [origin: 1]) { $0[$1, default: 0] += 1 }
@@ -79,7 +81,7 @@ struct Admission {
     return isGranted
   }
 
-  /// A clock that went back fills nothing.
+  /// Returns the bucket with the tokens that have accrued. A clock that jumped back adds none.
   private func filled(_ bucket: Bucket, now: Int64) -> Bucket {
     let seconds = Double(max(0, now - bucket.filled)) / 1_000
     let tokens = bucket.tokens + seconds * Double(limits.connectionsPerSecond)

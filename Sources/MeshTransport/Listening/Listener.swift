@@ -2,23 +2,23 @@ import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// A bound address. Nothing is accepted before `run`, which is called once; a listener that will not run is closed.
+/// A bound address. It accepts nothing before `run`, which is called once. Close a listener that will not run.
 public struct Listener: Sendable {
-  /// Where peers on this machine reach it; the port is the real one where 0 was asked for.
+  /// The address for peers on this machine. The port is the real one if 0 was requested.
   public let host: String
   public let port: Int
   public var address: String { SocketAddress.hostAndPort(host, port) }
 
-  /// Each is served as soon as `run` was called.
+  /// The accepted links. Each is served as soon as `run` was called.
   let links: AsyncStream<Link>
   let beginAccepting: @Sendable () -> Void
   /// Frees the address and ends the handshakes.
   let free: @Sendable () async -> Void
 
-  /// Serves each link in a task of its own until the task is cancelled; a link is closed when its `serve` returns.
+  /// Serves each link in a task of its own until the task is cancelled. A link is closed when its `serve` returns.
   ///
-  /// When it returns, all links are closed and the address is free. Throws `.addressUnavailable` where the system takes
-  /// the listening socket away.
+  /// When this returns, all links are closed and the address is free. Throws `.addressUnavailable` if the system closes
+  /// the listening socket.
   public func run(_ serve: @escaping @Sendable (Link) async -> Void) async throws(TransportError) {
     beginAccepting()
     await withDiscardingTaskGroup { group in
@@ -36,11 +36,11 @@ public struct Listener: Sendable {
     }
   }
 
-  /// Frees the address and ends the handshakes; links that are being served go on.
+  /// Frees the address and ends the handshakes. Links that are being served continue.
   public func close() async { await free() }
 }
 
-/// What the accepting side of a listener shares: admission, and the links that wait to be served.
+/// The shared state of a listener's accepting side: admission, and the links that wait to be served.
 final class Door: Sendable {
   let links: AsyncStream<Link>
   private let continuation: AsyncStream<Link>.Continuation
@@ -61,7 +61,7 @@ final class Door: Sendable {
     (links, continuation) = AsyncStream.makeStream()
   }
 
-  /// Takes a place for an accepted connection; throws where it is to be closed unheard.
+  /// Takes a place for an accepted connection. Throws if the connection has to be closed immediately.
   func admit(_ channel: any Channel, now: Int64) throws -> Admission.Place {
     do {
       let (place, evicted) = try state.withLockedValue { state in
@@ -80,7 +80,7 @@ final class Door: Sendable {
     }
   }
 
-  /// The handshake of an admitted connection ended.
+  /// Handles the end of an admitted connection's handshake.
   func finished(_ place: Admission.Place, _ channel: any Channel, _ result: Result<Link, TransportError>) {
     state.withLockedValue { _ = $0.handshakes.remove(place) }
     switch result {
@@ -91,7 +91,7 @@ final class Door: Sendable {
     }
   }
 
-  /// The peer of an admitted connection has proven who it is.
+  /// Notes that the peer of an admitted connection has proven its identity.
   func met(_ place: Admission.Place) { state.withLockedValue { _ = $0.admission.met(place) } }
 
   private func left(_ place: Admission.Place) {

@@ -1,8 +1,8 @@
 import NIOCore
 
 extension SocketAddress {
-  /// What rates are counted by: an IPv4 address (also where IPv6 carries it), or the first 64 bits of an IPv6 address,
-  /// as one machine has all the others of that network to choose from.
+  /// The network by which rates are counted: an IPv4 address (also if IPv6 carries it), or the first 64 bits of an IPv6
+  /// address. One machine can choose among all addresses of that IPv6 network.
   var origin: Admission.Origin {
     withSockAddr { address, size in
       let bytes = UnsafeRawBufferPointer(start: address, count: size)

@@ -1,24 +1,25 @@
 import MeshCore
 import MeshCrypto
 
-/// What the framing of a link fixes. `Framing.md` in this target's documentation is the specification.
+/// The fixed values of a link's framing. `Framing.md` in this target's documentation is the specification.
 enum Framing {
-  /// The big-endian length before each Noise message.
+  /// The size of the big-endian length before each Noise message, in bytes.
   static let lengthSize = 2
-  /// Bytes that one read of the socket takes before the handshake ends. A dialler has sent 34 then and less than 66 of
-  /// its second frame, so with one read more it is judged after 227 at most: within the 256 of the specification.
+  /// The bytes that one read of the socket takes before the handshake ends. At that point, a dialler has sent 34 bytes
+  /// and less than 66 of its second frame. With one more read, it is judged after 227 bytes at most, which is within
+  /// the 256 of the specification.
   static let handshakeRead = 128
-  /// The flag before each piece.
+  /// The size of the flag before each piece, in bytes.
   static let flagSize = 1
-  /// What a frame has beside its piece.
+  /// The bytes that a frame has in addition to its piece.
   static let overhead = flagSize + NoiseSession.tagSize
-  /// Bytes of the longest piece: every piece but the last of a message has exactly so many.
+  /// The bytes of the longest piece. Every piece of a message except the last has exactly this size.
   static let piece = NoiseSession.maximumMessage - overhead
-  /// Bytes of the longest mesh message.
+  /// The bytes of the longest mesh message.
   static let message = Limits.message
 
-  /// What is made room for when a message has more than one piece: the longest messages that there are many of have a chunk of an
-  /// asset. Our own choice.
+  /// The bytes that are reserved for a message with more than one piece. The longest frequent messages contain a chunk
+  /// of an asset. The framing doesn't fix this value.
   static let usualMessage = Limits.chunk + (1 << 10)
 
   enum Flag: UInt8 {

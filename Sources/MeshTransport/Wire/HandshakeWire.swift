@@ -2,11 +2,11 @@ import MeshCore
 import MeshCrypto
 import NIOCore
 
-/// A link up to its session, as a value: bytes in, steps out.
+/// A link until its session begins, as a value: it takes bytes and returns steps.
 struct HandshakeWire {
   enum Step {
     case write(ByteBuffer)
-    /// The handshake is complete; the wire of the session has whatever came behind it.
+    /// The handshake is complete. The wire of the session has the bytes that followed it.
     case established(SessionWire)
   }
 
@@ -19,7 +19,7 @@ struct HandshakeWire {
 
   mutating func receive(_ bytes: ByteBuffer) { incoming.writeImmutableBuffer(bytes) }
 
-  /// What is to be done next, or nil where more bytes are needed. To be called until nil.
+  /// Returns the next step, or nil if more bytes are needed. Call it until it returns nil.
   mutating func next() throws(TransportError) -> Step? {
     while let size = handshake.expectedSize {
       guard let message = try frame(size) else { return nil }
@@ -32,7 +32,7 @@ struct HandshakeWire {
     return .write(Self.framed(try Self.refusing { () throws(CryptoError) in try handshake.writeMessage() }))
   }
 
-  /// The peer's next message, which has `size` bytes; nil as long as it is not all here.
+  /// Returns the peer's next message, which has `size` bytes, or nil until it is complete.
   private mutating func frame(_ size: Int) throws(TransportError) -> [UInt8]? {
     guard let length = incoming.getInteger(at: incoming.readerIndex, as: UInt16.self) else { return nil }
     guard length == size else {

@@ -1,11 +1,11 @@
 import MeshCrypto
 import NIOCore
 
-/// A link from its session on, as a value: bytes in, mesh messages out, and mesh messages in, bytes out.
+/// A link after its session began, as a value: it turns bytes into mesh messages, and mesh messages into bytes.
 struct SessionWire {
   private var session: NoiseSession
   private var incoming: ByteBuffer
-  /// The pieces of a message whose last one has not come.
+  /// The pieces of a message whose last piece has not arrived.
   private var assembled: [UInt8] = []
 
   init(session: NoiseSession, incoming: ByteBuffer = ByteBuffer()) {
@@ -25,7 +25,7 @@ struct SessionWire {
     }
   }
 
-  /// The next whole message, or nil where more bytes are needed. To be called until nil.
+  /// Returns the next whole message, or nil if more bytes are needed. Call it until it returns nil.
   mutating func next() throws(TransportError) -> [UInt8]? {
     while let length = incoming.getInteger(at: incoming.readerIndex, as: UInt16.self).map(Int.init) {
       guard length > Framing.overhead else {
@@ -40,7 +40,7 @@ struct SessionWire {
     return nil
   }
 
-  /// The frames of a message. Throws `.messageSize` where it is empty or too long.
+  /// Returns the frames of a message. Throws `.messageSize` if it is empty or too long.
   mutating func frames(of message: [UInt8]) throws(TransportError) -> ByteBuffer {
     try Self.checkSize(message.count)
     var buffer = ByteBuffer()
@@ -76,7 +76,7 @@ struct SessionWire {
     }
   }
 
-  /// Static, because two properties change at once.
+  /// Decrypts a frame. It is static, because two properties change at once.
   private static func decrypt(
     _ length: Int, of incoming: inout ByteBuffer, with session: inout NoiseSession
   ) throws(TransportError) {
@@ -89,7 +89,8 @@ struct SessionWire {
     }
   }
 
-  /// Takes a flag, a piece of `count` bytes and the used tag from what was decrypted; the message where it is complete.
+  /// Removes a flag, a piece of `count` bytes and the used tag from the decrypted bytes. Returns the message if it is
+  /// complete.
   private mutating func takePiece(_ count: Int) throws(TransportError) -> [UInt8]? {
     guard let flag = incoming.readInteger(as: UInt8.self).flatMap(Framing.Flag.init),
       let piece = incoming.readSlice(length: count)

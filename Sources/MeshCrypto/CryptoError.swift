@@ -1,19 +1,19 @@
-/// Why a cryptographic operation was refused. It names the thing and the rule, never a key or a plaintext.
+/// The reason that a cryptographic operation was refused. It names the object and the rule, never a key or a plaintext.
 public struct CryptoError: Error, Equatable, Sendable, CustomStringConvertible {
   public enum Code: String, Sendable, CaseIterable {
-    /// libsodium could not start. The process must not go on.
+    /// libsodium could not start. The process must not continue.
     case unavailable
-    /// Bytes of a key file are not such a key. The caller names the file, and restores it from a copy.
+    /// The bytes of a key file are not such a key. The caller names the file, and restores it from a copy.
     case keyFile
     /// The text is not a recovery key. The caller asks for it again.
     case recoveryText
-    /// A message has a size that the protocol does not allow. The caller ends the session.
+    /// A message has a size that the protocol doesn't allow. The caller ends the session.
     case messageSize
     /// A public key of the peer leads to an all-zero agreement. The caller ends the session.
     case lowOrderKey
-    /// A tag does not match: the bytes were altered, replayed or meant for another key. The caller ends the session.
+    /// A tag doesn't match: the bytes were altered, replayed or meant for another key. The caller ends the session.
     case authentication
-    /// A handshake was asked for a step that is not next, or has failed before. A defect of the caller.
+    /// A handshake was asked for a step that is not next, or it has already failed. This is a defect of the caller.
     case outOfTurn
     /// A session has used up its nonces. The caller ends it and starts another.
     case nonceExhausted

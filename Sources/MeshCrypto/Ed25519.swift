@@ -24,7 +24,7 @@ struct Ed25519: Sendable {
     }
   }
 
-  /// libsodium refuses keys of small order and scalars that are not canonical.
+  /// Verifies a signature. libsodium refuses keys of small order and scalars that are not canonical.
   static func verify(_ signature: [UInt8], of message: [UInt8], by key: [UInt8]) -> Bool {
     guard signature.count == signatureSize, key.count == publicKeySize else { return false }
     return crypto_sign_verify_detached(signature, message, UInt64(message.count), key) == 0

@@ -1,4 +1,5 @@
-/// How a zone's key reaches one device: a 32-byte secret under an agreement with a key pair that is used once.
+/// The form in which a zone's key reaches one device: a 32-byte secret, encrypted under an agreement with a key pair
+/// that is used once.
 ///
 /// | field | bytes |
 /// |---|---|
@@ -7,7 +8,7 @@
 /// | its tag | 16 |
 ///
 /// The encryption key is BLAKE2b-256(key: agreement; `mesh/1/seal` ‖ ephemeral ‖ recipient ‖ epoch id). It encrypts
-/// one message in its life, so the nonce is zero. The associated data is the caller's context.
+/// only one message, so the nonce is zero. The associated data is the caller's context.
 enum SealedSecret {
   static let secretSize = 32
   static let size = X25519.size + secretSize + XChaCha20Poly1305.tagSize
@@ -15,7 +16,7 @@ enum SealedSecret {
   private static let label = Array("mesh/1/seal".utf8)
   private static let nonce = [UInt8](repeating: 0, count: XChaCha20Poly1305.nonceSize)
 
-  /// Nil where the recipient's key has small order or is not 32 bytes.
+  /// Seals a secret. Returns nil if the recipient's key has small order or is not 32 bytes.
   static func seal(
     _ secret: [UInt8], to recipient: [UInt8], epoch: [UInt8], context: [UInt8], ephemeral: X25519
   ) -> [UInt8]? {
@@ -26,7 +27,7 @@ enum SealedSecret {
       + XChaCha20Poly1305.encrypt(secret, key: key, nonce: nonce, associated: context)
   }
 
-  /// Nil where it was not sealed to this recipient, epoch and context, or was altered.
+  /// Opens a sealed secret. Returns nil if it was altered, or not sealed to this recipient, epoch and context.
   static func open(_ sealed: [UInt8], by recipient: X25519, epoch: [UInt8], context: [UInt8]) -> [UInt8]? {
     guard sealed.count == size else { return nil }
     let ephemeral = Array(sealed.prefix(X25519.size))

@@ -1,4 +1,4 @@
-/// Bytes that must not reach a log, an error or a dump by accident: whatever prints this prints a placeholder.
+/// Bytes that must not reach a log, an error or a dump by accident. Printing this value prints a placeholder.
 struct Secret: Sendable, CustomStringConvertible, CustomReflectable {
   let bytes: [UInt8]
 

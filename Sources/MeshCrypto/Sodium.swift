@@ -2,15 +2,17 @@ import CSodium
 import Dispatch
 public import MeshCore
 
-/// The primitives of the mesh, on libsodium.
+/// The cryptographic primitives of mesh, based on libsodium.
 ///
-/// Sizes are the caller's contract: keys, nonces and seeds that its own code makes have fixed lengths, and a wrong one
-/// is a defect that stops the process. Whatever comes from a peer (signatures, ciphertexts, public keys) may have any
-/// length and is refused by the returned value.
+/// The caller guarantees the sizes. Keys, nonces and seeds that its own code creates have fixed lengths, and a wrong
+/// length is a defect that stops the process. Data from a peer (signatures, ciphertexts, public keys) may have any
+/// length, and the returned value refuses it.
 public struct Sodium: Cryptography, Randomness {
   private let randomness: any Randomness
 
-  /// - Parameter randomness: where ephemeral keys come from; by default the operating system's generator.
+  /// Creates the primitives.
+  ///
+  /// - Parameter randomness: The source of ephemeral keys. The default is the operating system's generator.
   public init(randomness: any Randomness = SystemRandomness()) throws(CryptoError) {
     guard Self.isReady else {
       throw CryptoError(.unavailable, "libsodium could not start on this machine; no key is safe to use")
@@ -18,8 +20,8 @@ public struct Sodium: Cryptography, Randomness {
     self.randomness = randomness
   }
 
-  /// Zero at the first start, one when it is running already, negative when it cannot. Until then libsodium works with
-  /// its portable implementations, at a third of the speed.
+  /// Whether libsodium runs. Its result is zero at the first start, one if it is already running, and negative if it
+  /// can't start. Before the start, libsodium works with its portable implementations, at a third of the speed.
   static let isReady = sodium_init() >= 0
 
   public func bytes(_ count: Int) -> [UInt8] { randomness.bytes(count) }

@@ -18,7 +18,8 @@ struct X25519: Sendable {
 
   init(randomness: any Randomness) { self.init(secret: randomness.bytes(Self.size)) }
 
-  /// The shared secret, or nil where it would be all zero (the peer's key has small order) or the key is not 32 bytes.
+  /// Returns the shared secret. Returns nil if it would be all zero, because the peer's key has small order, or if the
+  /// key is not 32 bytes.
   func agree(with peer: [UInt8]) -> [UInt8]? {
     guard peer.count == Self.size else { return nil }
     var shared = [UInt8](repeating: 0, count: Self.size)

@@ -1,6 +1,6 @@
 import CSodium
 
-/// Authenticated encryption of change sets and sealed secrets.
+/// The authenticated encryption of change sets and sealed secrets.
 enum XChaCha20Poly1305 {
   static let keySize = 32
   static let nonceSize = 24

@@ -1,25 +1,25 @@
 public import MeshCore
 
-/// The private keys of one device: signing (Ed25519), sessions and sealing (X25519). They leave this value only as the
-/// bytes of a key file.
+/// The private keys of one device: for signing (Ed25519), for sessions and for sealing (X25519). They leave this value
+/// only as the bytes of a key file.
 public struct DeviceKeys: DeviceSecrets {
   private let seeds: Secret
   private let signing: Ed25519
   private let sealing: X25519
-  /// The static key of Noise sessions; only the handshake agrees with it.
+  /// The static key of Noise sessions. Only the handshake uses it for agreements.
   let noiseStatic: X25519
 
-  /// New keys. `randomness` is the operating system's generator outside of simulations.
+  /// Creates new keys. Outside of simulations, `randomness` is the operating system's generator.
   public init(randomness: any Randomness) {
     self.init(seeds: randomness.bytes(Self.seedCount * Self.seedSize))
   }
 
-  /// Keys from the bytes of a key file; throws `.keyFile` where they are not what `encoded` gave.
+  /// Reads keys from the bytes of a key file. Throws `.keyFile` if they don't come from `encoded`.
   public init(encoded: [UInt8]) throws(CryptoError) {
     self.init(seeds: try KeyFile.device.decode(encoded))
   }
 
-  /// The bytes of a key file, all three seeds in them: to be written where only this user can read.
+  /// The bytes of a key file, including all three seeds. Write them only to a place that only this user can read.
   public var encoded: [UInt8] { KeyFile.device.encode(seeds.bytes) }
 
   public var signingKey: [UInt8] { signing.publicKey }
@@ -36,7 +36,7 @@ public struct DeviceKeys: DeviceSecrets {
   static let seedCount = 3
 
   private init(seeds: [UInt8]) {
-    // Sessions may be the first to need it. Who makes a `Sodium` is told where it fails.
+    // Sessions may be the first to need libsodium. Code that creates a `Sodium` is told if it fails.
     _ = Sodium.isReady
     func seed(_ index: Int) -> [UInt8] { Array(seeds[index * Self.seedSize..<(index + 1) * Self.seedSize]) }
     self.seeds = Secret(seeds)

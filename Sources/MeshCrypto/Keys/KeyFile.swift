@@ -1,5 +1,5 @@
-/// The form of a key file: a title that names kind and version, the seeds, and BLAKE2b-128 of both, so that a damaged
-/// file is refused instead of opening to other keys.
+/// The form of a key file: a title that names kind and version, the seeds, and BLAKE2b-128 of both. The hash makes a
+/// damaged file invalid, so that it doesn't open to other keys.
 enum KeyFile: String {
   case device = "mesh/1/device-key"
   case account = "mesh/1/account-key"

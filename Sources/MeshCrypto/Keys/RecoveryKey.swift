@@ -2,19 +2,19 @@ public import MeshCore
 
 /// The offline key of an account, which can name a successor of its signing key. A person keeps it as text.
 ///
-/// The text is `mesh-recovery-` and 56 characters of base32 in groups of eight: the 32-byte seed and three bytes of
-/// BLAKE2b-256 over `mesh/1/recovery-key` ‖ seed. Case, blanks and hyphens between groups do not matter when
-/// it is read.
+/// The text is `mesh-recovery-` and 56 characters of base32 in groups of eight. They encode the 32-byte seed and three
+/// bytes of BLAKE2b-256 over `mesh/1/recovery-key` ‖ seed. Case, blanks and hyphens between groups don't matter when
+/// the text is read.
 public struct RecoveryKey: Sendable {
   private let seed: Secret
   private let pair: Ed25519
 
-  /// A new key. `randomness` is the operating system's generator outside of simulations.
+  /// Creates a new key. Outside of simulations, `randomness` is the operating system's generator.
   public init(randomness: any Randomness) {
     self.init(seed: randomness.bytes(Ed25519.seedSize))
   }
 
-  /// Reads what `text` shows; throws `.recoveryText` with what is wrong with it, and never with what it says.
+  /// Reads a key from its text. Throws `.recoveryText` with the fault, but never with the contents.
   public init(text: String) throws(CryptoError) {
     let digits = try Self.digits(in: text)
     guard digits.count == Self.digitCount, let bytes = Base32.decode(digits) else {
@@ -28,7 +28,7 @@ public struct RecoveryKey: Sendable {
     self.init(seed: seed)
   }
 
-  /// The whole key as text, to be shown once and kept offline.
+  /// The whole key as text, which is shown once and kept offline.
   public var text: String {
     let digits = Array(Base32.encode(seed.bytes + Self.checksum(seed.bytes)))
     let groups = stride(from: 0, to: digits.count, by: Self.group).map {
@@ -37,10 +37,10 @@ public struct RecoveryKey: Sendable {
     return Self.prefix + groups.joined(separator: "-")
   }
 
-  /// Ed25519 public key, 32 bytes.
+  /// The Ed25519 public key, 32 bytes.
   public var publicKey: [UInt8] { pair.publicKey }
 
-  /// Ed25519 signature, 64 bytes.
+  /// Returns the Ed25519 signature of a message, 64 bytes.
   public func sign(_ message: [UInt8]) -> [UInt8] { pair.sign(message) }
 
   private init(seed: [UInt8]) {
@@ -51,7 +51,8 @@ public struct RecoveryKey: Sendable {
 
 extension RecoveryKey {
   private static let prefix = "mesh-recovery-"
-  /// 35 bytes are 56 characters without a remainder; 24 bits let one mistyped key in 16 million through.
+  /// The size of the checksum in bytes. 35 bytes make 56 characters without a remainder. With 24 bits, one mistyped key
+  /// in 16 million is accepted.
   private static let checksumSize = 3
   private static let digitCount = 56
   private static let group = 8
@@ -60,7 +61,7 @@ extension RecoveryKey {
     Array(Blake2b.hash(Array("mesh/1/recovery-key".utf8) + seed, count: 32).prefix(checksumSize))
   }
 
-  /// The base32 of a text, in lower case, without what separates its groups.
+  /// Returns the base32 of a text, in lower case, without the separators of its groups.
   private static func digits(in text: String) throws(CryptoError) -> String {
     let text = text.lowercased().drop { $0.isWhitespace }
     guard text.hasPrefix(prefix) else {

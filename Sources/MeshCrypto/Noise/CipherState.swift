@@ -1,6 +1,6 @@
 import CSodium
 
-/// Section 5.1 of the Noise specification: a ChaCha20-Poly1305 key (RFC 8439) and the number of its next message.
+/// A ChaCha20-Poly1305 key (RFC 8439) and the number of its next message, as in section 5.1 of the Noise specification.
 struct CipherState: Sendable {
   static let keySize = 32
   static let tagSize = 16
@@ -31,21 +31,23 @@ struct CipherState: Sendable {
     return Array(message.dropLast(Self.tagSize))
   }
 
-  /// `message` is the plaintext and 16 bytes of room for the tag.
+  /// Encrypts in place. `message` is the plaintext followed by 16 bytes of room for the tag.
   mutating func encrypt(inPlace message: UnsafeMutableRawBufferPointer) throws(CryptoError) {
     precondition(message.count >= Self.tagSize, "the tag needs 16 bytes of room")
     seal(message, associated: [], nonce: try nonce())
     number += 1
   }
 
-  /// Returns how many bytes of plaintext `message` now begins with. A message that is refused takes no number.
+  /// Decrypts in place. Returns the number of bytes of plaintext that `message` now begins with. A refused message uses
+  /// no number.
   mutating func decrypt(inPlace message: UnsafeMutableRawBufferPointer) throws(CryptoError) -> Int {
     try checkSize(message.count)
     try advance(open(message, associated: [], nonce: try nonce()))
     return message.count - Self.tagSize
   }
 
-  /// Four zero bytes, then the number, little-endian. The greatest number is reserved by the specification.
+  /// Returns the nonce: four zero bytes, then the number, little-endian. The specification reserves the greatest
+  /// number.
   private func nonce() throws(CryptoError) -> [UInt8] {
     guard number < UInt64.max else {
       throw CryptoError(.nonceExhausted, "the session has used all its nonces; it must end")

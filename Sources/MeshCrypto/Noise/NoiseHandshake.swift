@@ -8,7 +8,8 @@ public import MeshCore
 /// | 2 | listener | e, ee, s, es | 96 |
 /// | 3 | dialler | s, se | 64 |
 ///
-/// After the third, both sides `split()`. A message that fails ends the handshake: every later step is refused.
+/// After the third message, both sides call `split()`. A message that fails ends the handshake, and every later step is
+/// refused.
 public struct NoiseHandshake: Sendable {
   public enum Role: Sendable, Equatable {
     /// The initiator.
@@ -17,9 +18,9 @@ public struct NoiseHandshake: Sendable {
     case listener
   }
 
-  /// What both sides must have said before the handshake begins.
+  /// The text on which both sides must agree before the handshake begins.
   public static let prologue = Array("mesh/1".utf8)
-  /// The bytes of each message, in order. Nothing else is ever sent or accepted.
+  /// The size of each message in bytes, in order. Nothing else is ever sent or accepted.
   public static let messageSizes = [32, 96, 64]
 
   public let role: Role
@@ -35,9 +36,11 @@ public struct NoiseHandshake: Sendable {
     case failed
   }
 
+  /// Creates one side of a handshake.
+  ///
   /// - Parameters:
-  ///   - keys: whose session key this side shows.
-  ///   - randomness: where this side's ephemeral key comes from, 32 bytes, read here.
+  ///   - keys: The device's keys. This side shows their session key.
+  ///   - randomness: The source of this side's ephemeral key. 32 bytes are read here.
   public init(
     role: Role, keys: DeviceKeys, prologue: [UInt8] = Self.prologue, randomness: any Randomness
   ) {
@@ -48,7 +51,8 @@ public struct NoiseHandshake: Sendable {
     symmetric.mixHash(prologue)
   }
 
-  /// How many bytes the next message has, when it is the peer's turn; nil when it is this side's, or none is left.
+  /// The size of the next message in bytes if it is the peer's turn, or nil if it is this side's turn or no message is
+  /// left.
   public var expectedSize: Int? {
     guard case .expecting(let message) = state, message < Self.messageSizes.count, !isOwnTurn(message) else {
       return nil
@@ -56,11 +60,11 @@ public struct NoiseHandshake: Sendable {
     return Self.messageSizes[message]
   }
 
-  /// True when only `split()` is left to do.
+  /// True if only `split()` is left to call.
   public var isComplete: Bool { state == .expecting(message: Self.messageSizes.count) }
 
-  /// The next message of this side. Throws `.outOfTurn` when it is the peer's turn, `.lowOrderKey` when an agreement is
-  /// all zero.
+  /// Returns the next message of this side. Throws `.outOfTurn` if it is the peer's turn, and `.lowOrderKey` if an
+  /// agreement is all zero.
   public mutating func writeMessage() throws(CryptoError) -> [UInt8] {
     let message = try begin(ownTurn: true)
     let bytes: [UInt8] =
@@ -74,7 +78,7 @@ public struct NoiseHandshake: Sendable {
     return written
   }
 
-  /// Takes the peer's next message. Throws `.outOfTurn`, `.messageSize`, `.authentication` or `.lowOrderKey`.
+  /// Reads the peer's next message. Throws `.outOfTurn`, `.messageSize`, `.authentication` or `.lowOrderKey`.
   public mutating func readMessage(_ bytes: [UInt8]) throws(CryptoError) {
     let message = try begin(ownTurn: false)
     guard bytes.count == Self.messageSizes[message] else {
@@ -90,7 +94,7 @@ public struct NoiseHandshake: Sendable {
     state = .expecting(message: message + 1)
   }
 
-  /// The session after the third message. Throws `.outOfTurn` before it.
+  /// Returns the session after the third message. Throws `.outOfTurn` before it.
   public func split() throws(CryptoError) -> NoiseSession {
     guard isComplete else { throw CryptoError(.outOfTurn, "the handshake is not complete") }
     let (dialler, listener) = symmetric.split()
@@ -101,10 +105,10 @@ public struct NoiseHandshake: Sendable {
 }
 
 extension NoiseHandshake {
-  /// The dialler writes the even messages.
+  /// Returns whether this side writes a message. The dialler writes the even messages.
   private func isOwnTurn(_ message: Int) -> Bool { message.isMultiple(of: 2) == (role == .dialler) }
 
-  /// The message that is next. The handshake counts as failed from here until the message is done.
+  /// Returns the next message. From here on, the handshake counts as failed until the message is done.
   private mutating func begin(ownTurn: Bool) throws(CryptoError) -> Int {
     guard case .expecting(let message) = state, message < Self.messageSizes.count else {
       throw CryptoError(.outOfTurn, "the handshake has ended; start another one")
@@ -116,7 +120,7 @@ extension NoiseHandshake {
     return message
   }
 
-  // Token e.
+  // Writes token e.
   private mutating func writeEphemeral() -> [UInt8] {
     symmetric.mixHash(ownEphemeral.publicKey)
     return ownEphemeral.publicKey
@@ -128,13 +132,14 @@ extension NoiseHandshake {
     symmetric.mixHash(remoteEphemeral)
   }
 
-  // Tokens ee, s, es of the second message, whose sender is the listener.
+  // Writes tokens ee, s, es of the second message, whose sender is the listener.
   private mutating func writeAgreements() throws(CryptoError) -> [UInt8] {
     try mixKey(ownEphemeral, remoteEphemeral)
     return try writeStatic()
   }
 
-  // Tokens s and es (listener) or s and se (dialler): the static key of the sender meets the ephemeral of the other.
+  // Writes tokens s and es (listener) or s and se (dialler), which combine the sender's static key with the other's
+  // ephemeral key.
   private mutating func writeStatic() throws(CryptoError) -> [UInt8] {
     let encrypted = try symmetric.encryptAndHash(ownStatic.publicKey)
     try mixKey(ownStatic, remoteEphemeral)

@@ -1,10 +1,11 @@
-/// Section 5.2 of the Noise specification: the chaining key, the hash of all that was said, and the current cipher.
+/// The chaining key, the hash of all messages so far, and the current cipher, as in section 5.2 of the Noise
+/// specification.
 struct SymmetricState: Sendable {
   private var chainingKey: Secret
   private(set) var hash: [UInt8]
   private var cipher: CipherState?
 
-  /// The name must not be longer than a hash; it is padded with zeros then.
+  /// Creates the state. The name must not be longer than a hash, and is padded with zeros.
   init(protocolName: String) {
     let name = Array(protocolName.utf8)
     hash = name + [UInt8](repeating: 0, count: Blake2b.longest - name.count)
@@ -19,7 +20,7 @@ struct SymmetricState: Sendable {
     cipher = CipherState(key: Array(key.prefix(CipherState.keySize)))
   }
 
-  /// The plaintext itself as long as there is no key.
+  /// Encrypts the plaintext, or returns it unchanged while there is no key.
   mutating func encryptAndHash(_ plaintext: [UInt8]) throws(CryptoError) -> [UInt8] {
     let ciphertext = try cipher?.encrypt(plaintext, associated: hash) ?? plaintext
     mixHash(ciphertext)
@@ -32,7 +33,7 @@ struct SymmetricState: Sendable {
     return plaintext
   }
 
-  /// The ciphers from initiator to responder, and back.
+  /// Returns the ciphers from the initiator to the responder, and back.
   func split() -> (CipherState, CipherState) {
     let (first, second) = Blake2b.hkdf(chainingKey: chainingKey.bytes, input: [])
     return (

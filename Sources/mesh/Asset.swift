@@ -85,7 +85,7 @@ struct Asset: AsyncParsableCommand {
     func run() async throws {
       let fetching = AssetFetchRequest(table: table, key: key, column: column)
       let (state, limit) = (AssetShowRequest(table: table, key: key, column: column), timeout.duration)
-      // Between two looks; that at a table takes longer.
+      // This is the time between two checks. A check of a table takes longer.
       let look = Duration.milliseconds(key == nil ? 1_000 : 200)
       let need = NodeAccess.Need.daemon(because: "Only a running daemon downloads BLOBs.")
       let report = try await home.access().withNode(need) { node in
@@ -106,14 +106,15 @@ struct Asset: AsyncParsableCommand {
       } else {
         Asset.list(report.assets, isComplete: report.complete)
       }
-      // BLOBs that were written to the table meanwhile follow its policy.
+      // BLOBs that were written to the table in the meantime follow its policy.
       let isHere = report.assets.allSatisfy {
         $0.state == .here || key == nil && ($0.state == .onDemand || $0.state == .evicted)
       }
       if !isHere { throw ExitCode(ExitStatus.no.rawValue) }
     }
 
-    /// A BLOB that can't be stored, or whose record is held, doesn't come by waiting.
+    /// Returns whether BLOBs may still arrive. Waiting doesn't help for a BLOB that can't be stored or whose record is
+    /// held.
     private static func isComing(_ report: AssetReport) -> Bool {
       !report.complete || report.assets.contains { $0.state == .coming || $0.state == .absent }
     }

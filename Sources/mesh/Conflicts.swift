@@ -56,7 +56,7 @@ struct Conflicts: AsyncParsableCommand {
     Output.print("\(report.conflicts.count) of \(report.total) conflicts. For older ones: \(again) --after \(next)")
   }
 
-  /// The command that was given, but for its page.
+  /// The command as it was given, without its page.
   private var again: String {
     var words = ["mesh conflicts"]
     if let table { words.append("--table '\(table)'") }

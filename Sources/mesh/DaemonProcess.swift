@@ -5,15 +5,15 @@ import MeshNode
 import ServiceLifecycle
 import UnixSignals
 
-/// A daemon as a process: the node's services, the control socket above them, and what signals mean.
+/// A daemon as a process: the node's services, the control socket above them, and the handling of signals.
 struct DaemonProcess {
   let daemon: Daemon
   let home: Home
   let logger: Logger
 
-  /// For a flush and a goodbye to every peer. After it work is cancelled.
+  /// The time for a flush and a goodbye to every peer. After it, the remaining work is cancelled.
   private static let stopLimit = Duration.seconds(10)
-  /// After it the process ends whatever is left: less than the 90 s that systemd allows.
+  /// The time after which the process ends in any case. It is less than the 90 s that systemd allows.
   private static let cancelLimit = Duration.seconds(5)
 
   func run() async throws {
@@ -23,7 +23,7 @@ struct DaemonProcess {
       notification.ready()
     }
     let reload = ReloadOnHangup(reload: daemon.reload, logger: logger)
-    // A service that ends or fails takes the others with it in good order; its error is thrown when all have stopped.
+    // A service that ends or fails stops the others in order. Its error is thrown when all have stopped.
     let services = (daemon.services + [reload, control, StoppingNotice(notification: notification)]).map {
       ServiceGroupConfiguration.ServiceConfiguration(
         service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
@@ -37,7 +37,8 @@ struct DaemonProcess {
     try await group.run()
   }
 
-  /// The service group tells of each step at debug and info; a person wants the steps of the node.
+  /// A logger without the steps of the service group, which it logs at debug and info. A person wants the steps of the
+  /// node.
   private var quiet: Logger {
     var logger = logger
     logger.logLevel = max(logger.logLevel, .warning)
@@ -45,7 +46,7 @@ struct DaemonProcess {
   }
 }
 
-/// Tells the service manager that the end has begun. Last in the group, so the first to hear of it.
+/// Tells the service manager that the shutdown has begun. It is last in the group, so it is the first to know.
 private struct StoppingNotice: Service {
   let notification: ServiceNotification
 
@@ -55,7 +56,7 @@ private struct StoppingNotice: Service {
   }
 }
 
-/// Reads the configuration again on each SIGHUP; one that is wrong is reported and changes nothing.
+/// Reads the configuration again on each SIGHUP. A wrong configuration is reported and changes nothing.
 private struct ReloadOnHangup: Service {
   let reload: @Sendable () async throws -> Void
   let logger: Logger

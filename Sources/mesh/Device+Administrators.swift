@@ -82,7 +82,7 @@ extension Device {
     ])
   }
 
-  /// The role of a device in the account, in a few words.
+  /// Returns the role of a device in the account, in a few words.
   static func state(_ device: DevicesReport.Device) -> String {
     if let revoked = device.revoked { return "revoked \(revoked.ISO8601Format())" }
     if device.isUnconfirmed { return "unconfirmed: mesh device confirm, or mesh device revoke" }

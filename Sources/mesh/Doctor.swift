@@ -27,7 +27,7 @@ struct Doctor: AsyncParsableCommand {
     if !report.healthy { throw ExitCode(ExitStatus.no.rawValue) }
   }
 
-  /// A node that can't be opened is a finding, not a failure.
+  /// Returns the report. A node that can't be opened is a finding, not a failure.
   private func report() async -> DoctorReport {
     do {
       let access = try home.access()
@@ -51,7 +51,7 @@ struct Doctor: AsyncParsableCommand {
 }
 
 extension HealthCheck {
-  /// The worst first.
+  /// The order of the states, the worst first.
   fileprivate var rank: Int {
     switch state {
     case .alarm: 0

@@ -75,7 +75,7 @@ struct Explain: AsyncParsableCommand {
         (by.carried?.written ?? by.written).map(ControlJSON.text) ?? "before tracking, or by a migration")
     }
 
-    /// The device that signed, behind the one that it names as the writer.
+    /// Returns the device that signed, after the device that it names as the writer.
     private static func named(_ by: RecordReport.Writer) -> String {
       let signer = by.deviceName ?? by.device
       return by.carried.map { "\($0.deviceName ?? $0.device), according to \(signer)" } ?? signer

@@ -52,10 +52,10 @@ struct Held: AsyncParsableCommand {
       }
     }
 
-    /// Ways out that are printed of each reason: some name the record.
+    /// The number of remedies that are printed for each reason, because some name the record.
     private static let ways = 3
 
-    /// What the table shows beside what is merged.
+    /// Prints the values in the table beside the merged values.
     private func showVersions(_ records: [HeldReport.Record]) {
       guard !records.isEmpty else { return }
       var table = TextTable("TABLE", "KEY", "COLUMN", "SHOWN", "REFUSED")

@@ -80,7 +80,7 @@ struct Init: AsyncParsableCommand {
       adoptSchema: adoptSchema)
   }
 
-  /// Arguments are visible to other users of the machine; standard input is not.
+  /// Reads the invite. Arguments are visible to other users of the machine, but standard input is not.
   private func readLink() throws -> String? {
     guard link == "-" else { return link }
     guard let line = readLine(), !line.isEmpty else {
@@ -116,7 +116,7 @@ struct Init: AsyncParsableCommand {
     }
   }
 
-  /// Bytes of a name, as a certificate carries it.
+  /// The maximum size of a name in bytes, as in a certificate.
   private static let nameLimit = 64
 
   private static func isName(_ text: String) -> Bool {

@@ -3,7 +3,7 @@ import Glibc
 import MeshControl
 import MeshCore
 
-/// The command line: a daemon and the verbs that make, ask and change a node.
+/// The command line: a daemon, and the commands that create, query and change a node.
 @main
 struct Mesh: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -49,7 +49,7 @@ struct Mesh: AsyncParsableCommand {
           try command.run()
         }
       } catch let error as ValidationError {
-        // The parser is done and knows no verb any more: by itself it would print the usage of mesh.
+        // The parser has ended and no longer knows the command. It would print the usage of mesh itself.
         Output.note("Error: \(error.message)\nUsage: \(usageString(for: type(of: command)))")
         Glibc.exit(ExitStatus.usage.rawValue)
       }
@@ -58,7 +58,8 @@ struct Mesh: AsyncParsableCommand {
     }
   }
 
-  /// The parser calls a verb that there is not an unexpected argument of the one before it.
+  /// Checks the names of commands. The parser would call an unknown command an unexpected argument of the one before
+  /// it.
   private static func checkVerbs(_ words: some Sequence<String>) throws {
     var (command, verb): (any ParsableCommand.Type, String) = (self, "mesh")
     for word in words {
@@ -75,10 +76,10 @@ struct Mesh: AsyncParsableCommand {
     }
   }
 
-  /// Says why on standard error, and leaves with the exit status that fits.
+  /// Prints the reason on standard error, and exits with the matching status.
   private static func leave(with error: any Error) -> Never {
     if let error = error as? any Refusing {
-      // The parser has thrown its values away, and whoever asked for JSON has a program reading.
+      // The parser has discarded its values, and a caller that wants JSON is a program.
       if CommandLine.arguments.contains("--json") {
         Output.complainInJSON(error.refusal)
       } else {
@@ -95,7 +96,7 @@ struct Mesh: AsyncParsableCommand {
     }
     if !message.isEmpty { Output.note(message) }
     switch status {
-    // The parser's own number is that of sysexits.h.
+    // The parser uses the number of sysexits.h.
     case .validationFailure: Glibc.exit(ExitStatus.usage.rawValue)
     default: Glibc.exit(error is ExitCode ? status.rawValue : ExitStatus.refused.rawValue)
     }

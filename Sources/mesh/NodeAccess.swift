@@ -2,31 +2,32 @@ import MeshControl
 import MeshCore
 import MeshNode
 
-/// How a verb reaches the node of a home: through the daemon's socket while one runs, else by opening the home itself.
+/// Connects a command to the node of a home: through the daemon's socket if one runs, or else by opening the home
+/// itself.
 struct NodeAccess {
   enum Need {
-    /// The home alone will do.
+    /// The home alone is enough.
     case home
-    /// Only a running daemon can do it; the text says why.
+    /// Only a running daemon can do it. The text says why.
     case daemon(because: String)
   }
 
   let home: Home
-  /// Another user, whose home root is looking at: only the daemon may open it. Nil for a home of this user.
+  /// The name of another user whose home root reads, which only the daemon may open. It is nil for a home of this user.
   var owner: String?
   var opening: any NodeOpening = NodeOpener()
 
-  /// A daemon that is starting, or a verb that is at work, is waited for so long. Opening a database after a crash
-  /// takes a second or two.
+  /// The longest wait for a daemon that is starting, or for another command. Opening a database after a crash takes a
+  /// second or two.
   static let patience = Duration.seconds(10)
 
-  /// A daemon that was started in the same moment, as by `mesh serve & mesh wait`, has the home after so long.
+  /// The time after which a daemon that was started in the same moment has the home, as with `mesh serve & mesh wait`.
   static let daemonStart = Duration.seconds(1)
 
-  /// Between two looks at the socket and the lock.
+  /// The time between two checks of the socket and the lock.
   private static let poll = Duration.milliseconds(50)
 
-  /// Performs one request, and prints `what` with the time passed if it takes long.
+  /// Performs one request, and prints `what` with the elapsed time if it takes long.
   func perform<Request: ControlRequest>(
     _ request: Request, _ need: Need = .home, telling what: String? = nil
   ) async throws -> Request.Answer {
@@ -36,9 +37,10 @@ struct NodeAccess {
     }
   }
 
-  /// Waits until what is merged is in this machine's tables, and until connected devices have sent what they have.
+  /// Waits until the merged values are in this machine's tables, and until connected devices have sent all their
+  /// changes.
   ///
-  /// - Parameter what: The work of the node meanwhile, for the person who waits.
+  /// - Parameter what: The node's work in the meantime, for the person who waits.
   func filled(_ what: String) async throws {
     let report = try await withNode(.home) { node in
       try await Progress.during(what, detail: { await Progress.filling(node) }) {
@@ -75,7 +77,7 @@ struct NodeAccess {
     }
   }
 
-  /// Nil while somebody else has it and there is time left.
+  /// Takes the lock. Returns nil while another process has it and there is time left.
   private func lock(lastAttempt: Bool) throws -> HomeLock? {
     do throws(HomeError) {
       return try home.lock(as: .verb)

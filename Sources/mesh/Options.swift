@@ -3,7 +3,7 @@ import FoundationEssentials
 import MeshControl
 import MeshNode
 
-/// Which node a verb is about; every verb takes it.
+/// The option that selects the node. Every command has it.
 struct HomeOption: ParsableArguments {
   @Option(
     name: .customLong("home"),
@@ -18,7 +18,8 @@ struct HomeOption: ParsableArguments {
 
   func open() throws -> Home { try Home.open(at: try path()) }
 
-  /// Root may look at another user's node while its daemon runs; whatever opens the home itself runs as the owner.
+  /// Returns access to the node. Root may query another user's node while its daemon runs. Only the owner may open the
+  /// home itself.
   func access() throws -> NodeAccess {
     let path = try path()
     if let visited = try Home.visited(at: path) { return NodeAccess(home: visited.home, owner: visited.owner) }
@@ -27,19 +28,19 @@ struct HomeOption: ParsableArguments {
 }
 
 extension ArgumentHelp {
-  /// The key argument of every verb that is about a record.
+  /// The help of the key argument of every command about a record.
   static let key = ArgumentHelp(
     "The primary key, as the row shows it: n1, 7, 1.5. Quote it as in SQL: '1' is the text, x'0a1b' a BLOB.",
     discussion: "If it begins with a dash, put it after -- and after all options.")
 }
 
-/// Every verb that prints facts takes it.
+/// The flag of every command that prints facts.
 struct JSONFlag: ParsableArguments {
   @Flag(name: .customLong("json"), help: "Print one JSON object instead of text.")
   var isOn = false
 }
 
-/// `verify` and `wait` take it.
+/// The option of `verify` and `wait`.
 struct TimeoutOption: ParsableArguments {
   @Option(
     name: .customLong("timeout"),

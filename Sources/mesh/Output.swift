@@ -3,9 +3,9 @@ import MeshControl
 import MeshCore
 import MeshNode
 
-/// Prints the facts of a verb on standard output, and everything else on standard error.
+/// Prints the facts of a command on standard output, and everything else on standard error.
 enum Output {
-  /// One line, or several; they may be our words only, or have gone through `printable`.
+  /// Prints one or more lines. They must consist of fixed texts, or have gone through `printable`.
   static func print(_ text: String) { Swift.print(text) }
 
   static func json(_ report: some Encodable) throws {
@@ -13,25 +13,25 @@ enum Output {
   }
 
   static func note(_ text: String) {
-    // Facts that were printed before come first, also where standard output is a pipe and waits for more.
+    // Facts that were printed before come first, even if standard output is a pipe that waits for more.
     fflush(nil)
     let bytes = Array("\(text)\n".utf8)
     _ = write(STDERR_FILENO, bytes, bytes.count)
   }
 
-  /// A refusal may quote a peer's texts, so each of its lines is made harmless.
+  /// Prints a refusal. It may quote texts of a peer, so control characters are removed from each line.
   static func complain(_ refusal: Refusal) {
     let lines = refusal.message.split(separator: "\n", omittingEmptySubsequences: false).map { printable(String($0)) }
     note("mesh: " + lines.joined(separator: "\n      "))
   }
 
-  /// As the control interface answers: `{"error": {"code", "message", "exit"}}`.
+  /// Prints a refusal like the control interface: `{"error": {"code", "message", "exit"}}`.
   static func complainInJSON(_ refusal: Refusal) {
     guard let bytes = try? ControlJSON.encode(["error": refusal]) else { return complain(refusal) }
     note(String(decoding: bytes, as: UTF8.self))
   }
 
-  /// Name and value, one pair a line, values aligned.
+  /// Prints names and values, one pair a line, with the values aligned.
   static func facts(_ facts: [(String, String)]) {
     let width = facts.map(\.0.count).max() ?? 0
     for (name, value) in facts {
@@ -54,7 +54,7 @@ enum Output {
 
   private static let units = ["kB", "MB", "GB"]
 
-  /// A value in a table: of a long text or BLOB the beginning and the size.
+  /// Returns a value for a table. For a long text or BLOB, it is the beginning and the size.
   static func shortened(_ value: ReportedValue) -> String {
     switch value {
     case .text(let text) where text.count > textShown: "\(text.prefix(textShown))… (\(text.utf8.count) bytes)"
@@ -64,7 +64,7 @@ enum Output {
     }
   }
 
-  /// Characters of a text and bytes of a BLOB that fit into a line beside other columns.
+  /// The characters of a text and the bytes of a BLOB that fit into a line beside other columns.
   private static let (textShown, blobShown) = (48, 16)
 
   /// Returns `name (id)`, or the id if there is no name.

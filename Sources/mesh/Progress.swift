@@ -2,14 +2,14 @@ import MeshControl
 import MeshCore
 import MeshNode
 
-/// Tells a person that something takes its time, on standard error.
+/// Tells a person on standard error that something takes a while.
 enum Progress {
-  /// Nothing is said about what is done within a second.
+  /// The time after which the first line is printed.
   private static let first = Duration.seconds(1)
-  /// Between lines after the first: often enough to see life, seldom enough for a log.
+  /// The time between later lines: short enough to show progress, and long enough for a log.
   private static let interval = Duration.seconds(5)
 
-  /// Runs `work`, and prints a line with `detail` and the time passed as long as it goes on.
+  /// Runs `work`, and prints a line with `detail` and the elapsed time while it runs.
   static func during<Answer: Sendable>(
     _ what: String, detail: @escaping @Sendable () async -> String? = { nil },
     _ work: @escaping @Sendable () async throws -> Answer
@@ -40,7 +40,7 @@ enum Progress {
     }
   }
 
-  /// How far work on many rows is.
+  /// Returns the progress of work on many rows.
   static func text(_ work: WorkReport) -> String {
     let table = work.table ?? ""
     let what =

@@ -44,7 +44,7 @@ struct Schema: AsyncParsableCommand {
     Self.showLeftOut(report.leftOut)
     guard !report.different.isEmpty else { return }
     var table = TextTable("TABLE", "DEVICE", "HERE", "THERE")
-    // Several devices often have the same.
+    // Several devices often have the same schema.
     let forms = Dictionary(grouping: report.different) { [$0.table, $0.here, $0.there] }
     for (form, devices) in forms.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
       let (here, there) = (form[1].isEmpty ? "–" : form[1], form[2].isEmpty ? "–" : form[2])

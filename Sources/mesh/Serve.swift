@@ -35,7 +35,7 @@ struct Serve: AsyncParsableCommand {
     let home = try home.open()
     LoggingSystem.bootstrap(StreamLogHandler.standardError)
     let logger = Logger(label: "mesh")
-    // However long a verb takes: a service that gave up would be missed, and one verb at a time is soon done.
+    // The daemon waits without a limit. A service that gave up would be missed, and a command is done soon.
     let lock = try await home.lock(as: .daemon, patience: nil) {
       let holder = $0.map { " (process \($0.pid))" } ?? ""
       logger.notice("Another mesh command\(holder) works on \(home.path): waiting until it is done.")

@@ -161,7 +161,7 @@ extension Share {
       if json.isOn, !yes { throw ValidationError("With --json nothing is asked: say --yes to join.") }
     }
 
-    /// Between two tries while the device that lets in is away.
+    /// The time between two attempts while the admitting device is away.
     private static let pause = Duration.seconds(2)
 
     func run() async throws {
@@ -234,11 +234,11 @@ extension Share {
           + "To see its records: mesh schema --apply")
     }
 
-    /// A member describes its tables when it is connected, which takes a moment after joining.
+    /// The time for a member to describe its tables after it connected, which is a moment after joining.
     private static let schemaPatience = Duration.seconds(5)
     private static let look = Duration.milliseconds(50)
 
-    /// Arguments are visible to other users of the machine; standard input is not.
+    /// Reads the invite. Arguments are visible to other users of the machine, but standard input is not.
     private func text() throws -> String {
       guard link == "-" else { return link }
       guard let line = readLine(), !line.isEmpty else {

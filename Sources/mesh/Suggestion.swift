@@ -1,13 +1,13 @@
-/// The name that somebody may have meant who typed another.
+/// Suggests the name that a person may have meant.
 enum Suggestion {
-  /// The nearest of `names`, if it takes no more than two edits and fewer than half of the name's letters.
+  /// Returns the nearest of `names`, if it needs at most two edits, and edits of fewer than half of the name's letters.
   static func nearest(to word: String, among names: [String]) -> String? {
     let ranked = names.map { (name: $0, distance: distance(word, $0)) }
     guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
     return best.distance <= 2 && 2 * best.distance < best.name.count ? best.name : nil
   }
 
-  /// How many letters have to be put in, taken out, replaced or swapped with their neighbour.
+  /// Returns the number of letters to insert, remove, replace or swap with their neighbour.
   static func distance(_ left: String, _ right: String) -> Int {
     let (left, right) = (Array(left), Array(right))
     var before: [Int] = []

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// Rows under a header, columns aligned to the left, every cell fit for a terminal.
+/// Rows under a header, with columns aligned to the left. Every cell is safe for a terminal.
 struct TextTable {
   private var rows: [[String]]
 
@@ -11,7 +11,7 @@ struct TextTable {
       cells.enumerated().map { printable($1, limit: $0 == rows[0].count - 1 ? Self.lastLimit : Self.cellLimit) })
   }
 
-  /// Without line break at the end, and without spaces at the ends of lines.
+  /// The text, without a line break at the end, and without spaces at the ends of lines.
   var text: String {
     let columns = rows.map(\.count).max() ?? 0
     let widths = (0..<columns).map { column in rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0 }
@@ -23,8 +23,9 @@ struct TextTable {
     }.joined(separator: "\n")
   }
 
-  /// Characters: a displayed id fits, and a long text does not push the other columns away.
+  /// The maximum number of characters in a cell. A displayed id fits, and a long text doesn't displace the other
+  /// columns.
   static let cellLimit = 80
-  /// The limit of the last column, which pushes no other away: a message with its advice fits.
+  /// The limit of the last column, which displaces no other. A message with its advice fits.
   private static let lastLimit = 1_000
 }

@@ -109,7 +109,7 @@ struct Wait: AsyncParsableCommand {
         "Every connected device has everything\(report.without.isEmpty && here.assets == 0 ? "." : ", but:")")
       for one in report.without {
         guard let absent = one.assets?.absent else { continue }
-        // What is here it could have.
+        // The other device could download the BLOBs that are here.
         let reason =
           here.assets == 0
           ? "it does not download them (they are on demand there, or evicted, or held), or can't store them"

@@ -238,8 +238,8 @@ extension Replica {
 }
 
 extension ZoneState {
-  /// Returns the reason that an account listed by the zone is not a member, in words for people. It is nil if the account
-  /// is a member or never was one.
+  /// Returns the reason that an account listed by the zone is not a member, in words for people. It is nil if the
+  /// account is a member or never was one.
   func reasonOutside(_ account: AccountID) -> String? {
     let name = "“\(printable(title))”"
     switch participants[account]?.status {

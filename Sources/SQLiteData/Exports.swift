@@ -1,4 +1,4 @@
-// What an app needs beside this module, so that `import SQLiteData` is enough.
+// These are the names that an app needs beside this module, so that `import SQLiteData` is enough.
 
 @_exported public import Dependencies
 @_exported public import SQLiteDataQueries

@@ -1,12 +1,12 @@
 public import GRDB
 
-/// A property whose value a ``FetchKeyRequest`` fetches, and which follows the database.
+/// A property with the value of a ``FetchKeyRequest``. It follows the changes of the database.
 ///
 /// ```swift
 /// @Fetch(Reminders()) var reminders = Reminders.Value()
 /// ```
 ///
-/// If fetching fails, the property keeps its value and ``loadError`` says why.
+/// If a fetch fails, the property keeps its value, and ``loadError`` has the reason.
 @propertyWrapper
 public struct Fetch<Value: Sendable>: Sendable {
   let box: FetchBox<Value>
@@ -19,9 +19,9 @@ public struct Fetch<Value: Sendable>: Sendable {
   /// Creates a property that fetches and observes a request.
   ///
   /// - Parameters:
-  ///   - wrappedValue: The value as long as nothing has been fetched.
-  ///   - request: What to fetch.
-  ///   - database: Where to fetch. The default is the default database.
+  ///   - wrappedValue: The value until something has been fetched.
+  ///   - request: The request.
+  ///   - database: The database to read. The default is the default database.
   public init(
     wrappedValue: sending Value, _ request: some FetchKeyRequest<Value>, database: (any DatabaseReader)? = nil,
     scheduler: some ValueObservationScheduler = ImmediateScheduler()
@@ -29,28 +29,28 @@ public struct Fetch<Value: Sendable>: Sendable {
     box = FetchBox(wrappedValue, ObservedRequest(request), database: database, scheduler: scheduler)
   }
 
-  /// The value that was fetched last.
+  /// The value of the last fetch.
   public var wrappedValue: Value { box.value }
 
-  /// The property itself: its errors, its state, and the means to load.
+  /// The property itself, with its errors, its state, and the methods to load.
   public var projectedValue: Self {
     get { self }
     nonmutating set { box.follow(newValue.box) }
   }
 
-  /// Why the value couldn't be fetched. Nil if the last fetch succeeded.
+  /// The reason that the value couldn't be fetched, or nil if the last fetch succeeded.
   public var loadError: (any Error)? { box.loadError }
 
-  /// Whether a fetch that was asked for hasn't finished.
+  /// Whether a requested fetch hasn't finished.
   public var isLoading: Bool { box.isLoading }
 
-  /// The value now, and each later one.
+  /// The current value, and each later one.
   ///
   /// ```swift
   /// for await reminders in $reminders.values { print(reminders.count) }
   /// ```
   ///
-  /// A reader that is slower than the changes skips values that are out of date.
+  /// A reader that is slower than the changes skips outdated values.
   public var values: some AsyncSequence<Value, Never> & Sendable { box.values }
 
   /// Fetches again.

@@ -9,7 +9,7 @@ extension FetchAll {
   /// for section in $reminders.sections { … }
   /// ```
   ///
-  /// The order of the sections comes before the order of the query, which holds inside of a section.
+  /// The order of the sections comes before the order of the query, which applies inside a section.
   public init(
     wrappedValue: [Element] = [], _ statement: some SelectStatement<(), Element, ()>,
     @SectionBuilder sectionBy section: (Element.TableColumns) -> SectionExpression<String?>?,
@@ -122,7 +122,7 @@ extension FetchAll {
 }
 
 extension StatementRequest {
-  /// Makes a request for rows in sections. Without a section, it is a request for rows.
+  /// Returns a request for rows in sections. Without a section, it is a request for rows.
   static func sectioned<Columns, From, Joins, Row: QueryRepresentable>(
     _ select: Select<Columns, From, Joins>, _ section: SectionExpression<String?>?, _ row: Row.Type
   ) -> Self where Value == FetchedRows<Row.QueryOutput> {

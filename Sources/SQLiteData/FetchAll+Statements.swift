@@ -29,7 +29,7 @@ extension FetchAll {
     self.init(wrappedValue, .statement(statement), database, scheduler)
   }
 
-  /// Creates a property that holds the results of a statement, whose type the property gives.
+  /// Creates a property that holds the results of a statement. The property declares their type.
   @inlinable
   public init(
     wrappedValue: [Element] = [], _ statement: some SQLiteDataQueries.Statement<Element>,
@@ -61,7 +61,7 @@ extension FetchAll {
     try await load(.select(statement), database, scheduler)
   }
 
-  /// Fetches and observes another statement, whose type the property gives.
+  /// Fetches and observes another statement. The property declares the type of its results.
   @inlinable
   @discardableResult
   public func load(

@@ -1,15 +1,15 @@
 public import GRDB
 public import SQLiteDataQueries
 
-/// A property that holds the rows of a query and follows the database.
+/// A property that holds the rows of a query and follows the changes of the database.
 ///
 /// ```swift
 /// @FetchAll var reminders: [Reminder]
 /// @FetchAll(Reminder.where(\.isCompleted).order(by: \.title)) var completed
 /// ```
 ///
-/// The rows are there when the property is made. They change when this process or another one commits a change to them.
-/// If fetching fails, the property keeps its rows and ``loadError`` says why.
+/// The rows are available as soon as the property exists. They change when this process or another one commits a change
+/// to them. If a fetch fails, the property keeps its rows, and ``loadError`` has the reason.
 @propertyWrapper
 public struct FetchAll<Element: Sendable>: Sendable {
   let box: FetchBox<FetchedRows<Element>>
@@ -26,8 +26,8 @@ public struct FetchAll<Element: Sendable>: Sendable {
       } ?? FetchBox(rows)
   }
 
-  // These initialisers stand here and not in an extension: the compiler looks here alone for those of a property that
-  // has no value and no arguments.
+  // These initializers are here and not in an extension. For a property without a value and without arguments, the
+  // compiler only looks here.
 
   /// Creates a property that holds all rows of a table.
   ///
@@ -50,31 +50,31 @@ public struct FetchAll<Element: Sendable>: Sendable {
     self.init(wrappedValue, nil, nil, nil)
   }
 
-  /// The rows that were fetched last.
+  /// The rows of the last fetch.
   public var wrappedValue: [Element] { box.value.rows }
 
-  /// The property itself: its errors, its state, and the means to load.
+  /// The property itself, with its errors, its state, and the methods to load.
   public var projectedValue: Self {
     get { self }
     nonmutating set { box.follow(newValue.box) }
   }
 
-  /// Why the rows couldn't be fetched. Nil if the last fetch succeeded.
+  /// The reason that the rows couldn't be fetched, or nil if the last fetch succeeded.
   public var loadError: (any Error)? { box.loadError }
 
-  /// Whether a fetch that was asked for hasn't finished.
+  /// Whether a requested fetch hasn't finished.
   public var isLoading: Bool { box.isLoading }
 
-  /// The rows now, and each time they have changed.
+  /// The current rows, and the rows after each change.
   ///
   /// ```swift
   /// for await reminders in $reminders.values { print(reminders.count) }
   /// ```
   ///
-  /// A reader that is slower than the changes skips values that are out of date.
+  /// A reader that is slower than the changes skips outdated values.
   public var values: some AsyncSequence<[Element], Never> & Sendable { box.values.map { $0.rows } }
 
-  /// The rows in their sections. Rows that were fetched without sections are in one section without a name.
+  /// The rows in their sections. Rows fetched without sections are in one section without a name.
   public var sections: FetchSections<String?, Element> { FetchSections(box.value) }
 
   /// Fetches again.

@@ -76,7 +76,7 @@ extension FetchOne {
     self.init(wrappedValue, .flatIfAny(statement), database, scheduler)
   }
 
-  /// Creates a property that holds the first result of a statement, whose type the property gives.
+  /// Creates a property that holds the first result of a statement. The property declares its type.
   @inlinable
   public init(
     wrappedValue: Value, _ statement: some SQLiteDataQueries.Statement<Value>, database: (any DatabaseReader)? = nil,
@@ -85,7 +85,8 @@ extension FetchOne {
     self.init(wrappedValue, .one(statement), database, scheduler)
   }
 
-  /// Creates a property that holds the first result of a statement, whose type the property gives, or nil if that is NULL or missing.
+  /// Creates a property that holds the first result of a statement, or nil if that is NULL or missing. The property
+  /// declares its type.
   @inlinable
   public init<QueryValue: QueryRepresentable>(
     wrappedValue: Value = nil, _ statement: some SQLiteDataQueries.Statement<QueryValue?>,
@@ -114,7 +115,7 @@ extension FetchOne {
     try await load(.firstIfAny(statement), database, scheduler)
   }
 
-  /// Fetches and observes the first result of another statement, whose type the property gives.
+  /// Fetches and observes the first result of another statement. The property declares its type.
   @inlinable
   @discardableResult
   public func load(
@@ -124,7 +125,8 @@ extension FetchOne {
     try await load(.one(statement), database, scheduler)
   }
 
-  /// Fetches and observes the first result of another statement, whose type the property gives, or nil if that is NULL or missing.
+  /// Fetches and observes the first result of another statement, or nil if that is NULL or missing. The property
+  /// declares its type.
   @inlinable
   @discardableResult
   public func load<QueryValue: QueryRepresentable>(
@@ -217,7 +219,7 @@ extension StatementRequest {
     }
   }
 
-  /// Makes a request for the first row of a query.
+  /// Returns a request for the first row of a query.
   @inlinable
   static func row<Output, QueryValue>(
     _ query: QueryFragment, _ type: QueryValue.Type,
@@ -232,14 +234,14 @@ extension StatementRequest {
         if fingerprint != nil { decoder._hash(into: &fingerprint) }
         return FetchedRow(value: value, fingerprint: fingerprint?.finalize())
       }
-      // A hash of nothing, which no row has.
+      // This is a hash of nothing, which no row has.
       return try found ?? FetchedRow(value: none(), fingerprint: isComparable ? nil : 0)
     }
   }
 }
 
 extension StatementRequest {
-  /// Makes a request for the row with the primary key of the given one.
+  /// Returns a request for the row with the primary key of the given one.
   @inlinable
   static func same<Row: PrimaryKeyedTable>(_ row: Row) -> Self where Value == FetchedRow<Row> {
     self.row(Row.all._query(ofKey: row._keyFragments), Row.self) {

@@ -1,15 +1,15 @@
 public import GRDB
 public import SQLiteDataQueries
 
-/// A property that holds the first row of a query and follows the database.
+/// A property that holds the first row of a query and follows the changes of the database.
 ///
 /// ```swift
 /// @FetchOne(Reminder.count()) var remindersCount = 0
 /// @FetchOne(Reminder.order { $0.dueAt.desc() }) var latest: Reminder?
 /// ```
 ///
-/// If the query finds no row, an optional property becomes nil. Any other property keeps its value, and ``loadError`` is
-/// ``NotFound``.
+/// If the query finds no row, an optional property becomes nil. Any other property keeps its value, and ``loadError``
+/// is ``NotFound``.
 @propertyWrapper
 public struct FetchOne<Value: Sendable>: Sendable {
   let box: FetchBox<FetchedRow<Value>>
@@ -26,8 +26,8 @@ public struct FetchOne<Value: Sendable>: Sendable {
       } ?? FetchBox(row)
   }
 
-  // These two initialisers stand here and not in an extension: in other modules, the compiler looks here alone for the
-  // one of a property that has no value and no arguments, and it finds the second only beside the first.
+  // These two initializers are here and not in an extension. In other modules, the compiler only looks here for the
+  // initializer of a property without a value and without arguments. It finds the second one only beside the first.
 
   /// Creates a property that fetches nothing until you load a query.
   @_disfavoredOverload
@@ -44,24 +44,24 @@ public struct FetchOne<Value: Sendable>: Sendable {
     self.init(nil, .firstIfAny(From.all), nil, nil)
   }
 
-  /// The value that was fetched last.
+  /// The value of the last fetch.
   public var wrappedValue: Value { box.value.value }
 
-  /// The property itself: its errors, its state, and the means to load.
+  /// The property itself, with its errors, its state, and the methods to load.
   public var projectedValue: Self {
     get { self }
     nonmutating set { box.follow(newValue.box) }
   }
 
-  /// Why the value couldn't be fetched. Nil if the last fetch succeeded.
+  /// The reason that the value couldn't be fetched, or nil if the last fetch succeeded.
   public var loadError: (any Error)? { box.loadError }
 
-  /// Whether a fetch that was asked for hasn't finished.
+  /// Whether a requested fetch hasn't finished.
   public var isLoading: Bool { box.isLoading }
 
-  /// The value now, and each time it has changed.
+  /// The current value, and the value after each change.
   ///
-  /// A reader that is slower than the changes skips values that are out of date.
+  /// A reader that is slower than the changes skips outdated values.
   public var values: some AsyncSequence<Value, Never> & Sendable { box.values.map { $0.value } }
 
   /// Fetches again.
@@ -81,7 +81,7 @@ public struct FetchOne<Value: Sendable>: Sendable {
 public struct FetchedRow<Value: Sendable>: Sendable {
   @usableFromInline
   var value: Value
-  /// A hash of everything that SQLite returned, if the value can't be compared itself.
+  /// A hash of everything that SQLite returned, if the value itself can't be compared.
   @usableFromInline
   var fingerprint: Int?
 

@@ -1,4 +1,4 @@
-/// Rows in sections that have names.
+/// Rows in named sections.
 ///
 /// ```swift
 /// for section in $reminders.sections {

@@ -4,7 +4,7 @@ import GRDBSQLite
 public import SQLiteDataQueries
 
 extension Database {
-  /// Makes a function callable in the statements of this connection.
+  /// Adds a function that the statements of this connection can call.
   ///
   /// Add functions in `Configuration.prepareDatabase`, so that every connection of a pool has them:
   ///
@@ -20,7 +20,7 @@ extension Database {
     }
   }
 
-  /// Makes an aggregate function callable in the statements of this connection.
+  /// Adds an aggregate function that the statements of this connection can call.
   public func add(function: some AggregateDatabaseFunction) {
     install(
       function, AggregateCall(function),
@@ -34,7 +34,7 @@ extension Database {
       }, call: nil)
   }
 
-  /// Makes a function unknown to the statements of this connection.
+  /// Removes a function from this connection.
   public func remove(function: some SQLiteDataQueries.DatabaseFunction) {
     sqlite3_create_function_v2(
       sqliteConnection, function.name, Int32(function.argumentCount ?? -1), SQLITE_UTF8, nil, nil, nil, nil, nil)
@@ -49,7 +49,7 @@ extension Database {
     let code = sqlite3_create_function_v2(
       sqliteConnection, function.name, Int32(function.argumentCount ?? -1),
       SQLITE_UTF8 | (function.isDeterministic ? SQLITE_DETERMINISTIC : 0),
-      // SQLite releases it, also if the call fails.
+      // SQLite releases the call, even if this function fails.
       Unmanaged.passRetained(call).toOpaque(), scalar, step, final
     ) { call in
       if let call { Unmanaged<FunctionCall>.fromOpaque(call).release() }
@@ -60,7 +60,7 @@ extension Database {
   }
 }
 
-/// A function as SQLite calls it.
+/// A function in the form in which SQLite calls it.
 private class FunctionCall {
   func invoke(_ context: OpaquePointer?, _ arguments: SQLiteValueDecoder) {}
   func step(_ context: OpaquePointer?, _ arguments: SQLiteValueDecoder) {}
@@ -106,7 +106,7 @@ private final class AggregateCall<Function: AggregateDatabaseFunction>: Function
   }
 
   override func finish(_ context: OpaquePointer?) {
-    // Nil if the group has no rows.
+    // The place is nil if the group has no rows.
     let place = sqlite3_aggregate_context(context, 0)?.assumingMemoryBound(to: UnsafeRawPointer?.self)
     let group = place?.pointee.map { Unmanaged<Group>.fromOpaque($0).takeRetainedValue() }
     setResult(of: context) {

@@ -29,7 +29,7 @@ extension Database {
     }
   }
 
-  /// Runs a query and returns what a closure makes of its first row, or nil if there is none.
+  /// Runs a query and returns the result of a closure for its first row, or nil if there is none.
   @inlinable
   public func _firstRow<T>(
     of query: QueryFragment, _ row: (inout SQLiteQueryDecoder) throws -> T
@@ -65,13 +65,14 @@ extension Database {
     var statement = try _prepared(sql) { try cachedStatement(sql: $0) }
     // A function that a query calls may run the same query.
     if sqlite3_stmt_busy(statement.sqliteStatement) != 0 { statement = try makeStatement(sql: sql) }
-    // Also after a value that can't be bound: the memory of the texts before it doesn't outlive this call.
+    // This also happens after a value that can't be bound, so the memory of the texts before it doesn't outlive this
+    // call.
     defer { statement.release() }
     try statement.bind(placeholders, texts)
     try run(statement)
   }
 
-  /// Prepares a statement, and says in words of the library why SQLite can't.
+  /// Prepares a statement. If SQLite can't, it throws the library's explanation.
   func _prepared(_ sql: String, _ prepare: (String) throws -> GRDB.Statement) throws -> GRDB.Statement {
     do {
       return try prepare(sql)
@@ -87,7 +88,7 @@ extension Database {
   }
 }
 
-/// Steps through a statement in the way of GRDB, which observers of transactions need.
+/// Steps through a statement as GRDB does, which observers of transactions need.
 private final class StepCursor: DatabaseCursor {
   typealias Element = OpaquePointer
 
@@ -147,7 +148,7 @@ private struct TextRoom {
   private var next: UnsafeMutableRawPointer?
   private var left = 0
 
-  /// No memory, so that SQLite copies each text.
+  /// Creates a room without memory, so that SQLite copies each text.
   init() {}
 
   init(_ room: UnsafeMutableRawBufferPointer) {
@@ -155,7 +156,7 @@ private struct TextRoom {
     left = room.count
   }
 
-  /// Binds a text if there is room for it beside the others.
+  /// Binds a text if there is room for it. Returns false if there is none.
   mutating func bind(_ text: String, to statement: OpaquePointer, at index: Int32) -> Bool {
     let count = text.utf8.count
     guard count > 0, count <= left, let place = next else { return false }
@@ -169,7 +170,7 @@ private struct TextRoom {
 
 /// The rows of a query, one by one.
 ///
-/// Use it where you got it: a cursor isn't valid outside of the closure that accesses the database.
+/// Use a cursor only inside of the closure that accesses the database. It isn't valid outside.
 public final class QueryCursor<Element>: DatabaseCursor {
   public var _isDone = false
   public let _statement: GRDB.Statement
@@ -178,7 +179,7 @@ public final class QueryCursor<Element>: DatabaseCursor {
   public init(
     _ db: Database, _ query: QueryFragment, row: @escaping (inout SQLiteQueryDecoder) throws -> Element
   ) throws {
-    // Not a cached statement, because the cursor may outlive other uses of the same query.
+    // The statement isn't cached, because the cursor may outlive other uses of the same query.
     _statement = try db._prepared(query.isEmpty ? "SELECT 0 WHERE 0" : query.sql) { try db.makeStatement(sql: $0) }
     self.row = row
     try _statement.bind(query.placeholders, TextRoom())
@@ -239,7 +240,7 @@ extension GRDB.Statement {
   }
 
   private func bind(_ text: String, at index: Int32) -> Int32 {
-    // The length tells SQLite not to stop at a NUL character.
+    // With the length, SQLite doesn't stop at a NUL character.
     text.withCString {
       sqlite3_bind_text64(sqliteStatement, index, $0, UInt64(text.utf8.count), copied, UInt8(SQLITE_UTF8))
     }
@@ -268,5 +269,5 @@ extension GRDB.Statement {
   }
 }
 
-/// Tells SQLite to copy a value that it binds.
+/// The destructor that tells SQLite to copy a bound value.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

@@ -3,7 +3,7 @@ import GRDB
 public import GRDBSQLite
 public import SQLiteDataQueries
 
-/// Reads the columns of the current row straight from SQLite.
+/// Reads the columns of the current row directly from SQLite.
 public struct SQLiteQueryDecoder: QueryDecoder {
   @usableFromInline
   let statement: OpaquePointer
@@ -19,7 +19,7 @@ public struct SQLiteQueryDecoder: QueryDecoder {
   @inlinable
   func isNull(_ index: Int32) -> Bool { sqlite3_column_type(statement, index) == SQLITE_NULL }
 
-  /// Reads the next column as an integer. SQLite reads NULL as 0, so that only 0 needs a second look.
+  /// Reads the next column as an integer. SQLite reads NULL as 0, so only 0 needs a second check.
   @inlinable
   mutating func integer() -> Int64? {
     let current = column
@@ -93,7 +93,7 @@ public struct SQLiteQueryDecoder: QueryDecoder {
   mutating func nextText() -> UnsafeBufferPointer<UInt8>? {
     let current = column
     column += 1
-    // In this order: reading the text may convert the value, and the count is that of the text.
+    // The order matters: reading the text may convert the value, and the count is that of the text.
     guard let start = sqlite3_column_text(statement, current) else { return nil }
     return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, current)))
   }
@@ -106,7 +106,7 @@ public struct SQLiteQueryDecoder: QueryDecoder {
 }
 
 extension UUID {
-  /// Makes a UUID from its 36 characters, or returns nil if the text isn't a UUID.
+  /// Creates a UUID from its 36 characters, or returns nil if the text isn't a UUID.
   public init?(_hexadecimal text: UnsafeBufferPointer<UInt8>) {
     guard text.count == 36 else { return nil }
     var bytes: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -179,7 +179,7 @@ extension PrimaryKeyedTable {
     return row
   }
 
-  /// Returns the row with a primary key in the form that a row has it, such as a key of several columns.
+  /// Returns the row with a primary key in the form of a row's value, such as a key of several columns.
   ///
   /// ```swift
   /// let enrollment = try Enrollment.find(db, key: .init(studentID: 1, courseID: 2))
@@ -204,7 +204,7 @@ extension SelectStatement where QueryValue == (), Joins == (), From: PrimaryKeye
     return row
   }
 
-  /// Returns the selected row with a primary key in the form that a row has it.
+  /// Returns the selected row with a primary key in the form of a row's value.
   ///
   /// - Throws: `NotFound` if there is no such row among the selected ones.
   @_disfavoredOverload
@@ -215,7 +215,7 @@ extension SelectStatement where QueryValue == (), Joins == (), From: PrimaryKeye
 }
 
 extension SelectStatement where From: PrimaryKeyedTable {
-  /// Makes the query for the selected rows with a primary key.
+  /// Returns the query for the selected rows with a primary key.
   ///
   /// - Parameter key: One expression for each column of the primary key.
   @usableFromInline

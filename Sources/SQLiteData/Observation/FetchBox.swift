@@ -5,7 +5,7 @@ import Synchronization
 
 /// The state of a fetching property: its value, and the observation that keeps the value up to date.
 final class FetchBox<Value: Sendable>: Observable, Sendable {
-  /// A request, and where to run it and to deliver its results.
+  /// A request, with the database to run it and the scheduler to deliver its results.
   struct Source: Sendable {
     let request: ObservedRequest<Value>
     let database: any DatabaseReader
@@ -19,14 +19,14 @@ final class FetchBox<Value: Sendable>: Observable, Sendable {
   private struct State {
     var value: Value
     var loadError: (any Error)?
-    /// The number of calls of `load` that wait.
+    /// The number of calls of `load` that are waiting.
     var loads = 0
-    /// Whether the first value is on its way.
+    /// Whether the first value hasn't arrived yet.
     var awaitsFirst = false
     var source: Source?
-    /// Counts the calls of `load`. The latest decides what is observed.
+    /// The number of calls of `load`. The latest call decides which request is observed.
     var ticket = 0
-    /// The ticket whose observation delivers.
+    /// The ticket of the call whose observation delivers.
     var observed = 0
     var observation: SharedObservation<Value>?
     var subscription: ObservationSubscription?
@@ -36,7 +36,7 @@ final class FetchBox<Value: Sendable>: Observable, Sendable {
 
     var isLoading: Bool { loads > 0 || awaitsFirst }
 
-    /// Whether something that was delivered is from the observation of the box and newer than what the box has.
+    /// Returns whether an outcome comes from the box's observation and is newer than the box's value.
     func expects(_ order: SharedObservation<Value>.Order, from observation: ObjectIdentifier) -> Bool {
       self.observation.map(ObjectIdentifier.init) == observation && self.order.map { $0 < order } ?? true
     }
@@ -91,7 +91,7 @@ final class FetchBox<Value: Sendable>: Observable, Sendable {
     return state.withLock { $0.isLoading }
   }
 
-  /// The value now, and each later one. A slow reader skips values that are out of date.
+  /// The current value, and each later one. A slow reader skips outdated values.
   var values: AsyncStream<Value> {
     let (stream, continuation) = AsyncStream<Value>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let id = state.withLock { state in
@@ -100,21 +100,21 @@ final class FetchBox<Value: Sendable>: Observable, Sendable {
       if !state.awaitsFirst { continuation.yield(state.value) }
       return state.lastStream
     }
-    // The stream holds the box, and so the observation, until nobody reads the stream any more.
+    // The stream holds the box, and therefore the observation, until it has no reader any more.
     continuation.onTermination = { [self] _ in
       _ = state.withLock { $0.streams.removeValue(forKey: id) }
     }
     return stream
   }
 
-  /// What delivers to the box. For tests.
+  /// The observation that delivers to the box, for tests.
   var observation: SharedObservation<Value>? { state.withLock { $0.observation } }
 
   var observationIdentity: ObjectIdentifier? { observation.map(ObjectIdentifier.init) }
 
   // MARK: Loading
 
-  /// Fetches again. Returns at once if there is no request.
+  /// Fetches again. Returns immediately if there is no request.
   func load() async throws {
     guard let (source, ticket) = state.withLock({ state in state.source.map { ($0, state.observed) } }) else { return }
     _ = try await load(source, ticket)
@@ -132,7 +132,7 @@ final class FetchBox<Value: Sendable>: Observable, Sendable {
     return try await load(source, ticket)
   }
 
-  /// Observes what another box observes, from its present value on.
+  /// Observes the same request as another box, starting with its current value.
   func follow(_ other: FetchBox) {
     guard other !== self else { return }
     let (source, value) = other.state.withLock { ($0.source, $0.value) }
@@ -161,7 +161,7 @@ final class FetchBox<Value: Sendable>: Observable, Sendable {
     let observation = source.observation
     registrar.withMutation(of: self, keyPath: \.isLoading) { state.withLock { $0.loads += 1 } }
     defer { registrar.withMutation(of: self, keyPath: \.isLoading) { state.withLock { $0.loads -= 1 } } }
-    // If the task is cancelled, this throws and the box goes on with the request that it had.
+    // If the task is cancelled, this throws, and the box continues with its former request.
     let outcome = try await observation.refresh()
     adopt(observation, source, ticket)
     receive(outcome, from: ObjectIdentifier(observation))
@@ -177,7 +177,7 @@ final class FetchBox<Value: Sendable>: Observable, Sendable {
     return Source(request: request, database: database, scheduler: scheduler ?? ImmediateScheduler())
   }
 
-  /// Lets an observation deliver to the box, unless a request that was loaded later does so already.
+  /// Lets an observation deliver to the box, unless a request that was loaded later already does.
   private func adopt(_ observation: SharedObservation<Value>, _ source: Source, _ ticket: Int) {
     let identity = ObjectIdentifier(observation)
     let subscription = observation.subscribe { [weak self] in self?.receive($0, from: identity) }
@@ -194,7 +194,7 @@ final class FetchBox<Value: Sendable>: Observable, Sendable {
       state.order = nil
       return earlier
     }
-    // Released outside of the lock, because nobody else may hold it.
+    // It is released outside of the lock, because this may be its last reference.
     _ = unused
   }
 
@@ -234,7 +234,7 @@ final class FetchBox<Value: Sendable>: Observable, Sendable {
         state.loadError = nil
         for stream in state.streams.values { stream.yield(value) }
       case .failure(let error):
-        // The value stays.
+        // The value stays unchanged.
         state.loadError = error
       }
     }

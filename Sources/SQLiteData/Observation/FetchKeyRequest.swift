@@ -21,7 +21,7 @@ public import GRDB
 ///
 /// Requests that are equal share one observation.
 public protocol FetchKeyRequest<Value>: Hashable, Sendable {
-  /// The type of what the request fetches.
+  /// The type of the fetched value.
   associatedtype Value
 
   /// Fetches the value.

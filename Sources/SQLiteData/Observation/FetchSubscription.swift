@@ -7,7 +7,7 @@ import Synchronization
 /// try await $reminders.load(Reminder.where { $0.title.contains(text) }).task
 /// ```
 ///
-/// You can ignore it. The property then observes until another query is loaded.
+/// You can ignore the subscription. The property then observes until another query is loaded.
 public struct FetchSubscription: Sendable {
   private let ending: Ending
 

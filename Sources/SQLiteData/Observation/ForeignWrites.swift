@@ -2,10 +2,10 @@ import Dispatch
 import GRDB
 import Synchronization
 
-/// Makes the commits of other processes and connections known to every observation of a database.
+/// Notifies every observation of a database about commits of other processes and connections.
 ///
-/// SQLite tells a connection about its own commits only. `PRAGMA data_version`, read on the writer's connection, changes
-/// when another connection has committed.
+/// SQLite tells a connection only about its own commits. `PRAGMA data_version`, read on the writer's connection,
+/// changes when another connection has committed.
 final class ForeignWrites: Sendable {
   /// The watchers in use, by the identity of their database. Each holds its database, so an identity isn't used twice.
   private static let watchers = Mutex<[ObjectIdentifier: WeakReference<ForeignWrites>]>([:])
@@ -13,7 +13,7 @@ final class ForeignWrites: Sendable {
   private let watched: Watched
   private let events: WriteEvents
 
-  /// Returns the watcher of a database. It watches as long as somebody holds it.
+  /// Returns the watcher of a database. It watches as long as it has a reference.
   ///
   /// Returns nil for a database in memory, which no other process can write to.
   static func watching(_ database: any DatabaseWriter) -> ForeignWrites? {
@@ -33,7 +33,7 @@ final class ForeignWrites: Sendable {
   private init(_ database: any DatabaseWriter, path: String) {
     let watched = Watched(database)
     self.watched = watched
-    // The first look remembers a version. Observations start after it in the writer's queue, so they miss nothing.
+    // The first check remembers a version. Observations start after it in the writer's queue, so they miss nothing.
     watched.look()
     events = WriteEvents(database: path) { watched.look() }
   }
@@ -41,11 +41,11 @@ final class ForeignWrites: Sendable {
 
 private final class Watched: Sendable {
   private let database: any DatabaseWriter
-  /// How many notifications in a row have failed. Used in the writer's queue alone; the lock tells the compiler.
+  /// The number of failed notifications in a row. Only the writer's queue uses it, and the lock is for the compiler.
   private let failures = Mutex(0)
-  /// Whether a look waits for the writer.
+  /// Whether a check waits for the writer.
   private let isLooking = Atomic(false)
-  /// The last version that was seen. Written in the writer's queue alone; the lock tells the compiler.
+  /// The last version that was seen. Only the writer's queue writes it, and the lock is for the compiler.
   private let version = Mutex<Int?>(nil)
 
   init(_ database: any DatabaseWriter) {
@@ -65,21 +65,21 @@ private final class Watched: Sendable {
       }
       guard let earlier, earlier != now else { return }
       do {
-        // Deferred, so that it doesn't wait for other writers. GRDB notifies observers at the commit.
+        // It is deferred, so that it doesn't wait for other writers. GRDB notifies observers at the commit.
         try db.inTransaction(.deferred) {
           try notify(db)
           return .commit
         }
         failures.withLock { $0 = 0 }
       } catch {
-        // The next look takes the commit for a new one.
+        // The next check takes the commit for a new one.
         version.withLock { $0 = earlier }
         lookLater()
       }
     }
   }
 
-  /// Looks again soon after a failure, and less and less soon while it lasts.
+  /// Checks again soon after a failure, and after growing waits while the failure lasts.
   private func lookLater() {
     let failures = failures.withLock { failures in
       failures += 1
@@ -94,7 +94,8 @@ private final class Watched: Sendable {
     do {
       try db.notifyChanges(in: .fullDatabase)
     } catch {
-      // SQLite can't describe a virtual table whose module only another process has. The others are told one by one.
+      // SQLite can't describe a virtual table if only another process has its module. The other tables are notified one
+      // by one.
       for table in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'") {
         try? db.notifyChanges(in: Table(table))
       }

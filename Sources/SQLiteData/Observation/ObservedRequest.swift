@@ -1,10 +1,10 @@
 import GRDB
 import Synchronization
 
-/// A request together with what its observation must know of it.
+/// A request with the information that its observation needs.
 struct ObservedRequest<Value: Sendable>: Sendable {
   let request: any FetchKeyRequest<Value>
-  /// Whether the request reads the same tables each time. GRDB then fetches beside the writer.
+  /// Whether the request reads the same tables each time. GRDB then fetches outside of the writer.
   let readsSameTables: Bool
 
   init(_ request: some FetchKeyRequest<Value>, readsSameTables: Bool = false) {
@@ -14,9 +14,9 @@ struct ObservedRequest<Value: Sendable>: Sendable {
 
   func fetch(_ db: Database) throws -> Value { try request.fetch(db) }
 
-  /// Whether two results are known to be the same, so that the later one needn't be delivered.
+  /// Returns whether two results are known to be the same, so that the later one needn't be delivered.
   ///
-  /// GRDB delivers the first value twice, and a foreign commit makes it fetch everything.
+  /// GRDB delivers the first value twice, and it fetches everything after a commit of another process.
   func isSame(_ lhs: Result<Value, any Error>, _ rhs: Result<Value, any Error>) -> Bool {
     guard case .success(let lhs) = lhs, case .success(let rhs) = rhs else { return false }
     if let lhs = lhs as? any ComparableFetch { return lhs.isSame(as: rhs) }
@@ -34,7 +34,7 @@ extension Equatable {
   func isEqual(to other: Any) -> Bool { other as? Self == self }
 }
 
-/// The observations that somebody holds, by their request, database and scheduler.
+/// The observations that are in use, by their request, database and scheduler.
 enum SharedObservations {
   private struct Key: Hashable, Sendable {
     let request: any FetchKeyRequest
@@ -57,18 +57,18 @@ enum SharedObservations {
 
   private struct Entries {
     var references: [Key: any ObservationReference] = [:]
-    /// Entries of released observations are removed when there are so many entries.
+    /// The number of entries at which the entries of released observations are removed.
     var sweepCount = 64
   }
 
   private static let entries = Mutex(Entries())
 
-  /// Returns the observation of a request, which may be running already.
+  /// Returns the observation of a request, which may already be running.
   static func observation<Value: Sendable>(
     of request: ObservedRequest<Value>, in database: any DatabaseReader, scheduler: any ValueObservationScheduler
   ) -> SharedObservation<Value> {
     func make() -> SharedObservation<Value> { SharedObservation(request, in: database, scheduler: scheduler) }
-    // Two schedulers that can't be compared may deliver in different places.
+    // Schedulers that can't be compared may deliver in different places.
     let key = Key(request: request.request, database: ObjectIdentifier(database), scheduler: scheduler)
     guard key.comparableScheduler != nil else { return make() }
     return entries.withLock { entries in

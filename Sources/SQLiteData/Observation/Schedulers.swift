@@ -1,6 +1,6 @@
 public import GRDB
 
-/// Delivers the first value at once and the others where they were fetched.
+/// Delivers the first value immediately, and the others where they were fetched.
 @usableFromInline
 struct ImmediateScheduler: ValueObservationScheduler, Hashable {
   @usableFromInline
@@ -12,7 +12,7 @@ struct ImmediateScheduler: ValueObservationScheduler, Hashable {
   func schedule(_ action: @escaping @Sendable () -> Void) { action() }
 }
 
-/// Delivers as another scheduler does, but fetches the first value without blocking the caller.
+/// Delivers like another scheduler, but fetches the first value without blocking the caller.
 struct WithoutImmediateValue: ValueObservationScheduler {
   private let base: any ValueObservationScheduler
 

@@ -3,20 +3,20 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// The observation of one request, shared by everybody who asks for the same request.
+/// The observation of one request, shared by all properties with the same request.
 ///
 /// It fetches once, and again after each commit that may change the value. Errors don't end it.
 final class SharedObservation<Value: Sendable>: Sendable {
-  /// A value or error with its place among the others. A later one was fetched later.
+  /// A value or error with its position among the others. An outcome with a later position was fetched later.
   struct Outcome: Sendable {
     let order: Order
     let result: Result<Value, any Error>
   }
 
   struct Order: Comparable, Sendable {
-    /// Counts the starts of the observation.
+    /// The number of the observation's start.
     var start: Int
-    /// Counts the fetches since that start.
+    /// The number of the fetch since that start.
     var fetch: Int
 
     static func < (lhs: Order, rhs: Order) -> Bool {
@@ -30,7 +30,7 @@ final class SharedObservation<Value: Sendable>: Sendable {
     var interruption: Interruption?
     var latest: Outcome?
     var subscribers: [Int: @Sendable (Outcome) -> Void] = [:]
-    /// Those who wait for a value that is fetched after they asked.
+    /// The callers that wait for a value fetched after their request.
     var waiters: [Int: (start: Int, continuation: CheckedContinuation<Outcome, any Error>)] = [:]
     var lastID = 0
 
@@ -60,8 +60,8 @@ final class SharedObservation<Value: Sendable>: Sendable {
   /// The latest value or error, or nil before the first.
   var latest: Outcome? { state.withLock { $0.latest } }
 
-  /// Starts the observation if it doesn't run. With a scheduler that delivers the first value immediately, that value is
-  /// ``latest`` when this method returns.
+  /// Starts the observation if it isn't running. With a scheduler that delivers the first value immediately, that value
+  /// is ``latest`` when this method returns.
   func startIfNeeded() {
     let start: Int? = state.withLock { state in
       guard state.start == 0 else { return nil }
@@ -73,10 +73,10 @@ final class SharedObservation<Value: Sendable>: Sendable {
 
   /// Fetches again and returns the result.
   ///
-  /// The result is fetched after this call. If the task is cancelled, the method throws, and the query is interrupted if
-  /// nobody else asked for it.
+  /// The result is fetched after this call. If the task is cancelled, the method throws. The query is then interrupted
+  /// if no other caller waits for it.
   func refresh() async throws -> Outcome {
-    // A quick fetch would be done before the cancellation below.
+    // A quick fetch would end before the cancellation below.
     try Task.checkCancellation()
     let id = state.withLock { $0.nextID() }
     return try await withTaskCancellationHandler {
@@ -87,7 +87,7 @@ final class SharedObservation<Value: Sendable>: Sendable {
           return state.start
         }
         observe(start, WithoutImmediateValue(scheduler))
-        // The cancellation may have come before the waiter.
+        // The cancellation may have happened before the waiter was added.
         if Task.isCancelled { cancelWaiter(id) }
       }
     } onCancel: {
@@ -122,7 +122,7 @@ final class SharedObservation<Value: Sendable>: Sendable {
     }
     guard let earlier else { return }
     earlier.0?.cancel()
-    // Its result would be ignored. Who waited for it waits for the new one.
+    // Its result would be ignored. Callers that waited for it wait for the new one.
     earlier.1?.interrupt()
 
     let counter = Counter()
@@ -130,7 +130,7 @@ final class SharedObservation<Value: Sendable>: Sendable {
       let order = Order(start: start, fetch: counter.next())
       let result = try interruption.withConnection(of: db) { Result { try request.fetch(db) } }
       if case .failure(let error) = result, !(error is NotFound) {
-        // Nobody knows what the query would have read, so any commit may mend it.
+        // It is unknown which tables the query would have read, so any commit may resolve the error.
         try db.registerAccess(to: .fullDatabase)
       }
       return Outcome(order: order, result: result)
@@ -180,7 +180,7 @@ final class SharedObservation<Value: Sendable>: Sendable {
     }
   }
 
-  /// Starts again a little later if nobody has in the meantime.
+  /// Starts again a little later, unless it was started in the meantime.
   private func retry(after start: Int) {
     DispatchQueue.global().asyncAfter(deadline: .now() + RetryRule.delay) { [weak self] in
       guard let self else { return }
@@ -194,7 +194,7 @@ final class SharedObservation<Value: Sendable>: Sendable {
   }
 }
 
-/// Errors that go away without a commit.
+/// The errors that disappear without a commit.
 private enum RetryRule {
   static let delay = 0.5
 
@@ -241,7 +241,7 @@ final class Interruption: Sendable {
   }
 
   func interrupt() {
-    // Under the lock, so that the connection doesn't run something else already.
+    // The lock is held, so that the connection can't already be running something else.
     state.withLock { state in
       state.isInterrupted = true
       if let connection = state.connection.flatMap(OpaquePointer.init(bitPattern:)) { sqlite3_interrupt(connection) }

@@ -9,7 +9,7 @@ public struct FetchedRows<Element: Sendable>: Sendable {
   /// The sections of the rows, from the first to the last. Nil if the statement has none.
   @usableFromInline
   var sections: [Section]?
-  /// A hash of everything that SQLite returned, if the rows can't be compared themselves.
+  /// A hash of everything that SQLite returned, if the rows themselves can't be compared.
   @usableFromInline
   var fingerprint: Int?
 
@@ -45,10 +45,11 @@ extension FetchedRows: ComparableFetch {
 
 /// A request for the result of one statement. Equal statements make equal requests.
 ///
-/// `@unchecked` because the closure, which is made where the types of the columns are known, holds nothing but a query.
+/// It is `@unchecked Sendable`, because the closure holds only a query. The closure is created in generic code that
+/// knows the types of the columns.
 public struct StatementRequest<Value>: FetchKeyRequest, @unchecked Sendable {
   let query: QueryFragment
-  /// What tells statements with the same SQL and different results apart.
+  /// The result type, which distinguishes statements with the same SQL and different results.
   let type: ObjectIdentifier
   let run: (Database) throws -> Value
 
@@ -69,7 +70,7 @@ public struct StatementRequest<Value>: FetchKeyRequest, @unchecked Sendable {
 }
 
 extension StatementRequest {
-  /// Makes a request for all rows of a query.
+  /// Returns a request for all rows of a query.
   @inlinable
   static func rows<Element, QueryValue>(
     _ query: QueryFragment, _ type: QueryValue.Type,

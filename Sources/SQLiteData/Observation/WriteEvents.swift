@@ -2,16 +2,16 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Tells when somebody may have written to a database file, from the kernel's events on the file and its WAL.
+/// Reports possible writes to a database file, from the kernel's events on the file and its WAL.
 ///
-/// The event on a WAL comes just before the commit can be seen, so each event starts a few looks with growing gaps. The
-/// kernel can't see every write, so a slow poll is the safety net.
+/// The event on a WAL comes just before the commit is visible, so each event starts a few checks with growing gaps. The
+/// kernel doesn't see every write, so a slow poll covers missed events.
 final class WriteEvents: Sendable {
   private enum Gaps {
-    /// Before looks that the next event doesn't hasten, in microseconds.
+    /// The gaps before checks that the next event doesn't interrupt, in microseconds.
     static let first: [UInt32] = [100, 200, 400, 800, 1_000]
-    /// Before the other looks, in milliseconds. Together they are longer than a commit takes on a disk that isn't in
-    /// trouble.
+    /// The gaps before the other checks, in milliseconds. Together they are longer than a commit takes on a healthy
+    /// disk.
     static let later: [Int32] = [5, 10, 20]
   }
 
@@ -20,18 +20,19 @@ final class WriteEvents: Sendable {
 
   /// Starts a thread that calls `look` whenever the file may have changed.
   ///
-  /// - Parameter poll: The longest time between two looks without an event, in milliseconds; -1 for none without an event.
+  /// - Parameter poll: The longest time between two checks without an event, in milliseconds, or -1 for no checks
+  ///   without an event.
   init(database path: String, poll: Int32 = 500, look: @escaping @Sendable () -> Void) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
       stopping = -1
       return
     }
-    // A child process would keep the writing end open.
+    // Otherwise a child process would keep the writing end open.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     stopping = ends[1]
     let stopped = ends[0]
-    // A thread of its own, because it blocks.
+    // It gets its own thread, because it blocks.
     DispatchQueue(label: "SQLiteData.WriteEvents", qos: .userInitiated).async {
       Self.watch(path, poll, stopped, look)
       close(stopped)
@@ -45,20 +46,20 @@ final class WriteEvents: Sendable {
   private static func watch(_ path: String, _ poll: Int32, _ stopped: Int32, _ look: () -> Void) {
     let events = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
     defer { if events >= 0 { close(events) } }
-    // The WAL comes and goes, so the directory is watched for new files as well.
+    // The WAL is created and removed, so the directory is watched for new files as well.
     let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
     if events >= 0 { _ = inotify_add_watch(events, directory, UInt32(IN_CREATE)) }
     var gaps: ArraySlice<Int32> = []
     while true {
       if events >= 0 {
-        // A database in another journal mode than WAL is written in place.
+        // In another journal mode than WAL, a database is written in place.
         for file in [path, path + "-wal"] { _ = inotify_add_watch(events, file, UInt32(IN_MODIFY)) }
       }
       switch wait(events, stopped, atMost: gaps.popFirst() ?? poll) {
       case .stopped: return
       case .timedOut: look()
       case .event:
-        // First, so that an event during the looks starts others.
+        // The events are read first, so that an event during the checks starts others.
         drain(events)
         for gap in Gaps.first {
           usleep(gap)

@@ -3,7 +3,7 @@ import GRDBSQLite
 public import SQLiteDataQueries
 
 extension Database {
-  /// Gives UUIDs to rows that are numbered, so that devices can add rows without asking each other.
+  /// Gives UUIDs to numbered rows, so that devices can add rows without asking each other.
   ///
   /// ```swift
   /// migrator.registerMigration("Give UUIDs to all rows") { db in
@@ -12,24 +12,24 @@ extension Database {
   /// ```
   ///
   /// Each listed table with an integer key gets a TEXT key with the default `uuid()`. A table without a key gets one,
-  /// with the name that it has in the Swift type. Columns that refer to such a key get the same UUIDs. The rest of the
-  /// tables stays as it is: other columns, row numbers, constraints, collations, comments, indexes, triggers and views.
+  /// with the name from the Swift type. Columns that refer to such a key get the same UUIDs. The rest of the tables
+  /// stays unchanged: other columns, row numbers, constraints, collations, comments, indexes, triggers and views.
   ///
   /// A table whose key is TEXT keeps it. A second call changes nothing.
   ///
-  /// Foreign keys must not be enforced meanwhile. A `DatabaseMigrator` turns them off for a migration, and checks them
-  /// afterwards.
+  /// Foreign keys must not be enforced during the call. A `DatabaseMigrator` turns them off for a migration, and checks
+  /// them afterwards.
   ///
   /// - Parameters:
   ///   - tables: All tables with keys to migrate, and all that refer to them.
   ///   - dropUniqueConstraints: Whether to drop UNIQUE from these tables and their indexes. Two devices can each add a
-  ///     row that is unique, and both rows can't be kept.
-  ///   - uuid: The function that is the default of the keys. Without one, it is `uuid()`, which `defaultDatabase` adds to
-  ///     each connection.
-  ///   - salt: A text from which, with the table and the former number, the UUIDs are made. Give the same salt on each
-  ///     device that has a copy of the same database, and their rows stay the same rows. Without a salt, all UUIDs are
-  ///     new.
-  /// - Throws: `PrimaryKeyMigrationError` with everything that has to be mended first. Nothing has changed then.
+  ///     row with the same unique value, and then both rows can't be kept.
+  ///   - uuid: The function for the default of the keys. The default is `uuid()`, which `defaultDatabase` adds to each
+  ///     connection.
+  ///   - salt: A text from which the UUIDs are computed, together with the table and the former number. If several
+  ///     devices have a copy of the same database, give the same salt on each, so that their rows stay the same rows.
+  ///     Without a salt, all UUIDs are new.
+  /// - Throws: A `PrimaryKeyMigrationError` with every problem that you have to fix first. Then nothing has changed.
   public func migratePrimaryKeys<each T: PrimaryKeyedTable>(
     tables: repeat (each T).Type,
     dropUniqueConstraints: Bool = false,
@@ -55,7 +55,7 @@ extension Database {
         PRAGMA foreign_keys = OFF
         """)
     }
-    // A rename would otherwise look into views and triggers, which refer to the table that is replaced.
+    // Otherwise a rename would check views and triggers that refer to the table that is replaced.
     let isLegacy = try Bool.fetchOne(self, sql: "PRAGMA legacy_alter_table") ?? false
     try execute(sql: "PRAGMA legacy_alter_table = ON")
     defer { if !isLegacy { try? execute(sql: "PRAGMA legacy_alter_table = OFF") } }

@@ -2,15 +2,15 @@ import CSodium
 import Foundation
 import GRDB
 
-/// Makes the UUID of a row from the number that was its key.
+/// Computes the UUID of a row from its former number.
 ///
-/// Equal salts, tables and numbers make equal UUIDs, so that copies of one database become equal databases.
+/// Equal salts, tables and numbers give equal UUIDs, so that copies of one database become equal databases.
 struct MigratedKey {
   let salt: String
 
   /// Returns a UUID of version 8: the beginning of a SHA-256 of the salt, the table and the former key.
   func uuid(table: String, key: String) -> String {
-    // Tabs end the salt and the table, so that no two of these texts run together.
+    // Tabs end the salt and the table, so that no two different inputs give the same text.
     let text = Array("\(salt)\t\(table.lowercased())\t\(key)".utf8)
     var hash = [UInt8](repeating: 0, count: Int(crypto_hash_sha256_BYTES))
     crypto_hash_sha256(&hash, text, UInt64(text.count))
@@ -24,7 +24,7 @@ struct MigratedKey {
     }.joined(separator: "-")
   }
 
-  /// Returns the number that SQLite compares with the number of a key, or the text of another value.
+  /// Returns the number that SQLite uses to compare keys, or the text of another value.
   static func text(of value: DatabaseValue) -> String? {
     switch value.storage {
     case .null: nil
@@ -39,7 +39,7 @@ struct MigratedKey {
     Int64(text) ?? Double(text).flatMap(Int64.init(exactly:))
   }
 
-  /// The name of the SQL function that makes a key from a table and a former key.
+  /// The name of the SQL function that computes a key from a table and a former key.
   static let functionName = "sqlitedata_migratedKey"
 
   var function: GRDB.DatabaseFunction {

@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// The migration of the primary keys of some tables: what is wrong, what changes, and the change.
+/// The migration of the primary keys of some tables: the checks, the plans, and the change.
 struct PrimaryKeyMigration {
   /// A table of the migration.
   struct Request {
@@ -16,7 +16,7 @@ struct PrimaryKeyMigration {
   private let db: Database
   private let requests: [Request]
   private let dropsUniqueConstraints: Bool
-  /// The SQL function that makes the key of a new row.
+  /// The SQL function that creates the key of a new row.
   private let function: String
   private let key: MigratedKey
   private let tables: [TableSchema]
@@ -64,7 +64,7 @@ struct PrimaryKeyMigration {
 
   // MARK: What is wrong
 
-  /// Returns the table of a request, or nil after reporting why it can't be migrated.
+  /// Returns the table of a request, or nil after reporting the reason that it can't be migrated.
   private mutating func table(for request: Request) -> TableSchema? {
     if let schema = request.schema, !schema.isSameName(as: "main") {
       report(
@@ -138,7 +138,8 @@ struct PrimaryKeyMigration {
     }
   }
 
-  /// A table that isn't listed keeps its values, and they would refer to nothing.
+  /// Reports the columns of a table that isn't listed. The table would keep its values, and they would refer to
+  /// nothing.
   private mutating func checkUnlisted(_ table: TableSchema) {
     for column in table.columns where !origins(of: column, in: table).isEmpty {
       report(
@@ -182,7 +183,7 @@ struct PrimaryKeyMigration {
 
   // MARK: What changes
 
-  /// Returns the tables from whose former keys a column's values come.
+  /// Returns the tables whose former keys are the source of a column's values.
   private func origins(of column: TableSchema.Column, in table: TableSchema) -> Set<String> {
     var waiting = [(table, column)]
     var seen: Set<String> = []
@@ -205,7 +206,7 @@ struct PrimaryKeyMigration {
       }
       waiting += targets
     }
-    // Keys that refer to each other in a circle are those of the first of the tables.
+    // If keys refer to each other in a circle, they come from the first of the tables.
     return isCircle ? Set(numbered.min().map { [$0] } ?? []) : ends
   }
 
@@ -213,15 +214,15 @@ struct PrimaryKeyMigration {
     requests.contains { $0.name.isSameName(as: table.name) }
   }
 
-  /// What is done with a table.
+  /// The changes of one table.
   private struct Plan {
     /// The definition of the new table, without its name.
     var text: TableText
-    /// The columns that are copied, and the SQL of their values.
+    /// The copied columns, with the SQL of their values.
     var copies: [(column: String, value: String)] = []
   }
 
-  /// Returns what changes in a table, or nil if nothing does.
+  /// Returns the changes of a table, or nil if there are none.
   private mutating func plan(_ table: TableSchema) throws -> Plan? {
     do {
       var plan = Plan(text: try TableText(table.sql))
@@ -268,7 +269,7 @@ struct PrimaryKeyMigration {
     guard let definition = plan.text.column(column.name) else { throw TableText.Unreadable(text: column.name) }
     plan.text.makeText(definition)
     let isKey = table.isNumberKey(column)
-    // The key of a row that belongs to another row is given, and not made up.
+    // The key of a row that belongs to another row is given, not generated.
     let isOwnKey = isKey && !table.references.contains { $0.column.isSameName(as: column.name) }
     for constraint in definition.constraints {
       switch constraint.kind {
@@ -287,7 +288,7 @@ struct PrimaryKeyMigration {
     }
   }
 
-  /// Makes the default of a reference the new key of the same row.
+  /// Replaces the default of a reference with the new key of the same row.
   private mutating func replaceDefault(
     _ constraint: TableText.Constraint, _ column: TableSchema.Column, of table: TableSchema, _ origin: String,
     _ plan: inout Plan
@@ -313,7 +314,7 @@ struct PrimaryKeyMigration {
   private func value(of column: TableSchema.Column, in table: TableSchema, origin: String?) -> String {
     let name = column.name.quotedName
     guard let origin else { return name }
-    // The key of a table that isn't INTEGER PRIMARY KEY may be NULL.
+    // The key may be NULL in a table whose key isn't INTEGER PRIMARY KEY.
     if column.keyIndex > 0, let rowID = table.rowID { return call(origin, "ifnull(\(name), 'rowid ' || \(rowID))") }
     return call(origin, name)
   }
@@ -327,7 +328,7 @@ struct PrimaryKeyMigration {
   private func rebuild(_ table: TableSchema, _ plan: Plan) throws {
     let name = table.name.quotedName
     let temporary = try unusedName(for: table)
-    // Indexes and triggers go with the table.
+    // Dropping the table also drops its indexes and triggers.
     let others = try Row.fetchAll(
       db,
       sql: """
@@ -361,7 +362,7 @@ struct PrimaryKeyMigration {
     return name
   }
 
-  /// Returns the SQL that makes an index or trigger again.
+  /// Returns the SQL that creates an index or trigger again.
   private func recreation(of sql: String, isTemporary: Bool) -> String {
     let tokens = sql.sqlTokens
     guard let second = tokens.dropFirst().first else { return sql }

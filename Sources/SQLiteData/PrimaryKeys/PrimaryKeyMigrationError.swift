@@ -1,14 +1,14 @@
-/// The reasons why the primary keys of a database can't be migrated.
+/// The reasons that the primary keys of a database can't be migrated.
 ///
-/// Nothing has changed in the database. The error lists everything that has to be mended first.
+/// The database is unchanged. The error lists every problem that you have to fix first.
 public struct PrimaryKeyMigrationError: Error, Equatable, CustomStringConvertible {
-  /// A reason, and what to do about it.
+  /// A reason, with its remedy.
   public struct Violation: Hashable, Sendable, CustomStringConvertible {
-    /// The table that is concerned, if it is one.
+    /// The table, or nil if the problem isn't about one table.
     public let table: String?
-    /// What is wrong.
+    /// The problem.
     public let problem: String
-    /// What to do about it.
+    /// The remedy.
     public let remedy: String
 
     public var description: String { "\(table.map { "\($0): " } ?? "")\(problem)\n  \(remedy)" }

@@ -56,7 +56,7 @@ extension Substring {
     guard "\"'`".contains(first) else {
       guard first.isWordPart else { return index(after: startIndex) }
       let end = firstIndex { !$0.isWordPart } ?? endIndex
-      // `x'00'` is one value, and so is `1e-5`.
+      // A text such as `x'00'` is one value, and so is `1e-5`.
       let (word, rest) = (self[..<end].lowercased(), self[end...])
       if word == "x", rest.first == "'" { return rest.endOfToken }
       guard first.isNumber, word.last == "e", rest.first == "-" || rest.first == "+" else { return end }
@@ -66,7 +66,7 @@ extension Substring {
     while index < endIndex {
       let next = self.index(after: index)
       if self[index] == first {
-        // A quote is written twice inside of quotes.
+        // A quote inside of quotes is written twice.
         guard next < endIndex, self[next] == first else { return next }
         index = self.index(after: next)
       } else {

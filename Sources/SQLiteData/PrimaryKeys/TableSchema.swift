@@ -1,12 +1,12 @@
 import GRDB
 
-/// What SQLite tells about a table.
+/// The description of a table according to SQLite.
 struct TableSchema {
   struct Column {
     var name: String
     var type: String
     var defaultValue: String?
-    /// The place in the primary key. The first is 1; 0 is no part of it.
+    /// The position in the primary key, from 1, or 0 for a column outside of the key.
     var keyIndex: Int
     var isGenerated: Bool
 
@@ -19,7 +19,7 @@ struct TableSchema {
   struct Reference: Hashable {
     var column: String
     var table: String
-    /// The column that it refers to, or nil for the column of the primary key at `index`.
+    /// The column that it refers to, or nil for the column at `index` of the primary key.
     var target: String?
     var index: Int
   }
@@ -40,15 +40,15 @@ struct TableSchema {
     return reference.index < keys.count ? keys[reference.index] : nil
   }
 
-  /// Whether the rows are told apart by one number.
+  /// Returns whether one number identifies the rows.
   func isNumberKey(_ column: Column) -> Bool { column.keyIndex > 0 && keys.count == 1 && column.isInteger }
 
-  /// A name of the row's number that no column has.
+  /// A name for the row number that no column has, or nil if the table has no row numbers.
   var rowID: String? {
     hasRowID ? ["rowid", "_rowid_", "oid"].first { column($0) == nil } : nil
   }
 
-  /// Reads all tables of the main database, without virtual tables and those of SQLite itself.
+  /// Reads all tables of the main database, except virtual tables and those of SQLite itself.
   static func all(_ db: Database) throws -> [TableSchema] {
     let tables = try Row.fetchAll(
       db,
@@ -84,6 +84,6 @@ struct TableSchema {
 }
 
 extension String {
-  /// SQLite doesn't tell the names of tables and columns apart by the case of ASCII letters.
+  /// Returns whether SQLite considers two names of tables or columns equal, ignoring the case of ASCII letters.
   func isSameName(as other: String) -> Bool { lowercased() == other.lowercased() }
 }

@@ -1,6 +1,6 @@
-/// The text of a CREATE TABLE statement, in which parts are found and replaced.
+/// The text of a CREATE TABLE statement whose parts can be replaced.
 ///
-/// What isn't replaced stays as it is, with its comments and line breaks.
+/// The other parts stay unchanged, with their comments and line breaks.
 struct TableText {
   /// A constraint of a column or of the table.
   struct Constraint {
@@ -68,7 +68,7 @@ struct TableText {
     edits.append((range, text))
   }
 
-  /// Makes TEXT the type of a column.
+  /// Changes the type of a column to TEXT.
   mutating func makeText(_ column: Column) {
     if let type = column.type {
       replace(type, with: "TEXT")
@@ -88,7 +88,7 @@ struct TableText {
     replace(constraint.range.upperBound..<constraint.range.upperBound, with: text)
   }
 
-  /// Removes what a primary key says about the order and the choice of numbers.
+  /// Removes the parts of a primary key about the order and the choice of numbers.
   mutating func makePlain(_ primaryKey: Constraint) {
     for token in primaryKey.tokens where ["ASC", "AUTOINCREMENT", "DESC"].contains(token.keyword) {
       replace(token.range, with: "")
@@ -106,11 +106,11 @@ struct TableText {
     replace((comma ?? constraint.range.lowerBound)..<constraint.range.upperBound, with: "")
   }
 
-  /// Returns the statement with all edits, for a table of another name.
+  /// Returns the statement with all edits, with another name for the table.
   func renamed(_ name: String) -> String {
     var result = "CREATE TABLE main.\(name.quotedName) ("
     var position = start
-    // The order of edits at one place is the order in which they were made.
+    // Edits at one position keep the order in which they were made.
     for edit in edits.enumerated().sorted(by: {
       ($0.element.range.lowerBound, $0.offset) < ($1.element.range.lowerBound, $1.offset)
     }).map(\.element) {
@@ -128,7 +128,7 @@ extension String {
   var quotedText: String { "'\(replacing("'", with: "''"))'" }
 }
 
-/// Reads the definitions of a CREATE TABLE statement by SQLite's grammar.
+/// Reads the definitions of a CREATE TABLE statement according to SQLite's grammar.
 private struct Reader {
   let tokens: [SQLToken]
   var position: Int
@@ -158,7 +158,7 @@ private struct Reader {
     position += 1
   }
 
-  /// Skips parentheses and what is inside of them.
+  /// Skips parentheses with their contents.
   private mutating func skipGroup() throws {
     guard keyword() == "(" else { throw TableText.Unreadable(text: next?.text ?? "") }
     var depth = 0
@@ -176,7 +176,7 @@ private struct Reader {
     guard let name = next else { throw TableText.Unreadable(text: "") }
     position += 1
     let first = position
-    // A type is any words and numbers in parentheses up to a constraint.
+    // A type consists of any words, and numbers in parentheses, before a constraint.
     while let word = next, word.keyword != ",", word.keyword != ")", !isColumnConstraint {
       if word.keyword == "(" { try skipGroup() } else { position += 1 }
     }

@@ -9,10 +9,11 @@ import IssueReporting
 ///   `$XDG_DATA_HOME`, which is `~/.local/share` if that variable isn't set. The directory is created.
 /// - In a preview or test, a pool at a new temporary file. The path is ignored, so that tests don't share data.
 ///
-/// Its connections have the SQL function `uuid()`, which makes a key for a row without one, and can read ``SyncMetadata``.
+/// Its connections have the SQL function `uuid()`, which creates a key for a row without one. They can read
+/// ``SyncMetadata``.
 ///
-/// A writer waits up to 5 seconds for the writers of other processes, unless the configuration says something other than
-/// `.immediateError`.
+/// A writer waits up to 5 seconds for the writers of other processes, unless the configuration's busy mode is another
+/// one than `.immediateError`.
 ///
 /// ```swift
 /// func appDatabase() throws -> any DatabaseWriter {
@@ -42,7 +43,7 @@ public func defaultDatabase(
 }
 
 extension Database {
-  /// Makes `uuid()` callable, unless SQLite or the app has it already. Schemas use it in the default of a key.
+  /// Adds the function `uuid()`, unless SQLite or the app already has it. Schemas use it in the default of a key.
   fileprivate func addUUIDFunction() throws {
     let isKnown = try Bool.fetchOne(self, sql: "SELECT 1 FROM pragma_function_list WHERE name = 'uuid' AND narg <= 0")
     guard isKnown != true else { return }
@@ -51,7 +52,7 @@ extension Database {
 }
 
 enum DatabasePlace {
-  /// Returns the place of the app's database and creates its directory.
+  /// Returns the path of the app's database and creates its directory.
   static func ofApp(
     environment: [String: String] = ProcessInfo.processInfo.environment,
     executable: String = ProcessInfo.processInfo.processName
@@ -65,15 +66,15 @@ enum DatabasePlace {
     return directory.appending(path: "SQLiteData.db").path
   }
 
-  /// Returns a place for a new database. It is deleted when the process exits.
+  /// Returns a path for a new database, which is deleted when the process exits.
   static func temporary() throws -> String {
     try FileManager.default.createDirectory(at: temporaryDirectory, withIntermediateDirectories: true)
     return temporaryDirectory.appending(path: "\(UUID().uuidString).db").path
   }
 
-  /// Returns a place for the home of a new node. It is deleted when the process exits.
+  /// Returns a path for the home of a new node, which is deleted when the process exits.
   static func temporaryHome() -> String {
-    // Short, because the path of a socket has 107 bytes at most.
+    // The name is short, because the path of a socket has at most 107 bytes.
     temporaryDirectory.appending(path: "home-\(UUID().uuidString.prefix(8))").path
   }
 
@@ -132,7 +133,7 @@ private enum DefaultDatabaseKey: DependencyKey {
   }
 
   private static func unset(_ help: String) -> any DatabaseWriter {
-    // A closure that sets the database may read the earlier value on the way.
+    // A closure that sets the database may read the earlier value in doing so.
     if !DependencyValues.isChanging {
       reportIssue("The default database isn't set, so a blank one in memory stands in for it.\n\n\(help)")
     }
@@ -141,7 +142,7 @@ private enum DefaultDatabaseKey: DependencyKey {
     do {
       return try DatabaseQueue(configuration: configuration)
     } catch {
-      // The property can't throw, and nothing can stand in for a database.
+      // The property can't throw, and there is no replacement for a database.
       fatalError(
         """
         The default database isn't set, and SQLite can't open a blank one in memory to stand in for it: \(error)
@@ -156,6 +157,6 @@ private enum DefaultDatabaseKey: DependencyKey {
 }
 
 extension DatabaseReader {
-  /// Whether the database only stands in for a default database that isn't set.
+  /// Whether the database only replaces a default database that isn't set.
   var isUnset: Bool { configuration.label == DefaultDatabaseKey.unsetLabel }
 }

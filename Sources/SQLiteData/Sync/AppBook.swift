@@ -6,7 +6,7 @@ import SQLiteDataQueries
 
 /// The copy of a node's shares and acknowledgements in the app's file, which ``SyncMetadata`` reads.
 ///
-/// Its questions follow each other, so that no answer is overwritten by an earlier one.
+/// Its questions run one after another, so that an earlier answer can't overwrite a later one.
 actor AppBook {
   private let database: any DatabaseWriter
   private var last: Task<Answer, any Error>?
@@ -34,7 +34,7 @@ actor AppBook {
     let entry: Entry?
   }
 
-  /// Asks a node, and writes the answer into the file if it is another one than before.
+  /// Asks a node, and writes the answer into the file if it has changed.
   func update(from control: any NodeControl) async throws -> Answer {
     let previous = last
     let task = Task { [database] in
@@ -46,7 +46,7 @@ actor AppBook {
   }
 
   private static func update(_ database: any DatabaseWriter, from control: any NodeControl) async throws -> Answer {
-    // Before the question: a device that has everything by then has what was written until now.
+    // The zones are read before the question. A device that has everything in the answer has all writes until now.
     let zones = try await database.read { db in try Self.zones(db) }
     let status = try await control.perform(StatusRequest())
     let isSharing = status.zones.count > 1 || zones.contains { $0.entry?.share != nil }
@@ -72,7 +72,7 @@ actor AppBook {
           }
         }
       } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-        // Another program writes for long. The next look finds the same difference.
+        // Another program is writing for long. The next check finds the same difference.
       }
     }
     return Answer(status: status, shares: shares, ended: ended)
@@ -98,7 +98,7 @@ actor AppBook {
 }
 
 extension Share {
-  /// As `SyncMetadata` reads it.
+  /// The JSON that `SyncMetadata` reads.
   fileprivate var json: String? {
     guard case .text(let text) = Self.JSONRepresentation(queryOutput: self).queryBinding else { return nil }
     return text

@@ -4,17 +4,18 @@ import MeshStore
 
 /// The tables and triggers of mesh in the app's file.
 enum Bookkeeping {
-  /// Removes them, so that the file is as if no node had ever worked with it. No node may be at work.
+  /// Removes these tables and triggers, so that the file is as if no node had ever worked with it. No node may be using
+  /// the file.
   ///
   /// - Parameters:
-  ///   - tables: Tables whose rows are deleted as well. Nobody is told, because the triggers are gone.
-  ///   - count: The number that ``changeSets(in:)`` must still give. Nil stands for any number.
+  ///   - tables: Tables whose rows are deleted as well. No device is told, because the triggers are gone.
+  ///   - count: The number that ``changeSets(in:)`` must still return, or nil for any number.
   /// - Returns: False if nothing was removed, because rows were written since `count` was read.
   static func remove(
     from database: any DatabaseWriter, deletingRowsOf tables: [String] = [], ifChangeSetsAre count: Int? = nil
   ) async throws -> Bool {
     try await database.writeWithoutTransaction { db in
-      // The order of the tables doesn't matter then, and no row of a table that isn't named goes along.
+      // Without enforcement, the order of the tables doesn't matter, and no row of another table is deleted.
       let enforces = try Bool.fetchOne(db, sql: "PRAGMA foreign_keys") ?? false
       try db.execute(sql: "PRAGMA foreign_keys = OFF")
       defer { if enforces { try? db.execute(sql: "PRAGMA foreign_keys = ON") } }
@@ -24,7 +25,7 @@ enum Bookkeeping {
           let isPending = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM mesh_pending)") ?? false
           guard try !isPending && Self.count(db) == count else { return .rollback }
         }
-        // First the triggers, so that the deletes are nobody's.
+        // The triggers are removed first, so that no device captures the deletes.
         try Store.dropTables(db)
         for table in tables { try db.execute(sql: "DELETE FROM \(table.quotedDatabaseIdentifier)") }
         try Store.createTables(db)
@@ -35,7 +36,7 @@ enum Bookkeeping {
     }
   }
 
-  /// The synchronized tables besides `names`, as requests that synchronize them again.
+  /// Returns the synchronized tables except `names`, as requests that synchronize them again.
   static func otherTables(besides names: [String], in database: any DatabaseReader) async throws -> [TrackRequest] {
     let listed = Set(names.map { $0.lowercased() })
     return try await database.read { db in
@@ -50,7 +51,7 @@ enum Bookkeeping {
     }
   }
 
-  /// How many change sets this device has made in its present instances.
+  /// Returns the number of change sets that this device has made in its current instances.
   static func changeSets(in database: any DatabaseReader) async throws -> Int {
     try await database.read { db in try count(db) }
   }

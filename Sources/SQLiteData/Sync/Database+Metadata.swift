@@ -7,8 +7,8 @@ import Synchronization
 extension Database {
   /// Makes ``SyncMetadata`` readable by the statements of this connection.
   ///
-  /// The connections of ``defaultDatabase(path:configuration:)`` have it. Call this in `prepareDatabase` if you open the
-  /// database yourself:
+  /// The connections of ``defaultDatabase(path:configuration:)`` have it. Call this in `prepareDatabase` if you open
+  /// the database yourself:
   ///
   /// ```swift
   /// configuration.prepareDatabase { db in
@@ -16,9 +16,9 @@ extension Database {
   /// }
   /// ```
   ///
-  /// It does nothing in a file that no ``SyncEngine`` was made for. The engine then does it when it is made.
+  /// This does nothing in a file for which no ``SyncEngine`` was created. The engine then does it when it is created.
   ///
-  /// - Parameter containerIdentifier: Ignored. It is here so that programs written for CloudKit compile.
+  /// - Parameter containerIdentifier: Ignored. It exists so that programs written for CloudKit compile.
   public func attachMetadatabase(containerIdentifier: String? = nil) throws {
     add(function: MetadataFunctions.modified)
     add(function: MetadataFunctions.reach())
@@ -29,8 +29,8 @@ extension Database {
   }
 }
 
-/// The view of ``SyncMetadata`` and the functions that it calls. It is temporary, because a persistent view that calls a
-/// connection's functions is in the way of other programs.
+/// The view of ``SyncMetadata`` and the functions that it calls. The view is temporary, because a persistent view that
+/// calls a connection's functions breaks other programs.
 private enum MetadataFunctions {
   private static let ownAuthors = """
     (SELECT group_concat(id) FROM main.mesh_author WHERE device IN (
@@ -45,7 +45,7 @@ private enum MetadataFunctions {
     (SELECT share FROM main.mesh_app WHERE zone = r.zone AND z.root_table = t.name COLLATE NOCASE AND z.root_key = r."key")
     """
 
-  /// If several zones have a record of a row, the one that the row shows comes first.
+  /// The SQL of the view. If several zones have a record of a row, the one that the row shows comes first.
   static let view = """
     CREATE TEMPORARY VIEW IF NOT EXISTS sqlitedata_metadata AS
     SELECT r."key" AS recordPrimaryKey, t.name AS recordType,
@@ -65,7 +65,7 @@ private enum MetadataFunctions {
         AND r.held IS NOT NULL AND (o.held IS NULL OR o.zone < r.zone))
     """
 
-  /// The time of the last write in nanoseconds.
+  /// The function that returns the time of the last write in nanoseconds.
   static let modified = GRDB.DatabaseFunction("sqlitedata_modified", argumentCount: 1, pure: true) { values in
     guard let stamps = Data.fromDatabaseValue(values[0]), let facts = RecordFacts(stamps: Array(stamps)) else {
       return nil
@@ -89,9 +89,9 @@ private enum MetadataFunctions {
     }
   }
 
-  /// A part of the parent's id: the key, or the table.
+  /// Returns the function that finds a part of the parent's id: the key, or the table.
   ///
-  /// A view can't name the app's tables: SQLite refuses `ALTER TABLE … RENAME` while one names a table that is gone.
+  /// A view can't name the app's tables. SQLite refuses `ALTER TABLE … RENAME` while a view names a table that is gone.
   static func parent(_ connection: OpaquePointer) -> GRDB.DatabaseFunction {
     // The function lives as long as its connection, which calls it on its own queue.
     nonisolated(unsafe) let connection = connection
@@ -119,7 +119,7 @@ private enum MetadataFunctions {
     }
   }
 
-  /// The rows of a statement that runs inside a function.
+  /// Returns the rows of a statement that runs inside a function.
   private static func rows(
     _ connection: OpaquePointer, _ sql: String, _ arguments: [DatabaseValue], columns: Int32
   ) throws -> [[DatabaseValue]] {

@@ -25,7 +25,7 @@ extension DependencyValues {
 }
 
 extension SyncEngine: DependencyKey {
-  /// An engine without tables. In a running app it reports an issue, because the app has not set its engine.
+  /// An engine without tables. In a running app, it reports an issue, because the app hasn't set its engine.
   public static var liveValue: SyncEngine {
     if !DependencyValues.isChanging {
       reportIssue(
@@ -46,7 +46,7 @@ extension SyncEngine: DependencyKey {
   /// An engine without tables.
   public static var testValue: SyncEngine { blank }
 
-  /// Opens a temporary database, since an engine has one.
+  /// An engine without tables, with a temporary database, because every engine needs one.
   private static var blank: SyncEngine {
     do {
       return try withDependencies {
@@ -57,7 +57,7 @@ extension SyncEngine: DependencyKey {
           node: NodeConfiguration(), defaultZone: nil, startImmediately: false, logger: nil)
       }
     } catch {
-      // The property can't throw, and nothing can stand in for an engine.
+      // The property can't throw, and there is no replacement for an engine.
       fatalError(
         "The default sync engine isn't set, and a temporary database can't be opened to stand in for it: \(error)")
     }

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// A value that can be the primary key of a synchronized table: it has a text, and two machines don't make the same one by
-/// accident.
+/// A value that can be the primary key of a synchronized table. It has a text, and two machines don't create the same
+/// value by accident.
 ///
-/// An integer is no such value, because row 1 of one machine would become row 1 of another.
+/// An integer isn't such a value, because row 1 of one machine would become row 1 of another.
 public protocol IdentifierStringConvertible {
   /// Creates the value from its text in the database.
   init?(rawIdentifier: String)

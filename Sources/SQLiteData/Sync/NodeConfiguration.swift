@@ -4,23 +4,24 @@ import Logging
 import MeshNode
 import MeshTransport
 
-/// The node of a sync engine: where it keeps its keys, where other devices reach it, and which it dials.
+/// The configuration of a sync engine's node: the place of its keys, the address for other devices, and the addresses
+/// to dial.
 ///
 /// Every value has a default, so most apps need none of this.
 public struct NodeConfiguration: Sendable {
-  /// The directory with the device's keys. Nil stands for the home of the node that synchronized this database before, and
-  /// for a new database `APP/mesh` below `$XDG_STATE_HOME`, which is `~/.local/state` if that variable isn't set.
+  /// The directory with the device's keys. Nil means the home of the node that synchronized this database before. For a
+  /// new database, nil means `APP/mesh` below `$XDG_STATE_HOME`, which is `~/.local/state` if that variable isn't set.
   public var home: String?
-  /// The device's name in lists. Nil stands for the name of the machine.
+  /// The device's name in lists. Nil means the name of the machine.
   public var device: String?
-  /// The address where other devices reach this one, as `"0.0.0.0:7404"`. With port 0 the system chooses one. Nil stands for
-  /// `listen` in the home's `config.toml`, which is `0.0.0.0:7404` at first.
+  /// The address at which other devices reach this one, such as `"0.0.0.0:7404"`. With port 0, the system chooses a
+  /// port. Nil means `listen` in the home's `config.toml`, which is initially `0.0.0.0:7404`.
   public var listen: String?
-  /// The address that other devices are told to dial, if it is another one than `listen`.
+  /// The address that other devices are told to dial, if it differs from `listen`.
   public var advertise: String?
-  /// Addresses of other devices to dial, beside those that are known from invites.
+  /// The addresses of other devices to dial, in addition to those known from invites.
   public var peers: [String]
-  /// How devices reach each other. Nil stands for TCP, and in a test or a preview for the process's own network.
+  /// The network between devices. Nil means TCP, or in a test or a preview the process's own network.
   public var network: Network?
 
   /// Creates a configuration.
@@ -41,15 +42,15 @@ public struct NodeConfiguration: Sendable {
     /// A network inside this process, without open ports. All engines of the process that use it can reach each other.
     public static let inProcess = Network(local: .ofProcess)
 
-    /// Returns a network inside this process for those engines that are given it.
+    /// Returns a network inside this process for the engines that you give it to.
     public static func separate() -> Network { Network(local: LocalNetwork()) }
   }
 }
 
-/// A node's configuration with all choices made.
+/// A node's configuration with all defaults resolved.
 struct NodePlan: Sendable {
   let database: String
-  /// The home of the node: the one that the app names, or that belongs to the database, or a new one.
+  /// The home of the node: the one that the app names, the one that belongs to the database, or a new one.
   let home: String
   let account: String
   let device: String
@@ -69,10 +70,10 @@ struct NodePlan: Sendable {
       peers: try configuration.peers.map(Self.address))
   }
 
-  /// How long another process may keep the home: a daemon that starts, or a verb at work.
+  /// The time that another process may keep the home, such as a starting daemon or a running command.
   static let patience = Duration.seconds(15)
 
-  /// Makes the home: with an account of its own, or with an invite as a device of the account that made the invite.
+  /// Creates the home with a new account. With an invite, it creates a device of the account that made the invite.
   func makeHome(invite: String?, logger: Logger) async throws -> Home {
     let home = try Home.create(at: home)
     let lock = try await home.lock(as: .verb, patience: Self.patience)
@@ -114,7 +115,7 @@ struct NodePlan: Sendable {
     return address
   }
 
-  /// The specification of XDG base directories tells programs to ignore relative paths.
+  /// Returns the home of an app. The specification of XDG base directories tells programs to ignore relative paths.
   static func homeOfApp(
     environment: [String: String] = ProcessInfo.processInfo.environment,
     executable: String = ProcessInfo.processInfo.processName
@@ -125,7 +126,7 @@ struct NodePlan: Sendable {
     return "\(state)/\(executable)/mesh"
   }
 
-  /// Bytes of a name, as a certificate carries it.
+  /// The maximum size of a name in bytes, as in a certificate.
   private static let nameLimit = 64
 
   private static func name(_ text: String?, else fallback: String) -> String {

@@ -4,14 +4,14 @@ import Logging
 import MeshControl
 import MeshNode
 
-/// Keeps a sync engine in touch with a node, from `start` to `stop`: with one that it runs itself, or with the one that holds
-/// the home already. If that one goes away, the keeper runs the node.
+/// Connects a sync engine to a node, from `start` to `stop`. It runs the node itself, or uses the one that already
+/// holds the home. If that one ends, the keeper runs the node.
 actor NodeKeeper {
-  /// The part of a keeper: it runs the node, or asks another process's.
+  /// The role of a keeper: it runs the node, or asks the node of another process.
   enum Role: Hashable, Sendable {
     /// The node runs in this process.
     case node
-    /// Another process runs it: `mesh serve`, or another app.
+    /// Another process runs the node: `mesh serve`, or another app.
     case client
   }
 
@@ -21,7 +21,7 @@ actor NodeKeeper {
     case disconnected
     case progress(SyncProgress)
     case news([SyncNews])
-    /// By itself: `control` throws the reason.
+    /// The keeper ended without being stopped. `control` throws the reason.
     case ended
   }
 
@@ -54,7 +54,7 @@ actor NodeKeeper {
   private let tables: SyncedTables
   private let book: AppBook
   private let watch: SyncWatch
-  /// Asked about each share that ends, by its id, whether its rows stay.
+  /// Decides for each share that ends, by its id, whether its rows stay.
   private let keepsRows: (@Sendable (String) -> Bool)?
   private let logger: Logger
   private let onEvent: @Sendable (Event) -> Void
@@ -86,7 +86,7 @@ actor NodeKeeper {
     }
   }
 
-  /// The node ends after a flush and a goodbye. Rows that are written from now on stay captured in the file.
+  /// Ends the node after a flush and a goodbye. Rows that are written later stay captured in the file.
   func stop() async {
     isStopping = true
     settle(.ended(SyncError.notRunning))
@@ -97,9 +97,9 @@ actor NodeKeeper {
   /// Returns when the home is free again.
   func ended() async { await work?.value }
 
-  /// Returns what answers requests, as soon as there is something.
+  /// Returns the control interface that answers requests, as soon as there is one.
   ///
-  /// - Throws: Why the keeper has ended.
+  /// - Throws: The reason that the keeper has ended.
   func control() async throws -> any NodeControl {
     switch state {
     case .ready(let control): return control
@@ -150,7 +150,7 @@ actor NodeKeeper {
       defer { lock.release() }
       self.node = node
       defer { self.node = nil }
-      // Not cancelled with this task: a node closes what it has when it is asked to stop.
+      // It isn't cancelled with this task, because a node closes its sessions and files when it is asked to stop.
       let running = Task { try await node.run() }
       if isStopping { await node.stop() }
       let following = Task {
@@ -163,7 +163,7 @@ actor NodeKeeper {
       }
       let result = await running.result
       following.cancel()
-      // What the node can't do for this app comes first: it is why the node was stopped.
+      // A failure of the node for this app comes first, because it is the reason that the node was stopped.
       if case .failure(let error) = await following.result, !(error is CancellationError) { throw error }
       try result.get()
     }
@@ -193,13 +193,13 @@ actor NodeKeeper {
           throw error
         }
       } catch let error as HomeError where error.code == .locked && ContinuousClock.now < deadline {
-        // A daemon that starts or stops, or a verb at work.
+        // A daemon is starting or stopping, or a command is running.
       }
       try await Task.sleep(for: Self.look)
     }
   }
 
-  /// The home of the database's node, which is made if there is none.
+  /// Returns the home of the database's node, and creates it if there is none.
   private func home() async throws -> Home {
     do throws(HomeError) {
       return try Home.open(at: plan.home)
@@ -215,7 +215,7 @@ actor NodeKeeper {
 
   /// Prepares the tables, then reports the progress until the task is cancelled.
   ///
-  /// - Throws: `ControlClientError` if the node has gone, and why the node can't work for this app.
+  /// - Throws: A `ControlClientError` if the node has ended, or the reason that the node can't work for this app.
   private func follow(_ holder: Holder) async throws {
     let control = holder.control
     try await tables.prepare(on: control, home: try Home.open(at: plan.home), logger: logger)
@@ -230,7 +230,8 @@ actor NodeKeeper {
     }
   }
 
-  /// A node that can't answer now, as while its file is being replaced, is still there: its reason is a problem to look into.
+  /// Returns the progress and the news of a node. A node that can't answer now is still there, for example while its
+  /// file is being replaced. Its reason is a problem to look into.
   private func look(at control: any NodeControl) async throws -> (SyncProgress, [SyncNews]) {
     do {
       let answer = try await book.update(from: control)
@@ -251,12 +252,12 @@ actor NodeKeeper {
     }
   }
 
-  /// Between two looks at the progress.
+  /// The time between two checks of the progress.
   private static let busyInterval = Duration.milliseconds(100)
   private static let idleInterval = Duration.milliseconds(500)
 }
 
 extension ControlClientError {
-  /// Whether no node is there any more.
+  /// Whether there is no node any more.
   var isOver: Bool { code == .noDaemon || code == .closed }
 }

@@ -5,17 +5,17 @@ import MeshControl
 ///
 /// Its members have the names that `CKShare` gives them.
 public struct Share: Codable, Hashable, Identifiable, Sendable {
-  /// The id of the share. It is empty in `configure` of ``SyncEngine/share(record:configure:)`` for a record that isn't shared
-  /// yet.
+  /// The id of the share. It is empty in `configure` of ``SyncEngine/share(record:configure:)`` for a record that isn't
+  /// shared yet.
   public internal(set) var id: String
-  /// The title, which the other accounts see before they join. Nil stands for the table and the key.
+  /// The title, which the other accounts see before they join. Nil means the table and the key.
   public var title: String?
   /// The table of the root record.
   public internal(set) var recordType: String
   /// The text of the root record's primary key.
   public internal(set) var recordPrimaryKey: String
-  /// The permission of everybody who has a link to the share. It is ``ParticipantPermission/none`` at first: each link admits
-  /// one account. Accounts that have joined keep their permission when you change it.
+  /// The permission of all accounts that have a link to the share. It is initially ``ParticipantPermission/none``, and
+  /// then each link admits one account. Accounts that have joined keep their permission when you change it.
   public var publicPermission: ParticipantPermission
   /// The members: the owner first, then the others, then the accounts that are invited by name.
   ///
@@ -24,12 +24,12 @@ public struct Share: Codable, Hashable, Identifiable, Sendable {
     get { [owner] + others }
     set { others = newValue.filter { $0.role != .owner } }
   }
-  /// The account that made the share.
+  /// The account that created the share.
   public internal(set) var owner: Participant
   private var others: [Participant]
   /// The id of the account of this device.
   var currentUser: String
-  /// Why this device can't write although the account may.
+  /// The reason that this device can't write although the account may.
   var obstacle: String?
 
   init(
@@ -43,7 +43,7 @@ public struct Share: Codable, Hashable, Identifiable, Sendable {
     (self.currentUser, self.obstacle) = (currentUser, obstacle)
   }
 
-  /// The account of this device. It is nil if that is no member.
+  /// The account of this device, or nil if it isn't a member.
   public var currentUserParticipant: Participant? { participants.first { $0.id == currentUser } }
 
   /// The permission of this device's account.
@@ -52,7 +52,7 @@ public struct Share: Codable, Hashable, Identifiable, Sendable {
     return obstacle == nil || participant.permission != .readWrite ? participant.permission : .readOnly
   }
 
-  /// Removes a participant. It keeps nothing of the share.
+  /// Removes a participant. The participant loses the rows of the share.
   public mutating func removeParticipant(_ participant: Participant) {
     others.removeAll { $0.id == participant.id }
   }
@@ -73,23 +73,23 @@ public struct Share: Codable, Hashable, Identifiable, Sendable {
 
   /// The permission of an account.
   public enum ParticipantPermission: String, Codable, Sendable {
-    /// Nothing.
+    /// The account has no access.
     case none
-    /// It may read.
+    /// The account may read.
     case readOnly
-    /// It may read and write.
+    /// The account may read and write.
     case readWrite
   }
 
   /// The role of an account in a share.
   public enum ParticipantRole: String, Codable, Sendable {
-    /// The account made the share.
+    /// The account created the share.
     case owner
     /// The account was invited.
     case privateUser
   }
 
-  /// How an account stands to an invite.
+  /// The state of an account's invitation.
   public enum ParticipantAcceptanceStatus: String, Codable, Sendable {
     /// The account is invited and hasn't joined.
     case pending
@@ -101,13 +101,13 @@ public struct Share: Codable, Hashable, Identifiable, Sendable {
   public struct Participant: Codable, Hashable, Identifiable, Sendable {
     /// The id of the account.
     public internal(set) var id: String
-    /// The account's name for itself. It is nil until one of its devices has been connected to this one.
+    /// The name that the account gave itself, or nil until one of its devices has been connected to this one.
     public internal(set) var name: String?
     /// The role of the account.
     public internal(set) var role: ParticipantRole
     /// The permission of the account. In `configure`, the owner can change it.
     public var permission: ParticipantPermission
-    /// How the account stands to its invite.
+    /// The state of the account's invitation.
     public internal(set) var acceptanceStatus: ParticipantAcceptanceStatus
   }
 
@@ -127,17 +127,17 @@ public struct Share: Codable, Hashable, Identifiable, Sendable {
     public let rootRecordPrimaryKey: String?
     /// The permission that this account will have, if it is known.
     public let participantPermission: ParticipantPermission?
-    /// Whether this account is a member already.
+    /// Whether this account is already a member.
     public let isAccepted: Bool
   }
 }
 
-/// A record that was shared, as an app shows it to a person.
+/// A shared record, for an app that shows it to a person.
 public struct SharedRecord: Hashable, Identifiable, Sendable {
   /// The share.
   public let share: Share
-  /// The text with which another account joins: ``SyncEngine/acceptShare(_:)``. It is a secret. It is nil if the share belongs
-  /// to another account, because only the owner invites.
+  /// The text with which another account joins by ``SyncEngine/acceptShare(_:)``. It is a secret. It is nil if the
+  /// share belongs to another account, because only the owner invites.
   public let link: String?
 
   /// The id of the share.
@@ -149,7 +149,7 @@ public struct SharedRecord: Hashable, Identifiable, Sendable {
 }
 
 extension Share {
-  /// The share of a report, or nil if it has ended for this account.
+  /// Creates the share of a report, or returns nil if it has ended for this account.
   init?(_ report: ShareReport, account: String, accountName: String) {
     guard report.role != .ended, !report.stopped else { return nil }
     let isOwner = report.role == .owner
@@ -178,7 +178,7 @@ extension Share {
 }
 
 extension ShareReport {
-  /// The invites that admit everybody who has their link.
+  /// The invites that admit every account that has their link.
   var publicInvites: [Invite] {
     invites.filter { $0.state == .open && $0.usesLeft == nil && $0.account == nil }
   }
@@ -203,7 +203,7 @@ extension Share.ParticipantPermission: Comparable {
     }
   }
 
-  /// Nil for none.
+  /// The permission of the node, or nil for none.
   var ofNode: SharePermission? {
     switch self {
     case .none: nil
@@ -214,7 +214,7 @@ extension Share.ParticipantPermission: Comparable {
 }
 
 extension ReportedValue {
-  /// The text of a key, without the quotes that a person may see.
+  /// The text of a key, without the quotes for display.
   var keyText: String {
     if case .text(let text) = self { return text }
     return description

@@ -13,7 +13,7 @@ public struct SyncAccount: Hashable, Identifiable, Sendable {
   public var device: String
   /// The name of this device.
   public var deviceName: String
-  /// Whether this device holds the account's key. It does if it made the account. Don't lose its home.
+  /// Whether this device holds the account's key. It does if it created the account. Don't lose its home.
   public var holdsKey: Bool
 }
 
@@ -27,9 +27,9 @@ public struct SyncDevice: Hashable, Identifiable, Sendable {
   public var isThis: Bool
   /// Whether a session with the device is open.
   public var isConnected: Bool
-  /// When the device joined the account.
+  /// The time at which the device joined the account.
   public var joined: Date
-  /// When the device was revoked. It is nil while the device is a member of the account.
+  /// The time at which the device was revoked, or nil while it is a member of the account.
   public var revoked: Date?
   /// Whether the device can invite and revoke devices although it doesn't hold the account's key.
   public var isAdministrator: Bool
@@ -39,14 +39,14 @@ public struct SyncDevice: Hashable, Identifiable, Sendable {
 public struct DeviceInvite: Hashable, Sendable {
   /// The text for the other device. It is a secret until it is used or has expired.
   public var link: String
-  /// When it expires.
+  /// The expiry of the invite.
   public var expires: Date
   /// The addresses that the other device dials.
   public var addresses: [String]
 }
 
 extension SyncEngine {
-  /// The account of this device. The first start makes one, unless this device has joined another.
+  /// Returns the account of this device. The first start creates one, unless this device has joined another.
   public func account() async throws -> SyncAccount {
     let report = try await perform(AccountRequest())
     return SyncAccount(
@@ -54,7 +54,7 @@ extension SyncEngine {
       holdsKey: report.holdsAccountKey)
   }
 
-  /// The devices of the account, in the order in which they joined. Those that were revoked are included.
+  /// Returns the devices of the account, in the order in which they joined. Revoked devices are included.
   public func devices() async throws -> [SyncDevice] {
     let connected = Set(try await perform(PeersRequest()).peers.filter(\.connected).compactMap(\.device))
     return try await perform(DevicesRequest()).devices.map { device in
@@ -64,33 +64,33 @@ extension SyncEngine {
     }
   }
 
-  /// Makes an invite with which one other device can ``join(_:)`` the account.
+  /// Creates an invite with which one other device can ``join(_:)`` the account.
   ///
   /// The device with the account's key can do that, and an administrator.
   ///
-  /// - Parameter duration: How long the invite works.
+  /// - Parameter duration: The time for which the invite is valid.
   public func inviteDevice(expiresAfter duration: Duration = .seconds(15 * 60)) async throws -> DeviceInvite {
     let report = try await perform(InviteRequest(expires: duration))
     return DeviceInvite(link: report.link, expires: report.expires, addresses: report.addresses)
   }
 
-  /// Excludes a device permanently. The others stop exchanging anything with it and change their keys.
+  /// Excludes a device permanently. The other devices stop exchanging data with it and change their keys.
   ///
   /// - Parameter id: The id of the device.
   public func revokeDevice(_ id: SyncDevice.ID) async throws {
     _ = try await perform(RevokeRequest(device: id))
   }
 
-  /// Makes this device one of the account that made an invite, and starts the engine.
+  /// Makes this device a device of the account that created an invite, and starts the engine.
   ///
-  /// The rows of this database become rows of the account. If both have a row with the same key, the values that somebody
+  /// The rows of this database become rows of the account. If both have a row with the same key, the values that were
   /// edited in the account stay.
   ///
-  /// The account that the first start of the engine made for this device is given up, with its keys.
+  /// The account that the first start of the engine created for this device is given up, with its keys.
   ///
   /// - Parameter invite: The ``DeviceInvite/link`` of another device.
-  /// - Throws: ``SyncError``: ``SyncError/Code/accountInUse`` if this device's account has other devices or shares. If the
-  ///   invite doesn't work, nothing is given up that another device needs, and ``start()`` makes a new account.
+  /// - Throws: ``SyncError``: ``SyncError/Code/accountInUse`` if this device's account has other devices or shares. If
+  ///   the invite doesn't work, nothing is given up that another device needs, and ``start()`` creates a new account.
   public func join(_ invite: String) async throws {
     try await SyncError.translating {
       let link = try DeviceLink(text: invite)
@@ -137,18 +137,19 @@ extension SyncEngine {
 
   /// Deletes the rows of all synchronized tables on this device, and downloads them again from other devices.
   ///
-  /// The rows stay on other devices, because nothing is sent about the deletion. Before it deletes anything, the engine sends
-  /// all changes of this device. The conflicts that this device keeps are lost, and so are
-  /// the BLOBs that it keeps although they were overwritten.
+  /// The rows stay on other devices, because the deletion isn't sent. Before the engine deletes anything, it sends all
+  /// changes of this device. The conflicts that this device keeps are lost, and so are its kept BLOBs that were
+  /// overwritten.
   ///
-  /// - Throws: ``SyncError``, and then nothing was deleted: if no other device of the account is connected, if
-  ///   ``sendChanges(timeout:)`` fails, if another process runs the node, or if rows were written meanwhile.
+  /// - Throws: ``SyncError``, and then nothing was deleted. The reasons are that no other device of the account is
+  ///   connected, that ``sendChanges(timeout:)`` failed, that another process runs the node, or that rows were written
+  ///   in the meantime.
   public func deleteLocalData() async throws {
     try await start()
     try requireOwnNode("delete the local data")
     try await sendChanges()
     try await requireConnectedDevice()
-    // Whatever is counted here has been sent when the second call returns.
+    // Everything that is counted here has been sent when the second call returns.
     let count = try await Bookkeeping.changeSets(in: tables.database)
     try await sendChanges()
     try await requireConnectedDevice()
@@ -166,7 +167,8 @@ extension SyncEngine {
     }
   }
 
-  /// Throws unless a device of the account is there to which everything was sent. A participant of a share has only the share.
+  /// Throws if no device of the account is connected that could have received everything. A participant of a share has
+  /// only the share.
   private func requireConnectedDevice() async throws {
     guard try await devices().contains(where: { !$0.isThis && $0.isConnected && $0.revoked == nil }) else {
       throw SyncError(

@@ -1,25 +1,26 @@
 public import Foundation
 import MeshControl
 
-/// A record that is merged, and that isn't in its table as it was merged, or isn't sent.
+/// A record that is merged, but that its table doesn't show as it was merged, or that isn't sent.
 public struct HeldRecord: Hashable, Sendable {
   /// The table of the record.
   public let recordType: String
   /// The text of the record's primary key.
   public let recordPrimaryKey: String
-  /// The reason, as in ``SyncMetadata/heldReason``: `"constraint"` if the table refuses the record, `"missing-parent"` if the row
-  /// that it refers to is missing.
+  /// The reason, as in ``SyncMetadata/heldReason``: `"constraint"` if the table refuses the record, or
+  /// `"missing-parent"` if the row that it refers to is missing.
   public let reason: String
   /// SQLite's message, if the table refuses the record.
   public let message: String?
-  /// Since when the record is held.
+  /// The time since which the record is held.
   public let since: Date?
-  /// The way out, for a person.
+  /// The remedy, for a person.
   public let wayOut: String
 }
 
 extension SyncEngine {
-  /// The records that are held on this device, at most as many as `mesh held` lists. ``SyncProgress/heldRecords`` counts all.
+  /// Returns the records that are held on this device, at most as many as `mesh held` lists.
+  /// ``SyncProgress/heldRecords`` counts all.
   public func heldRecords() async throws -> [HeldRecord] {
     try await perform(HeldRequest()).records.map { record in
       HeldRecord(

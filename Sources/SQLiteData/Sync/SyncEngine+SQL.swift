@@ -4,14 +4,15 @@ import MeshCore
 import MeshStore
 public import SQLiteDataQueries
 
-/// Declares `$name`, an SQL expression that stands for a computed property.
+/// Declares `$name`, an SQL expression that represents a computed property.
 @attached(peer, names: prefixed(`$`))
 private macro DatabaseExpression(_ sql: StaticString) =
   #externalMacro(module: "SQLiteDataMacros", type: "DatabaseExpressionMacro")
 
-/// The engine in SQL: in triggers, and in the errors of statements.
+/// Parts of the engine for SQL: for triggers, and for errors of statements.
 extension SyncEngine {
-  /// Only `$isSynchronizing` makes sense: an expression for triggers, which is true while the node writes rows from other devices.
+  /// A value for triggers that is true while the node writes rows from other devices. Use only the expression
+  /// `$isSynchronizing`.
   ///
   /// ```swift
   /// #sql(
@@ -26,7 +27,7 @@ extension SyncEngine {
   /// )
   /// ```
   ///
-  /// The property itself is false: no Swift code of the app runs while the node writes.
+  /// The property itself is false, because no Swift code of the app runs while the node writes.
   @DatabaseExpression("((SELECT applying FROM mesh_state WHERE id = 1) IS 1)")
   public static var isSynchronizing: Bool {
     reportIssue(
@@ -50,13 +51,13 @@ extension SyncEngine {
   /// ```
   public static let writePermissionError = ZoneStanding.refusal
 
-  /// The message of the `DatabaseError` if a statement gives the root of a share another key. The share is made of the row with
-  /// that key.
+  /// The message of the `DatabaseError` if a statement gives the root of a share another key. The share belongs to the
+  /// row with that key.
   public static let invalidRecordNameError = Store.rootRefusal
 }
 
 extension SyncError {
-  /// The reason why a statement was refused, if it was refused for the sake of synchronization.
+  /// The reason that synchronization refused a statement, if it did.
   ///
   /// ```swift
   /// } catch let error as DatabaseError where SyncError(error)?.code == .writePermission {

@@ -5,8 +5,8 @@ public import SQLiteDataQueries
 
 /// Sharing records with other accounts.
 extension SyncEngine {
-  /// Shares a record, and the records that refer to it, with other accounts. If the record is shared already, this changes its
-  /// share.
+  /// Shares a record, and the records that refer to it, with other accounts. If the record is already shared, this
+  /// changes its share.
   ///
   /// ```swift
   /// let sharedRecord = try await syncEngine.share(record: remindersList) { share in
@@ -15,14 +15,14 @@ extension SyncEngine {
   /// ```
   ///
   /// The owner gets a new link with each call. It admits one account, which may then read and write. If the share's
-  /// ``Share/publicPermission`` isn't ``Share/ParticipantPermission/none``, the link admits any number of accounts with that
-  /// permission. ``inviteParticipant(to:permission:account:expiresAfter:)`` makes other links.
+  /// ``Share/publicPermission`` isn't ``Share/ParticipantPermission/none``, the link admits any number of accounts with
+  /// that permission. ``inviteParticipant(to:permission:account:expiresAfter:)`` creates other links.
   ///
   /// - Parameters:
   ///   - record: A row of a table without foreign keys.
   ///   - configure: Changes the title and the permissions.
-  /// - Throws: ``SyncError``: ``SyncError/Code/notShareable`` if the row isn't there or its table can't have shares,
-  ///   ``SyncError/Code/notOwner`` if `configure` changes another account's share, ``SyncError/Code/notRunning``.
+  /// - Throws: ``SyncError``: ``SyncError/Code/notShareable`` if the row doesn't exist or its table can't have shares,
+  ///   ``SyncError/Code/notOwner`` if `configure` changes another account's share, or ``SyncError/Code/notRunning``.
   @discardableResult
   public func share<T: PrimaryKeyedTable>(
     record: T, configure: @Sendable (inout Share) -> Void = { _ in }
@@ -60,8 +60,8 @@ extension SyncEngine {
     return SharedRecord(share: try await share(report.id), link: link)
   }
 
-  /// Stops sharing a record. It stays in this account, and the other accounts lose it. If the record isn't shared, this reports
-  /// an issue.
+  /// Stops sharing a record. It stays in this account, and the other accounts lose it. If the record isn't shared, this
+  /// reports an issue.
   ///
   /// - Parameter record: A row of this account that is the root of a share.
   /// - Throws: ``SyncError``: ``SyncError/Code/notOwner`` if the share belongs to another account.
@@ -79,11 +79,12 @@ extension SyncEngine {
           + "try await syncEngine.leaveShare(record: row)")
     }
     _ = try await perform(ShareChangeRequest(.stop, share: report.id))
-    // So that the metadata say so from now on.
+    // The metadata show the change from now on.
     _ = try await shares()
   }
 
-  /// Leaves another account's share. Its rows are deleted on the devices of this account. Deleting the root row does the same.
+  /// Leaves another account's share. Its rows are deleted on the devices of this account. Deleting the root row does
+  /// the same.
   ///
   /// - Parameters:
   ///   - record: The root of the share.
@@ -99,13 +100,13 @@ extension SyncEngine {
     _ = try await shares()
   }
 
-  /// Makes a link with which another account joins a share of this account.
+  /// Creates a link with which another account joins a share of this account.
   ///
   /// - Parameters:
   ///   - share: The share.
   ///   - permission: The permission of the account.
-  ///   - account: The id of the only account that can use the link. Nil stands for any account.
-  ///   - duration: How long the link works. Nil stands for a link that always works.
+  ///   - account: The id of the only account that can use the link, or nil for any account.
+  ///   - duration: The time for which the link is valid, or nil for no limit.
   /// - Returns: The link, which admits one account. It is a secret.
   public func inviteParticipant(
     to share: Share, permission: Share.ParticipantPermission = .readWrite, account: String? = nil,
@@ -119,14 +120,14 @@ extension SyncEngine {
     return report.link
   }
 
-  /// The shares in which this account is a member, its own included.
+  /// Returns the shares in which this account is a member, including its own.
   public func shares() async throws -> [Share] {
     try await asking { try await book.update(from: $0).shares }
   }
 
   // MARK: Joining
 
-  /// Asks a member what a link leads to, before a person accepts it.
+  /// Asks a member about the share of a link, before a person accepts it.
   ///
   /// - Parameter link: The ``SharedRecord/link`` of another account.
   public func shareMetadata(for link: String) async throws -> Share.Metadata {
@@ -142,9 +143,9 @@ extension SyncEngine {
   ///
   /// - Parameters:
   ///   - metadata: The result of ``shareMetadata(for:)``.
-  ///   - timeout: How long to wait for the device that admits this account, and for the rows.
+  ///   - timeout: The longest wait for the device that admits this account, and for the rows.
   /// - Returns: The share.
-  /// - Throws: ``SyncError``: ``SyncError/Code/notInTime``, or the node's reason why the link doesn't work.
+  /// - Throws: ``SyncError``: ``SyncError/Code/notInTime``, or the node's reason that the link doesn't work.
   @discardableResult
   public func acceptShare(metadata: Share.Metadata, timeout: Duration = .seconds(60)) async throws -> Share {
     try await acceptShare(metadata.link, timeout: timeout)
@@ -154,9 +155,9 @@ extension SyncEngine {
   ///
   /// - Parameters:
   ///   - link: The ``SharedRecord/link`` of another account.
-  ///   - timeout: How long to wait for the device that admits this account, and for the rows.
+  ///   - timeout: The longest wait for the device that admits this account, and for the rows.
   /// - Returns: The share.
-  /// - Throws: ``SyncError``: ``SyncError/Code/notInTime``, or the node's reason why the link doesn't work.
+  /// - Throws: ``SyncError``: ``SyncError/Code/notInTime``, or the node's reason that the link doesn't work.
   @discardableResult
   public func acceptShare(_ link: String, timeout: Duration = .seconds(60)) async throws -> Share {
     let deadline = ContinuousClock.now + timeout
@@ -185,7 +186,7 @@ extension SyncEngine {
     }
   }
 
-  /// Between two questions whether this account is admitted.
+  /// The time between two checks whether this account is admitted.
   private static let joinLook = Duration.milliseconds(500)
 
   // MARK: Requests
@@ -197,7 +198,7 @@ extension SyncEngine {
     return share
   }
 
-  /// The share of which a row is the root.
+  /// Returns the share whose root is a row.
   private func report<T: PrimaryKeyedTable>(of record: T) async throws -> ShareReport?
   where T.PrimaryKey.QueryOutput: IdentifierStringConvertible {
     let literal = record.keyLiteral
@@ -213,7 +214,7 @@ extension SyncEngine {
     for participant in before.participants where participant.role != .owner {
       let new = after.participants.first { $0.id == participant.id }?.permission.ofNode
       if participant.acceptanceStatus == .pending {
-        // Whoever is only invited has nothing yet.
+        // An account that is only invited has nothing yet.
         if new == nil { try await revokeInvites(of: id) { $0.account == participant.id } }
       } else if let new {
         guard new != participant.permission.ofNode else { continue }
@@ -245,7 +246,7 @@ extension SyncEngine {
 }
 
 extension PrimaryKeyedTable {
-  /// The primary key as an SQL literal, which is how a node takes a key that could be read in two ways.
+  /// The primary key as an SQL literal. A node accepts an ambiguous key in this form.
   var keyLiteral: String { _keyFragments.flatMap(\.bindings).map(\.debugDescription).joined() }
 }
 

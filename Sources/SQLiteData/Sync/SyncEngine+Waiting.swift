@@ -1,14 +1,15 @@
 import MeshControl
 
-/// Waiting until changes are where they belong.
+/// Methods that wait until changes have arrived.
 extension SyncEngine {
   /// Returns when every connected device has acknowledged all changes of this one.
   ///
-  /// A running engine sends changes by itself. Wait for them before the machine is switched off, or when a person asks.
+  /// A running engine sends changes without this call. Wait for them before the machine is switched off, or when a
+  /// person asks.
   ///
-  /// - Parameter timeout: How long to wait for a device to connect, and for its answers.
-  /// - Throws: ``SyncError``: ``SyncError/Code/noDevice`` at once if there is no other device that could connect, or if none
-  ///   has connected in time; ``SyncError/Code/notInTime``; ``SyncError/Code/tooLong`` if a row can't be sent;
+  /// - Parameter timeout: The longest wait for a device to connect, and for its answers.
+  /// - Throws: ``SyncError``: ``SyncError/Code/noDevice`` immediately if no other device could connect, or if none has
+  ///   connected in time; ``SyncError/Code/notInTime``; ``SyncError/Code/tooLong`` if a row can't be sent;
   ///   ``SyncError/Code/notRunning``.
   public func sendChanges(timeout: Duration = .seconds(60)) async throws {
     try await counting(\.sends) {
@@ -26,15 +27,15 @@ extension SyncEngine {
 
   /// Returns when the tables have everything that connected devices have.
   ///
-  /// A running engine fetches changes by itself, as soon as they are made.
+  /// A running engine fetches changes without this call, as soon as they are made.
   ///
-  /// - Parameter timeout: How long to wait for a device to connect, and for its changes.
-  /// - Throws: ``SyncError``: ``SyncError/Code/noDevice`` at once if there is no other device that could connect, or if none
-  ///   has connected in time; ``SyncError/Code/notInTime``; ``SyncError/Code/notRunning``.
+  /// - Parameter timeout: The longest wait for a device to connect, and for its changes.
+  /// - Throws: ``SyncError``: ``SyncError/Code/noDevice`` immediately if no other device could connect, or if none has
+  ///   connected in time; ``SyncError/Code/notInTime``; ``SyncError/Code/notRunning``.
   public func fetchChanges(timeout: Duration = .seconds(60)) async throws {
     try await counting(\.fetches) {
       try await wait(until: .now + timeout, timeout) { report in
-        // A device that has not told about its BLOBs has not told everything that it has.
+        // A device that hasn't reported its BLOBs hasn't reported everything that it has.
         !report.working && report.locked == nil && report.assets.coming.assets == 0
           && report.missing.allSatisfy { $0.behind.here == 0 && $0.assets != nil }
       }
@@ -43,14 +44,14 @@ extension SyncEngine {
 
   /// Sends all changes of this device, then fetches those of others.
   ///
-  /// - Parameter timeout: How long to wait for each of the two.
+  /// - Parameter timeout: The longest wait for each of the two.
   /// - Throws: The errors of ``sendChanges(timeout:)`` and ``fetchChanges(timeout:)``.
   public func syncChanges(timeout: Duration = .seconds(60)) async throws {
     try await sendChanges(timeout: timeout)
     try await fetchChanges(timeout: timeout)
   }
 
-  /// Between two looks at the node.
+  /// The time between two checks of the node.
   static let look = Duration.milliseconds(20)
 
   private func wait(

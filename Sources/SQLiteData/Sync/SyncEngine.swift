@@ -17,10 +17,11 @@ import Synchronization
 /// }
 /// ```
 ///
-/// The engine runs a node in the app's process. If another process has the node's home, such as `mesh serve` or another app
-/// with the same database, the engine uses that node. If that process ends, the engine runs the node itself.
+/// The engine runs a node in the app's process. If another process holds the node's home, such as `mesh serve` or
+/// another app with the same database, the engine uses that node. If that process ends, the engine runs the node
+/// itself.
 ///
-/// Triggers in the file capture the app's writes, whether the engine runs or not.
+/// Triggers in the file capture the app's writes, whether or not the engine runs.
 ///
 /// Its properties can be observed with the Observation framework.
 public final class SyncEngine: Observable, Sendable {
@@ -36,15 +37,15 @@ public final class SyncEngine: Observable, Sendable {
 
   struct State: Sendable {
     var keeper: NodeKeeper?
-    /// Tells what the present keeper reports from what an earlier one does.
+    /// The number of the current keeper, which distinguishes its reports from those of an earlier one.
     var number = 0
-    /// The present keeper was stopped.
+    /// True if the current keeper was stopped.
     var isStopped = true
-    /// The present keeper has ended by itself.
+    /// True if the current keeper has ended without being stopped.
     var isOver = false
     var role: NodeKeeper.Role?
     var progress = SyncProgress()
-    /// Calls of `sendChanges` and `fetchChanges` that wait.
+    /// The number of waiting calls of `sendChanges` and `fetchChanges`.
     var sends = 0
     var fetches = 0
     var streams: [Int: AsyncStream<SyncProgress>.Continuation] = [:]
@@ -67,22 +68,22 @@ public final class SyncEngine: Observable, Sendable {
 
   /// Creates a sync engine, and starts it in a running app.
   ///
-  /// Create it once, after the migrations. The tables may differ between versions of the app. Tables that are new in the list
-  /// are synchronized from then on, with the rows that they have. Tables that are no longer in the list stay in the file with
-  /// their rows, and aren't synchronized from then on.
+  /// Create it once, after the migrations. The tables may differ between versions of the app. A table that is new in
+  /// the list is synchronized from then on, with its rows. A table that is no longer in the list stays in the file with
+  /// its rows, and isn't synchronized from then on.
   ///
   /// - Parameters:
   ///   - database: The app's database, which is a file.
   ///   - tables: The tables to synchronize. Their primary key is one column with a text or a UUID.
   ///   - privateTables: More tables to synchronize, whose rows are never shared with other accounts.
-  ///   - node: The place of the node's keys, and how other devices reach it.
-  ///   - defaultZone: The name of the account's own zone, which is the account's name. It is used when the account is made. Nil
-  ///     stands for the user's name.
-  ///   - startImmediately: Whether to start the engine at once. Nil stands for true in a running app, and for false in a test
-  ///     and in a preview.
-  ///   - delegate: Told about the account, shares, conflicts and held records.
-  ///   - logger: Told what the engine and its node do. By default it writes warnings and errors to standard error.
-  /// - Throws: ``SyncError`` with every reason why the tables can't be synchronized.
+  ///   - node: The place of the node's keys, and the addresses for other devices.
+  ///   - defaultZone: The name of the account's own zone, which is the account's name. It is used when the account is
+  ///     created. Nil means the user's name.
+  ///   - startImmediately: Whether to start the engine immediately. Nil means true in a running app, and false in a
+  ///     test and in a preview.
+  ///   - delegate: The object that is told about the account, shares, conflicts and held records.
+  ///   - logger: The logger for the engine and its node. By default, it writes warnings and errors to standard error.
+  /// - Throws: ``SyncError`` with every reason that the tables can't be synchronized.
   public convenience init<
     each T1: PrimaryKeyedTable, each T2: PrimaryKeyedTable
   >(
@@ -108,12 +109,12 @@ public final class SyncEngine: Observable, Sendable {
   ) throws {
     @Dependency(\.context) var context
     try tables.validate()
-    // Before the first start, queries of the metadata find nothing.
+    // With the tables, queries of the metadata find nothing before the first start instead of failing.
     try tables.database.write { db in
       try Store.createTables(db)
       try db.attachMetadatabase()
     }
-    // Those that were opened before have no metadata.
+    // Connections that were opened before have no metadata.
     (tables.database as? DatabasePool)?.invalidateReadOnlyConnections()
     self.tables = tables
     plan = try NodePlan(node, account: defaultZone, database: tables.database.path, context: context)
@@ -146,12 +147,12 @@ public final class SyncEngine: Observable, Sendable {
 
   // MARK: Life cycle
 
-  /// Starts the engine, and returns when its node works. If the engine runs already, it only waits for that.
+  /// Starts the engine, and returns when its node works. If the engine is already running, it only waits for its node.
   ///
   /// - Throws: ``SyncError`` if no node can work for this database.
   public func start() async throws { _ = try await begin().control() }
 
-  /// Stops the engine. The file keeps what the app writes from now on, and the next start sends it.
+  /// Stops the engine. The file captures later writes of the app, and the next start sends them.
   public func stop() {
     guard let keeper = end() else { return }
     Task { await keeper.stop() }
@@ -164,26 +165,26 @@ public final class SyncEngine: Observable, Sendable {
     await keeper.ended()
   }
 
-  /// Returns what answers the engine's requests.
+  /// Returns the control interface that answers the engine's requests.
   func control() async throws -> any NodeControl {
     let keeper = state.withLock { $0.isStopped ? nil : $0.keeper }
     guard let keeper else { throw SyncError.notRunning }
     return try await keeper.control()
   }
 
-  /// Asks the engine's node.
+  /// Performs a request on the engine's node.
   func perform<Request: ControlRequest>(_ request: Request) async throws -> Request.Answer {
     try await asking { try await $0.perform(request) }
   }
 
-  /// Runs `body` with the engine's node. If another process ran it and has just ended, the next node is asked.
+  /// Runs `body` with the engine's node. If another process ran the node and has just ended, the next node is asked.
   func asking<Answer>(_ body: (any NodeControl) async throws -> Answer) async throws -> Answer {
     let deadline = ContinuousClock.now + NodePlan.patience
     while true {
       do {
         return try await body(control())
       } catch let error as ControlClientError where error.code == .noDaemon && ContinuousClock.now < deadline {
-        // Nothing was asked: there was no connection.
+        // The request wasn't sent, because there was no connection.
         try await Task.sleep(for: Self.look)
       } catch {
         throw SyncError.of(error)
@@ -191,7 +192,7 @@ public final class SyncEngine: Observable, Sendable {
     }
   }
 
-  /// Whether the engine runs the node or asks another process's; nil if neither.
+  /// Whether the engine runs the node or asks that of another process, or nil if neither.
   var role: NodeKeeper.Role? { state.withLock(\.role) }
 
   @discardableResult
@@ -214,7 +215,7 @@ public final class SyncEngine: Observable, Sendable {
     return keeper
   }
 
-  /// The keeper that is to be stopped.
+  /// Ends the current keeper and returns it, so that the caller stops it.
   private func end() -> NodeKeeper? {
     let keeper = state.withLock { $0.keeper }
     change { state in
@@ -233,7 +234,7 @@ public final class SyncEngine: Observable, Sendable {
       case .disconnected: state.role = nil
       case .progress(let progress): state.progress = progress
       case .news: break
-      // The next start makes another keeper. Until then requests are told why this one has ended.
+      // The next start creates another keeper. Until then, requests get the reason that this one has ended.
       case .ended: (state.role, state.isOver) = (nil, true)
       }
     }
@@ -241,7 +242,7 @@ public final class SyncEngine: Observable, Sendable {
 
   // MARK: Delegate
 
-  /// Tells the delegate, one thing after another.
+  /// Notifies the delegate, one event after another.
   func announce(_ items: [SyncNews]) {
     guard delegate != nil else { return }
     for item in items { news.yield(item) }
@@ -266,19 +267,19 @@ public final class SyncEngine: Observable, Sendable {
 
   // MARK: State
 
-  /// Whether the engine's node works.
+  /// Whether the engine's node is working.
   public var isRunning: Bool {
     registrar.access(self, keyPath: \.isRunning)
     return state.withLock { $0.role != nil }
   }
 
-  /// Whether other devices are missing changes of this one, or ``sendChanges(timeout:)`` waits.
+  /// Whether other devices are missing changes of this one, or a call of ``sendChanges(timeout:)`` is waiting.
   public var isSendingChanges: Bool {
     registrar.access(self, keyPath: \.isSendingChanges)
     return state.withLock(\.isSending)
   }
 
-  /// Whether this device is missing changes of connected ones, or ``fetchChanges(timeout:)`` waits.
+  /// Whether this device is missing changes of connected ones, or a call of ``fetchChanges(timeout:)`` is waiting.
   public var isFetchingChanges: Bool {
     registrar.access(self, keyPath: \.isFetchingChanges)
     return state.withLock(\.isFetching)
@@ -287,14 +288,14 @@ public final class SyncEngine: Observable, Sendable {
   /// Whether changes are being sent or fetched.
   public var isSynchronizing: Bool { isSendingChanges || isFetchingChanges }
 
-  /// How far the database is synchronized, as of the last look at the node. The engine looks twice a second, and ten times a
-  /// second while changes travel.
+  /// The progress of the synchronization, as of the last check of the node. The engine checks twice a second, and ten
+  /// times a second while changes are being exchanged.
   public var progress: SyncProgress {
     registrar.access(self, keyPath: \.progress)
     return state.withLock(\.progress)
   }
 
-  /// The progress now, and each time that it has changed. A slow consumer gets the latest value.
+  /// The current progress, and the progress after each change. A slow consumer gets the latest value.
   public var progressUpdates: AsyncStream<SyncProgress> {
     let (stream, continuation) = AsyncStream.makeStream(of: SyncProgress.self, bufferingPolicy: .bufferingNewest(1))
     let number = state.withLock { state in
@@ -309,14 +310,14 @@ public final class SyncEngine: Observable, Sendable {
     return stream
   }
 
-  /// Changes the state, and tells those who observe what is different.
+  /// Changes the state, and notifies the observers of the differences.
   private func change(_ body: (inout State) -> Void) {
     let changes = state.withLock { state in
       var after = state
       body(&after)
       return Changes(from: state, to: after)
     }
-    // Outside of the lock, because an observer may read the state.
+    // This is outside of the lock, because an observer may read the state.
     if changes.isRunning { registrar.willSet(self, keyPath: \.isRunning) }
     if changes.isSending { registrar.willSet(self, keyPath: \.isSendingChanges) }
     if changes.isFetching { registrar.willSet(self, keyPath: \.isFetchingChanges) }
@@ -331,7 +332,7 @@ public final class SyncEngine: Observable, Sendable {
     if changes.progress { registrar.didSet(self, keyPath: \.progress) }
   }
 
-  /// Runs `body`, and counts it as sending or fetching meanwhile.
+  /// Runs `body`, and counts it as sending or fetching while it runs.
   func counting<Result>(
     _ counter: any WritableKeyPath<State, Int> & Sendable, _ body: () async throws -> Result
   ) async rethrows -> Result {

@@ -1,7 +1,8 @@
 public import Foundation
 import MeshControl
 
-/// Told what happens to the rows of a sync engine. Each method has a default implementation, so implement those that you need.
+/// An object that is told about events of a sync engine's rows. Each method has a default implementation, so implement
+/// only those that you need.
 ///
 /// ```swift
 /// final class AppDelegate: SyncEngineDelegate {
@@ -11,37 +12,39 @@ import MeshControl
 /// }
 /// ```
 ///
-/// The engine calls the methods one after another, as it finds out: within half a second. It finds out nothing while it is
-/// stopped, and tells of shares that came or ended meanwhile after the next start.
+/// The engine calls the methods one after another, within half a second after an event. A stopped engine notices
+/// nothing. After the next start, it reports the shares that came or ended in the meantime.
 public protocol SyncEngineDelegate: AnyObject, Sendable {
-  /// The device has another account than before, or the account revoked it. The rows stay: delete them if the app needs that.
+  /// The device's account has changed, or the account revoked the device. The rows stay: delete them if the app needs
+  /// that.
   func syncEngine(_ syncEngine: SyncEngine, accountChanged changeType: SyncEngine.AccountChange) async
 
-  /// The account has become a member of a share: here, or on another device.
+  /// The account has become a member of a share, on this device or on another.
   func syncEngine(_ syncEngine: SyncEngine, shareReceived share: Share) async
 
-  /// A share has another title, other participants or other permissions than before.
+  /// The title, the participants or the permissions of a share have changed.
   func syncEngine(_ syncEngine: SyncEngine, shareChanged share: Share) async
 
   /// A share has ended for this account.
   func syncEngine(_ syncEngine: SyncEngine, shareRevoked share: Share) async
 
-  /// Asked before the rows of a share that others have ended are deleted on this device. If it returns false, they stay as rows of
-  /// this account.
+  /// Returns whether the rows of a share that others have ended are deleted on this device. If it returns false, they
+  /// stay as rows of this account.
   ///
-  /// It is not asked if this account leaves the share, nor if another process runs the node: there, `keep-copies` in
-  /// `config.toml` decides. Return soon, because the node waits.
+  /// The engine doesn't call it if this account leaves the share. If another process runs the node, `keep-copies` in
+  /// `config.toml` decides instead. Return soon, because the node waits.
   func syncEngine(_ syncEngine: SyncEngine, shouldDeleteRowsOf share: Share) -> Bool
 
-  /// Two devices wrote to one value without having seen each other's write. The value that lost is kept.
+  /// Two devices wrote one value without having seen each other's write. The lost value is kept.
   func syncEngine(_ syncEngine: SyncEngine, foundConflict conflict: SyncConflict) async
 
   /// The records that are merged and not in their tables have changed.
   ///
-  /// - Parameter counts: How many there are, by reason. ``SyncMetadata/heldReason`` has the reason of a row that is in its table.
+  /// - Parameter counts: The number of these records, by reason. ``SyncMetadata/heldReason`` has the reason for a row
+  ///   that is in its table.
   func syncEngine(_ syncEngine: SyncEngine, heldRecordsChanged counts: [String: Int]) async
 
-  /// The engine has stopped by itself, because no node can work for this database.
+  /// The engine has stopped without being asked, because no node can work for this database.
   func syncEngine(_ syncEngine: SyncEngine, failedWith error: any Error) async
 }
 
@@ -59,32 +62,32 @@ extension SyncEngineDelegate {
 extension SyncEngine {
   /// A change of the account.
   public enum AccountChange: Hashable, Sendable {
-    /// The device has an account, and had none before. The value is its id.
+    /// The device has an account, and had none before. The value is the account's id.
     case signIn(currentUser: String)
-    /// The account revoked this device. The value is its id.
+    /// The account revoked this device. The value is the account's id.
     case signOut(previousUser: String)
     /// The device has joined another account.
     case switchAccounts(previousUser: String, currentUser: String)
   }
 }
 
-/// A value that lost against another, whose author had not seen it.
+/// A value that lost against another one whose author had not seen it.
 public struct SyncConflict: Hashable, Identifiable, Sendable {
-  /// The number of the conflict on this device: `mesh conflicts` lists it, and `mesh restore` takes it.
+  /// The number of the conflict on this device. `mesh conflicts` lists it, and `mesh restore` accepts it.
   public let id: Int64
   /// The table of the row.
   public let recordType: String
   /// The text of the row's primary key.
   public let recordPrimaryKey: String
-  /// The column. It is nil if the row was deleted by one of the two.
+  /// The column, or nil if one of the two deleted the row.
   public let column: String?
-  /// The value that the row has, as a text.
+  /// The value of the row, as a text.
   public let value: String
-  /// The value that lost, as a text.
+  /// The lost value, as a text.
   public let lostValue: String
-  /// The name of the device that wrote the lost value, if it is known.
+  /// The name of the device that wrote the lost value, or nil if it isn't known.
   public let lostBy: String?
-  /// When this device found the conflict.
+  /// The time at which this device found the conflict.
   public let date: Date
 
   init(_ report: ConflictReport) {

@@ -1,6 +1,6 @@
 import MeshControl
 
-/// Why a sync engine can't do something.
+/// The reason that a sync engine can't do something.
 ///
 /// ```swift
 /// do {
@@ -12,28 +12,28 @@ import MeshControl
 public struct SyncError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The kind of an error.
   ///
-  /// If the node refuses something for a reason that has no constant here, the code is the one that the node gives, as
+  /// If the node refuses something for a reason without a constant here, the code is the node's own, such as
   /// `"share.title"`.
   public struct Code: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The engine isn't running: it was not started, or it was stopped.
+    /// The engine isn't running: it wasn't started, or it was stopped.
     public static let notRunning = Code(rawValue: "engine.notRunning")
-    /// The database is in memory, or another node's.
+    /// The database is in memory, or belongs to another node.
     public static let database = Code(rawValue: "engine.database")
     /// Tables can't be synchronized. ``SyncError/reasons`` lists every reason of every table.
     public static let schema = Code(rawValue: "database.schemaRefused")
     /// No other device is connected.
     public static let noDevice = Code(rawValue: "peers.none")
-    /// It was not done within the time that was given.
+    /// The action wasn't done within the given time.
     public static let notInTime = Code(rawValue: "engine.notInTime")
     /// A row has a value that is too long to be sent.
     public static let tooLong = Code(rawValue: "rows.tooLong")
-    /// Rows were written while nothing may be written.
+    /// Rows were written while no writes were allowed.
     public static let rowsWritten = Code(rawValue: "engine.rowsWritten")
-    /// The record can't be shared: it isn't there, or its table is private, has foreign keys or isn't synchronized.
+    /// The record can't be shared: it doesn't exist, or its table is private, has foreign keys or isn't synchronized.
     public static let notShareable = Code(rawValue: "share.refused")
     /// Only the owner of the share can do that.
     public static let notOwner = Code(rawValue: "share.notOwner")
@@ -45,15 +45,15 @@ public struct SyncError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let shareEnded = Code(rawValue: "share.ended")
     /// A participant can't have this permission.
     public static let permission = Code(rawValue: "share.permission")
-    /// The account has other devices, or shares, so this device can't change to another account.
+    /// The account has other devices or shares, so this device can't change to another account.
     public static let accountInUse = Code(rawValue: "account.inUse")
   }
 
   /// The kind of the error.
   public let code: Code
-  /// A text for people: what happened, to which thing, and what to do.
+  /// A text for people: what happened, to which object, and what to do.
   public let message: String
-  /// Each thing that is wrong, if there may be several. Otherwise it is empty.
+  /// Every problem, if there may be several. Otherwise it is empty.
   public let reasons: [String]
 
   init(_ code: Code, _ message: String, reasons: [String] = []) {
@@ -68,7 +68,7 @@ public struct SyncError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SyncError {
-  /// The same error in the words of the engine, if it comes from a node. Other errors stay what they are.
+  /// Returns an error of a node as an error of the engine, with the same text. Other errors are returned unchanged.
   static func of(_ error: any Error) -> any Error {
     guard let refusal = (error as? any Refusing)?.refusal else { return error }
     return SyncError(Code(rawValue: refusal.code), refusal.message, reasons: refusal.reasons)

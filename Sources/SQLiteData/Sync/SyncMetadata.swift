@@ -8,11 +8,11 @@ public import SQLiteDataQueries
 ///   .select { Row.Columns(remindersList: $0, isShared: $1.isShared ?? false) }
 /// ```
 ///
-/// It is a view over the tables of mesh in the same file, so it can't be written to. The connections of
-/// ``defaultDatabase(path:configuration:)`` have it. If you open the database yourself, call
-/// `attachMetadatabase()` in `prepareDatabase`.
+/// It is a view over the tables of mesh in the same file, so you can't write to it. The connections of
+/// ``defaultDatabase(path:configuration:)`` have it. If you open the database yourself, call `attachMetadatabase()` in
+/// `prepareDatabase`.
 ///
-/// A row is in it as soon as the engine's node has taken it up, which takes milliseconds while the engine runs.
+/// A row is in it as soon as the engine's node has captured it, which takes milliseconds while the engine runs.
 @Table("sqlitedata_metadata")
 public struct SyncMetadata: Hashable, Identifiable, Sendable {
   /// The table and the primary key of a row.
@@ -35,21 +35,22 @@ public struct SyncMetadata: Hashable, Identifiable, Sendable {
 
   /// The table and the primary key of the row.
   public let id: ID
-  /// The row that this one refers to by its table's only foreign key. Tables with another number of foreign keys, and private
-  /// tables, have no parents.
+  /// The row to which this one refers with its table's only foreign key. Rows of private tables, and of tables with
+  /// another number of foreign keys, have no parent.
   public let parentRecordID: ParentID?
-  /// The share of which the row is the root.
+  /// The share whose root is the row.
   @Column(as: Share?.JSONRepresentation.self)
   public let share: Share?
   /// Whether the row is the root of a share.
   public let isShared: Bool
   /// Whether another device has acknowledged a version of the row, or wrote one.
   public let hasLastKnownServerRecord: Bool
-  /// Whether another device has acknowledged the row as it is here, or wrote it.
+  /// Whether another device has acknowledged the current version of the row, or wrote it.
   public let isAcknowledged: Bool
-  /// When a value of the row was written last, by the writer's clock, in nanoseconds since 1970.
+  /// The time at which a value of the row was last written, by the writer's clock, in nanoseconds since 1970.
   public let userModificationTime: Int64
-  /// Why the row isn't in its table, or isn't shown or sent as it was merged, in the words of `mesh held`. Otherwise it is nil.
+  /// The reason that the row isn't in its table, or isn't shown or sent as it was merged, in the terms of `mesh held`.
+  /// It is nil if there is no reason.
   public let heldReason: String?
 
   /// The text of the row's primary key.
@@ -83,7 +84,7 @@ extension PrimaryKeyedTableDefinition where PrimaryKey.QueryOutput: IdentifierSt
     return SQLQueryExpression("\(key), \(quote: QueryValue.tableName, delimiter: .text)")
   }
 
-  /// Whether a row of ``SyncMetadata`` is that of the row.
+  /// Returns an expression that is true if a row of ``SyncMetadata`` belongs to the row.
   public func hasMetadata(in metadata: SyncMetadata.TableColumns) -> SQLQueryExpression<Bool> {
     syncMetadataID.eq(metadata.id)
   }

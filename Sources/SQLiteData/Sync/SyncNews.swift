@@ -14,13 +14,13 @@ enum SyncNews: Sendable {
   case failed(any Error)
 }
 
-/// Finds the differences between a node's answers, for as long as the engine lives.
+/// Finds the differences between a node's answers, as long as the engine exists.
 final class SyncWatch: Sendable {
   private struct Known {
-    /// By the id. Nil before the first look.
+    /// The shares by id, or nil before the first check.
     var shares: [String: Share]?
     var held: [String: Int] = [:]
-    /// Nil before the first look.
+    /// The newest conflict, or nil before the first check.
     var newestConflict: Int64?
     var isRevoked = false
   }
@@ -30,7 +30,7 @@ final class SyncWatch: Sendable {
 
   init(database: any DatabaseWriter) { self.database = database }
 
-  /// Reads the shares of the last run, so that those that ended meanwhile are told.
+  /// Reads the shares of the last run, so that shares that ended in the meantime are reported.
   func load() async throws {
     guard known.withLock({ $0.shares }) == nil else { return }
     let shares = try await database.read { db in
@@ -39,12 +39,12 @@ final class SyncWatch: Sendable {
     known.withLock { $0.shares = Dictionary(shares.map { ($0.id, $0) }, uniquingKeysWith: { $1 }) }
   }
 
-  /// The device has another account.
+  /// Resets the known state, because the device has another account.
   func reset() { known.withLock { $0 = Known(shares: [:], newestConflict: $0.newestConflict) } }
 
   func share(_ id: String) -> Share? { known.withLock { $0.shares?[id] } }
 
-  /// The news since the last answer.
+  /// Returns the news since the last answer.
   func news(in answer: AppBook.Answer, from control: any NodeControl) async throws -> [SyncNews] {
     let newest = try await database.read { db in
       try Int64.fetchOne(db, sql: "SELECT max(id) FROM mesh_conflict") ?? 0
@@ -75,7 +75,8 @@ final class SyncWatch: Sendable {
     return news
   }
 
-  /// A share that the node doesn't know, as after the local data were deleted, has not ended.
+  /// Returns the news about shares. A share that the node doesn't know has not ended, for example after the local data
+  /// were deleted.
   private static func news(of answer: AppBook.Answer, known: inout [String: Share]?) -> [SyncNews] {
     var shares = known ?? [:]
     var news: [SyncNews] = []

@@ -1,49 +1,49 @@
 import MeshControl
 
-/// How far a database is synchronized.
+/// The progress of a database's synchronization.
 public struct SyncProgress: Hashable, Sendable {
   /// Another device, connected or only known.
   public struct Device: Hashable, Sendable {
-    /// The id of the device. It is nil for an address where no device has answered yet.
+    /// The id of the device, or nil for an address at which no device has answered yet.
     public var id: String?
-    /// The device's name for itself, if it is known.
+    /// The name that the device gave itself, if it is known.
     public var name: String?
     /// The address of the device, if it is known.
     public var address: String?
     /// Whether a session with the device is open.
     public var isConnected: Bool
-    /// How many change sets the device is missing. A transaction is one or a few change sets.
+    /// The number of change sets that the device is missing. A transaction is one or a few change sets.
     public var toSend: Int
-    /// How many change sets the device has and this one is missing.
+    /// The number of change sets that the device has and this one is missing.
     public var toFetch: Int
-    /// Why the last connection ended or was not made, if there was a problem.
+    /// The reason that the last connection ended or failed, if there was a problem.
     public var problem: String?
   }
 
   /// The other devices.
   public var devices: [Device] = []
-  /// How many rows are captured and not yet in a change set. A node takes them up within milliseconds.
+  /// The number of rows that are captured and not yet in a change set. A running node takes them within milliseconds.
   public var pendingRows = 0
-  /// How many records are merged and not shown in their tables.
+  /// The number of records that are merged and not shown in their tables.
   public var heldRecords = 0
-  /// How many long BLOBs are being downloaded, and how many bytes of theirs are missing.
+  /// The number of long BLOBs that are being downloaded, and the number of their missing bytes.
   public var blobs = Blobs(count: 0, bytes: 0)
-  /// Problems that somebody should look into, each with its way out. It is nearly always empty.
+  /// Problems that a person should look into, each with its remedy. It is nearly always empty.
   public var problems: [String] = []
 
   /// Long BLOBs that are being downloaded.
   public struct Blobs: Hashable, Sendable {
-    /// How many there are.
+    /// The number of BLOBs.
     public var count: Int
-    /// How many of their bytes are missing.
+    /// The number of their missing bytes.
     public var bytes: Int
   }
 
-  /// How many devices are connected.
+  /// The number of connected devices.
   public var connectedDevices: Int { devices.count { $0.isConnected } }
-  /// Whether a connected device is missing something, or captured rows wait for their change set.
+  /// Whether a connected device is missing changes, or captured rows wait for their change set.
   public var isSending: Bool { pendingRows > 0 || devices.contains { $0.isConnected && $0.toSend > 0 } }
-  /// Whether this device is missing something that a connected device has.
+  /// Whether this device is missing data that a connected device has.
   public var isFetching: Bool { blobs.count > 0 || devices.contains { $0.isConnected && $0.toFetch > 0 } }
 
   init() {}

@@ -8,14 +8,14 @@ import MeshStore
 /// The tables that an app synchronizes.
 struct SyncedTables: Sendable {
   let database: any DatabaseWriter
-  /// Tables whose records go along with the root record that is shared.
+  /// Tables whose records are shared together with the root record.
   let shareable: [String]
   /// Tables whose records stay in the account.
   let privateTables: [String]
 
   var names: [String] { shareable + privateTables }
 
-  /// Looks for everything that keeps the tables from being synchronized.
+  /// Checks everything that may prevent the tables from being synchronized.
   ///
   /// - Throws: A ``SyncError`` with every reason of every table.
   func validate() throws {
@@ -38,11 +38,11 @@ struct SyncedTables: Sendable {
       "These tables can't be synchronized:\n" + reasons.map { "- \($0)" }.joined(separator: "\n"), reasons: reasons)
   }
 
-  /// Has a node synchronize these tables, and no longer those that this app named before and names no longer. The rows of those
-  /// stay, here and on other devices.
+  /// Makes a node synchronize these tables. Tables that this app named before and no longer names are no longer
+  /// synchronized. Their rows stay, here and on other devices.
   ///
-  /// Tables that were synchronized before the app named them, as by `mesh track`, stay synchronized. So do tables that another
-  /// app names.
+  /// Tables that were synchronized before the app named them, for example by `mesh track`, stay synchronized. So do
+  /// tables that another app names.
   func prepare(on control: any NodeControl, home: Home, logger: Logger) async throws {
     let status = try await control.perform(StatusRequest())
     guard let here = FileIdentity(at: database.path), here == FileIdentity(at: status.database) else {
@@ -58,7 +58,7 @@ struct SyncedTables: Sendable {
     let listed = Set(names.map(Self.folded))
     named[app] = names.map(Self.folded).filter { before.contains($0) || !tracked.contains($0) }.sorted()
     let kept = listed.union(named.values.joined())
-    // Before the others are tracked: one of them may be a former one under its new name.
+    // This comes before the others are tracked, because one of them may be a former table with a new name.
     let former = status.tables.filter { before.contains(Self.folded($0)) && !kept.contains(Self.folded($0)) }
     if !former.isEmpty {
       _ = try await control.perform(UntrackRequest(tables: former))
@@ -74,7 +74,7 @@ struct SyncedTables: Sendable {
     }
   }
 
-  /// The tables that each app named and that were not synchronized before, by the name of its program.
+  /// Returns the tables that each app named and that weren't synchronized before, by the name of its program.
   private static func namedTables(_ home: Home) throws -> [String: [String]] {
     guard try home.exists(.appTables) else { return [:] }
     return (try? JSONDecoder().decode([String: [String]].self, from: Data(home.read(.appTables)))) ?? [:]

@@ -48,7 +48,7 @@ struct EncryptionTests {
     #expect(sodium.decrypt(ciphertext, key: [], nonce: repeated(2, 24), associated: [3]) == nil)
   }
 
-  /// Expected values from the Python package cryptography, with the nonce as the Noise specification forms it:
+  /// The expected values come from the Python package cryptography, with the nonce of the Noise specification:
   /// `ChaCha20Poly1305(key).encrypt(bytes(4) + n.to_bytes(8, "little"), b"mesh", b"ad")`.
   @Test(arguments: [
     (UInt64(0), "75dd31596e224a84d320db5829aead1c6da16566"),

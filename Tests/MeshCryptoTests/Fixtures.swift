@@ -2,14 +2,14 @@ import MeshCore
 
 @testable import MeshCrypto
 
-/// Gives out what it was made with, in order.
+/// Returns its given values, in order.
 struct FixedRandomness: Randomness {
   let values: [UInt8]
 
-  /// Every byte is `value`.
+  /// Creates a source in which every byte is `value`.
   init(_ value: UInt8) { values = [UInt8](repeating: value, count: 256) }
 
-  /// Each value fills 32 bytes.
+  /// Creates a source in which each value fills 32 bytes.
   init(blocks: [UInt8]) { values = blocks.flatMap { [UInt8](repeating: $0, count: 32) } }
 
   func bytes(_ count: Int) -> [UInt8] { Array(values.prefix(count)) }
@@ -40,7 +40,7 @@ let lowOrderKeys: [[UInt8]] = [
 ]
 
 extension CryptoError {
-  /// The code that `body` fails with, or nil where it succeeds.
+  /// Returns the code of the error that `body` throws, or nil if it succeeds.
   static func code(of body: () throws -> Void) -> Code? {
     do {
       try body()

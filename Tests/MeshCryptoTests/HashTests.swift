@@ -3,8 +3,8 @@ import Testing
 
 @testable import MeshCrypto
 
-/// Expected values from Python 3.11: `hashlib.blake2b(message, digest_size=…, key=…)` and
-/// `hmac.new(key, message, hashlib.blake2b)`; the one of "abc" is RFC 7693, appendix A.
+/// The expected values come from Python 3.11: `hashlib.blake2b(message, digest_size=…, key=…)` and `hmac.new(key,
+/// message, hashlib.blake2b)`. The value of "abc" comes from RFC 7693, appendix A.
 struct HashTests {
   let sodium: Sodium
   init() throws { sodium = try Sodium() }

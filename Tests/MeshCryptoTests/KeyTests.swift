@@ -20,7 +20,7 @@ struct KeyTests {
   }
 
   @Test func `Device keys are those of their seeds`() {
-    // Seeds in order: signing, session, sealing. Values from PyNaCl.
+    // The order of the seeds is signing, session, sealing. The values come from PyNaCl.
     let keys = DeviceKeys(randomness: FixedRandomness(blocks: [0x11, 0x11, 0x22]))
     #expect(hex(keys.sessionKey) == "7b4e909bbe7ffe44c465a220037d608ee35897d31ef972f07f74892cb0f73f13")
     #expect(hex(keys.sealingKey) == "0faa684ed28867b97f4a6a2dee5df8ce974e76b7018e3f22a1c4cf2678570f20")
@@ -53,7 +53,7 @@ struct KeyTests {
     dump(keys, to: &dumped)
     dump(AccountKey(randomness: FixedRandomness(0xd7)), to: &dumped)
     dump(RecoveryKey(randomness: FixedRandomness(0xd7)), to: &dumped)
-    // 0xd7 is 215: as the seed is nothing else, three of them in a row would be it.
+    // 0xd7 is 215. The seed consists only of this byte, so three of them in a row would be the seed.
     #expect(!"\(keys) \(dumped)".filter { !$0.isWhitespace && $0 != "-" }.contains("215,215,215"))
     #expect(!dumped.contains("- 215\n"))
     #expect(dumped.contains("(secret)"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MeshCrypto
 
-/// Against the Python package noiseprotocol, which knows nothing of this code.
+/// Compares with the Python package noiseprotocol, an independent implementation.
 @Suite(.timeLimit(.minutes(2)))
 struct NoiseInteropTests {
   @Test func `The dialler speaks with an independent listener`() throws {

@@ -4,8 +4,8 @@ import Testing
 @testable import MeshCrypto
 
 struct NoiseTests {
-  /// The messages, hash and first transport messages were made with the Python package noiseprotocol 0.3.1: static and
-  /// ephemeral secrets 32 times 1 and 2 (dialler), 3 and 4 (listener); the plaintexts are “mesh”.
+  /// The Python package noiseprotocol 0.3.1 created the messages, the hash and the first transport messages. The static
+  /// and ephemeral secrets are 32 times 1 and 2 (dialler), and 3 and 4 (listener). The plaintexts are “mesh”.
   @Test func `A handshake with fixed keys gives the bytes of an independent implementation`() throws {
     var (dialler, listener) = (side(.dialler, 1, ephemeral: 2), side(.listener, 3, ephemeral: 4))
     let messages = try exchange(&dialler, &listener)
@@ -49,7 +49,7 @@ struct NoiseTests {
           if index == message { bytes[bit / 8] ^= 1 << (bit % 8) }
         }
       }
-      // The top bit of an X25519 key is ignored by the agreement, but it is hashed.
+      // The agreement ignores the top bit of an X25519 key, but the hash includes it.
       #expect(code == .authentication, "bit \(bit)")
     }
   }
@@ -128,7 +128,7 @@ struct NoiseTests {
   }
 }
 
-/// Device keys whose three seeds are 32 times `value`.
+/// Returns device keys whose three seeds are 32 times `value`.
 func keys(_ value: UInt8) -> DeviceKeys { DeviceKeys(randomness: FixedRandomness(value)) }
 
 func side(_ role: NoiseHandshake.Role, _ key: UInt8, ephemeral: UInt8? = nil) -> NoiseHandshake {
@@ -136,7 +136,7 @@ func side(_ role: NoiseHandshake.Role, _ key: UInt8, ephemeral: UInt8? = nil) ->
   return NoiseHandshake(role: role, keys: keys(key), randomness: randomness)
 }
 
-/// Runs a handshake to its end; `alter` may change each message on its way. Returns what arrived.
+/// Runs a handshake to its end. `alter` may change each message in transit. Returns the messages that arrived.
 @discardableResult
 func exchange(
   _ dialler: inout NoiseHandshake, _ listener: inout NoiseHandshake, alter: (Int, inout [UInt8]) -> Void = { _, _ in }

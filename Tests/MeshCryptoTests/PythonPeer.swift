@@ -1,6 +1,6 @@
 import Foundation
 
-/// A process of `noise_peer.py`, spoken with in frames over its standard input and output.
+/// A process of `noise_peer.py`. Its standard input and output carry frames.
 final class PythonPeer {
   struct Failure: Error, CustomStringConvertible {
     let description: String
@@ -11,7 +11,9 @@ final class PythonPeer {
   private let output = Pipe()
   private let errors = Pipe()
 
-  /// - Parameter privateKey: 32 bytes, the peer's static key.
+  /// Starts the process.
+  ///
+  /// - Parameter privateKey: The peer's static key, 32 bytes.
   init(role: String, privateKey: [UInt8]) throws {
     let python = ProcessInfo.processInfo.environment["MESH_TEST_PYTHON"] ?? "python3"
     let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("noise_peer.py")

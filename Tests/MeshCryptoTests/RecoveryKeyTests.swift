@@ -3,7 +3,7 @@ import Testing
 
 @testable import MeshCrypto
 
-/// The expected text is from Python: `base64.b32encode(seed + hashlib.blake2b(b"mesh/1/recovery-key" + seed,
+/// The expected text comes from Python: `base64.b32encode(seed + hashlib.blake2b(b"mesh/1/recovery-key" + seed,
 /// digest_size=32).digest()[:3])`.
 struct RecoveryKeyTests {
   static let text = "mesh-recovery-aaaqeaye-audaocaj-bifqydio-b4ibceqt-cqkrmfyy-denbwha5-dypylzig"

@@ -9,8 +9,8 @@ struct SealTests {
   let secret = counting(32)
   let recipient = DeviceKeys(randomness: FixedRandomness(blocks: [1, 2, 0x22]))
 
-  /// The expected value was put together in Python from `X25519PrivateKey.exchange` (cryptography), `hashlib.blake2b`
-  /// and `crypto_aead_xchacha20poly1305_ietf_encrypt` (PyNaCl); the ephemeral secret is 32 times 0x11.
+  /// The expected value was computed in Python from `X25519PrivateKey.exchange` (cryptography), `hashlib.blake2b` and
+  /// `crypto_aead_xchacha20poly1305_ietf_encrypt` (PyNaCl). The ephemeral secret is 32 times 0x11.
   @Test func `A secret is sealed as specified`() throws {
     let sodium = try Sodium(randomness: FixedRandomness(0x11))
     let sealed = try #require(sodium.seal(secret, to: recipient.sealingKey, epoch: epoch, context: context))

@@ -7,7 +7,7 @@ struct SignatureTests {
   let sodium: Sodium
   init() throws { sodium = try Sodium() }
 
-  /// RFC 8032, section 7.1, tests 1 to 3: seed, public key, message, signature.
+  /// The seed, public key, message and signature of tests 1 to 3 in RFC 8032, section 7.1.
   static let vectors: [(String, String, String, String)] = [
     (
       "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",

@@ -4,13 +4,13 @@ import Testing
 
 @testable import MeshNode
 
-/// An id may be given by its beginning.
+/// Ids that are given by their beginning.
 @Suite struct AbbreviationTests {
   private static func zone(_ beginning: [UInt8]) throws -> ZoneID {
     try #require(ZoneID(beginning + [UInt8](repeating: 7, count: 32 - beginning.count)))
   }
 
-  /// `zone-aeba…` twice, and `zone-76…`.
+  /// Three zones: `zone-aeba…` twice, and `zone-76…`.
   private static let zones = Result { try [zone([1, 2, 3]), zone([1, 2, 4]), zone([255])] }
 
   private func beginning(_ zone: ZoneID, _ characters: Int) -> String { String("\(zone)".prefix(5 + characters)) }

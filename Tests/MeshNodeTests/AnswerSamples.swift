@@ -2,7 +2,7 @@ import Foundation
 import MeshControl
 import MeshNode
 
-/// An answer of each kind, with a value in every field and, in another sample, without those that may be unknown.
+/// Answers of each kind: one sample with a value in every field, and another without the values that may be unknown.
 enum AnswerSamples {
   static let when = Date(timeIntervalSince1970: 1_790_000_000.125)
   static let missing = LackingAssets(

@@ -3,7 +3,7 @@ import MeshControl
 import Testing
 
 @Suite struct AnswerTests {
-  /// One line an answer, in the order of the samples: its type, a space, and its JSON.
+  /// The file with one line for each answer, in the order of the samples: its type, a space, and its JSON.
   private static let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "answers.txt")
 
   @Test("the JSON of every answer stays as programs know it, byte for byte")

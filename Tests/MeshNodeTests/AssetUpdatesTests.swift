@@ -1,9 +1,9 @@
 import MeshControl
 import Testing
 
-/// What rows wait for, as a sequence.
+/// The updates about awaited assets, as a sequence.
 @Suite struct AssetUpdatesTests {
-  /// Does not sleep.
+  /// A clock that doesn't sleep.
   private struct Instant: Clock {
     var now: ContinuousClock.Instant { ContinuousClock().now }
     var minimumResolution: Duration { .zero }

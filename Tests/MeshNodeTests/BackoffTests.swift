@@ -2,7 +2,7 @@ import Testing
 
 @testable import MeshNode
 
-/// Nodes that failed together must not come back together, nor often.
+/// Nodes that failed together must not return together, nor often.
 @Suite struct BackoffTests {
   @Test(arguments: [Backoff.dial, .work])
   func waitsDoubleUpToALastAndAreSpread(backoff: Backoff) {

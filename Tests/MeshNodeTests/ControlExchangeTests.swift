@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// The client beside daemons that don't answer as they should.
+/// The client's behavior with daemons that don't answer correctly.
 @Suite struct ControlExchangeTests {
   @Test(
     "an answer that the client can't understand is said to be garbled",
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  /// Sends the same bytes as soon as something is asked.
+  /// Sends the same bytes after any request.
   private final class Replies: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer

@@ -11,7 +11,7 @@ import Testing
 @Suite struct ControlTests {
   private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-  /// Runs a server on a fresh home for as long as `body` takes.
+  /// Runs a server on a fresh home while `body` runs.
   private func withServer(
     _ node: StubNode = StubNode(), _ body: @escaping @Sendable (ControlClient, Home) async throws -> Void
   ) async throws {
@@ -66,7 +66,7 @@ import Testing
     #expect(types == Set(Node.handlers.requests.map { ObjectIdentifier($0) }))
   }
 
-  /// The routes and the JSON of the samples, one a line. Other programs send them too.
+  /// The routes and the JSON of the samples, one on each line. Other programs send them too.
   private static let requests = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "requests.txt")
 
   @Test("the route and the JSON of every request stay as programs know them")
@@ -226,7 +226,7 @@ import Testing
     }
   }
 
-  /// As a process that was killed leaves it: bound, and nobody listening.
+  /// Leaves a socket like a killed process: it is bound, and no process listens.
   private func leaveSocket(at path: String) throws {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MeshNode
 
-/// What a file of a home says once it was written is there after a power cut, too.
+/// A written file of a home survives a power failure.
 @Suite struct DiskTests {
   @Test func `a file is synced before it has its name, and its directory afterwards`() async throws {
     try await withTemporaryDirectory { root in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MeshNode
 
-/// What is told of a fault ends with the fault.
+/// A fault is shown only while it lasts.
 @Suite struct FaultsTests {
   private let start = ContinuousClock.now
 

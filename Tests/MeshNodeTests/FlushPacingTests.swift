@@ -2,9 +2,10 @@ import Testing
 
 @testable import MeshNode
 
-/// When what programs wrote is flushed.
+/// The time at which writes of programs are flushed.
 @Suite struct FlushPacingTests {
-  /// Commits that are noticed at these milliseconds, looked at every millisecond up to the last; when they are flushed.
+  /// Returns the times of the flushes, for commits that are noticed at these milliseconds. The database is checked
+  /// every millisecond up to `end`.
   private func flushes(commitsAt commits: [Int], through end: Int) -> [Int] {
     var pacing = FlushPacing()
     let start = ContinuousClock.now

@@ -3,14 +3,14 @@ import MeshControl
 import ServiceLifecycle
 import Synchronization
 
-/// A node that answers each request with a sample, and notes what reached it.
+/// A node that answers each request with a sample, and records the requests.
 final class StubNode: NodeControl {
   private let noted = Mutex<[String]>([])
 
-  /// The requests that came, each as `text(of:)` has it.
+  /// The requests that arrived, each in the form of `text(of:)`.
   var received: [String] { noted.withLock(\.self) }
 
-  /// The route of a request, a space, and its JSON.
+  /// Returns the route of a request, a space, and its JSON.
   static func text<Request: ControlRequest>(of request: Request) throws -> String {
     "\(Request.route) \(String(decoding: try ControlJSON.encode(request), as: UTF8.self))"
   }

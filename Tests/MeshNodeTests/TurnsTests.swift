@@ -3,12 +3,12 @@ import Testing
 
 @testable import MeshNode
 
-/// Who is served next, of those whose messages wait.
+/// The order in which waiting peers are served.
 @Suite struct TurnsTests {
   private let flooder = AccountID([UInt8](repeating: 1, count: 32))
   private let honest = AccountID([UInt8](repeating: 2, count: 32))
 
-  /// What was served, in order.
+  /// The names of the served peers, in order.
   private actor Served {
     private(set) var names: [String] = []
     func add(_ name: String) { names.append(name) }
@@ -40,7 +40,7 @@ import Testing
     #expect(await turns.waiting == 0)
   }
 
-  @Test("who was silent for long has no more than its turn") func silenceIsNotSavedUp() async throws {
+  @Test("an account that was silent for long gets no more than its turn") func silenceIsNotSavedUp() async throws {
     let turns = Turns()
     for _ in 0..<10 {
       let turn = await turns.take(honest)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MeshNode
 
-/// What failed is tried again though nobody says that it would go now.
+/// A failed step is tried again, even if no event announces that it would now succeed.
 @Suite struct WorkLoopTests {
   private actor Script {
     private var steps: [WorkLoop.Step]
@@ -15,7 +15,7 @@ import Testing
     func wait(_ duration: Duration) { waits.append(duration) }
   }
 
-  /// One wake-up, and no more.
+  /// Runs the loop with one wake-up only.
   private func run(_ steps: [WorkLoop.Step]) async -> Script {
     let script = Script(steps)
     let (wakeups, waker) = AsyncStream.makeStream(of: Void.self)

@@ -4,13 +4,16 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// What one account can make others keep, and what it learns once it is out. Node 0 is the owner's, node 1 its other device.
+/// Limits on what one account can make others store, and on what it learns after it left. Node 0 is the owner's, and
+/// node 1 is the owner's other device.
 @Suite struct AccountBoundTests {
   private struct World {
     let mesh: TestMesh
     let zone: ZoneID
 
-    /// - Parameter devices: Of the participant, whose first node has joined.
+    /// Creates the nodes.
+    ///
+    /// - Parameter devices: The number of the participant's devices. The first one has joined.
     init(devices: Int) throws {
       mesh = try TestMesh([2, devices])
       zone = try mesh.share()
@@ -19,7 +22,7 @@ import Testing
       try mesh.pump()
     }
 
-    /// A session of a device of the participant's, in which the zone is in common.
+    /// Opens a session of one of the participant's devices, in which the zone is in common.
     func admit(_ index: Int, to node: Int) throws -> LinkID {
       let link = try mesh.admit(index, of: mesh.accounts[1], to: node)
       try mesh.give(.account(mesh.accounts[1].state.encoded), to: node, link)
@@ -61,7 +64,7 @@ import Testing
     let world = try World(devices: 3)
     let before = world.mesh.nodes[0].store.controlRecords(world.zone).count
     for index in 0..<3 {
-      // Each brings what another wrote.
+      // Each device brings records that another device wrote.
       let link = try world.admit((index + 1) % 3, to: 0)
       try world.flood(index, from: nil, count: Choices.controlRecords, to: 0, link)
     }
@@ -112,7 +115,7 @@ import Testing
     for link in mesh.nodes[1].replica.peerViews.map(\.link) {
       try mesh.give(.goodbye(.stopping, text: ""), to: 1, link)
     }
-    // Each is told of others first.
+    // Each node is first told of other authors.
     for (node, order) in [(0, Array(0..<devices)), (1, Array((0..<devices).reversed()))] {
       let link = try world.admit(0, to: node)
       for device in order {
@@ -134,7 +137,7 @@ import Testing
     }
   }
 
-  @Test("who was removed learns its removal, and nothing that came later") func theRemovedLearnNoMore() throws {
+  @Test("a removed participant learns of its removal, and of nothing later") func theRemovedLearnNoMore() throws {
     let mesh = try TestMesh([1, 1, 1])
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)
@@ -148,7 +151,7 @@ import Testing
     let keys = mesh.accounts[1].devices[0]
     let (link, info) = try mesh.open(0, peer: keys.sessionKey)
     let certificate = mesh.accounts[1].state.certificate(try mesh.accounts[1].device(0))
-    // It never says which zones it knows.
+    // The device never says which zones it knows.
     try mesh.give(.hello(mesh.hello(keys, certificate, info, to: 0)), to: 0, link)
     try mesh.give(.controlHeads(zone, []), to: 0, link)
     try mesh.nodes[0].replica.rename(zone, "of later still", now: mesh.now)

@@ -3,7 +3,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// What accounts call themselves.
+/// The names that accounts give themselves.
 @Suite struct AccountNameTests {
   @Test("members of a share learn each other's names, and nobody names another account")
   func namesAreLearned() throws {
@@ -17,7 +17,7 @@ import Testing
     #expect(mesh.nodes[1].store.accountNames == [owner: "private"])
   }
 
-  @Test("the first name counts in a session, and one's own devices give none")
+  @Test("the first name counts in a session, and the account's own devices send none")
   func firstName() throws {
     let mesh = try TestMesh([2, 1])
     let zone = try mesh.share()

@@ -4,9 +4,9 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// The account goes on when the machine that made it is away, lost or in the wrong hands.
+/// The account continues when the machine that created it is away, lost or stolen.
 @Suite struct AdministratorTests {
-  /// Four devices that know each other; the first holds the account's key, and is the hub.
+  /// Creates four devices that know each other. The first holds the account's key and is the hub.
   private func world() throws -> TestMesh {
     let mesh = try TestMesh(4)
     for other in 1...3 { try mesh.connect(other, 0) }
@@ -30,14 +30,14 @@ import Testing
     return AccountSigner(publicKey: key.publicKey) { key.sign($0) }
   }
 
-  /// The private zone as a node's log has it.
+  /// Returns the private zone according to a node's log.
   private func state(_ mesh: TestMesh, _ node: Int) throws -> ZoneState {
     let records = try mesh.nodes[node].store.controlRecords(mesh.zone).map { try ControlRecord($0, mesh.cryptography) }
     return try ZoneState(
       mesh.zone, records: records, accounts: Accounts([mesh.nodes[node].replica.account]), mesh.cryptography)
   }
 
-  /// What one writes the others show, and all have the same digest.
+  /// Expects that each node shows the writes of the others, and that all have the same digest.
   private func expectAllWrite(_ mesh: TestMesh, _ nodes: [Int]) throws {
     let zone = try mesh.zone
     for node in nodes {
@@ -74,7 +74,7 @@ import Testing
     #expect(mesh.title(0, "early") == .text("before"))
   }
 
-  @Test("an administrator admits a device by a link, whose writes everybody takes")
+  @Test("an administrator admits a device by an invite, and all devices accept its writes")
   func anAdministratorCertifies() throws {
     let mesh = try world()
     try mesh.nodes[0].replica.promote(mesh.account.device(1), now: mesh.now)
@@ -101,7 +101,7 @@ import Testing
     for node in [0, 2, 3] { #expect(mesh.nodes[node].replica.account.certificate(certified.device) == certified) }
   }
 
-  @Test("what a demoted administrator signs counts nowhere, and what it had signed stands")
+  @Test("signatures by a demoted administrator don't count, and its earlier ones stay valid")
   func aDemotedAdministratorIsAnOrdinaryDevice() throws {
     let mesh = try world()
     let (administrator, lost) = (try mesh.account.device(1), try mesh.account.device(3))
@@ -113,7 +113,7 @@ import Testing
     try mesh.nodes[0].replica.demote(administrator, now: mesh.now)
     try mesh.pump()
     #expect(mesh.nodes[2].replica.account.isRevoked(lost), "the revocation stands by the account's key")
-    // It has not heard of it, and revokes another.
+    // The former administrator doesn't know of its demotion, and revokes another device.
     try mesh.nodes[1].replica.revoke(mesh.account.device(2), now: mesh.now)
     try mesh.connect(1, 0)
     try mesh.pump()
@@ -124,7 +124,7 @@ import Testing
     try expectAllWrite(mesh, [0, 1, 2])
   }
 
-  @Test("the recovery key replaces a lost account key, and the former key is worth nothing any more")
+  @Test("the recovery key replaces a lost account key, and the former key no longer counts")
   func theKeyIsReplaced() throws {
     let mesh = try world()
     try leave(mesh, 0)
@@ -153,7 +153,7 @@ import Testing
     #expect(!mesh.nodes[0].replica.holdsAccountKey || mesh.nodes[0].replica.account.successor == nil)
   }
 
-  @Test("devices that the thief of a key revoked are readmitted by the recovery key")
+  @Test("the recovery key readmits devices that the thief of a key revoked")
   func devicesAreReadmitted() throws {
     let mesh = try world()
     for victim in [3, 2, 1] {
@@ -173,7 +173,7 @@ import Testing
     try expectAllWrite(mesh, [1, 2])
   }
 
-  @Test("where a revoked device ends stays the same when the key is replaced, and no former key moves it")
+  @Test("the end of a revoked device stays the same when the key is replaced, and no former key moves it")
   func cutsOutliveTheirSigner() throws {
     let mesh = try world()
     let zone = try mesh.zone
@@ -188,7 +188,7 @@ import Testing
     try mesh.nodes[1].replica.replaceKey(
       with: newKey(40), recovery: recovery(mesh), readmitting: [], now: mesh.now)
     try mesh.pump()
-    // The holder of the former key cuts at zero what was cut at its end.
+    // The holder of the former key makes a cut at zero for a device that was cut at its end.
     let forged = DeviceCut(lost, last: nil, heads: [:], zone: zone, sign: mesh.account.key.sign)
     let own = try mesh.nodes[1].store.controlRecords(zone).map { try ControlRecord($0, mesh.cryptography) }
       .filter { $0.author == mesh.nodes[2].device }.max { $0.number < $1.number }

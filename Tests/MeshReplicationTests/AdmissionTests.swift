@@ -4,7 +4,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// Who is let in.
+/// Which devices are admitted.
 @Suite struct AdmissionTests {
   @Test func `two devices of one account exchange what they wrote`() throws {
     let mesh = try TestMesh(2)
@@ -98,7 +98,7 @@ import Testing
     try mesh.pump()
     #expect(mesh.nodes[1].replica.isRevoked, "it was told before its session closed")
     #expect(mesh.nodes[0].replica.peerViews.isEmpty)
-    // Its own software would not dial again; another's might.
+    // Its own software would not dial again, but other software might.
     let link = try mesh.admit(1, to: 0)
     #expect(mesh.goodbye(0, link) == .revoked)
     #expect(mesh.nodes[0].replica.peerViews.isEmpty)
@@ -132,7 +132,7 @@ import Testing
     var generator = SplitMix64(seed: 4)
     for length in [0, 1, 2, 40, 300] {
       let link = try mesh.admit(2, to: 0)
-      // A tag that is known, so that the message is not skipped as a later version's.
+      // The tag is a known one, so that the message isn't skipped as one of a later version.
       let bytes = length == 0 ? [] : [UInt8(5)] + (0..<length).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
       try mesh.give(bytes, to: 0, link)
       #expect(mesh.goodbye(0, link) == .protocolViolation)

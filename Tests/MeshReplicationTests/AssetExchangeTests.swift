@@ -4,7 +4,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// Chunks between replicas: who asks, who gives, who is believed.
+/// Chunks between replicas: which nodes request them, give them and are believed.
 @Suite struct AssetExchangeTests {
   private static let photo = RecordName(table: "list", key: .text("photo"))
 
@@ -27,7 +27,7 @@ import Testing
     try mesh.pump()
     let bytes = content(5 * Limits.chunk + 3)
     try write(mesh, 0, bytes)
-    // It was told that there is nothing yet, and then that there is.
+    // The node was first told that there is nothing yet, and then that there is.
     try mesh.wait(300)
     #expect([1, 2].allSatisfy { shown(mesh, $0) == .blob(bytes) })
     #expect(mesh.nodes[2].replica.assetBytes == bytes.count)
@@ -66,7 +66,7 @@ import Testing
     let manifest: AssetManifest
     let asset: Asset
     let bytes: [UInt8]
-    /// Of device 2, which the test plays, with node 1.
+    /// The session with node 1 of device 2, which the test plays.
     let link: LinkID
 
     init() throws {
@@ -252,7 +252,7 @@ import Testing
     #expect(replica.holders(world.asset.id) == .nobody(asked: 1))
   }
 
-  @Test("of other accounts the owner of a share alone is relied upon")
+  @Test("in another account's share, only the owner's copies of a BLOB count")
   func aParticipantsCopyDoesNotCount() throws {
     let mesh = try TestMesh([1, 1])
     let zone = try mesh.share()

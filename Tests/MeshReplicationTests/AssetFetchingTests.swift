@@ -3,13 +3,13 @@ import Testing
 
 @testable import MeshReplication
 
-/// Whom chunks are asked of.
+/// Which peers are asked for chunks.
 @Suite struct AssetFetchingTests {
   private static let zone = ZoneID([UInt8](repeating: 7, count: 32)) ?? .zero
   private static let other = ZoneID([UInt8](repeating: 8, count: 32)) ?? .zero
   private static let asset = Asset(id: AssetID([UInt8](repeating: 1, count: 32)) ?? .zero, size: 40 * Limits.chunk)
 
-  /// Since macros take what they look at as a constant.
+  /// Holds the value, because macros treat the values that they examine as constants.
   private final class Box {
     var fetching = AssetFetching()
 
@@ -77,7 +77,8 @@ import Testing
     #expect(box.fetching.askedCount == 1)
   }
 
-  /// A line that takes `base` for a chunk that has nothing before it, and `each` more for every one that has.
+  /// Returns the window sizes for a connection that needs `base` for a chunk without others before it, and `each` more
+  /// for every one before it.
   private func answers(_ count: Int, base: Int64, each: Int64) -> [Int] {
     var (window, now, sizes) = (ChunkWindow(), Int64(0), [Int]())
     for _ in 0..<count {
@@ -102,7 +103,8 @@ import Testing
     var window = ChunkWindow()
     for now in 0..<10 { window.answered(asked: Int64(now), now: Int64(now)) }
     #expect(window.size == ChunkWindow.widest)
-    // The line is longer now, and holds as much: it looks slow till the old times are forgotten.
+    // The connection now has a longer round trip and the same capacity. It appears slow until the old times are
+    // forgotten.
     for now in stride(from: Int64(100), to: 2_000, by: 100) { window.answered(asked: now - 100, now: now) }
     #expect(window.size == 1)
     let later = ChunkWindow.memory + 3_000
@@ -143,10 +145,10 @@ import Testing
     #expect(chunks(box.requests(of: [peers(3)[2]], now: AssetFetching.patience + 1)) == [0])
   }
 
-  @Test("a device that promises chunks and gives none keeps nobody from them")
+  @Test("a device that promises chunks and gives none blocks no others")
   func aPromiseKeepsNoChunkBack() {
     box.fetching.want(WantedAssets([wanted()], isAll: true))
-    // It is asked first, and says every few seconds that it has everything.
+    // The device is asked first, and says every few seconds that it has everything.
     #expect(chunks(box.requests(of: peers(1), now: 0)) == [0])
     for now in stride(from: Int64(5_000), through: 15_000, by: 5_000) {
       box.fetching.has(.all(40), of: Self.asset.id, links[0], now: now)
@@ -156,7 +158,8 @@ import Testing
     box.fetching.expire(now: now)
     let asked = box.requests(of: peers(2), now: now)
     #expect(asked.map(\.link) == [links[1]] && chunks(asked) == [0])
-    // It says that it has nothing, and then everything: it is not asked, in another session neither, until its pause is over.
+    // The device says that it has nothing, and then everything. It isn't asked before its pause is over, not even in
+    // another session.
     box.fetching.has(nil, of: Self.asset.id, links[0], now: now)
     box.fetching.has(.all(40), of: Self.asset.id, links[0], now: now)
     #expect(box.requests(of: peers(1), now: now).isEmpty)
@@ -232,7 +235,7 @@ import Testing
     box.makesWay(peers(2), now: 3)
     #expect(box.fetching.setAside.count == AssetFetching.madeWay, "all others have their turn")
     #expect(box.fetching.absent(peers(2), now: 3).count == 100)
-    // One has come.
+    // One chunk has arrived.
     box.fetching.has(.all(1), of: wanted[3].asset.id, links[1], now: 4)
     #expect(box.makesWay(peers(2), now: 4))
     #expect(!box.fetching.setAside.contains(wanted[3].asset.id))

@@ -3,7 +3,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// A device signs nothing while its clock is not believed, and gets out of what it signed before.
+/// A device signs nothing while its clock isn't believed, and can undo what it signed before.
 @Suite struct ClockTests {
   private func clockFault(_ mesh: TestMesh, _ node: Int) -> String? {
     mesh.nodes[node].replica.clockFault

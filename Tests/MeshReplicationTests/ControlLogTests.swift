@@ -4,9 +4,9 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// What the control log says, whatever the order it came in; and what a revocation does.
+/// The state of a control log doesn't depend on the order of arrival; and the effects of a revocation.
 @Suite struct ControlLogTests {
-  /// A log of several devices that did not always know of each other's records.
+  /// Returns a log of several devices that did not always know each other's records.
   private func randomLog(
     _ seed: UInt64, _ account: TestAccount, _ cryptography: Sodium
   ) throws -> (ZoneID, [ControlRecord]) {
@@ -18,7 +18,7 @@ import Testing
         zone: zone, parents: [], number: 1, previous: nil, act: .genesis(account: account.state.id, nonce: nonce),
         secrets: account.devices[0], cryptography)
     ]
-    /// What each device knows: a prefix-closed subset.
+    /// The records that each device knows: a prefix-closed subset.
     var known = account.devices.map { _ in Set([records[0].id]) }
     for step in 0..<12 {
       let device = Int.random(in: 0..<account.devices.count, using: &generator)
@@ -124,7 +124,7 @@ import Testing
     #expect(mesh.title(1, "a") == .text("before"))
   }
 
-  /// By a device that was revoked and signs on.
+  /// Returns a change set of a revoked device that still signs.
   private func changeSet(
     _ mesh: TestMesh, _ zone: ZoneID, _ epoch: EpochID, _ author: Author, number: UInt64
   ) throws -> ChangeSet {
@@ -149,7 +149,7 @@ import Testing
     try mesh.connect(2, 1)
     try mesh.pump()
     try mesh.write(2, "a", "kept")
-    // Node 0 does not see the rest.
+    // Node 0 doesn't receive the rest.
     mesh.nodes[0].replica.linkClosed(far, now: mesh.now)
     try mesh.write(2, "a", "taken back")
     try mesh.write(2, "b", "taken back")
@@ -201,7 +201,7 @@ import Testing
     #expect(mesh.nodes[2].replica.zoneIDs.isEmpty)
     try mesh.connect(1, 0)
     try mesh.pump()
-    // The middle had no key to pass on when it was asked: it is asked again.
+    // The middle node had no key to pass on when it was asked, so it is asked again.
     try mesh.wait(5_001)
     try mesh.write(0, "a", "far")
     #expect(mesh.title(2, "a") == .text("far"))

@@ -15,7 +15,7 @@ import Testing
 
   private func vector(_ number: UInt64) -> VersionVector { VersionVector([author: number]) }
 
-  /// A conversation in which the zone is common and the peer wants all.
+  /// Returns a conversation in which the zone is in common and the peer wants everything.
   private func open(merged: UInt64) throws -> Conversation {
     var conversation = Conversation(now: 0)
     let hello = Hello(certificate: nil, accountHead: [UInt8](repeating: 0, count: 32))
@@ -98,7 +98,7 @@ import Testing
     #expect(reads(conversation.handle(.advanced(zone, merged: vector(2)), now: 1)) == 0)
     #expect(sent(conversation.handle(.tick, now: 2)).contains(.have(zone, vector(2))))
     #expect(sent(conversation.handle(.tick, now: 3)).isEmpty, "nothing new, nothing said")
-    // It asks when it lacks something, and is pushed to again.
+    // The peer asks when it misses something, and is then pushed to again.
     #expect(reads(conversation.handle(.message(.want(zone, vector(1))), now: 4)) == 1)
   }
 

@@ -15,7 +15,7 @@ import Testing
     cuts.begin(now: 1_000)
     cuts.noteWork(now: done)
     let looks = [0, pause - 1, pause, pause + 1_000_000].map {
-      // Only the first work after the cut tells how long it took.
+      // Only the first work after the cut tells how long the cut took.
       cuts.noteWork(now: done + $0)
       return cuts.isOver(now: done + $0)
     }

@@ -4,10 +4,11 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// Messages whose numbers are whatever a member likes.
+/// Messages in which a member can choose any numbers.
 ///
-/// Nothing here knows the fields: at each place of an encoding each number is put that a field could have there. What still decodes is
-/// given to a node in an open session. So a message or a field that is added is included, or the test says that it is missing.
+/// The tests don't know the fields. At each position of an encoding, they insert each number that a field could have
+/// there. Every message that still decodes is given to a node in an open session. A new message or field is therefore
+/// included, or the test reports that it is missing.
 @Suite struct ExtremeMessageTests {
   static let extremes: [UInt64] = {
     let bounds: [UInt64] = [0, 1 << 31, 1 << 32, 1 << 48, 1 << 63, UInt64(Limits.authors), UInt64(Limits.message)]
@@ -46,7 +47,7 @@ import Testing
       try mesh.write(0, "b", "of the owner", in: zone)
     }
 
-    /// One message of each kind, about what there is.
+    /// Returns one message of each kind, about existing objects.
     func samples() throws -> [Message] {
       let node = mesh.nodes[0]
       let author = try #require(try mesh.nodes[2].replica.zoneView(zone)?.author)
@@ -104,7 +105,7 @@ import Testing
       ]
     }
 
-    /// The owner's devices go on, in the share and in the private zone.
+    /// Expects that the owner's devices still work, in the share and in the private zone.
     func expectAtWork(_ what: String) throws {
       try mesh.wait(5_001)
       for (node, zone) in [(0, zone), (1, try mesh.zone)] {
@@ -119,7 +120,7 @@ import Testing
     let samples = try World().samples()
     let kinds = Set(samples.compactMap(\.encoded.first))
     for tag in UInt8.min...UInt8.max where !kinds.contains(tag) {
-      // One that is known lacks its fields.
+      // A known tag without fields fails to decode.
       #expect(throws: Never.self, "a message with tag \(tag) has no sample here") { _ = try Message.decode([tag]) }
     }
     for (index, sample) in samples.enumerated() {
@@ -140,7 +141,7 @@ import Testing
     }
   }
 
-  /// What an act says is put into a record whose author signs it.
+  /// The altered act is put into a record that its author signs.
   @Test("no number in a control record stops an honest device") func everyNumberOfEveryControlRecord() throws {
     let start = try World()
     let known = start.mesh.nodes[0].store.controlRecords(start.zone)
@@ -154,7 +155,7 @@ import Testing
       var last: ControlRecord?
       for variant in Self.variants(of: sample.encoded) {
         guard let parsed = try? ControlRecord(variant, mesh.cryptography), parsed.act != sample.act else { continue }
-        // The participant says it: what is the owner's to say it may not, and is put out for it.
+        // The participant is the author. Acts that only the owner may write end its session.
         let record = try ControlRecord(
           zone: world.zone, parents: mesh.nodes[0].replica.shareState(world.zone)?.heads ?? [],
           number: (last?.number ?? 0) + 1, previous: last?.id, act: parsed.act, secrets: mesh.accounts[1].devices[0],

@@ -3,7 +3,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// What a participant that fills the control log of a share keeps from nobody. Node 0 is the owner's.
+/// A participant that fills the control log of a share can't stop the others. Node 0 is the owner's.
 @Suite struct FloodedLogTests {
   @Test func `epochs whose keys nobody gives keep no other key from a new member`() throws {
     let mesh = try TestMesh([1, 1, 1])
@@ -13,7 +13,7 @@ import Testing
     try mesh.write(0, "a", "before", in: zone)
     let state = try #require(mesh.nodes[0].replica.shareState(zone))
     let honest = try #require(state.currentEpoch?.id)
-    // More than one message asks for, each with a lower id.
+    // There are more epochs than one message requests, each with a lower id.
     var last = try #require(state.heads.first)
     var records: [[UInt8]] = []
     var drawn: UInt64 = 0
@@ -35,7 +35,9 @@ import Testing
     #expect(mesh.title(2, "a") == .text("before"))
   }
 
-  /// - Parameter isInvited: By a link that lets in anybody, which somebody passed on; else by one that was made up.
+  /// Invents accounts that try to join.
+  ///
+  /// - Parameter isInvited: True if they use an open invite that somebody passed on, false if they use an invented one.
   @Test(arguments: [false, true])
   func `invented accounts keep nobody from joining, and come in by nothing but the owner's invite`(isInvited: Bool)
     throws
@@ -123,7 +125,7 @@ import Testing
     for record in records { try mesh.give(.controlRecords(zone, [record]), to: 0, link) }
     let last = try ControlRecord(try #require(records.last), mesh.cryptography).id
     #expect(heads() != [last])
-    // What the owner's other device says is read at once, and with it what waited.
+    // A record of the owner's other device is read immediately, together with the waiting ones.
     try mesh.meet(1, 0)
     try mesh.nodes[1].replica.rename(zone, "fresh", now: mesh.now)
     try mesh.meet(1, 0)
@@ -171,7 +173,7 @@ import Testing
     try mesh.wait(6_000)
     let again = asked().count - before
     #expect(again > 0 && again <= 300)
-    // In the end it asks for all of them.
+    // Eventually it asks for all of them.
     for _ in 0..<2 { try mesh.wait(6_000) }
     #expect(Set(asked().dropFirst(before)).count >= 600)
   }
@@ -180,7 +182,7 @@ import Testing
     .epoch(commitment: (0..<32).map { UInt8(truncatingIfNeeded: index >> ($0 % 8 * 8)) })
   }
 
-  /// Records of the first device of account 1, one after the other.
+  /// Returns records of the first device of account 1, one after the other.
   private func chain(
     _ mesh: TestMesh, _ zone: ZoneID, _ count: Int, after: [[UInt8]] = [], _ act: (Int) -> ControlAct
   ) throws -> [[UInt8]] {

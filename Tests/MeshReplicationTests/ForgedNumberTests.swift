@@ -4,7 +4,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// A member that shows a joiner a control record that other members do not take.
+/// A member that shows a joiner a control record that other members refuse.
 @Suite struct ForgedNumberTests {
   @Test(arguments: [UInt64.max, 7]) func `a joiner takes no record that does not continue its author's`(number: UInt64)
     throws
@@ -18,7 +18,7 @@ import Testing
       zone: zone, parents: heads, number: number, previous: heads.first,
       act: .epoch(commitment: [UInt8](repeating: 1, count: 32)), secrets: mesh.accounts[1].devices[0], mesh.cryptography
     )
-    // The joiner's session with the owner, into which the member's record gets.
+    // The member's record gets into the joiner's session with the owner.
     let keys = mesh.nodes[2].keys
     let (session, info) = try mesh.open(0, peer: keys.sessionKey)
     var joining = ShareJoining(

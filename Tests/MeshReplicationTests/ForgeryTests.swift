@@ -4,14 +4,15 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// A member that lies, about its own change sets or another's: its session ends or it is refused, and nobody else notices.
+/// A member that lies about its own change sets or those of another. Its session ends or it is refused, and no other
+/// device notices.
 @Suite struct ForgeryTests {
   private struct World {
     let mesh: TestMesh
     let zone: ZoneID
     let epoch: EpochID
     let key: EpochKey
-    /// The session of the device that the test plays: number 2.
+    /// The session of device 2, which the test plays.
     let link: LinkID
     let good: LinkID
 
@@ -126,7 +127,8 @@ import Testing
     #expect(world.mesh.nodes[0].replica.refusals["fork"] == 1)
     #expect(world.mesh.nodes[0].store.storedVector(world.zone)[author] == 0)
     #expect(world.mesh.nodes[1].store.storedVector(world.zone)[author] == 0)
-    // Devices of the author's account had the first one and keep what it said. The second one was never acknowledged.
+    // Other devices of the author's account had the first change set and keep its values. The second one was never
+    // acknowledged.
     #expect(world.mesh.title(0, "b") == .text("true") && world.mesh.title(1, "b") == .text("true"))
     try world.expectUnharmed(closed: false)
   }
@@ -154,7 +156,7 @@ import Testing
     try world.give(world.changeSet(author: world.author(2), time: time, title: "early").bytes)
     #expect(world.mesh.title(0, "b") == nil)
     #expect(try world.mesh.nodes[0].replica.zoneView(world.zone)?.waiting[.futureTime] == 1)
-    // It is here, and nobody is told that it is merged.
+    // The change set is here, and no peer is told that it is merged.
     let author = try world.author(2)
     #expect(world.mesh.nodes[0].store.storedVector(world.zone)[author] == 1)
     try world.mesh.write(0, "c", "told")

@@ -4,7 +4,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// One device, two files: restored, copied, or a home that was copied whole.
+/// One device with two files: a restored or copied file, or a home that was copied as a whole.
 @Suite struct ForkTests {
   private func expectEqual(_ mesh: TestMesh, _ location: SourceLocation = #_sourceLocation) throws {
     let zone = try mesh.zone
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  /// Everybody meets everybody often enough; the two copies never meet, for they are one device.
+  /// Lets all nodes meet often enough. The two copies never meet, because they are one device.
   private func settle(_ mesh: TestMesh) throws {
     for _ in 0..<4 {
       for a in mesh.nodes.indices {
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  /// Three devices that know each other and a row, and a copy of the third that does not know it is one.
+  /// Creates three devices that know each other and a row, and a copy of the third that doesn't know it is one.
   private func forkable() throws -> TestMesh {
     let mesh = try TestMesh(3)
     try mesh.meet(1, 0)
@@ -51,7 +51,7 @@ import Testing
       if Bool.random(using: &generator) {
         try mesh.write(node, "\(node)-\(step)", "true")
         written.insert("\(node)-\(step)")
-        // On top of what others wrote, which may be cut.
+        // The write builds on values of others, which may be cut.
         if let name = mesh.nodes[node].store.rows.keys.sorted().randomElement(using: &generator),
           case .text(let key) = name.key
         {
@@ -149,7 +149,7 @@ import Testing
     #expect(mesh.nodes[0].replica.refusals["fork"] == nil && mesh.nodes[1].replica.notices.count == 1)
   }
 
-  @Test("what only another device of the account has of a branch comes back")
+  @Test("a part of a branch that only another device of the account has comes back")
   func branchOfAnotherDevice() throws {
     let mesh = try TestMesh(3)
     try mesh.meet(1, 0)
@@ -162,7 +162,7 @@ import Testing
     try mesh.write(1, "early", "edited")
     try mesh.meet(1, 0)
     try mesh.restart(1, store: older, vault: home)
-    // It writes before it meets anybody: a fork.
+    // The device writes before it meets another one, which is a fork.
     try mesh.write(1, "written", "after the restore")
     try settle(mesh)
     try expectEqual(mesh)
@@ -172,14 +172,14 @@ import Testing
     #expect(mesh.title(2, "written") == .text("after the restore"))
   }
 
-  @Test("a file from before the last instance writes on as a new one, though it wrote nothing as its own")
+  @Test("a file from before the last instance continues with a new one, even if it wrote nothing as its own")
   func fileFromBeforeTheInstance() throws {
     let mesh = try TestMesh(2)
     try mesh.meet(1, 0)
     try mesh.write(1, "begin", "the instance")
     let zone = try mesh.zone
     let first = try #require(mesh.nodes[1].store.instance(zone))
-    // As it was when that instance had begun and written nothing.
+    // The file is in the state when that instance had begun and written nothing.
     let older = mesh.nodes[0].store.copy()
     older.beginInstance(first, zone: zone)
     try mesh.meet(1, 0)
@@ -208,7 +208,7 @@ import Testing
     #expect(mesh.nodes[0].store.rows.count == 3)
     #expect(mesh.nodes[0].replica.refusals["fork"] == nil)
     #expect(mesh.nodes[2].replica.notices.count == 1 && mesh.nodes[copy].replica.notices.count == 1)
-    // The copy knows its place now.
+    // The copy now knows its place.
     let instance = mesh.nodes[copy].store.instance(try mesh.zone)
     try mesh.restart(copy)
     #expect(mesh.nodes[copy].store.instance(try mesh.zone) == instance)

@@ -4,7 +4,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// A certified device that does what the protocol lets it, too often or to set others against each other.
+/// A certified device that uses permitted actions too often, or to set others against each other.
 @Suite struct HostileMemberTests {
   private struct World {
     let mesh: TestMesh
@@ -19,7 +19,7 @@ import Testing
       key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
     }
 
-    /// Of the device that the test plays: number 2.
+    /// Returns a change set of device 2, which the test plays.
     func changeSet(
       instance: UInt64 = 7, number: UInt64 = 1, previous: ChangeSetID? = nil, title: String = "true"
     ) throws -> ChangeSet {
@@ -55,7 +55,7 @@ import Testing
       let first = try world.changeSet(title: title)
       let second = try world.changeSet(number: 2, previous: first.id, title: title)
       try mesh.give(.changeSets(world.zone, [first.bytes, second.bytes]), to: node, link)
-      // One more, that the other side can't place at all.
+      // This is one more change set, which the other side can't place at all.
       let third = try world.changeSet(number: 3, previous: second.id, title: title)
       try mesh.give(.changeSets(world.zone, [third.bytes]), to: node, link)
       guard node == 0 else { continue }
@@ -66,19 +66,20 @@ import Testing
     try mesh.pump()
     #expect(mesh.isOpen(1, dialler) && mesh.isOpen(0, listener))
     #expect(mesh.nodes[1].replica.refusals["fork"] ?? 0 > 0, "and it is told")
-    // What 1 merged is on both sides in number; what 0 merged goes further on its branch, and waits.
+    // The change sets that node 1 merged have the same numbers on both sides. Those that node 0 merged continue its
+    // branch, and wait.
     try mesh.write(1, "c", "from 1")
     #expect(mesh.title(0, "c") == .text("from 1"))
   }
 
-  @Test("a device has so many instances in a zone, and one more ends all of them, on every device alike")
+  @Test("a device has a bounded number of instances in a zone, and one more ends all of them, on every device alike")
   func tooManyInstances() throws {
     let world = try World()
     let mesh = world.mesh
     try mesh.connect(1, 0)
     try mesh.pump()
     mesh.part(0, 1)
-    // Each is told of others first: which of them are too many depends on who is asked.
+    // Each node is first told of other instances, so the nodes disagree about which are too many.
     for (node, instances) in [(0, 1...Limits.instances), (1, 4...Limits.instances + 3)] {
       let link = try mesh.admit(2, to: node)
       for instance in instances {
@@ -87,7 +88,7 @@ import Testing
       #expect(mesh.nodes[node].store.storedVector(world.zone).authors.count == Limits.instances)
       try mesh.give(.goodbye(.stopping, text: ""), to: node, link)
     }
-    // What an honest device has written names authors that the other one has no room for.
+    // The change sets of an honest device name authors for which the other one has no room.
     try mesh.write(1, "b", "on top of it")
     try mesh.connect(1, 0)
     try mesh.pump()
@@ -173,6 +174,6 @@ import Testing
 }
 
 extension UInt64 {
-  /// As a few milliseconds.
+  /// The number, limited to a few milliseconds.
   fileprivate var clamped: UInt64 { Swift.min(self, 1_000) }
 }

@@ -4,7 +4,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// What a participant, or who was one, might try. Node 0 is the owner's; 1 writes, 2 only reads.
+/// Attacks by a current or former participant. Node 0 is the owner's, node 1 writes, and node 2 only reads.
 @Suite struct HostileShareTests {
   private let mesh: TestMesh
   private let zone: ZoneID
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func `a change set comes before the grant that it cites and is taken with it`() throws {
-    // Node 1 is raised at the owner while node 2, which hears of it last, is shown its change set first.
+    // The owner gives node 2 write permission. Node 1, which hears of it last, is shown its change set first.
     let account = mesh.accounts[2].state.id
     try mesh.nodes[0].replica.setPermission(.readWrite, of: account, in: zone, now: mesh.now)
     try mesh.pump()
@@ -137,7 +137,7 @@ import Testing
       share.invite, zone: zone, genesis: invited.state.genesis,
       certificate: try #require(invited.state.certificate(invited.device(0))), seed: share.seed,
       secrets: invited.devices[0], mesh.cryptography)
-    // Somebody else brings it, with a proof of the invite.
+    // Another device brings the claim, with a proof of the invite.
     let thief = try TestAccount(devices: 1, seed: 900)
     let (link, info) = try mesh.open(0, peer: thief.devices[0].sessionKey)
     var hello = mesh.hello(thief.devices[0], try thief.state.certificate(thief.device(0)), info, to: 0)
@@ -187,7 +187,7 @@ import Testing
     try mesh.pump()
     let current = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
     let own = try record(.epoch(commitment: [UInt8](repeating: 5, count: 32)), by: 1)
-    // A friend who is still in passes the epoch on, and would pass on the key.
+    // A friend who is still a member passes on the epoch, and would pass on the key.
     let friend = try mesh.admit(0, of: mesh.accounts[2], to: 0)
     try mesh.give(.controlRecords(zone, [own.encoded]), to: 0, friend)
     #expect(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id == current)

@@ -3,7 +3,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// What brought other systems down and takes a conversation to show: see Incidents in the documentation of MeshTesting.
+/// Failures of other systems that need a conversation to reproduce. See Incidents in the documentation of MeshTesting.
 @Suite struct IncidentTests {
   @Test func `a peer that says it has sent everything, and sent nothing, moves nothing`() throws {
     let mesh = try TestMesh(3)
@@ -18,7 +18,7 @@ import Testing
     try mesh.give(.upToDate(zone, claimed), to: 0, link)
     #expect(mesh.nodes[0].store.storedVector(zone) == stored)
     #expect(mesh.nodes[0].store.mergedVector(zone) == merged)
-    // Nor does this node say it has what it only heard of.
+    // This node doesn't claim to have change sets that it only heard of.
     try mesh.connect(1, 0)
     try mesh.pump()
     try mesh.write(0, "a", "goes on")
@@ -50,7 +50,7 @@ import Testing
       #expect(mesh.title(node, "a") == .text("old"))
       #expect(mesh.title(node, "b") == .text("the relay's own"))
     }
-    // What it writes now is no second story under its old numbers.
+    // Its new change sets are not a fork under its old numbers.
     try mesh.write(1, "c", "new")
     #expect(mesh.title(0, "c") == .text("new") && mesh.title(2, "c") == .text("new"))
     #expect(mesh.nodes.allSatisfy { $0.replica.refusals["fork"] == nil })
@@ -66,7 +66,7 @@ import Testing
     for node in [0, 1] {
       let link = try mesh.admit(2, to: node)
       let heads = try mesh.nodes[node].store.controlRecords(zone).map { try ControlRecord($0, mesh.cryptography).id }
-      // Every act that this version does not know, whatever it may mean one day.
+      // These are all acts that this version doesn't know, whatever a later version uses them for.
       var previous: ControlID?
       for tag in UInt8(240)...253 {
         let record = try ControlRecord(

@@ -4,9 +4,9 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// A node that dies between two steps of an act goes on with it when it starts again.
+/// A node that dies between two steps of an action continues with it at the next start.
 @Suite struct InterruptionTests {
-  /// A vault whose disk fails when a key is to be kept.
+  /// A vault whose disk fails when a key is stored.
   private final class FailingVault: Vault {
     struct DiskFailure: Error {}
     let base = MemoryVault()

@@ -3,10 +3,11 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// A file that came from another home: what is merged in it can't be read again before the keys of its epochs have come.
+/// A file that came from another home. Its merged values can't be read again before the keys of its epochs have
+/// arrived.
 @Suite struct KeysLaterTests {
-  /// Device 2 starts on a copy of device 1's file with a home that has no keys; `a` is a row that device 3 wrote and that a cut
-  /// takes back, `b` one that stays. Device 0 holds the account's key, and knows nothing of `a`.
+  /// Device 2 starts on a copy of device 1's file with a home that has no keys. The row `a` was written by device 3 and
+  /// is reverted by a cut, and the row `b` stays. Device 0 holds the account's key, and knows nothing of `a`.
   private func world() throws -> TestMesh {
     let mesh = try TestMesh(4)
     try mesh.meet(1, 0)
@@ -27,7 +28,7 @@ import Testing
     let file = mesh.nodes[1].store.copy()
     try mesh.meet(1, 0)
     #expect(mesh.title(1, "a") == nil)
-    // The records alone, as a file has them that was copied in between.
+    // Only the records are inserted, as in a file that was copied in between.
     for bytes in mesh.nodes[0].store.controlRecords(try mesh.zone) {
       let record = try ControlRecord(bytes, mesh.cryptography)
       try file.insertControlRecord(bytes, id: record.id, zone: record.zone)

@@ -16,7 +16,7 @@ import Testing
     return (mesh, zone)
   }
 
-  /// As each device, on nearly each instance that it can have: one more ends the device.
+  /// Writes as each device, with nearly every instance that it can have. One more instance would end the device.
   private func flood(_ mesh: TestMesh, _ zone: ZoneID) throws {
     let state = try #require(mesh.nodes[0].replica.shareState(zone))
     let grant = try #require(state.participants[mesh.accounts[1].state.id]?.grant)

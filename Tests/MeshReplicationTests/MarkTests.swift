@@ -4,9 +4,9 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// The home keeps the number of each change set before anybody hears of it.
+/// The home stores the number of each change set before any other device hears of it.
 @Suite struct MarkTests {
-  /// A home whose disk fails when a number is to be kept.
+  /// A home whose disk fails when a number is stored.
   private final class FailingVault: Vault {
     struct DiskFailure: Error {}
     let base = MemoryVault()
@@ -87,7 +87,7 @@ import Testing
     let replica = try start(1)
     try replica.createPrivateZone(title: "home", now: now)
     let zone = try #require(replica.privateZone)
-    // A peer that wants everything.
+    // This is a peer that wants everything.
     let link = LinkID(1)
     let info = LinkInfo(
       role: .listener, handshakeHash: [UInt8](repeating: 1, count: 64), remoteStatic: account.devices[1].sessionKey,
@@ -119,7 +119,8 @@ import Testing
     #expect(store.storedVector(zone).authors.count == 1, "and it is in the file")
 
     vault.fails = false
-    // Nobody can have it, so the number is no fork. Its mark is kept before anybody hears of it.
+    // No other device can have the change set, so the number is no fork. Its mark is stored before any device hears of
+    // it.
     let next = try start(2)
     while try next.work(now: now) {}
     #expect(store.instance(zone) == before && vault.base.highWaterMark(zone)?.number == 1)

@@ -4,7 +4,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// What becomes of who came by an invite that is open to any number.
+/// The fate of accounts that joined with an invite for any number of accounts.
 @Suite struct OpenInviteTests {
   @Test func `what an account wrote before it was removed stays, however it came`() throws {
     for uses in [UInt64?.some(1), nil] {
@@ -27,7 +27,7 @@ import Testing
     let mesh = try TestMesh([1, 1, 1, 1])
     let zone = try mesh.share()
     let share = try mesh.invite(zone, uses: nil)
-    // Node 1 lets in 2; 3 leaves.
+    // Node 1 admits node 2, and node 3 leaves.
     #expect(try mesh.join(1, share, at: 0) == .done)
     try mesh.meet(1, 0)
     #expect(try mesh.join(2, share, at: 1) == .done)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("made-up accounts keep nobody out")
+  @Test("invented accounts keep no account from joining")
   func madeUpAccounts() throws {
     let mesh = try TestMesh([1, 1, 1, 1])
     let zone = try mesh.share()
@@ -95,7 +95,7 @@ import Testing
     try mesh.connect(2, 1)
     try mesh.pump()
     try mesh.expectEqual([0, 1, 2], zone)
-    // Its account has the share already: joining again brings what was said meanwhile.
+    // Its account already has the share. Joining again brings the records that were written in the meantime.
     #expect(try mesh.join(1, mesh.invite(zone, .readOnly, uses: nil), at: 0) == .done)
     try mesh.expectEqual([0, 1, 2], zone)
   }

@@ -3,10 +3,11 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// A lowering that stops counting: the owner revoked the device that said it before hearing of it.
+/// A change to read-only that stops counting, because the owner had already revoked the device that made it.
 @Suite struct RaisedLimitTests {
-  /// Two devices of the owner's (0 and 1), and two participants (2 and 3). 2 writes something last that 3 has, and 0 if it is
-  /// there. 1 lowers 2 without knowing it, one of the participants hears of that and takes it back, and 0 revokes 1.
+  /// Creates two devices of the owner (0 and 1) and two participants (2 and 3). Node 2 writes a last change that node 3
+  /// has, and also node 0 if it is connected. Node 1 makes node 2 read-only without knowing the change. One of the
+  /// participants hears of that and reverts the change, and node 0 revokes node 1.
   private func mesh(heardBy node: Int, isOwnerThere: Bool) throws -> (TestMesh, ZoneID) {
     let mesh = try TestMesh([2, 1, 1])
     let zone = try mesh.share()
@@ -94,7 +95,7 @@ import Testing
     for node in [0, 2, 3] { #expect(mesh.title(node, "a") == .text("three")) }
   }
 
-  /// What a program writes is not signed before its device hears that it was lowered and raised again.
+  /// The write of a program isn't signed before its device hears that it was made read-only and read-write again.
   @Test(arguments: [false, true], [false, true])
   func `what is pending when a lowering and a raise come at once goes with what is taken back, or is sent`(
     hasUnseen: Bool, restarts: Bool
@@ -105,14 +106,15 @@ import Testing
     try mesh.connect(1, 0)
     try mesh.write(1, "a", "one", in: zone)
     mesh.part(1, 0)
-    // Signed and met by nobody: the lowering takes it back, and what is pending was written on it.
+    // The change set was signed and met by no device. The change to read-only reverts it, and the pending write is
+    // based on it.
     if hasUnseen { try mesh.write(1, "a", "two", in: zone) }
     mesh.nodes[1].store.write(
       RecordName(table: "list", key: .text("b")), ["title": .text("pending")], zone: zone)
     for permission in [Permission.readOnly, .readWrite] {
       try mesh.nodes[0].replica.setPermission(permission, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
     }
-    // Then it is signed before anybody is met.
+    // Then it is signed before another device is met.
     if restarts { try mesh.restart(1) }
     try mesh.connect(1, 0)
     try mesh.pump()

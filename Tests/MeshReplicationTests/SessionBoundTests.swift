@@ -5,7 +5,7 @@ import Testing
 
 @testable import MeshReplication
 
-/// How many sessions there are, and who finds room. Node 0 is the owner's.
+/// The number of sessions, and the peers that find room. Node 0 is the owner's.
 @Suite struct SessionBoundTests {
   private func isOpen(_ mesh: TestMesh, _ links: [LinkID]) -> [Bool] { links.map { mesh.isOpen(0, $0) } }
 
@@ -21,7 +21,7 @@ import Testing
     #expect(mesh.isOpen(0, try mesh.admit(1, to: 0)))
   }
 
-  @Test("if a node has too many sessions, the newest of the account that has most ends")
+  @Test("if a node has too many sessions, the newest one of the account with the most ends")
   func sessionsOfAll() throws {
     let mesh = try TestMesh([2, 3, 2])
     let zone = try mesh.share()
@@ -50,7 +50,7 @@ import Testing
     #expect(mesh.isOpen(0, try mesh.admit(0, of: mesh.accounts[1], to: 0)))
   }
 
-  @Test("peers that do not say who they are make room for one another")
+  @Test("peers that don't identify themselves make room for one another")
   func unnamed() throws {
     let mesh = try TestMesh(2)
     let named = try mesh.admit(1, to: 0)
@@ -82,7 +82,7 @@ import Testing
     #expect(try mesh.join(1, open, at: 0) == .done)
   }
 
-  @Test("accounts that are let in use up nothing of their invite's allowance")
+  @Test("admitted accounts use up nothing of their invite's allowance")
   func joiners() throws {
     let mesh = try TestMesh([1, 1, 1])
     let zone = try mesh.share()

@@ -4,14 +4,14 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// Shares among accounts: node 0 is the owner's, node 1 and 2 those of two others.
+/// Shares among accounts. Node 0 is the owner's, and nodes 1 and 2 belong to two other accounts.
 @Suite struct ShareTests {
   private func mesh() throws -> (TestMesh, ZoneID) {
     let mesh = try TestMesh([1, 1, 1])
     return (mesh, try mesh.share())
   }
 
-  /// All three are members, and connected to the owner.
+  /// Creates three nodes that are all members, with the others connected to the owner.
   private func joined(_ permissions: [Permission] = [.readWrite, .readWrite]) throws -> (TestMesh, ZoneID) {
     let (mesh, zone) = try mesh()
     for (index, permission) in permissions.enumerated() {
@@ -310,7 +310,7 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
-  @Test("a write that a removal accepted and a concurrent change to read-only rejects is listed by members that had it")
+  @Test("members list a write that a removal accepted and a concurrent change to read-only rejects, if they had it")
   func removedAndLowered() throws {
     let mesh = try TestMesh([2, 1, 1])
     try mesh.connect(0, 1)
@@ -335,7 +335,7 @@ import Testing
     try mesh.expectEqual([0, 1, 3], zone)
   }
 
-  @Test("members list nothing of what a removal rejects, since its writer has a receipt")
+  @Test("members don't list writes that a removal rejects, because their writer has a receipt")
   func removedBeforeItCame() throws {
     let (mesh, zone) = try joined()
     mesh.part(1, 0)
@@ -350,7 +350,7 @@ import Testing
     #expect(mesh.nodes[1].store.receipts(zone).count == 1)
   }
 
-  @Test("an account that leaves has receipts for what no device of the owner has acknowledged")
+  @Test("an account that leaves has receipts for writes that no device of the owner has acknowledged")
   func leftBesideAnotherParticipant() throws {
     let (mesh, zone) = try joined()
     try mesh.write(1, "a", "here", in: zone)
@@ -460,7 +460,7 @@ import Testing
     let half = mesh.nodes[2].store.copy()
     mesh.nodes[2].store.dropFault = nil
     #expect(try mesh.join(2, mesh.invite(zone, for: account), at: 0) == .done)
-    // The machine kept the word that lets it in, and got no further.
+    // The machine stored the record that admits it, and got no further.
     let known = Set(half.controlRecords(zone))
     for bytes in mesh.nodes[2].store.controlRecords(zone) where !known.contains(bytes) {
       try half.insertControlRecord(bytes, id: try ControlRecord(bytes, mesh.cryptography).id, zone: zone)

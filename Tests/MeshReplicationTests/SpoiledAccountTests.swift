@@ -5,9 +5,9 @@ import Testing
 
 @testable import MeshReplication
 
-/// Accounts that give different things to different honest nodes. Node 0 is the owner's.
+/// Accounts that give different data to different honest nodes. Node 0 is the owner's.
 @Suite struct SpoiledAccountTests {
-  /// More devices of an account, ascending by id, with their certificates.
+  /// Returns more devices of an account, in ascending order of their ids, with their certificates.
   private func devices(_ account: TestAccount, _ count: Int) throws -> [(keys: DeviceKeys, certificate: Certificate)] {
     let randomness = SeededRandomness(seed: 77, stream: 3)
     return try (0..<count).map { _ in
@@ -50,7 +50,7 @@ import Testing
     mesh.part(0, 1)
     let liar = mesh.accounts[1]
     let devices = try devices(liar, Limits.devicesEver + 7)
-    // Each node gets as many as there may be; of those of node 0 the last are dropped once the nodes have met.
+    // Each node gets as many as are allowed. Once the nodes have met, the last ones of node 0 are dropped.
     let given = [devices.prefix(504) + devices.suffix(7), devices.prefix(Limits.devicesEver - 1)].map(Array.init)
     let head = try #require(mesh.nodes[0].replica.shareState(zone)?.heads.first)
     let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
@@ -103,7 +103,7 @@ import Testing
       #expect(mesh.title(1 - node, "after \(node)") == .text("y"))
     }
     try mesh.expectEqual([0, 1], zone)
-    // What was verified once is verified again at every start.
+    // Records that were verified once are verified again at every start.
     mesh.part(0, 1)
     try mesh.restart(1)
     try mesh.connect(0, 1)
@@ -113,7 +113,7 @@ import Testing
     try mesh.expectEqual([0, 1], zone)
   }
 
-  @Test("what others relay beyond the bound keeps no record from the owner")
+  @Test("records that others relay beyond the bound keep none from the owner")
   func relayedBeyondTheBound() throws {
     let mesh = try TestMesh([1, 1, 1, 1])
     let zone = try mesh.share()
@@ -125,7 +125,7 @@ import Testing
     let (writer, relay) = (mesh.accounts[2], mesh.accounts[3])
     let head = try #require(mesh.nodes[0].replica.shareState(zone)?.heads.first)
     let count = Choices.relayedControl * Choices.controlBytesOfAccount / 16_000 + 9
-    // The owner and a participant, node 1, are shown different branches by the relay, each at its bound.
+    // The relay shows different branches to the owner and to a participant, node 1, each at its bound.
     for node in [0, 1] {
       let link = try mesh.admit(0, of: relay, to: node)
       try mesh.give(.controlHeads(zone, []), to: node, link)
@@ -209,14 +209,14 @@ import Testing
     let isSound = joined.learn(records, mesh.cryptography)
     #expect(isSound)
     #expect(joined.state(mesh.cryptography).title == "after it")
-    // Without a state that is left out, an unknown device's record is none.
+    // Without a state that is left out, a record of an unknown device is invalid.
     var whole = JoinedShare(zone, mesh.accounts[2].state, owner: mesh.accounts[0].state.id)
     let isNoted = whole.note(account: node.replica.account.encoded, mesh.cryptography)
     let isOwnersSound = whole.learnAccounts(mesh.cryptography)
     let isWholeSound = whole.learn(records, mesh.cryptography)
     #expect(isNoted && isOwnersSound && !isWholeSound)
 
-    // A file from which the state is missing.
+    // This is a file from which the state is missing.
     let store = mesh.nodes[2].store
     let bare = try #require(AccountState(large.state.genesis, mesh.cryptography))
     store.saveAccountStates([bare.id: bare.encoded])

@@ -3,7 +3,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// What a participant wrote to a share that was over by then.
+/// Writes of a participant to a share that had already ended.
 @Suite struct StoppedShareTests {
   @Test(arguments: [false, true], [false, true])
   func `what nobody has who goes on with the share is kept as receipts, and nothing else`(

@@ -4,11 +4,11 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// Shares among the accounts of a test mesh.
+/// Helpers for shares among the accounts of a test mesh.
 extension TestMesh {
   static let root = RecordName(table: "list", key: .text("root"))
 
-  /// Account 0 shares a record of its first node.
+  /// Shares a record of account 0 on its first node.
   func share() throws -> ZoneID {
     nodes[0].store.write(Self.root, ["title": .text("root")])
     nodes[0].replica.databaseChanged()
@@ -29,7 +29,7 @@ extension TestMesh {
     return link
   }
 
-  /// How joining ended.
+  /// The result of joining.
   enum Joined: Equatable {
     case done
     case offered(ShareJoining.Offer)
@@ -37,7 +37,7 @@ extension TestMesh {
     case refused(String)
   }
 
-  /// A node dials another with a link to a share.
+  /// Makes a node dial another with an invite to a share.
   @discardableResult
   func join(_ joiner: Int, _ link: ShareLink, at member: Int, claims: Bool = true) throws -> Joined {
     let keys = nodes[joiner].keys
@@ -85,7 +85,7 @@ extension TestMesh {
     nodes[node].replica.shareState(zone)?.permission(accounts[account].state.id)
   }
 
-  /// Nodes that hold equal states of a zone.
+  /// Expects that nodes have equal states of a zone.
   func expectEqual(_ members: [Int], _ zone: ZoneID) throws {
     let digests = members.map { nodes[$0].store.digest(zone) }
     let states = members.map { nodes[$0].replica.shareState(zone) }

@@ -4,7 +4,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// A few replicas on model stores, joined by wires that deliver at once and lose nothing.
+/// A few replicas on model stores, with connections that deliver immediately and lose nothing.
 final class TestMesh {
   final class Node {
     let keys: DeviceKeys
@@ -13,15 +13,17 @@ final class TestMesh {
     let vault: MemoryVault
     let replica: Replica
     let index: Int
-    /// Why its sessions closed.
+    /// The reasons that its sessions closed.
     var closed: [String] = []
-    /// What it sent, by link.
+    /// The messages that it sent, by session.
     var sent: [LinkID: [Message]] = [:]
 
     let account: TestAccount
     private let stream: UInt64
 
-    /// - Parameter life: Draws other random numbers in another life.
+    /// Creates a node.
+    ///
+    /// - Parameter life: The number of the node's start. Another one gives other random numbers.
     init(
       _ account: TestAccount, _ index: Int, store: ModelStore, vault: MemoryVault, life: UInt64 = 0, stream: UInt64,
       cryptography: Sodium
@@ -45,7 +47,7 @@ final class TestMesh {
   }
 
   let accounts: [TestAccount]
-  /// The first one, of which most tests have no other.
+  /// The first account, which is the only one in most tests.
   var account: TestAccount { accounts[0] }
   let cryptography: Sodium
   private(set) var nodes: [Node] = []
@@ -55,13 +57,14 @@ final class TestMesh {
   private var lives: UInt64 = 0
   private let randomness = SeededRandomness(seed: 8)
   private(set) var now = Moment(wall: VirtualClock.epoch, steady: 0)
-  /// Milliseconds by which the wall clock of a node is ahead.
+  /// The milliseconds by which a node's wall clock is ahead.
   var clockError: [Int: Int64] = [:]
 
-  /// The first node has made the zone.
+  /// Creates nodes of one account. The first node has created the zone.
   convenience init(_ count: Int, partSize: Int = Choices.slice) throws { try self.init([count], partSize: partSize) }
 
-  /// Several accounts, with so many devices each; their nodes are numbered through. The first of each has made its zone.
+  /// Creates several accounts with the given numbers of devices. The nodes are numbered consecutively. The first node
+  /// of each account has created its zone.
   init(_ devices: [Int], partSize: Int = Choices.slice) throws {
     accounts = try devices.indices.map { try TestAccount(devices: devices[$0], seed: 5 + 100 * UInt64($0)) }
     cryptography = try Sodium(randomness: SeededRandomness(seed: 6))
@@ -79,7 +82,8 @@ final class TestMesh {
 
   func now(_ node: Int) -> Moment { Moment(wall: now.wall + (clockError[node] ?? 0), steady: now.steady) }
 
-  /// A node with the same keys and a copy of another's file; its home is a copy that does not notice, unless told so.
+  /// Adds a node with the same keys and a copy of another's file. Its home is a copy that doesn't notice this unless
+  /// told.
   @discardableResult
   func addCopy(of index: Int, isNoticed: Bool = false) throws -> Int {
     let original = nodes[index]
@@ -98,7 +102,7 @@ final class TestMesh {
     nodes[index] = try nodes[index].again(store: store, vault: vault, life: 100 + lives, cryptography: cryptography)
   }
 
-  /// Both ends notice at once.
+  /// Closes a session. Both ends notice immediately.
   func disconnect(_ link: LinkID) {
     guard let peer = peers.removeValue(forKey: link), let owner = owners[link] else { return }
     peers[peer.link] = nil
@@ -113,7 +117,7 @@ final class TestMesh {
     }
   }
 
-  /// A session between two nodes until both are quiet.
+  /// Runs a session between two nodes until neither has anything to do.
   func meet(_ a: Int, _ b: Int) throws {
     let (link, _) = try connect(a, b)
     try pump()
@@ -131,7 +135,7 @@ final class TestMesh {
     return LinkID(links)
   }
 
-  /// A wire between two nodes; the first one dials. Nothing is delivered before `pump`.
+  /// Connects two nodes. The first one dials. Nothing is delivered before `pump`.
   @discardableResult
   func connect(_ a: Int, _ b: Int) throws -> (LinkID, LinkID) {
     let hash = randomness.bytes(64)
@@ -145,7 +149,7 @@ final class TestMesh {
     return (dialler, listener)
   }
 
-  /// A wire from outside to a node, whose other end the test holds.
+  /// Opens a connection from outside to a node. The test holds its other end.
   func open(_ node: Int, role: SessionBinding.Role = .listener, peer: [UInt8]) throws -> (LinkID, LinkInfo) {
     let link = nextLink()
     let info = info(role, peer: peer, hash: randomness.bytes(64))
@@ -163,7 +167,9 @@ final class TestMesh {
     try pump()
   }
 
-  /// - Parameter jump: Of the wall clock, beside the time that passes.
+  /// Lets time pass.
+  ///
+  /// - Parameter jump: The milliseconds by which the wall clock jumps in addition.
   func wait(_ milliseconds: Int64, jump: Int64 = 0) throws {
     now = Moment(wall: now.wall + milliseconds + jump, steady: now.steady + milliseconds)
     for (index, node) in nodes.enumerated() { try node.replica.tick(now: now(index)) }
@@ -213,7 +219,7 @@ final class TestMesh {
     nodes[node].replica.peerViews.contains { $0.link == link }
   }
 
-  /// The goodbye that a node last said on a link.
+  /// Returns the goodbye that a node last said in a session.
   func goodbye(_ node: Int, _ link: LinkID) -> Message.Goodbye? {
     for case .goodbye(let code, _) in nodes[node].sent[link] ?? [] { return code }
     return nil
@@ -221,7 +227,7 @@ final class TestMesh {
 
   // MARK: A peer that the test plays
 
-  /// A hello of a device, signed for a session that its keys opened as the dialler.
+  /// Returns a hello of a device, signed for a session that its keys opened as the dialler.
   func hello(_ keys: DeviceKeys, _ certificate: Certificate?, _ info: LinkInfo, to node: Int) -> Hello {
     var hello = Hello(certificate: certificate, accountHead: nodes[node].replica.account.head(cryptography))
     hello.sign(
@@ -231,7 +237,7 @@ final class TestMesh {
     return hello
   }
 
-  /// A session of a member device, all of whose messages the test writes.
+  /// Opens a session of a member device whose messages all come from the test.
   func admit(_ index: Int, of account: TestAccount? = nil, to node: Int) throws -> LinkID {
     let account = account ?? self.account
     let keys = account.devices[index]

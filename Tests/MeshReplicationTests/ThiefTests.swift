@@ -4,7 +4,7 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// A stolen device, certified until it is revoked, tries to put the others out.
+/// A stolen device, certified until it is revoked, that tries to exclude the others.
 @Suite struct ThiefTests {
   private func record(
     _ mesh: TestMesh, _ act: ControlAct, by index: Int, number: UInt64, previous: ControlID?, parents: [ControlID]
@@ -20,7 +20,7 @@ import Testing
     ]
   }
 
-  /// Four devices; the last is the thief's, and knows everything.
+  /// Creates four devices. The last one is the thief's, and knows everything.
   private func world() throws -> TestMesh {
     let mesh = try TestMesh(4)
     for other in 1...2 { try mesh.connect(other, 0) }

@@ -36,7 +36,7 @@ import Testing
         sign: other.key.sign)
       grown.insert(certificate, cryptography)
       #expect(record.isSound(people, Accounts([owner.state, cutter.state, grown]), cryptography))
-      // Of the device's accounts, one has to have signed.
+      // One of the device's accounts must have signed the cut.
       let forged = DeviceCut(try cutter.device(0), last: nil, heads: [:], zone: zone, sign: owner.key.sign)
       let lie = try ControlRecord(
         zone: zone, parents: [#require(ControlID(nonce))], number: 1, previous: nil, act: .cut(forged),

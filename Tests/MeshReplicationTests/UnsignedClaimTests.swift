@@ -4,9 +4,9 @@ import MeshReplication
 import MeshTesting
 import Testing
 
-/// What nobody has signed changes nothing beyond the session it came on.
+/// Unsigned statements change nothing beyond their session.
 @Suite struct UnsignedClaimTests {
-  /// An owner with two devices (0 and 1), and a participant (2) with a session that the test plays.
+  /// Creates an owner with two devices (0 and 1), and a participant (2) whose session the test plays.
   private func world() throws -> (TestMesh, ZoneID, LinkID) {
     let mesh = try TestMesh([2, 1])
     let zone = try mesh.share()
@@ -27,7 +27,7 @@ import Testing
     #expect(try mesh.nodes[0].replica.zoneView(zone)?.cannotWrite == nil)
   }
 
-  @Test("heads that nobody signed end no device's right to write") func forgedHeads() throws {
+  @Test("unsigned heads end no device's right to write") func forgedHeads() throws {
     let (mesh, zone, link) = try world()
     let instance = mesh.nodes[0].store.instance(zone)
     let author = Author(device: mesh.nodes[0].device, instance: try #require(instance))
@@ -40,7 +40,7 @@ import Testing
     try expectWrites(mesh, zone, instance: instance)
   }
 
-  @Test("change sets that nobody signed end no device's right to write") func forgedChangeSets() throws {
+  @Test("unsigned change sets end no device's right to write") func forgedChangeSets() throws {
     let (mesh, zone, _) = try world()
     let instance = mesh.nodes[0].store.instance(zone)
     let author = Author(device: mesh.nodes[0].device, instance: try #require(instance))
@@ -74,7 +74,7 @@ import Testing
     try expectWrites(mesh, zone, instance: mesh.nodes[0].store.instance(zone))
   }
 
-  @Test("what a revoked device said against the clock is forgotten") func revokedClock() throws {
+  @Test("statements of a revoked device about the clock are forgotten") func revokedClock() throws {
     let mesh = try TestMesh(2)
     mesh.clockError[1] = -20 * 60_000
     let (link, _) = try mesh.connect(1, 0)

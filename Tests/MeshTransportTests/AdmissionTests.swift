@@ -55,14 +55,14 @@ struct AdmissionTests {
     #expect(admission.evicted == [many[0], first])
   }
 
-  @Test("strangers that fill all places keep nobody out") func keepsNobodyOut() throws {
+  @Test("strangers that fill all places exclude no other peer") func keepsNobodyOut() throws {
     let admission = Desk(limits: limits)
     for address in 0..<1_000 { _ = admission.admits([UInt8(address >> 8), UInt8(address & 0xff)], now: 0) }
     for address in 0..<8 {
       for _ in 0..<2 * limits.strangersPerAddress { _ = admission.admits([9, UInt8(address)], now: 0) }
     }
     let honest = try #require(admission.place(here, now: 0))
-    // While the others go on, it has as much time as they need for as many connections as there are places.
+    // While the others continue, it has the time that they need for as many connections as there are places.
     for address in 0..<8 { for _ in 0..<8 { _ = admission.admits([9, UInt8(address)], now: 10_000) } }
     #expect(admission.met(honest))
   }

@@ -18,7 +18,7 @@ struct DialTests {
   }
 
   @Test func `A peer that says nothing is given up by the time-out`() async throws {
-    // Bound and not running: the system accepts, and nobody answers.
+    // The listener is bound and not running, so the system accepts, and no process answers.
     let silent = try await transport(2).listen(host: "127.0.0.1", port: 0)
     var limits = TransportLimits()
     limits.handshakeTime = .milliseconds(50)

@@ -3,20 +3,20 @@ import MeshCrypto
 import MeshTransport
 import NIOConcurrencyHelpers
 
-/// Every byte is one value.
+/// Randomness in which every byte is one value.
 struct FixedRandomness: Randomness {
   let value: UInt8
   func bytes(_ count: Int) -> [UInt8] { [UInt8](repeating: value, count: count) }
 }
 
-/// Stands still until it is moved.
+/// A clock that stands still until it is moved.
 final class ManualClock: MeshCore.Clock {
   private let now = NIOLockedValueBox<Int64>(1_000_000)
   func milliseconds() -> Int64 { now.withLockedValue { $0 } }
   func advance(by milliseconds: Int64) { now.withLockedValue { $0 += milliseconds } }
 }
 
-/// Device keys whose seeds are 32 times `value`.
+/// Returns device keys whose seeds are 32 times `value`.
 func keys(_ value: UInt8) -> DeviceKeys { DeviceKeys(randomness: FixedRandomness(value: value)) }
 
 func counting(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) } }
@@ -27,7 +27,7 @@ func transport(
   Transport(keys: keys(key), randomness: SystemRandomness(), clock: clock, limits: limits)
 }
 
-/// The two sides of a session that no socket carries: dialler with key 1, listener with key 2.
+/// Returns the two sides of a session without a socket: the dialler with key 1, and the listener with key 2.
 func sessions() throws -> (dialler: NoiseSession, listener: NoiseSession) {
   var dialler = NoiseHandshake(role: .dialler, keys: keys(1), randomness: SystemRandomness())
   var listener = NoiseHandshake(role: .listener, keys: keys(2), randomness: SystemRandomness())
@@ -37,10 +37,10 @@ func sessions() throws -> (dialler: NoiseSession, listener: NoiseSession) {
   return (try dialler.split(), try listener.split())
 }
 
-/// A length and a Noise message, whatever it is.
+/// Returns a length and a Noise message, with any contents.
 func frame(_ message: [UInt8]) -> [UInt8] { [UInt8(message.count >> 8), UInt8(message.count & 0xff)] + message }
 
-/// The code that `body` fails with, or nil where it succeeds.
+/// Returns the code of the error that `body` throws, or nil if it succeeds.
 func code(of body: () async throws -> Void) async -> TransportError.Code? {
   do {
     try await body()
@@ -50,7 +50,7 @@ func code(of body: () async throws -> Void) async -> TransportError.Code? {
   }
 }
 
-/// Returns when the condition holds; the time limit of the suite is the deadline.
+/// Returns when the condition holds. The time limit of the suite is the deadline.
 func wait(until condition: () async throws -> Bool) async throws {
   while try await !condition() {
     try Task.checkCancellation()

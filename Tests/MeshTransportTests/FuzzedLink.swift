@@ -4,7 +4,7 @@ import NIOCore
 
 @testable import MeshTransport
 
-/// A link of which the other end is in the hands of whoever chose some bytes. Throws `Fault` where it does what it never may.
+/// A link whose other end sends chosen bytes. Throws `Fault` if it does something forbidden.
 enum FuzzedLink {
   struct Fault: Error {
     let description: String
@@ -23,14 +23,14 @@ enum FuzzedLink {
 
   // MARK: The handshake
 
-  /// One side, and what came of it.
+  /// One side, with its result.
   private struct Side {
     var wire: HandshakeWire
     var hasSession = false
 
     init(_ role: NoiseHandshake.Role) { wire = FuzzedLink.wire(role) }
 
-    /// What it sends next; nil where it waits, or has its session.
+    /// Returns the bytes that it sends next, or nil if it waits or has its session.
     mutating func write() throws -> [UInt8]? {
       guard !hasSession, let step = try wire.next() else { return nil }
       switch step {
@@ -42,8 +42,8 @@ enum FuzzedLink {
     }
   }
 
-  /// An honest handshake whose bytes are changed on the way: by the bytes of the mask, one after the other. It ends in two
-  /// sessions where nothing was changed, and nowhere else.
+  /// Runs an honest handshake whose bytes are changed in transit with the bytes of the mask. It ends in two sessions if
+  /// nothing was changed, and only then.
   static func handshake(_ mask: [UInt8]) throws {
     var (dialler, listener) = (Side(.dialler), Side(.listener))
     var rest = mask[...]
@@ -59,7 +59,8 @@ enum FuzzedLink {
       }
       return
     }
-    // The dialler has its session as it sends its last message; whether that arrived it learns from the first frame.
+    // The dialler has its session when it sends its last message. It learns from the first frame whether that message
+    // arrived.
     guard listener.hasSession != isChanged, dialler.hasSession || isChanged else {
       throw Fault(description: "changed: \(isChanged), session of the listener: \(listener.hasSession)")
     }
@@ -77,7 +78,7 @@ enum FuzzedLink {
     return ByteBuffer(bytes: bytes)
   }
 
-  /// Bytes of a stranger.
+  /// Gives bytes of a stranger to both roles.
   static func garbage(_ bytes: [UInt8]) throws {
     for role in [NoiseHandshake.Role.dialler, .listener] {
       var wire = wire(role)
@@ -94,7 +95,7 @@ enum FuzzedLink {
 
   // MARK: Frames
 
-  /// Both sides of one session; each use has a copy.
+  /// Both sides of one session. Each use gets a copy.
   private static let session = Result { () throws -> (NoiseSession, NoiseSession) in
     var dialler = NoiseHandshake(
       role: .dialler, keys: DeviceKeys(randomness: Fixed(value: 1)), randomness: Fixed(value: 11))
@@ -106,9 +107,9 @@ enum FuzzedLink {
     return (try dialler.split(), try listener.split())
   }
 
-  /// Frames that a peer with a session chose, in pieces of any size, and then bytes as they are. Each frame of the input is a
-  /// size of two bytes, the low byte also how much comes at once, and what is encrypted: up to 255 bytes of the input, and
-  /// zeros; at most eight.
+  /// Receives frames that a peer with a session chose, in pieces of any size, and then unencrypted bytes. Each frame of
+  /// the input begins with a size of two bytes, whose low byte is also the number of bytes that arrive at once. The
+  /// encrypted contents follow: up to 255 bytes of the input, and zeros. There are at most eight frames.
   static func frames(_ bytes: [UInt8]) throws {
     let (dialler, listener) = try session.get()
     var sender = dialler

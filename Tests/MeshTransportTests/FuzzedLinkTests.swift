@@ -3,14 +3,14 @@ import Testing
 
 @testable import MeshTransport
 
-/// What a fuzzer tries for hours, in small.
+/// A short version of the tests that a fuzzer runs for hours.
 struct FuzzedLinkTests {
   private func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255) } }
 
   @Test func `A handshake ends in a session exactly where no bit was changed on the way`() throws {
     try FuzzedLink.handshake([])
     try FuzzedLink.handshake([UInt8](repeating: 0, count: 300))
-    // 34, 98 and 66 bytes, with the length before each.
+    // The messages have 34, 98 and 66 bytes, including the length before each.
     for bit in 0..<(34 + 98 + 66) * 8 {
       var mask = [UInt8](repeating: 0, count: bit / 8 + 1)
       mask[bit / 8] = 1 << UInt8(bit % 8)
@@ -21,7 +21,7 @@ struct FuzzedLinkTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("Fuzzing/Corpus")
 
-  /// As `tools/fuzz --keep` leaves them: an input a line, in hexadecimal.
+  /// Reads inputs as `tools/fuzz --keep` stores them: one on each line, in hexadecimal.
   private func corpus(_ name: String) throws -> [[UInt8]] {
     try String(contentsOf: Self.folder.appendingPathComponent("\(name).txt"), encoding: .utf8)
       .split(separator: "\n", omittingEmptySubsequences: false).dropLast().map { line in

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// Says the same bytes to everybody who connects.
+/// A server that sends the same bytes on every connection.
 struct GarbageServer {
   private let channel: any Channel
   var port: Int { channel.localAddress?.port ?? 0 }

@@ -80,7 +80,7 @@ struct LinkTests {
     var limits = TransportLimits()
     (limits.outboundBytes, limits.inboundBytes) = (4 << 20, 1 << 20)
     try await withLinks(dialler: limits, listener: limits) { dialled, _ in
-      // The queue is only filled while it is short: with a reading peer this would never end.
+      // The queue is filled only while it is short. Otherwise this would never end with a reading peer.
       try await wait {
         if dialled.queuedBytes < 2 << 20 { dialled.send(counting(1 << 20)) }
         return dialled.queuedBytes >= 2 << 20
@@ -100,7 +100,7 @@ struct LinkTests {
       try await wait { accepted.unconsumedBytes > 1 << 20 }
       var messages = accepted.messages.makeAsyncIterator()
       for _ in 0..<40 {
-        // The bound, and what the reads of one turn of the event loop bring beyond it.
+        // The bytes are the bound, plus those that the reads of one turn of the event loop bring.
         #expect(accepted.unconsumedBytes < 4 << 20)
         #expect(await messages.next()?.count == 1 << 20)
       }

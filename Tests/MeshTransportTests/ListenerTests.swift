@@ -73,7 +73,7 @@ struct ListenerTests {
   @Test func `Half-open connections keep nobody out: the oldest is closed`() async throws {
     var limits = TransportLimits()
     limits.strangers = 2
-    // They stay half-open for as long as the test takes, however busy the machine is.
+    // The connections stay half-open as long as the test takes, even on a busy machine.
     limits.handshakeTime = .seconds(600)
     try await withListener(limits: limits) { listener, _ in
       try await RawConnection.open(port: listener.port) { first in

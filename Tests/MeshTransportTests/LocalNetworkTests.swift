@@ -10,7 +10,7 @@ struct LocalNetworkTests {
     Transport(keys: keys(key), randomness: SystemRandomness(), clock: ManualClock(), network: network)
   }
 
-  /// A dialled link and its other end.
+  /// Runs `body` with a dialled link and its other end.
   private func withLinks(_ body: (_ dialled: Link, _ accepted: Link) async throws -> Void) async throws {
     let network = LocalNetwork()
     let listener = try await transport(2, on: network).listen(host: LocalNetwork.host, port: 0)
@@ -71,7 +71,7 @@ struct LocalNetworkTests {
     }
   }
 
-  @Test("what was sent before the end arrives")
+  @Test("messages sent before the end arrive")
   func close() async throws {
     try await withLinks { dialled, accepted in
       dialled.send([1])
@@ -82,7 +82,7 @@ struct LocalNetworkTests {
     }
   }
 
-  @Test("a node gets its own port again, an address has one listener, and nobody answers elsewhere")
+  @Test("a node gets its own port again, an address has one listener, and other addresses don't answer")
   func addresses() async throws {
     let network = LocalNetwork()
     let (one, other) = (transport(1, on: network), transport(2, on: network))

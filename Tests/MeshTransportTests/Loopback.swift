@@ -2,7 +2,7 @@ import MeshTransport
 import NIOCore
 import NIOPosix
 
-/// A listener with key 2 that runs as long as `body`; the links it accepts come in order.
+/// Runs a listener with key 2 while `body` runs. The accepted links arrive in order.
 func withListener(
   limits: TransportLimits = TransportLimits(), clock: ManualClock = ManualClock(),
   _ body: @Sendable (Listener, inout AsyncStream<Link>.Iterator) async throws -> Void
@@ -11,7 +11,7 @@ func withListener(
   let (accepted, continuation) = AsyncStream<Link>.makeStream()
   try await withThrowingTaskGroup { group in
     group.addTask {
-      // Ends by cancellation.
+      // It ends by cancellation.
       try? await listener.run { link in
         continuation.yield(link)
         await untilCancelled()
@@ -26,7 +26,7 @@ func withListener(
   }
 }
 
-/// Both ends of one link: the dialler has key 1, the listener key 2.
+/// Runs `body` with both ends of one link. The dialler has key 1, and the listener has key 2.
 func withLinks(
   dialler: TransportLimits = TransportLimits(), listener: TransportLimits = TransportLimits(),
   _ body: @Sendable (_ dialled: Link, _ accepted: Link) async throws -> Void
@@ -43,7 +43,7 @@ func untilCancelled() async {
   for await _ in AsyncStream<Never>.makeStream().stream {}
 }
 
-/// A connection that knows nothing of links.
+/// A connection without the protocol of links.
 enum RawConnection {
   static func open<T>(port: Int, _ body: (inout Stream) async throws -> T) async throws -> T {
     let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -79,12 +79,12 @@ enum RawConnection {
       return Array(buffered.prefix(count))
     }
 
-    /// All that comes until the other side closes, orderly or not.
+    /// Returns all bytes until the other side closes, with or without an error.
     mutating func readUntilClosed() async -> [UInt8] {
       do {
         while let more = try await inbound.next() { buffered += more.readableBytesView }
       } catch {
-        // A reset is an end too.
+        // A reset also counts as the end.
       }
       return buffered
     }

@@ -3,7 +3,7 @@ import MeshCrypto
 import MeshTransport
 import Testing
 
-/// Against framing and Noise that were written apart from ours, over a real socket.
+/// Compares with an independent implementation of framing and Noise, over a real socket.
 @Suite(.timeLimit(.minutes(2)))
 struct PythonLinkTests {
   private let sizes = [1, 65_518, 65_519, 1 << 20]
@@ -61,7 +61,7 @@ final class PythonLinkPeer {
 
   deinit { process.terminate() }
 
-  /// The first line that the process prints.
+  /// Returns the port in the first line that the process prints.
   func readPort() async throws -> Int {
     let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
     guard let port = Int(line.trimmingCharacters(in: .whitespacesAndNewlines)) else {
@@ -72,14 +72,15 @@ final class PythonLinkPeer {
     return port
   }
 
-  /// What the process complained about until it ended.
+  /// Returns the errors that the process printed until it ended.
   func exit() async throws -> String {
     let text = try await errorText()
     process.waitUntilExit()
     return process.terminationStatus == 0 ? text : text + "exit status \(process.terminationStatus)"
   }
 
-  /// Waits on a thread of its own: those of tasks are as many as processors, and what the peer waits for may need one.
+  /// Waits on a separate thread. Tasks have only as many threads as there are processors, and the peer may need one to
+  /// continue.
   private func errorText() async throws -> String {
     let errors = errors.fileHandleForReading
     return try await withCheckedThrowingContinuation { continuation in

@@ -8,7 +8,7 @@ import Testing
 struct SessionWireTests {
   private var sender: SessionWire
   private var receiver: SessionWire
-  /// The sender's session, for frames that its wire would not make.
+  /// The sender's session, for frames that its wire would not create.
   private var forger: NoiseSession
 
   init() throws {

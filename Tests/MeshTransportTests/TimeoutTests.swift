@@ -5,12 +5,12 @@ import Testing
 
 @testable import MeshTransport
 
-/// The handler on an event loop whose time is moved by hand.
+/// Tests the handler on an event loop whose time the test controls.
 struct TimeoutTests {
   private let channel = EmbeddedChannel()
   private let outcome = Outcome()
 
-  /// What the handler said of its handshake.
+  /// The handler's reports about its handshake.
   private final class Outcome {
     var results: [Result<Link, TransportError>] = []
     var codes: [TransportError.Code?] {

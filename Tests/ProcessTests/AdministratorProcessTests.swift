@@ -22,7 +22,7 @@ extension Daemons {
         let listed = try await tower.run("device", "list").stdout
         #expect(listed.contains("administrator"))
         try await laptop.connected(to: "phone")
-        // The first machine is gone, with its home.
+        // The first machine is gone, together with its home.
         await lost.kill()
         try FileManager.default.removeItem(atPath: tower.home)
         try await eventually("the laptop knows that it is an administrator") {
@@ -34,7 +34,7 @@ extension Daemons {
         try await tablet.settled(with: "laptop")
         try await laptop.done("device", "revoke", "tower")
         #expect(try await laptop.run("device", "demote", "laptop").stderr.contains("mesh account replace-key"))
-        // Elsewhere the recovery key makes a new key, which outranks the administrator.
+        // On another machine, the recovery key creates a new key, which outranks the administrator.
         let wrong = try await phone.run(["account", "replace-key"], input: "mesh-recovery-aaaaaaaa\n")
         #expect(wrong.status != 0 && wrong.stderr.contains("56 characters"))
         let replaced = try await phone.run(["account", "replace-key"], input: recovery)

@@ -4,7 +4,7 @@ import Testing
 extension Daemons {
   /// Long BLOBs between running daemons.
   @Suite struct AssetProcessTests {
-    /// Bytes of a BLOB that takes a while.
+    /// The size in bytes of a BLOB whose download takes a while.
     private static let size = 24 << 20
     private static let content = "SELECT id, typeof(text), length(text), stars FROM notes ORDER BY id"
 
@@ -23,7 +23,7 @@ extension Daemons {
       }
       #expect(try await a.rows() == b.rows())
       #expect(try await b.sqlite("PRAGMA integrity_check") == "ok\n")
-      // What was overwritten stays to be restored, and nothing else.
+      // The overwritten BLOB stays so that it can be restored, and nothing else stays.
       let kept = try await b.number("SELECT coalesce(sum(size), 0) FROM mesh_kept")
       #expect(staged(b) == kept)
     }
@@ -35,7 +35,7 @@ extension Daemons {
         try await eventually("some chunks came") { staged(laptop) > Self.size / 8 }
         await daemons.laptop.kill()
         let survived = staged(laptop)
-        // It may have been faster than we looked.
+        // The download may have been faster than this check.
         let isThere = try await laptop.number("SELECT count(*) FROM notes WHERE length(text) = \(Self.size)") == 1
         #expect(isThere || survived > 0)
         try await tower.sqlite("UPDATE notes SET stars = 2")
@@ -131,7 +131,7 @@ extension Daemons {
         _ = try await tower.serve("--peer", try await laptop.address())
         try await tower.settled(with: "laptop")
         try await expectEqual(tower, laptop)
-        // And back, in place of what is there.
+        // The value is changed back, in place of the present one.
         try await laptop.sqlite("UPDATE notes SET text = CAST(substr(text, 2) || x'07' AS BLOB)")
         try await laptop.sqlite("INSERT INTO notes SELECT 'copy', text, 0 FROM notes")
         try await laptop.settled(with: "tower")

@@ -3,20 +3,22 @@ import MeshControl
 import Testing
 
 extension Daemons {
-  /// The ways back of the guide "Backup and restore" that need a stopped daemon, or another machine. ReplacedFileTests has the others.
+  /// The recoveries of the guide "Backup and restore" that need a stopped daemon or another machine. ReplacedFileTests
+  /// has the others.
   @Suite struct BackupProcessTests {
     private struct Saved {
       let home: String
       let database: String
     }
 
-    /// The laptop's home and database as they were with one row; since then another row is everywhere, and its daemon is stopped.
+    /// Saves the laptop's home and database with one row. Then all devices get another row, and the laptop's daemon is
+    /// stopped.
     private func saved(_ laptop: MeshProcess, _ daemon: Child) async throws -> Saved {
       let saved = Saved(home: "\(laptop.directory)/saved-home", database: "\(laptop.directory)/saved.db")
       try await laptop.sqlite("INSERT INTO notes VALUES ('mon', 'monday', 1)")
       try await laptop.settled(with: "tower")
       try await laptop.done("backup", saved.database)
-      // While the daemon runs: its socket is copied as well.
+      // The daemon is running, so its socket is copied as well.
       let copied = try await laptop.start(["cp", "-a", laptop.home, saved.home], executable: MeshProcess.env)
       #expect(try await copied.finished(within: MeshProcess.deadline).status == 0)
       try await laptop.sqlite("INSERT INTO notes VALUES ('tue', 'tuesday', 2)")
@@ -41,7 +43,7 @@ extension Daemons {
       #expect(try await other.rows() == tower.rows())
     }
 
-    @Test("a backup says what it holds and what it does not")
+    @Test("a backup lists what it contains and what it lacks")
     func report() async throws {
       try await MeshProcess.scope { tower in
         let daemon = try await tower.found()
@@ -61,7 +63,7 @@ extension Daemons {
       }
     }
 
-    @Test("a file that is restored while the daemon is stopped gets back what it lacks")
+    @Test("a file that is restored while the daemon is stopped gets its missing rows back")
     func fileStopped() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         let saved = try await saved(laptop, daemons.laptop)
@@ -72,7 +74,7 @@ extension Daemons {
       }
     }
 
-    @Test("an older home with the newer file writes on as a new instance")
+    @Test("an older home with the newer file continues with a new instance")
     func home() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         let saved = try await saved(laptop, daemons.laptop)
@@ -86,7 +88,7 @@ extension Daemons {
       }
     }
 
-    @Test("an older home and file on the same machine lose nothing, though they write before they meet anybody")
+    @Test("an older home and file on the same machine lose nothing, even if they write before they meet others")
     func both() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         let saved = try await saved(laptop, daemons.laptop)
@@ -153,7 +155,7 @@ extension Daemons {
       }
     }
 
-    @Test("what is no path of a file is refused", arguments: [":memory:", "file:a.db", "file:a.db?mode=memory"])
+    @Test("text that is no path of a file is refused", arguments: [":memory:", "file:a.db", "file:a.db?mode=memory"])
     func noFile(name: String) async throws {
       try await MeshProcess.scope { node in
         let refused = try await node.run("init", "--database", name, "--account", "alice", "--device", "tower")

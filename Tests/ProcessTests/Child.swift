@@ -1,24 +1,27 @@
 import Foundation
 import Synchronization
 
-/// What a process left behind.
+/// The result of a process.
 struct Finished: Sendable {
-  /// The exit code, or minus the number of the signal that ended it.
+  /// The exit code, or the negative number of the signal that ended it.
   let status: Int32
   let stdout: String
   let stderr: String
 }
 
-/// A process that was started, with its output in files, so that no pipe ever fills up.
+/// A started process, with its output in files, so that no pipe can fill up.
 ///
-/// Started by `posix_spawn`: Foundation's `Process` on Linux is now and then a bad memory access where several start at once.
+/// It is started by `posix_spawn`. Foundation's `Process` on Linux sometimes causes a bad memory access if several
+/// start at once.
 final class Child: Sendable {
   let pid: Int32
   private let logs: String
-  /// Set once, when the process has ended and was waited for.
+  /// The status, set once when the process has ended and was waited for.
   private let status = Mutex<Int32?>(nil)
 
-  /// - Parameter executable: The built `mesh` if nil.
+  /// Starts a process.
+  ///
+  /// - Parameter executable: The program, or nil for the built `mesh`.
   init(
     executable: String? = nil, arguments: [String], input: String, environment: [String: String], logs: String
   ) throws {
@@ -36,7 +39,8 @@ final class Child: Sendable {
     for (descriptor, suffix) in [(STDOUT_FILENO, "out"), (STDERR_FILENO, "err")] {
       posix_spawn_file_actions_addopen(&actions, descriptor, "\(logs).\(suffix)", O_WRONLY | O_CREAT | O_TRUNC, 0o600)
     }
-    // Sockets and pipes of other tests would stay open as long as the child lives, and their peers would wait for it.
+    // Otherwise sockets and pipes of other tests would stay open while the child lives, and their peers would wait for
+    // it.
     for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
       if let descriptor = Int32(name), descriptor > STDERR_FILENO {
         posix_spawn_file_actions_addclose(&actions, descriptor)
@@ -45,7 +49,7 @@ final class Child: Sendable {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // The threads of this process block the signals that a daemon waits for.
+    // The threads of this process block the signals for which a daemon waits.
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
@@ -70,12 +74,12 @@ final class Child: Sendable {
     }
   }
 
-  /// Nil while the process runs.
+  /// The result, or nil while the process runs.
   var result: Finished? {
     ended.map { Finished(status: $0, stdout: output, stderr: log) }
   }
 
-  /// What it has said so far.
+  /// The output so far.
   var output: String { text("out") }
   var log: String { text("err") }
 
@@ -83,7 +87,7 @@ final class Child: Sendable {
     String(decoding: FileManager.default.contents(atPath: "\(logs).\(suffix)") ?? Data(), as: UTF8.self)
   }
 
-  /// Waits for the end; a process that is late is killed, and what it had said is in the error.
+  /// Waits for the end. A late process is killed, and the error contains its output.
   func finished(within limit: Duration) async throws -> Finished {
     do {
       try await eventually("the process ends", within: limit) { ended != nil }
@@ -95,13 +99,13 @@ final class Child: Sendable {
     return result
   }
 
-  /// As a crash: no handler runs. Returns once the process is gone.
+  /// Kills the process like a crash, so that no handler runs. Returns once the process is gone.
   func kill() async {
     send(SIGKILL)
     try? await eventually("the process is gone") { ended != nil }
   }
 
-  /// Asks it to stop in good order, and waits.
+  /// Asks the process to stop in order, and waits.
   func terminate() async throws -> Finished {
     send(SIGTERM)
     return try await finished(within: MeshProcess.deadline)
@@ -111,7 +115,7 @@ final class Child: Sendable {
     if ended == nil { Foundation.kill(pid, signal) }
   }
 
-  /// Beside the test bundle, else where a build of this package puts it.
+  /// Returns the path of `mesh`: beside the test bundle, or in the build directory of this package.
   static func binary() throws -> String {
     let beside = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     let places = [beside.appendingPathComponent("mesh").path, "\(MeshProcess.root)/.build/debug/mesh"]

@@ -3,9 +3,9 @@ import MeshControl
 import Testing
 
 extension Daemons {
-  /// Daemons whose wall clock is ahead, as libfaketime has it.
+  /// Daemons whose wall clock is ahead, by libfaketime.
   @Suite struct ClockProcessTests {
-    /// The environment of a process whose wall clock is 20 minutes ahead.
+    /// Returns the environment of a process whose wall clock is 20 minutes ahead.
     private static func ahead() throws -> [String: String] {
       let places = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib").map {
         "/usr/lib/\($0)/faketime/libfaketime.so.1"

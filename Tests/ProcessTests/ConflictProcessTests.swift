@@ -3,7 +3,7 @@ import Testing
 
 extension Daemons {
   @Suite struct ConflictTests {
-    /// Both sides have note n1 and are apart; `here` and `there` are run; then they meet again.
+    /// Both sides have note n1 and are disconnected. `here` and `there` are run, and then the sides meet again.
     private func apart(
       _ here: String, _ there: String, _ body: (MeshProcess, MeshProcess) async throws -> Void
     ) async throws {
@@ -71,7 +71,7 @@ extension Daemons {
         try await tower.settled(with: "laptop")
         #expect(try await laptop.sqlite("SELECT text FROM notes") == "oat milk\n")
         #expect(try await tower.done("conflicts").stdout == "No conflicts.\n")
-        // What it overwrote, then the record itself.
+        // First the overwritten value is restored, and then the record itself.
         let restored = try await laptop.report(RestoreReport.self, "restore", "notes", "n1", "--column", "text")
         #expect(restored.values == ["text": .text("soy milk")])
         try await laptop.settled(with: "tower")

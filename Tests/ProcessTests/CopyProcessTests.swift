@@ -24,7 +24,7 @@ extension Daemons {
         #expect(try await copy.status().instance != instance)
         try await laptop.sqlite("INSERT INTO notes VALUES ('one', 'by the first', 1)")
         try await copy.sqlite("INSERT INTO notes VALUES ('two', 'by the copy', 2)")
-        // They take each other's sessions with the tower, and get their turns all the same.
+        // They take over each other's sessions with the tower, but each gets its turn.
         for node in nodes {
           try await eventually("all rows are here") { try await node.number("SELECT count(*) FROM notes") == 3 }
         }
@@ -92,7 +92,7 @@ extension Daemons {
         try await laptop.settled(with: "tower")
         #expect(try await laptop.rows() == tower.rows())
         #expect(try await laptop.status().complaints.contains { $0.contains("writes on as a new instance") })
-        // What only the lost file had comes back from where it was merged.
+        // Rows that only the lost file had come back from the device that merged them.
         for node in [tower, laptop] {
           try await eventually("it is back") {
             try await node.number("SELECT count(*) FROM notes WHERE text = 'before the restore'") == 1

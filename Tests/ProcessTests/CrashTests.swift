@@ -29,7 +29,7 @@ extension Daemons {
         try await eventually("it flushes") { try await tower.number("SELECT sum(flush_part) FROM mesh_zone") > 0 }
         await daemons.tower.kill()
         #expect(try await tower.number("SELECT count(*) FROM mesh_pending") > 0)
-        // A unit that is not whole is not merged anywhere.
+        // An incomplete unit isn't merged anywhere.
         #expect(try await laptop.number("SELECT count(*) FROM notes") == 0)
         _ = try await tower.serve("--peer", try await laptop.address())
         try await tower.settled(with: "laptop")

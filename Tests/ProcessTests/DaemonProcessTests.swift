@@ -32,7 +32,7 @@ extension Daemons {
         daemons.tower.send(signal)
         #expect(try await daemons.tower.finished(within: MeshProcess.deadline).status == 0)
         #expect(try await !tower.status().running)
-        // It is in the log alone: the status has moved on to the next attempt.
+        // The text is only in the log, because the status already shows the next attempt.
         try await eventually("the laptop was told") {
           daemons.laptop.log.contains("closed the session: the node stops")
         }
@@ -44,7 +44,7 @@ extension Daemons {
         #expect(try await daemons.laptop.terminate().status == 0)
         try laptop.configure(peers: [])
         let daemon = try await laptop.serve()
-        // Known from the account, and away: no address is dialled.
+        // The device is known from the account and is away. No address is dialled.
         #expect(
           try await laptop.status().peers.map { "\($0.connected) \($0.address ?? "no address")" } == [
             "false no address"

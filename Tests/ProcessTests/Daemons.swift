@@ -1,4 +1,4 @@
 import Testing
 
-/// Tests of running daemons, one after the other: each has several processes, and the machine few processors.
+/// Tests of running daemons, one after the other. Each has several processes, and the machine has few processors.
 @Suite(.serialized) enum Daemons {}

@@ -2,7 +2,7 @@ import Foundation
 import MeshControl
 import Testing
 
-/// Databases that a node cannot take, and tables that it cannot synchronize.
+/// Databases that a node can't use, and tables that it can't synchronize.
 @Suite struct DatabaseRefusalTests {
   private func refusal(_ mesh: MeshProcess) async throws -> String {
     let finished = try await mesh.run("init", "--database", mesh.database)

@@ -3,9 +3,9 @@ import MeshControl
 import Testing
 
 extension Daemons {
-  /// Each state that is not health is told apart from it.
+  /// Each unhealthy state has its own check.
   @Suite struct DoctorTests {
-    /// The checks that are not ok, by name.
+    /// Returns the checks that are not ok, by name.
     private func faults(_ mesh: MeshProcess, _ arguments: String...) async throws -> [String: HealthCheck] {
       let finished = try await mesh.run(["doctor", "--json"] + arguments)
       let report = try ControlJSON.decode(DoctorReport.self, from: Array(finished.stdout.utf8))
@@ -47,7 +47,7 @@ extension Daemons {
       }
     }
 
-    @Test("a device that lacks changes and is away, and tables that only others have, are told")
+    @Test("the doctor reports a device that lacks changes and is away, and tables that only other devices have")
     func membersAndSchemas() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         try await tower.settled(with: "laptop")

@@ -3,13 +3,13 @@ import MeshControl
 import Testing
 
 extension Daemons {
-  /// Programs that have foreign keys off, as Python's `sqlite3` does, write rows before the rows that they refer to.
+  /// Programs with foreign keys turned off, such as Python's `sqlite3`, write rows before the rows that they refer to.
   @Suite struct ForeignKeysOffProcessTests {
     private func rows(_ node: MeshProcess) async throws -> String {
       try await node.sqlite("SELECT id, note, name FROM tags ORDER BY id")
     }
 
-    /// Runs statements by Python, each in a transaction of its own, with pauses in which the node sends what was written.
+    /// Runs statements with Python, each in its own transaction. The node sends the writes in the pauses between them.
     private func python(_ node: MeshProcess, _ statements: [String]) async throws -> String {
       let quoted = statements.map { "\"\($0)\"" }.joined(separator: ", ")
       let script = """
@@ -24,7 +24,7 @@ extension Daemons {
       return finished.stdout
     }
 
-    @Test("a child that Python writes before its parent, and updates in between, is on both machines")
+    @Test("both machines have a child that Python writes before its parent, with updates in between")
     func aChildBeforeItsParent() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         let counts = try await python(
@@ -42,7 +42,7 @@ extension Daemons {
       }
     }
 
-    @Test("a key that is renamed half a second before the references to it loses no row on either machine")
+    @Test("no machine loses a row if a key is renamed half a second before the references to it")
     func aKeyIsRenamedFirst() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite(
@@ -60,7 +60,7 @@ extension Daemons {
       }
     }
 
-    @Test("the key of a share's root record can't be changed, and the refusal names the ways out")
+    @Test("the key of a share's root record can't be changed, and the refusal names the remedies")
     func theRootKeepsItsKey() async throws {
       try await MeshProcess.scope { mesh in
         _ = try await mesh.found()

@@ -5,7 +5,7 @@ extension Daemons {
   @Suite struct HeldTests {
     private static let books = "CREATE TABLE books (id TEXT PRIMARY KEY NOT NULL, price INTEGER, note TEXT)"
 
-    /// The laptop's table refuses a book that the tower has.
+    /// The tower has a book that the laptop's table refuses.
     private func refused(_ body: (_ tower: MeshProcess, _ laptop: MeshProcess) async throws -> Void) async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite(Self.books)
@@ -33,7 +33,7 @@ extension Daemons {
         #expect(explained.records.map(\.hold) == [held.records[1].hold])
         #expect(try await laptop.done("explain", "record", "books", "dear").stdout.contains("SQLite says"))
         #expect(try await tower.done("held").stdout.contains("Nothing is held"))
-        // One is mended elsewhere, the other by a migration here.
+        // One record is fixed on the other machine, and the other by a migration here.
         try await tower.sqlite("UPDATE books SET note = 'filled' WHERE id = 'bare'")
         try await tower.settled(with: "laptop")
         try await laptop.sqlite(
@@ -49,7 +49,7 @@ extension Daemons {
       }
     }
 
-    @Test("edits that break a CHECK together keep both rows, and a verb that names both values settles them")
+    @Test("edits that together break a CHECK keep both rows, and a command that names both values settles them")
     func refusedEditsAreSettledByAVerb() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         let schema = """
@@ -102,7 +102,7 @@ extension Daemons {
     }
 
     @Test(
-      "two who settle a record at once get one result, and a node that is killed meanwhile keeps all of it or nothing")
+      "two devices that settle a record at once get one result, and a node killed meanwhile keeps all or nothing")
     func resolvingTwiceAndKilled() async throws {
       try await MeshProcess.pair { tower, laptop, daemons in
         for node in [tower, laptop] {
@@ -127,7 +127,7 @@ extension Daemons {
         _ = try await killed
         _ = try await laptop.serve()
         try await tower.settled(with: "laptop")
-        // Whether it was settled before the kill or not: afterwards it is.
+        // The record may or may not have been settled before the kill. Afterwards it is settled.
         _ = try await laptop.run("held", "resolve", "spans", "f", "--keep", "shown")
         try await tower.settled(with: "laptop")
         let rows = try await tower.sqlite("SELECT * FROM spans ORDER BY id")
@@ -167,7 +167,7 @@ extension Daemons {
         #expect(try await laptop.report(RetryReport.self, "held", "retry") == RetryReport(tried: 3, shown: 3))
         try await laptop.settled(with: "tower")
         #expect(try await laptop.rows() == tower.rows())
-        // It works on the home alone as well.
+        // The command also works on the home alone.
         #expect(try await daemons.laptop.terminate().status == 0)
         #expect(try await laptop.report(RetryReport.self, "held", "retry") == RetryReport(tried: 0, shown: 0))
       }
@@ -199,7 +199,7 @@ extension Daemons {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("INSERT INTO tags VALUES ('t1', 'n9', 'early')")
         try await tower.settled(with: "laptop")
-        // The machine that wrote it with foreign keys off shows it.
+        // The machine that wrote it with foreign keys turned off shows it.
         #expect(try await tower.sqlite("SELECT id FROM tags") == "t1\n")
         #expect(try await laptop.sqlite("SELECT id FROM tags") == "")
         for (node, reason) in [(tower, "shown-here-only"), (laptop, "missing-parent")] {

@@ -3,7 +3,7 @@ import MeshControl
 import MeshNode
 import Testing
 
-/// What a home alone decides, without a node behind it.
+/// Decisions about a home alone, without a node.
 @Suite struct HomeProcessTests {
   private func makeHome(_ mesh: MeshProcess) throws -> Home {
     let home = try Home.create(at: mesh.home)
@@ -12,7 +12,7 @@ import Testing
     return home
   }
 
-  /// What verbs can't be said without.
+  /// The required arguments of commands.
   private static let arguments = [
     "track": ["x"], "untrack": ["x"], "device revoke": ["x"], "held discard": ["x", "y"], "share create": ["x", "y"],
     "share rename": ["x", "y"], "share invite": ["x", "--permission", "read-only"], "share join": ["x", "--yes"],

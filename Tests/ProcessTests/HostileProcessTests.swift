@@ -2,13 +2,13 @@ import Foundation
 import Testing
 
 extension Daemons {
-  /// A peer in Python that was written from the documents, against real daemons: `Tests/Hostile`. `tools/attack` runs the
-  /// same attacks for longer and side by side.
+  /// A peer in Python that was written from the documents, against real daemons: `Tests/Hostile`. `tools/attack` runs
+  /// the same attacks for longer and in parallel.
   @Suite struct HostileProcessTests {
-    /// For all attacks of a module on a busy machine.
+    /// The time limit for all attacks of a module on a busy machine.
     private static let patience = Duration.seconds(600)
 
-    /// Runs one of the Python programs; it fails with what that printed.
+    /// Runs one of the Python programs. If it fails, the error contains its output.
     private func python(_ program: String, _ arguments: String...) async throws {
       try await MeshProcess.scope { node in
         let variables = ["MESH_BINARY": try Child.binary(), "PYTHONDONTWRITEBYTECODE": "1"]

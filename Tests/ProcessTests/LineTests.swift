@@ -3,7 +3,7 @@ import Testing
 
 extension Daemons {
   @Suite struct LineTests {
-    /// A, B and C, where only B is connected to the others.
+    /// Runs A, B and C, of which only B is connected to the others.
     private func line(
       _ body: (_ nodes: [MeshProcess], _ middle: Child) async throws -> Void
     ) async throws {

@@ -54,7 +54,7 @@ extension Daemons {
       }
     }
 
-    @Test("an empty standard input is answered with the usage of the verb")
+    @Test("an empty standard input is answered with the usage of the command")
     func emptyInput() async throws {
       try await MeshProcess.scope { mesh in
         let joined = try await mesh.run("init", "--database", mesh.database, "--link", "-")
@@ -67,7 +67,7 @@ extension Daemons {
       }
     }
 
-    @Test("a second device with the same name is told so, and both are shown with the beginning of their ids")
+    @Test("a second device with the same name is warned, and both are shown with the beginning of their ids")
     func equalNames() async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
         _ = try await nodes[0].found()
@@ -107,7 +107,7 @@ extension Daemons {
         let first = try await nodes[1].start(arguments, input: link)
         try await eventually("it is certified") { first.log.contains("certified") }
         await first.kill()
-        // Killed too late, it is done.
+        // If the process was killed too late, the work is done.
         guard !FileManager.default.fileExists(atPath: "\(nodes[1].home)/config.toml") else { return }
         #expect(try await nodes[1].run(arguments, input: link).status == 0)
         _ = try await nodes[1].serve()

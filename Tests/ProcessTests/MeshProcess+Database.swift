@@ -1,14 +1,14 @@
 import Foundation
 
-/// What other programs do to a node's database.
+/// The actions of other programs on a node's database.
 extension MeshProcess {
-  /// Two tables, the second with a reference to the first.
+  /// The SQL of two tables. The second one has a reference to the first.
   static let schema = """
     CREATE TABLE notes (id TEXT PRIMARY KEY NOT NULL, text TEXT, stars INTEGER NOT NULL DEFAULT 0);
     CREATE TABLE tags (id TEXT PRIMARY KEY NOT NULL, note TEXT REFERENCES notes(id) ON DELETE CASCADE, name TEXT);
     """
 
-  /// Runs the `sqlite3` shell on the database; returns what it printed.
+  /// Runs the `sqlite3` shell on the database, and returns its output.
   @discardableResult
   func sqlite(_ sql: String) async throws -> String {
     try await tool("sqlite3", "-batch", "-bail", "-cmd", ".timeout 20000", database, input: sql)
@@ -29,7 +29,7 @@ extension MeshProcess {
       """)
   }
 
-  /// Everything in the two tables, the types of the values included.
+  /// Returns the contents of the two tables, including the types of the values.
   func rows() async throws -> String {
     try await sqlite(
       """
@@ -52,6 +52,6 @@ extension MeshProcess {
     return finished.stdout
   }
 
-  /// Finds programs on the path.
+  /// The program that finds other programs on the path.
   static let env = "/usr/bin/env"
 }

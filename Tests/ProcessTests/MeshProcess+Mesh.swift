@@ -2,9 +2,9 @@ import Foundation
 import MeshControl
 import Testing
 
-/// Nodes that become a mesh.
+/// Helpers for connecting nodes to a mesh.
 extension MeshProcess {
-  /// Runs a verb that must succeed.
+  /// Runs a command that must succeed.
   @discardableResult
   func done(_ arguments: String..., input: String = "") async throws -> Finished {
     let finished = try await run(arguments, input: input)
@@ -12,7 +12,7 @@ extension MeshProcess {
     return finished
   }
 
-  /// A new account on this node, with the two tables of `schema`, its daemon running.
+  /// Creates an account on this node, with the two tables of `schema`, and starts its daemon.
   func found(device: String = "tower") async throws -> Child {
     try await sqlite(Self.schema)
     try await done("init", "--database", database, "--account", "alice", "--device", device)
@@ -20,7 +20,7 @@ extension MeshProcess {
     return try await serve()
   }
 
-  /// The last line that `mesh device invite` prints.
+  /// Returns the last line that `mesh device invite` prints.
   func invite(_ arguments: String...) async throws -> String {
     let finished = try await run(["device", "invite"] + arguments)
     guard finished.status == 0, let link = finished.stdout.split(separator: "\n").last else {
@@ -29,25 +29,25 @@ extension MeshProcess {
     return String(link)
   }
 
-  /// Joins by a link of `host`'s daemon, with its tables; no daemon runs here yet.
+  /// Joins with an invite of `host`'s daemon, including its tables. No daemon runs here yet.
   func join(_ host: MeshProcess, device: String) async throws {
     try await done(
       "init", "--database", database, "--link", "-", "--adopt-schema", "--device", device,
       input: try await host.invite() + "\n")
   }
 
-  /// The daemon's address.
+  /// Returns the daemon's address.
   func address() async throws -> String {
     guard let listen = try await status().listen else { throw Unexpected("the daemon does not listen") }
     return listen
   }
 
-  /// Makes `peers` the configured addresses to dial.
+  /// Sets `peers` as the configured addresses to dial.
   func configure(peers: [String]) throws {
     try configure("peers", "[\(peers.map { "\"\($0)\"" }.joined(separator: ", "))]")
   }
 
-  /// Another path of the database.
+  /// Sets another path of the database.
   func configure(database: String) throws { try configure("database", "\"\(database)\"") }
 
   private func configure(_ key: String, _ value: String) throws {
@@ -69,14 +69,14 @@ extension MeshProcess {
     try await eventually("\(device) is connected") { try await isConnected(to: device) }
   }
 
-  /// Connected, nothing under way, digests equal.
+  /// Waits until the device is connected, no work is left, and the digests are equal.
   func settled(with device: String) async throws {
     try await connected(to: device)
     try await done("wait")
     try await done("verify")
   }
 
-  /// Two nodes with an account and its tables, linked, their daemons running: the device `tower` and the device `laptop`.
+  /// Runs two linked nodes with an account, its tables and daemons: the devices `tower` and `laptop`.
   static func pair(
     _ body: (_ tower: MeshProcess, _ laptop: MeshProcess, _ daemons: (tower: Child, laptop: Child)) async throws -> Void
   ) async throws {

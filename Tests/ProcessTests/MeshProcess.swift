@@ -1,9 +1,9 @@
 import Foundation
 import MeshControl
 
-/// The built `mesh` with a home of its own in a temporary directory. Everything it started ends with the scope.
+/// The built `mesh` with its own home in a temporary directory. All processes that it started end with the scope.
 struct MeshProcess: Sendable {
-  /// Short, so that the socket's path fits its address.
+  /// The directory, with a short path, so that the socket's path fits its address.
   let directory: String
   private let children = Children()
 
@@ -14,10 +14,10 @@ struct MeshProcess: Sendable {
   static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().path
 
-  /// For a verb on a busy machine; one that takes longer hangs.
+  /// The deadline of a command on a busy machine. A command that takes longer hangs.
   static let deadline = Duration.seconds(60)
 
-  /// Calls `body` with a fresh directory; kills what is left of its processes and removes the directory afterwards.
+  /// Calls `body` with a fresh directory. Afterwards, it kills the remaining processes and removes the directory.
   static func scope<Result>(_ body: (MeshProcess) async throws -> Result) async throws -> Result {
     let directory = "/tmp/mesh-\(UInt64.random(in: 0..<1 << 40))"
     try FileManager.default.createDirectory(
@@ -33,7 +33,7 @@ struct MeshProcess: Sendable {
     }
   }
 
-  /// Several nodes, each with its own home.
+  /// Runs several nodes, each with its own home.
   static func scope<Result>(nodes: Int, _ body: ([MeshProcess]) async throws -> Result) async throws -> Result {
     try await scope(nodes: nodes, [], body)
   }
@@ -55,7 +55,7 @@ struct MeshProcess: Sendable {
     _ arguments: [String], executable: String? = nil, input: String = "", environment: [String: String] = [:]
   ) async throws -> Child {
     var variables = ["MESH_HOME": home, "HOME": directory, "PATH": "/usr/bin:/bin"]
-    // What finds the Swift libraries, and what a sanitizer or coverage run is told.
+    // The variables contain the path of the Swift libraries, and the options of a sanitizer or coverage run.
     for name in ["LD_LIBRARY_PATH", "LLVM_PROFILE_FILE", "TSAN_OPTIONS"] {
       variables[name] = ProcessInfo.processInfo.environment[name]
     }
@@ -67,7 +67,7 @@ struct MeshProcess: Sendable {
     return child
   }
 
-  /// Runs one verb to its end.
+  /// Runs one command to its end.
   func run(_ arguments: String..., input: String = "", environment: [String: String] = [:]) async throws -> Finished {
     try await run(arguments, input: input, environment: environment)
   }
@@ -76,7 +76,7 @@ struct MeshProcess: Sendable {
     try await start(arguments, input: input, environment: environment).finished(within: Self.deadline)
   }
 
-  /// Runs a verb with `--json` and reads its one object, whatever the exit code.
+  /// Runs a command with `--json` and reads its object, for any exit code.
   func report<Report: Decodable>(_ type: Report.Type, _ arguments: String...) async throws -> Report {
     let finished = try await run(arguments + ["--json"])
     do {
@@ -88,11 +88,12 @@ struct MeshProcess: Sendable {
 
   func status() async throws -> StatusReport { try await report(StatusReport.self, "status") }
 
-  /// Starts the daemon on a port that the system chooses, and waits until it accepts. The address is in `status().listen`.
+  /// Starts the daemon on a port that the system chooses, and waits until it accepts. The address is in
+  /// `status().listen`.
   func serve(_ arguments: String..., environment: [String: String] = [:]) async throws -> Child {
     let listen = arguments.contains("--listen") ? [] : ["--listen", "127.0.0.1:0"]
-    // Through another program: one that is started with a preloaded library may lose sight of its arguments, since the library
-    // sets variables and Swift looks for the arguments beside them.
+    // The daemon is started through another program. A program with a preloaded library may not find its arguments,
+    // because the library sets variables and Swift looks for the arguments beside them.
     let line = [try Child.binary(), "serve"] + listen + arguments
     let child = try await start(line, executable: Self.env, environment: environment)
     try await eventually("mesh serve accepts") {
@@ -120,7 +121,7 @@ extension StatusReport {
   var complaints: [String] { alarms + warnings }
 }
 
-/// Looks again and again until `condition` holds; fails when it has not by the deadline.
+/// Checks repeatedly until `condition` holds. Fails if it doesn't hold by the deadline.
 func eventually(
   _ what: String, within limit: Duration = .seconds(60), _ condition: () async throws -> Bool
 ) async throws {

@@ -5,7 +5,7 @@ import Testing
 extension Daemons {
   /// Machines that migrate one after the other, or whose tables were not synchronized for a while.
   @Suite struct MigrationTests {
-    /// Both have the notes n1, n2 and n3 with a tag each; then the laptop's daemon is off.
+    /// Both machines have the notes n1, n2 and n3 with a tag each. Then the laptop's daemon is stopped.
     private func apart(
       _ body: (_ tower: MeshProcess, _ laptop: MeshProcess, _ towerDaemon: Child) async throws -> Void
     ) async throws {
@@ -95,7 +95,7 @@ extension Daemons {
 
     // MARK: Untracked
 
-    @Test("nothing of an untracked table is lost without a conflict that is listed")
+    @Test("no data of an untracked table is lost without a listed conflict")
     func untracked() async throws {
       try await apart { tower, laptop, _ in
         _ = try await laptop.serve()
@@ -201,7 +201,7 @@ extension Daemons {
       }
     }
 
-    @Test("a key that is a text here and a number there is held, and said to be")
+    @Test("a key that is a text here and a number there is held and reported")
     func differentKeys() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.sqlite("CREATE TABLE part (id TEXT PRIMARY KEY NOT NULL, name TEXT)")

@@ -2,9 +2,9 @@ import Foundation
 import MeshControl
 import Testing
 
-/// One database, one node.
+/// One database has one node.
 @Suite struct OneNodeTests {
-  /// The home as a backup would bring it back: the same keys, the same database.
+  /// Copies the home as a backup would: with the same keys and the same database.
   private func copyHome(_ mesh: MeshProcess) async throws -> String {
     let copy = "\(mesh.directory)/copy"
     try FileManager.default.createDirectory(

@@ -3,8 +3,8 @@ import Testing
 
 extension Daemons {
   @Suite struct RandomKillTests {
-    /// Three nodes; programs write, delete and refer at random while daemons are killed, stopped and started at random. A seed
-    /// fixes what is done, not how it falls in time.
+    /// Runs three nodes. Programs write, delete and refer at random while daemons are killed, stopped and started at
+    /// random. A seed determines the actions, but not their exact times.
     @Test(arguments: [UInt64(1), 7])
     func nodesThatAreKilledAtRandomWhileProgramsWriteAreEqualInTheEnd(seed: UInt64) async throws {
       try await MeshProcess.scope(nodes: 3) { nodes in
@@ -48,7 +48,7 @@ extension Daemons {
       }
     }
 
-    /// The rows whose references lead somewhere. Foreign keys are off, so a program can write others.
+    /// Returns the rows whose references are valid. Foreign keys are turned off, so a program can write others.
     private func whole(_ node: MeshProcess) async throws -> String {
       try await node.sqlite(
         """
@@ -67,7 +67,7 @@ extension Daemons {
       return vectors.count == 1
     }
 
-    /// A few statements about few records, so that they meet; foreign keys are off, as they are in the shell.
+    /// Returns a few statements about few records, so that they conflict. Foreign keys are turned off, as in the shell.
     private func transaction(_ random: inout Random) -> String {
       let statements = (0..<Int.random(in: 1...20, using: &random)).map { _ in
         let note = Int.random(in: 0..<20, using: &random)
@@ -85,7 +85,7 @@ extension Daemons {
   }
 }
 
-/// SplitMix64.
+/// The random number generator SplitMix64.
 private struct Random: RandomNumberGenerator {
   var state: UInt64
 

@@ -2,7 +2,7 @@ import Foundation
 import MeshControl
 import Testing
 
-/// What a refusal says, and in which form.
+/// The text and the form of a refusal.
 @Suite struct RefusalTextTests {
   private struct Envelope: Decodable { let error: Refusal }
 

@@ -3,9 +3,9 @@ import MeshControl
 import Testing
 
 extension Daemons {
-  /// Databases that are restored, replaced or taken away while the daemon runs.
+  /// Databases that are restored, replaced or removed while the daemon runs.
   @Suite struct ReplacedFileTests {
-    /// Two daemons; the laptop's file has `mon`, a copy of it is at the returned path, and then `tue` is everywhere.
+    /// Runs two daemons. The laptop's file has `mon`, and its copy is at the returned path. Then all devices get `tue`.
     private func monday(_ laptop: MeshProcess) async throws -> String {
       let copy = "\(laptop.directory)/monday.db"
       try await laptop.sqlite("INSERT INTO notes VALUES ('mon', 'monday', 1)")
@@ -25,12 +25,12 @@ extension Daemons {
       #expect(try await laptop.rows() == tower.rows())
     }
 
-    @Test("a copy that is restored into the open file deletes nothing that another device has")
+    @Test("a copy that is restored into the open file deletes nothing on other devices")
     func liveRestore() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         let copy = try await monday(laptop)
         try await laptop.sqlite(".restore \(copy)\nINSERT INTO notes VALUES ('wed', 'wednesday', 3);")
-        // At once: nobody waits for the sessions to come back.
+        // This comes immediately, without waiting until the sessions are back.
         try await laptop.done("wait")
         try await expectAll(tower, laptop, "mon tue wed")
         #expect(try await tower.status().complaints.allSatisfy { !$0.contains("fork") })
@@ -39,7 +39,7 @@ extension Daemons {
       }
     }
 
-    @Test("a file from before mesh init that is restored is told once")
+    @Test("a restored file from before mesh init is reported once")
     func restoredFromBeforeInit() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         let blank = "\(laptop.directory)/blank.db"
@@ -58,13 +58,13 @@ extension Daemons {
       }
     }
 
-    @Test("a copy that is moved over the open file is opened, and gets back what it lacks")
+    @Test("a copy that is moved over the open file is opened, and gets its missing rows back")
     func movedOver() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         let copy = try await monday(laptop)
         try FileManager.default.removeItem(atPath: laptop.database)
         try FileManager.default.moveItem(atPath: copy, toPath: laptop.database)
-        // A program that looks at the file just now keeps the node from opening it for a moment.
+        // A program that is reading the file may keep the node from opening it for a moment.
         try await eventually("the node has opened it") { try await laptop.run("wait").status == 0 }
         try await expectAll(tower, laptop, "mon tue")
         try await laptop.sqlite("INSERT INTO notes VALUES ('wed', 'wednesday', 3)")
@@ -73,7 +73,7 @@ extension Daemons {
       }
     }
 
-    @Test("a directory and a symbolic link that lead elsewhere are followed")
+    @Test("the node follows a directory and a symbolic link that lead elsewhere")
     func replacedDirectory() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         let (tower, laptop) = (nodes[0], nodes[1])
@@ -124,7 +124,7 @@ extension Daemons {
       }
     }
 
-    @Test("while a program has the old file open the new one waits, and the program is named")
+    @Test("while a program has the old file open, the new file waits, and the program is named")
     func oldFileInUse() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         let copy = try await monday(laptop)
@@ -142,7 +142,7 @@ extension Daemons {
       }
     }
 
-    @Test("a file that is no database, and another account's, are refused with a reason until the right one is there")
+    @Test("a file that is no database, or another account's, is refused with a reason until the right one is there")
     func wrongFile() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         let copy = try await monday(laptop)
@@ -172,7 +172,8 @@ extension Daemons {
         )
         try await eventually("it is locked") { writer.output.contains("locked") }
         try await tower.sqlite("INSERT INTO notes VALUES ('c', 'meanwhile', 1)")
-        // The program has the lock until it is told to let go, so an answer means that the verb didn't wait for it.
+        // The program has the lock until it is told to release it, so an answer means that the command didn't wait for
+        // it.
         let waited = try await laptop.run("wait", "--timeout", "3s")
         #expect(waited.status == 1 && waited.stdout.contains("is locked by process"), "\(waited)")
         let verified = try await laptop.run("verify", "--timeout", "1s")

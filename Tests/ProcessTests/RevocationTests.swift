@@ -3,7 +3,7 @@ import Testing
 
 extension Daemons {
   @Suite struct RevocationTests {
-    /// The tower made the account; the laptop and the phone are connected to it.
+    /// The tower created the account, and the laptop and the phone are connected to it.
     private func three(
       _ body: (_ tower: MeshProcess, _ laptop: MeshProcess, _ phone: MeshProcess, _ lost: Child) async throws -> Void
     ) async throws {
@@ -49,7 +49,7 @@ extension Daemons {
 
     @Test func whatARevokedDeviceWroteWhileItWasAwayIsRefusedEverywhere() async throws {
       try await three { tower, laptop, phone, lost in
-        // Signed and not sent: the phone can't reach anybody.
+        // The change is signed and not sent, because the phone can't reach another device.
         #expect(try await lost.terminate().status == 0)
         try phone.configure(peers: [])
         let alone = try await phone.serve()

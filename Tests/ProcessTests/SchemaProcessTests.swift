@@ -35,7 +35,7 @@ extension Daemons {
         let missing = try await laptop.report(SchemaReport.self, "schema")
         #expect(missing.missing.map(\.table) == ["notes"])
         #expect(missing.missing.map(\.columns) == [["done"]])
-        // An edit by a node that does not know the column leaves it alone.
+        // An edit by a node that doesn't know the column leaves the column unchanged.
         try await laptop.sqlite("UPDATE notes SET text = 'edited' WHERE id = 'n1'")
         try await laptop.settled(with: "tower")
         try await laptop.done("schema", "--apply")
@@ -54,7 +54,7 @@ extension Daemons {
       CREATE INDEX events_starts ON events (starts);
       """
 
-    @Test("a joined device gets the defaults, CHECKs and indexes of the tables, and is told what it doesn't get")
+    @Test("a joined device gets the defaults, CHECKs and indexes of the tables, and is told which parts it doesn't get")
     func rulesOfTablesAreAdopted() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         let (tower, laptop) = (nodes[0], nodes[1])
@@ -95,7 +95,7 @@ extension Daemons {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<200, prefix: "n")
         try await tower.settled(with: "laptop")
-        // As an app changes a table in ways that ALTER TABLE does not know.
+        // An app may change a table in ways that ALTER TABLE doesn't support.
         try await tower.sqlite(
           """
           PRAGMA foreign_keys = OFF;
@@ -140,7 +140,7 @@ extension Daemons {
         try await tower.done("wait", "--timeout", "120s")
         #expect(try await laptop.number("SELECT count(*) FROM notes WHERE text = 'migrated'") == 8_000)
         try await tower.done("verify")
-        // The other machine as well is told of what is not captured there.
+        // The other machine is also told about changes that are not captured there.
         try await migrate(to: "again")
         try await laptop.done("verify", "--timeout", "120s")
         #expect(try await laptop.number("SELECT count(*) FROM notes WHERE text = 'again'") == 8_000)
@@ -185,7 +185,7 @@ extension Daemons {
         try await tower.insertNotes(0..<2_500, prefix: "n")
         try await tower.settled(with: "laptop")
         let table = try await laptop.sqlite("SELECT sql FROM sqlite_schema WHERE name = 'notes'")
-        // At once, and with a look in between.
+        // The table is recreated immediately, and then with a check in between.
         try await laptop.sqlite("BEGIN; DROP TABLE notes; \(table); COMMIT")
         try await eventually("the rows are back") { try await laptop.number("SELECT count(*) FROM notes") == 2_500 }
         try await laptop.sqlite("DROP TABLE notes")
@@ -210,7 +210,7 @@ extension Daemons {
         let doctor = try await laptop.run("doctor")
         #expect(doctor.status == 1)
         #expect(doctor.stdout.contains("touch") && doctor.stdout.contains("IS NOT 1"))
-        // What the app itself writes is the trigger's business.
+        // The trigger handles writes of the app itself.
         try await laptop.sqlite("INSERT INTO notes (id, stars) VALUES ('own', 1)")
         try await laptop.settled(with: "tower")
         #expect(try await tower.sqlite("SELECT stars FROM notes WHERE id = 'own'") == "101\n")
@@ -221,7 +221,7 @@ extension Daemons {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<1_200, prefix: "n")
         try await tower.settled(with: "laptop")
-        // Nothing tells the daemon: the mark is set and taken back in one transaction.
+        // No event tells the daemon, because the mark is set and removed in one transaction.
         try await tower.sqlite(
           """
           BEGIN; UPDATE mesh_state SET applying = 1; UPDATE notes SET text = 'quiet' WHERE id = 'n7';

@@ -3,7 +3,7 @@ import MeshControl
 import Testing
 
 extension Daemons {
-  /// Three accounts on one machine, each with a daemon of its own.
+  /// Three accounts on one machine, each with its own daemon.
   @Suite struct ShareProcessTests {
     private func account(_ node: MeshProcess, _ name: String) async throws -> Child {
       try await node.sqlite(MeshProcess.schema)
@@ -60,7 +60,7 @@ extension Daemons {
         await bobsDaemon.kill()
         try await bob.sqlite("UPDATE notes SET text = 'bread'")
         let writer = try #require(try await share(alice).participants.first { $0.permission == .readWrite })
-        // By the name of his device: its account's id is long.
+        // He is named by his device, because the id of his account is long.
         let device = try #require(writer.devices.first?.name)
         try await alice.done("share", "set-permission", "Shared", device, "read-only")
         _ = try await bob.serve()
@@ -71,7 +71,7 @@ extension Daemons {
         #expect(told.contains("mesh share receipt \(try await share(bob).id)"))
         #expect(try await bob.run("doctor").stdout.contains("mesh share receipt"))
         let receipt = try await bob.run("share", "receipt", String(try await share(bob).id.prefix(12))).stdout
-        // He had signed it before he heard of the lowering, or not.
+        // He may have signed it before or after he heard of the change to read-only.
         let reasons = ["\ncut: the account lost", "\nnotPermitted: when this device"]
         #expect(receipt.contains("text    bread") && reasons.contains { receipt.contains($0) })
         #expect(try await bob.run("share", "receipt", "Shared", "--restore", "--discard").status == 2)
@@ -96,7 +96,7 @@ extension Daemons {
         let refusal = try await carol.run("share", "receipt", "Shared", "--restore")
         #expect(refusal.status == ExitStatus.refused.rawValue)
         #expect(refusal.stderr.contains("the owner removed") && !refusal.stderr.contains("set-permission"))
-        // Nothing of her private zone is alice's to have.
+        // Alice can't get anything from Carol's private zone.
         try await carol.sqlite("INSERT INTO notes VALUES ('n1', 'hers', 1)")
         try await eventually("it is flushed") {
           let status = try await carol.status()
@@ -110,7 +110,7 @@ extension Daemons {
         try await alice.done("share", "rename", "Shared", "Food")
         try await eventually("the title comes") { try await share(bob).title == "Food" }
         #expect(try await bob.run("share", "rename", "Food", "Mine").stderr.contains("only the share's owner"))
-        // Of two shares with one root one is shown.
+        // Of two shares with the same root, one is shown.
         try await carol.done("share", "create", "notes", "n1", "--title", "Hers")
         let invited = try await carol.done("share", "invite", "Hers", "--permission", "read-only")
         let link = String(try #require(invited.stdout.split(separator: "\n").last))
@@ -126,21 +126,21 @@ extension Daemons {
       }
     }
 
-    /// Ends it without warning, and starts it again at the same address.
+    /// Kills a daemon without warning, and starts it again at the same address.
     private func kill(_ daemon: Child, of node: MeshProcess) async throws -> Child {
       guard let address = try await node.status().listen else { throw Unexpected("the daemon does not listen") }
       await daemon.kill()
       return try await node.serve("--listen", address)
     }
 
-    /// Runs a verb whose daemon is killed meanwhile, and then to its end.
+    /// Runs a command whose daemon is killed meanwhile, and then runs it to its end.
     private func killed(_ daemon: Child, of node: MeshProcess, in verb: String...) async throws -> Child {
       let first = try await node.start(verb)
       try await Task.sleep(for: .milliseconds(Int.random(in: 0...60)))
       let again = try await kill(daemon, of: node)
       _ = try await first.finished(within: MeshProcess.deadline)
       let second = try await node.run(verb)
-      // What was done before the end is not done again.
+      // Actions that were done before the end are not done again.
       #expect(second.status == 0 || second.stderr.contains("no participant"), "\(verb): \(second.stderr)")
       return again
     }
@@ -184,7 +184,7 @@ extension Daemons {
         try await alice.sqlite("UPDATE notes SET text = 'later' WHERE id = 'n1'")
         try await arrives(bob, "what alice wrote since", text, "later")
 
-        // Permitted again, what was refused is restored on top.
+        // After the permission is granted again, the refused writes are restored.
         daemons[0] = try await killed(
           daemons[0], of: alice, in: "share", "set-permission", "Shared", bobs, "read-write")
         try await eventually("bob may write") { try await share(bob).role == .readWrite }
@@ -243,7 +243,8 @@ extension Daemons {
         #expect(try await refusal(carol, revoked).contains("revoked"))
         try await bob.done("share", "join", "-", "--yes", input: bound + "\n")
 
-        // Any member lets in by an open one, also while the owner is away; by the others nobody but the owner.
+        // Any member admits accounts with an open invite, even while the owner is away. With other invites, only the
+        // owner does.
         let single = try await link()
         let bobsAddress = try #require(try await bob.status().listen)
         try await bob.connected(to: "alice")
@@ -293,7 +294,7 @@ extension Daemons {
       }
     }
 
-    @Test("a participant gets the owner's defaults and CHECKs, and can't write what they refuse")
+    @Test("a participant gets the owner's defaults and CHECKs, and can't write values that they refuse")
     func aParticipantGetsTheOwnersRules() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         let (alice, bob) = (nodes[0], nodes[1])
@@ -321,7 +322,7 @@ extension Daemons {
       }
     }
 
-    @Test("a row that is written before its parent is in the new tables goes after it into the share")
+    @Test("a row that is written before its parent in the new tables follows it into the share")
     func writtenBeforeItsParentIsShown() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         let (alice, bob) = (nodes[0], nodes[1])
@@ -332,7 +333,7 @@ extension Daemons {
         _ = try await bob.serve()
         try await join(bob, alice, "read-write")
         try await bob.done("schema", "--apply")
-        // At once: the tables exist and are still empty.
+        // This comes immediately: the tables exist and are still empty.
         try await bob.sqlite("INSERT INTO tags VALUES ('u', 'n1', 'blue')")
         let expected = "red,blue"
         let names = "SELECT group_concat(name) FROM (SELECT name FROM tags ORDER BY id)"
@@ -403,7 +404,7 @@ extension Daemons {
         for node in [alice, bob, carol] {
           #expect(try await node.status().complaints == [], "nothing of it is a fault")
         }
-        // Its title is free again, and who had left comes back.
+        // Its title is free again, and the account that had left comes back.
         try await alice.done("share", "create", "notes", "n1", "--title", "Shared")
         try await join(carol, alice, "read-write")
         try await arrives(carol, "the record again", "SELECT text FROM notes", "milk")

@@ -1,7 +1,8 @@
 import Testing
 
 extension Daemons {
-  /// Five daemons that are killed, paused, restarted and run out of disk under programs that write: `tools/soak --processes`.
+  /// Five daemons that are killed, paused, restarted and run out of disk space while programs write: `tools/soak
+  /// --processes`.
   @Suite struct SoakTests {
     @Test func aMinuteOfFaultsLosesNothingAndLeavesFiveEqualFiles() async throws {
       try await MeshProcess.scope { mesh in

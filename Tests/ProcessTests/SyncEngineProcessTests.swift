@@ -12,7 +12,7 @@ extension Daemons {
   /// The sync engine of an app beside `mesh serve`.
   @Suite("An app as the client of a daemon", .timeLimit(.minutes(5)))
   struct SyncEngineProcessTests {
-    /// The app's database of a node, with an engine of its own.
+    /// Returns the app's database of a node, with its own engine.
     private func app(_ mesh: MeshProcess) throws -> (database: any DatabaseWriter, engine: SyncEngine) {
       let database = try withDependencies {
         $0.context = .live
@@ -25,7 +25,7 @@ extension Daemons {
       return (database, engine)
     }
 
-    /// A node with one table and a daemon.
+    /// Runs a node with one table and a daemon.
     private func serve(_ mesh: MeshProcess, account: String) async throws -> Child {
       try await mesh.sqlite("CREATE TABLE notes (id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL DEFAULT '')")
       try await mesh.done("init", "--database", mesh.database, "--account", account, "--device", account)
@@ -74,7 +74,7 @@ extension Daemons {
             try await mine.engine.deleteLocalData()
           }
           #expect(try await daemon.terminate().status == 0)
-          // The engine runs the node now.
+          // The engine now runs the node.
           try await eventually("took over") { try await mine.engine.shares().first?.id == shared.id }
           try await mine.engine.unshare(record: note)
           #expect(try await mine.engine.shares() == [])

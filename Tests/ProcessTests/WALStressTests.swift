@@ -3,7 +3,8 @@ import MeshControl
 import Testing
 
 extension Daemons {
-  /// Programs in other languages that write to and checkpoint a database beside its node: `tools/wal-stress`, for seconds.
+  /// Programs in other languages that write to a database and checkpoint it beside its node: `tools/wal-stress`, for
+  /// seconds.
   @Suite struct WALStressTests {
     private struct Result: Decodable {
       let commits: Int

@@ -19,7 +19,7 @@ extension Daemons {
         #expect(try await waiting.finished(within: MeshProcess.deadline).status == 0)
         #expect(try await tower.number("SELECT count(*) FROM notes") == 3)
 
-        // The tower dials nobody: the laptop comes back to it.
+        // The tower dials no address, and the laptop returns to it.
         await restarted.kill()
         try await tower.insertNotes(0..<3, prefix: "t")
         _ = try await tower.serve("--listen", address)
@@ -28,7 +28,7 @@ extension Daemons {
       }
     }
 
-    @Test("a node that knows no other device says so at once")
+    @Test("a node that knows no other device says so immediately")
     func nobodyToWaitFor() async throws {
       try await MeshProcess.scope { mesh in
         _ = try await mesh.found()
@@ -69,7 +69,7 @@ extension Daemons {
       }
     }
 
-    @Test("track returns when the rows of other devices are in the table, and wait when a new column has its values")
+    @Test("track returns when the table has the rows of other devices, and wait when a new column has its values")
     func ownMigrationIsFilled() async throws {
       try await MeshProcess.pair { tower, laptop, _ in
         try await tower.insertNotes(0..<Self.many, prefix: "n")
@@ -88,7 +88,7 @@ extension Daemons {
       }
     }
 
-    @Test("the rows of a share are in the tables when share join and schema --apply have returned")
+    @Test("the tables have the rows of a share when share join and schema --apply have returned")
     func aJoinedShareIsFilled() async throws {
       try await MeshProcess.scope(nodes: 2) { nodes in
         let (alice, bob) = (nodes[0], nodes[1])

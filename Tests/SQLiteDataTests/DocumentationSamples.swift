@@ -1,4 +1,4 @@
-// The code of README and of the articles in SQLiteData.docc. A test compares it with them, line by line.
+// This file contains the code of README and of the articles in SQLiteData.docc. A test compares them line by line.
 
 import DependenciesTestSupport
 import Foundation
@@ -448,7 +448,7 @@ struct QuerySampleTests {
       .execute(db)
       #expect(try notes.fetchAll(db).map(\.id) == [1])
       #expect(try found.fetchAll(db) == ["Get [milk]"])
-      // The trigger leaves out the reminder without a title.
+      // The trigger omits the reminder without a title.
       #expect(try ReminderText.fetchCount(db) == 2)
     }
   }

@@ -31,7 +31,7 @@ struct DocumentationTests {
       let file = Self.package.appending(path: "\(Self.catalog)/\(match.output.1).md").path
       #expect(FileManager.default.fileExists(atPath: file), "\(article): there is no article \(match.output.1)")
     }
-    // Symbols of other modules, which DocC doesn't link, stand in single backquotes.
+    // Symbols of other modules, which DocC doesn't link, have single backquotes.
     let sources = try Self.sources()
     for match in text.matches(of: /``([^`\s]+)``/) {
       for part in match.output.1.split(separator: "/") where part != "SQLiteData" {
@@ -48,7 +48,7 @@ struct DocumentationTests {
     try String(contentsOf: package.appending(path: file), encoding: .utf8)
   }
 
-  /// The sources of the module that the articles document.
+  /// Returns the sources of the module that the articles document.
   private static func sources() throws -> String {
     let folder = package.appending(path: "Sources/SQLiteData")
     let files = try #require(FileManager.default.enumerator(atPath: folder.path)).compactMap { $0 as? String }
@@ -61,7 +61,7 @@ struct DocumentationTests {
       .filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
   }
 
-  /// The blocks of Swift code in an article.
+  /// Returns the blocks of Swift code in an article.
   private static func code(in article: String) throws -> [String] {
     let text = try text(of: article)
     var blocks: [String] = []
@@ -79,7 +79,7 @@ struct DocumentationTests {
     return blocks
   }
 
-  /// The lines without the white space around them, so that samples may be indented.
+  /// Returns the lines without surrounding white space, so that samples may be indented.
   private static func normalized(_ code: String) -> String {
     code.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
       .joined(separator: "\n")

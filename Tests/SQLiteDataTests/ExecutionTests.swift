@@ -88,7 +88,7 @@ struct ExecutionTests {
     }
   }
 
-  @Test("a query that has nothing to do doesn't run")
+  @Test("a query without an effect doesn't run")
   func nothing() throws {
     try database.write { (db) throws in
       #expect(try Item.none.fetchAll(db).isEmpty)
@@ -166,7 +166,7 @@ struct ExecutionTests {
     #expect($first.loadError == nil)
   }
 
-  @Test("a required row that is missing keeps its value and says so")
+  @Test("a property for a required row that is missing keeps its value and has an error")
   func notFound() async throws {
     @FetchOne var item = Item(id: 2)
     #expect(item.title == "Hammer")
@@ -205,7 +205,7 @@ struct ExecutionTests {
       for await value in values { counts.withLock { $0.append(value.count) } }
     }
     #expect(await eventually { counts.withLock { $0 } == [5] })
-    // A commit that doesn't change the rows, and one that does.
+    // The first commit doesn't change the rows, and the second one does.
     try await database.write { db in try Item.find(1).update { $0.title = "Milk" }.execute(db) }
     try await database.write { db in try Item.find(1).delete().execute(db) }
     #expect(await eventually { counts.withLock { $0.last } == 4 })

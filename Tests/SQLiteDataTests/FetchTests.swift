@@ -22,7 +22,8 @@ extension DatabaseWriter {
   }
 }
 
-/// Waits until a condition holds, by default at most half a minute: on a busy machine, all tests share few threads.
+/// Waits until a condition holds, by default at most half a minute, because all tests share few threads on a busy
+/// machine.
 func eventually(_ patience: Duration = .seconds(30), _ condition: () async throws -> Bool) async rethrows -> Bool {
   let clock = ContinuousClock()
   let deadline = clock.now + patience
@@ -96,7 +97,8 @@ struct FetchTests {
       try writer.commit()
       alone += await eventually(.seconds(1)) { count.withLock { $0 } >= round } ? 1 : 0
     }
-    // On a busy machine, all looks after an event may come before its commit; a later commit's event then makes up for it.
+    // On a busy machine, all checks after an event may come before its commit. The event of a later commit then
+    // compensates for it.
     #expect(alone >= 3)
     withExtendedLifetime(events) {}
   }
@@ -226,7 +228,7 @@ struct FetchTests {
   }
 }
 
-/// A process that inserts a row into `items` whenever it is told to.
+/// A process that inserts a row into `items` on each request.
 private final class PythonWriter {
   private let process = Process()
   private let requests = Pipe()

@@ -8,7 +8,7 @@ import Testing
 struct FullTextObservationTests {
   @Dependency(\.defaultDatabase) var database
 
-  @Test("own writes and those of other connections arrive, of tables and of the index")
+  @Test("writes of this and of other connections arrive, for tables and for the index")
   func writes() async throws {
     @FetchAll(Item.order(by: \.id)) var items
     @Fetch(Found(text: "lamp")) var found = []
@@ -49,7 +49,7 @@ private struct Found: FetchKeyRequest {
   }
 }
 
-/// A database with an empty table of items, and an index of their titles that triggers keep up to date.
+/// Returns a database with an empty table of items, and an index of their titles that triggers keep up to date.
 private func indexedDatabase() throws -> any DatabaseWriter {
   let database = try itemsDatabase()
   try database.write { db in

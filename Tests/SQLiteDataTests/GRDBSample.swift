@@ -1,6 +1,6 @@
 import GRDB
 
-// The code in the article that compares with GRDB.
+// This file contains the code of the article that compares with GRDB.
 
 func titlesByHand(_ db: Database) throws -> [(String, String)] {
   let rows = try Row.fetchAll(

@@ -1,7 +1,7 @@
 import Foundation
 import SQLiteData
 
-/// A table without the macro, and on purpose not `Equatable`: observed rows can't be compared then.
+/// A table without the macro. It is deliberately not `Equatable`, so that observed rows can't be compared.
 struct Item: Identifiable, Sendable {
   let id: Int
   var title = ""
@@ -92,7 +92,7 @@ extension Item: PrimaryKeyedTable {
   }
 }
 
-/// A database with an empty table of items.
+/// Returns a database with an empty table of items.
 func itemsDatabase() throws -> any DatabaseWriter {
   let database = try defaultDatabase()
   try database.write { db in
@@ -102,7 +102,7 @@ func itemsDatabase() throws -> any DatabaseWriter {
   return database
 }
 
-/// A database with five items, of which two have no category.
+/// Returns a database with five items, of which two have no category.
 func sampleDatabase() throws -> any DatabaseWriter {
   let database = try itemsDatabase()
   try database.write { db in

@@ -30,11 +30,11 @@ struct JSONBTests {
   @Test("binary JSON is read without a function of SQLite")
   func reading() throws {
     try database().write { db in
-      // ["a", "b\"", "cccccccccccc"], with a raw text, and with a size that a byte after the header holds.
+      // The value is ["a", "b\"", "cccccccccccc"], with a raw text, and with a size in the byte after the header.
       try db.execute(
         sql: "INSERT INTO notes VALUES (1, x'CB1317612A6222C70C636363636363636363636363')")
       #expect(try Memo.fetchAll(db) == [Memo(id: 1, tags: ["a", "b\"", "cccccccccccc"])])
-      // {"k": 1.5}, and NULL.
+      // The values are {"k": 1.5} and NULL.
       try db.execute(sql: "INSERT INTO counts VALUES (1, x'6C176B35312E35'), (2, NULL)")
       #expect(try Count.fetchAll(db) == [Count(id: 1, values: ["k": 1.5]), Count(id: 2, values: nil)])
     }

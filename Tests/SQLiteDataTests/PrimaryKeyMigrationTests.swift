@@ -87,7 +87,7 @@ struct PrimaryKeyMigrationTests {
     }
   }
 
-  @Test("copies of one database become equal with the same salt, and only then")
+  @Test("copies of one database become equal with the same salt, and only with the same")
   func salts() throws {
     func migrated(_ salt: String?) throws -> [String] {
       let database = try database(Self.family)
@@ -104,7 +104,8 @@ struct PrimaryKeyMigrationTests {
   func formula() throws {
     let database = try database(Self.family)
     try migrate(database) { try migrateFamily($0, salt: "salt") }
-    // python3 -c 'import hashlib; print(hashlib.sha256(b"salt\tparents\t1").hexdigest())', with version and variant set
+    // The expected UUID comes from python3 -c 'import hashlib; print(hashlib.sha256(b"salt\tparents\t1").hexdigest())',
+    // with version and variant set.
     #expect(
       try database.read { try $0.texts("SELECT id FROM parents WHERE name = 'Blob'") } == [
         "1079ca38-580a-8fe0-941b-6229a51f4dae"
@@ -125,7 +126,7 @@ struct PrimaryKeyMigrationTests {
     }
   }
 
-  @Test("definitions of every form are understood, and what doesn't change is kept")
+  @Test("definitions of every form are parsed, and unaffected parts are kept")
   func definitions() throws {
     try expect(
       """
@@ -232,7 +233,7 @@ struct PrimaryKeyMigrationTests {
     }
   }
 
-  @Test("a key that refers to another row is that row's key, along the whole way")
+  @Test("a key that refers to another row has that row's key, through the whole chain")
   func sharedKeys() throws {
     let database = try database(
       """
@@ -256,7 +257,7 @@ struct PrimaryKeyMigrationTests {
     }
   }
 
-  @Test("indexes, triggers and views are there afterwards")
+  @Test("indexes, triggers and views exist afterwards")
   func schema() throws {
     let database = try database(
       Self.family + """
@@ -286,7 +287,7 @@ struct PrimaryKeyMigrationTests {
     }
   }
 
-  @Test("UNIQUE is dropped if that is asked for, in each of its forms")
+  @Test("UNIQUE is dropped on request, in each of its forms")
   func uniqueConstraints() throws {
     let database = try database(
       """
@@ -346,7 +347,7 @@ struct PrimaryKeyMigrationTests {
     }
   }
 
-  @Test("an error lists everything that has to be mended, with the way out, and nothing has changed")
+  @Test("an error lists every problem to fix, with the remedy, and nothing has changed")
   func violations() throws {
     let database = try database(
       """
@@ -410,7 +411,7 @@ struct PrimaryKeyMigrationTests {
         """)
   }
 
-  @Test("a reference to a column that isn't unique, and one to a column that has to stay so, are violations")
+  @Test("a reference to a column that isn't unique, and one to a column that has to stay unique, are violations")
   func uniqueTargets() throws {
     let database = try database(
       """
@@ -456,7 +457,7 @@ struct PrimaryKeyMigrationTests {
       }
     }
     #expect(try database.read { try $0.everything() } == before)
-    // Inside of a transaction that goes on after the error, too.
+    // This is inside of a transaction that continues after the error.
     try database.writeWithoutTransaction { (db) throws in
       try db.execute(sql: "PRAGMA foreign_keys = OFF; BEGIN")
       #expect(throws: DatabaseError.self) {
@@ -479,7 +480,7 @@ struct PrimaryKeyMigrationTests {
     #expect(missing?.description.contains("db.add(function: $uuid)") == true)
   }
 
-  @Test("whatever refers to whatever, the same rows belong together afterwards", arguments: 1...20)
+  @Test("for any references, the same rows belong together afterwards", arguments: 1...20)
   func generated(seed: UInt64) throws {
     var random = Generator(state: seed)
     let names = ["parents", "children", "tags", "childTags"]
@@ -520,7 +521,7 @@ struct PrimaryKeyMigrationTests {
     #expect(try database.read { try $0.texts("SELECT count(*) FROM parents WHERE length(id) <> 36") } == ["0"])
   }
 
-  @Test("the article shows the definitions as they become")
+  @Test("the article shows the migrated definitions")
   func article() throws {
     let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
       path: "../../Sources/SQLiteData/SQLiteData.docc/PreparingAnExistingSchema.md")
@@ -581,7 +582,7 @@ extension Database {
     try String.fetchOne(self, sql: "SELECT sql FROM sqlite_schema WHERE name = ?", arguments: [name])
   }
 
-  /// The definitions of everything beside tables.
+  /// Returns the definitions of everything except tables.
   fileprivate func others() throws -> [String] {
     try texts(
       """
@@ -590,7 +591,7 @@ extension Database {
       """)
   }
 
-  /// All definitions and rows.
+  /// Returns all definitions and rows.
   fileprivate func everything() throws -> [String] {
     var result = try texts(
       "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND tbl_name NOT LIKE 'grdb%' ORDER BY type, name")

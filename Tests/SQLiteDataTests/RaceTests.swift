@@ -30,7 +30,7 @@ struct RaceTests {
     }
     try await database.write { db in try Item.insert { Item.Draft(title: "Apple") }.execute(db) }
     #expect(await eventually { announced.withLock { $0 } > 0 })
-    // The delivery that was under way may take a moment more.
+    // The delivery in progress may take a moment longer.
     try await Task.sleep(for: .milliseconds(50))
     #expect(titles == ["Milk"])
   }
@@ -47,7 +47,7 @@ struct RaceTests {
       withObservationTracking {
         _ = property.wrappedValue
       } onChange: {
-        // The first that gets the value sends the others elsewhere. They are still in the list of those who get it.
+        // The first property that gets the value redirects the others, which are still in the list of receivers.
         guard left.withLock({ isLeft in !exchange(&isLeft, with: true) }) else { return }
         for later in properties where later.box !== property.box {
           later.box.follow(replacement.box)
@@ -94,7 +94,7 @@ struct RaceTests {
     #expect(observer.refusals.withLock { $0 } > 1)
   }
 
-  @Test("an interruption that comes after its fetch spares what the connection does next")
+  @Test("an interruption after its fetch doesn't affect the connection's next statement")
   func lateInterruption() throws {
     try database.read { db in
       let interruption = Interruption()

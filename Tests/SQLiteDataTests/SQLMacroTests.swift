@@ -32,7 +32,7 @@ struct SQLMacroTests {
     #expect(titles == ["a"] && count == 7 && least == 8)
   }
 
-  @Test("the type of a property's SQL can be written")
+  @Test("the type of a property's SQL can be declared")
   func writtenTypes() {
     @FetchAll(#sql("SELECT title FROM items ORDER BY id LIMIT 1", as: String.self)) var titles
     @FetchOne(#sql("SELECT count(*) FROM items", as: Int.self)) var count = 0

@@ -21,7 +21,7 @@ struct Place: Equatable, Sendable {
   let aisle: Int
 }
 
-/// A database with items, and with aisles for two of their categories.
+/// Returns a database with items, and with aisles for two of their categories.
 private func aislesDatabase() throws -> any DatabaseWriter {
   let database = try sampleDatabase()
   try database.write { db in
@@ -34,7 +34,7 @@ private func aislesDatabase() throws -> any DatabaseWriter {
   return database
 }
 
-/// Delivers on a queue of its own, and never at once.
+/// A scheduler that delivers on its own queue, and never immediately.
 private struct QueueScheduler: ValueObservationScheduler {
   static let key = DispatchSpecificKey<Bool>()
   let queue: DispatchQueue
@@ -127,12 +127,12 @@ struct SectionTests {
     #expect(await eventually { floors == [1, 2] })
   }
 
-  @Test("a scheduler decides where sections are delivered, also those of a load")
+  @Test("a scheduler decides where sections are delivered, including those of a load")
   func schedulers() async throws {
     let scheduler = QueueScheduler("sections")
     @FetchAll(Item.order(by: \.id), sectionBy: { $0.category }, scheduler: scheduler) var items
     let projected = $items
-    // The first value is on its way.
+    // The first value hasn't arrived yet.
     #expect(await eventually { projected.sections.sectionNames == [nil, "Food", "Tools"] && !projected.isLoading })
     let places = Mutex<[Bool]>([])
     withObservationTracking {

@@ -31,7 +31,7 @@ struct SeedTests {
     }
   }
 
-  @Test("texts of every length arrive unchanged, also several long ones in a row")
+  @Test("texts of every length arrive unchanged, including several long ones in a row")
   func texts() throws {
     let long = String(repeating: "ä", count: 6_000)
     let texts = ["", "a", "fifteen bytes!!", "sixteen bytes!!!", "nul\0inside", "🙂é", long, long + "x"]
@@ -64,7 +64,7 @@ struct SeedTests {
     }
   }
 
-  @Test("inserts that begin alike are told apart")
+  @Test("inserts with the same beginning are distinguished")
   func inserts() throws {
     try database.write { db in
       try Page.insert { Page(id: 1, text: "a", note: "n") }.execute(db)
@@ -75,7 +75,7 @@ struct SeedTests {
         $0.text = $1.text
       }
       .execute(db)
-      // Not inside of #expect: the compiler mixes up its closures with those that follow.
+      // It isn't inside of #expect, because the compiler would confuse its closures with those that follow.
       let added = Page.insert { Page(id: 2, text: "d") }.returning(\.id)
       #expect(try added.fetchAll(db) == [2])
       try Page.insert {

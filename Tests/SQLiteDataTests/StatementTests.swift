@@ -29,14 +29,14 @@ struct Seat: Equatable, Sendable {
   }
 }
 
-/// Calls the query that calls it, on the same connection.
+/// Calls the query that called it, on the same connection.
 @DatabaseFunction
 private func countDown(_ number: Int) -> Int {
   guard number > 0, let db = Recursion.shared.connection else { return 1 }
   return ((try? Recursion.query(number - 1).fetchOne(db)) ?? -10) + 1
 }
 
-/// `@unchecked` because only the test's own database access uses it.
+/// It is `@unchecked`, because only the test's own database access uses it.
 private final class Recursion: @unchecked Sendable {
   static let shared = Recursion()
   var connection: Database?

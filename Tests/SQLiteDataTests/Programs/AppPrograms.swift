@@ -4,7 +4,7 @@ import Foundation
 import SQLiteData
 import Testing
 
-// A reminders app.
+// This is a reminders app.
 
 @Table private struct TaskList: Hashable, Identifiable {
   let id: Int
@@ -141,7 +141,7 @@ private struct JobsModel {
   }
 }
 
-// A timer for meetings.
+// This is a timer for meetings.
 
 @Table private struct Standup: Hashable, Identifiable {
   let id: UUID
@@ -206,7 +206,7 @@ private final class StandupModel {
   }
 }
 
-// Trees, aliases, views, scopes.
+// These programs use trees, aliases, views and scopes.
 
 @Table private struct Node {
   let id: Int
@@ -297,7 +297,7 @@ struct AppPrograms {
     }
   }
 
-  @Test("a list of jobs is filtered, ordered and joined by what a person chose")
+  @Test("a list of jobs is filtered, ordered and joined by a person's choices")
   func jobs() throws {
     try seedJobs()
     try database.read { (db) throws in
@@ -412,7 +412,7 @@ struct AppPrograms {
     }
   }
 
-  @Test("a tree is walked by a query that uses itself, and its rows are fetched at once")
+  @Test("a recursive query walks a tree, and its rows are fetched at once")
   func tree() throws {
     try database.write { (db) throws in
       try seedNodes(db)

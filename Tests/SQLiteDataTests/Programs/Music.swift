@@ -6,7 +6,7 @@ import struct GRDB.DatabaseValue
 import class GRDB.Row
 import struct GRDB.StatementArguments
 
-// The tables of the programs in this folder.
+// These are the tables of the programs in this folder.
 
 @Table struct Artist: Codable, Hashable, Identifiable {
   let id: Int
@@ -60,7 +60,7 @@ extension Track {
   static let withAlbum = Self.join(Album.all) { $0.albumID.eq($1.id) }
 }
 
-/// A database with three artists, four albums and seven tracks. Carol has no album, and "Four" has no track.
+/// Returns a database with three artists, four albums and seven tracks. Carol has no album, and "Four" has no track.
 func musicDatabase(in database: any DatabaseWriter) throws -> any DatabaseWriter {
   try database.write { db in
     try db.execute(
@@ -105,7 +105,7 @@ func musicDatabase(in database: any DatabaseWriter) throws -> any DatabaseWriter
   return database
 }
 
-/// Runs a statement and SQL written by hand, and expects the same values from both.
+/// Runs a statement and handwritten SQL, and expects the same values from both.
 func expectSame(
   _ db: Database, _ statement: some Statement, _ sql: String, sourceLocation: SourceLocation = #_sourceLocation
 ) throws {

@@ -56,7 +56,7 @@ private struct Overview: FetchKeyRequest {
 struct ObservationPrograms {
   @Dependency(\.defaultDatabase) private var database
 
-  @Test("a model shows what is stored and follows its changes")
+  @Test("a model shows the stored values and follows their changes")
   func model() async throws {
     let model = LibraryModel()
     #expect(model.artists.map(\.name) == ["Anna", "Ben", "Carol"])
@@ -91,7 +91,7 @@ struct ObservationPrograms {
     #expect(await eventually { model.trackCount == 8 }, "the count follows")
   }
 
-  @Test("a row that is gone leaves the value and an error, or nil")
+  @Test("a deleted row leaves the value and an error, or nil")
   func rows() async throws {
     @FetchOne(Artist.find(3)) var optional: Artist?
     @FetchOne(Artist.find(3)) var row = Artist(id: 0)

@@ -70,7 +70,7 @@ struct SelectPrograms {
         "SELECT id FROM tracks WHERE isFavorite OR plays = 9")
       try expectSame(
         db, (!Track.where { $0.title.eq("Rain") }).select(\.id), "SELECT id FROM tracks WHERE NOT title = 'Rain'")
-      // The operators of earlier versions.
+      // These are the operators of earlier versions.
       try expectSame(
         db, Track.where { $0.seconds > 200 && $0.title == "Rain" }.select(\.id),
         "SELECT id FROM tracks WHERE seconds > 200 AND title = 'Rain'")

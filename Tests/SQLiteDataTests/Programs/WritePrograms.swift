@@ -70,7 +70,7 @@ struct WritePrograms {
     }
   }
 
-  @Test("rows and drafts are inserted, and what was inserted comes back")
+  @Test("rows and drafts are inserted, and the inserted rows are returned")
   func inserts() throws {
     try database.write { (db) throws in
       let ids = try Artist.insert {
@@ -267,7 +267,7 @@ struct WritePrograms {
     }
   }
 
-  @Test("rows come back from JSON, whatever form their dates and UUIDs have")
+  @Test("rows are read from JSON, with any form of dates and UUIDs")
   func jsonForms() throws {
     try database.write { (db) throws in
       let noon = Date(timeIntervalSince1970: 43_200)

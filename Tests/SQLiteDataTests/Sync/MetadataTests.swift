@@ -51,11 +51,11 @@ extension SyncTests {
         #expect(known.hasLastKnownServerRecord && !known.isShared && known.share == nil && known.heldReason == nil)
         let time = Date(timeIntervalSince1970: Double(known.userModificationTime) / 1e9)
         #expect(time > before - 1 && time < Date() + 1)
-        // Neither a root nor a row of a private table has a parent.
+        // A root and a row of a private table have no parent.
         #expect(try await metadata(of: list, tower)?.parentRecordID == nil)
         let position = try #require(try await metadata(of: ListPosition(listID: list.id), tower))
         #expect(position.parentRecordID == nil)
-        // The other device wrote nothing: everything came from a device that has it.
+        // The other device wrote nothing, so everything came from a device that has it.
         try await eventually("arrived") { try await metadata(of: item, laptop)?.hasLastKnownServerRecord == true }
 
         let texts = try await tower.database.read { db in
@@ -98,7 +98,7 @@ extension SyncTests {
       }
     }
 
-    @Test("the root of a share has it in its metadata, and an observed query is told without more")
+    @Test("the root of a share has it in its metadata, and an observed query is notified without further work")
     func share() async throws {
       let network = NodeConfiguration.Network.separate()
       let alice = try SyncedDevice("tower", on: network)
@@ -137,7 +137,7 @@ extension SyncTests {
       }
     }
 
-    @Test("nothing is written through the metadata, and a table can be rebuilt beside them")
+    @Test("the metadata can't be written to, and a table can be rebuilt beside them")
     func noWrites() async throws {
       let device = try SyncedDevice("tower", on: .separate())
       try await SyncedDevice.running(device) {
@@ -179,7 +179,7 @@ extension SyncTests {
       #expect(try await database.read { db in try db.tableExists("b") })
     }
 
-    @Test("a connection that was open before the engine was made reads the metadata")
+    @Test("a connection that was opened before the engine was created reads the metadata")
     func openBefore() async throws {
       let database = try defaultDatabase()
       try await database.write { db in

@@ -7,7 +7,8 @@ import Testing
 @testable import SQLiteData
 
 extension SyncTests {
-  /// The engine runs the node, or uses the one of another process. These have control sockets, and listen on loopback.
+  /// The engine runs the node, or uses the one of another process. These engines have control sockets, and listen on
+  /// loopback.
   @Suite("Which process runs the node", .timeLimit(.minutes(5)))
   struct NodeOwnershipTests {
     private let loopback = NodeConfiguration(listen: "127.0.0.1:0", network: .tcp)
@@ -67,7 +68,7 @@ extension SyncTests {
       await second.stopAndWait()
     }
 
-    @Test("the verbs of mesh reach the node of an app over its socket")
+    @Test("the commands of mesh reach the node of an app over its socket")
     func verbs() async throws {
       let (database, home) = (try syncedDatabase(), DatabasePlace.temporaryHome())
       let engine = try engine(database, home: home)

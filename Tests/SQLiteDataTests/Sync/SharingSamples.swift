@@ -1,4 +1,4 @@
-// The code of the article about sharing. A test compares it with the article, line by line.
+// This file contains the code of the article about sharing. A test compares them line by line.
 
 import Foundation
 import SQLiteData

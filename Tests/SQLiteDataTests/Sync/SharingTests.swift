@@ -7,7 +7,7 @@ import Testing
 extension SyncTests {
   @Suite("Sharing", .timeLimit(.minutes(5)))
   struct SharingTests {
-    /// Two accounts with one device each, whose engines run, and a list with an item in the first.
+    /// Runs two accounts with one device each, whose engines run, and a list with an item in the first account.
     private func accounts(
       _ body: (_ alice: SyncedDevice, _ bob: SyncedDevice, _ list: SyncedList) async throws -> Void
     ) async throws {
@@ -24,7 +24,7 @@ extension SyncTests {
       }
     }
 
-    @Test("an account that accepts a link has the root and what refers to it, and both see each other's edits")
+    @Test("an account that accepts a link has the root and the rows that refer to it, and both see each other's edits")
     func shareAndAccept() async throws {
       try await accounts { alice, bob, list in
         try await alice.database.write { db in
@@ -91,7 +91,7 @@ extension SyncTests {
       }
     }
 
-    @Test("a public share admits several accounts by one link, until it is public no more")
+    @Test("a public share admits several accounts by one link, until it is no longer public")
     func publicPermission() async throws {
       try await accounts { alice, bob, list in
         let carol = try SyncedDevice("laptop", on: alice.network, account: "carol")
@@ -113,7 +113,7 @@ extension SyncTests {
       }
     }
 
-    @Test("an invite for one account names it as pending, and takes no other")
+    @Test("an invite for one account names it as pending, and admits no other")
     func inviteByName() async throws {
       try await accounts { alice, bob, list in
         let carol = try SyncedDevice("laptop", on: alice.network, account: "carol")
@@ -175,7 +175,7 @@ extension SyncTests {
       }
     }
 
-    @Test("what can't be shared is refused with the reason")
+    @Test("a record that can't be shared is refused with the reason")
     func refusals() async throws {
       try await accounts { alice, bob, list in
         let item = SyncedItem(id: UUID(), text: "eggs", listID: list.id)
@@ -207,7 +207,7 @@ extension SyncTests {
           try await tablet.engine.join(try await bob.engine.inviteDevice().link)
           try await eventually("the share's rows") { try await tablet.items() == ["milk"] }
           #expect(try await tablet.engine.shares().map(\.permission) == [.readWrite])
-          // Its rows come again as those of the account do.
+          // The share's rows come back like those of the account.
           try await tablet.engine.deleteLocalData()
           try await eventually("the share's rows again") { try await tablet.items() == ["milk"] }
         }

@@ -52,7 +52,7 @@ extension SyncTests {
         atPath: home, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
       let path = "\(home)/app.db"
       try syncedDatabase().backup(to: DatabaseQueue(path: path))
-      // In a test, a database has a temporary place.
+      // In a test, a database would have a temporary path.
       let database = try withDependencies {
         $0.context = .live
       } operation: {
@@ -85,7 +85,7 @@ extension SyncTests {
           try await eventually("the invite has expired") { Date() > expired.expires }
           #expect(await syncError { try await laptop.engine.join(expired.link) }?.code.rawValue == "link.expired")
           #expect(try await laptop.engine.account() == before)
-          // An invite of the own account is no news.
+          // An invite of the device's own account changes nothing.
           try await laptop.engine.join(try await tower.engine.inviteDevice().link)
           #expect(try await laptop.engine.account() == before)
         }

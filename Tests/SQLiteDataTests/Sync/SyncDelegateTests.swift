@@ -161,7 +161,7 @@ extension SyncTests {
       }
     }
 
-    @Test("an engine that can't work tells why")
+    @Test("an engine that can't work gives the reason")
     func failure() async throws {
       let network = NodeConfiguration.Network.separate()
       let first = try SyncedDevice("tower", on: network)

@@ -11,7 +11,7 @@ import Testing
 extension SyncTests {
   @Suite("The sync engine", .timeLimit(.minutes(5)))
   struct SyncEngineTests {
-    @Test("what one device writes is in the tables of the other after it was sent, and the other way round")
+    @Test("writes of one device are in the tables of the other after they were sent, in both directions")
     func twoDevices() async throws {
       try await SyncedDevice.pair { tower, laptop in
         try await tower.addList("Groceries")
@@ -24,7 +24,7 @@ extension SyncTests {
       }
     }
 
-    @Test("rows from before the first start are sent, in a child's table before its parent as well")
+    @Test("rows from before the first start are sent, even from a child's table before its parent's")
     func existingRows() async throws {
       let network = NodeConfiguration.Network.separate()
       let (tower, laptop) = (try SyncedDevice("tower", on: network), try SyncedDevice("laptop", on: network))
@@ -44,7 +44,7 @@ extension SyncTests {
       }
     }
 
-    @Test("a stopped engine keeps what is written, and sends it after the next start")
+    @Test("a stopped engine keeps writes, and sends them after the next start")
     func stopAndStart() async throws {
       try await SyncedDevice.pair { tower, laptop in
         tower.engine.stop()
@@ -67,7 +67,7 @@ extension SyncTests {
       #expect(!FileManager.default.fileExists(atPath: device.home))
     }
 
-    @Test("an account with one device has nobody to send to, and says so at once")
+    @Test("an account with one device has no other device to send to, and says so immediately")
     func alone() async throws {
       let device = try SyncedDevice("tower", on: .separate())
       try await SyncedDevice.running(device) {
@@ -79,7 +79,7 @@ extension SyncTests {
       }
     }
 
-    @Test("two starts at once start one node, and both return when it works")
+    @Test("two simultaneous starts start one node, and both return when it works")
     func concurrentStarts() async throws {
       let device = try SyncedDevice("tower", on: .separate())
       try await SyncedDevice.running(device) {
@@ -99,7 +99,7 @@ extension SyncTests {
         for _ in 0..<3 {
           async let starting: Void = device.engine.start()
           device.engine.stop()
-          // A stop that comes first lets the start fail or not.
+          // If a stop comes first, the start may fail.
           try? await starting
         }
         try await device.engine.start()
@@ -107,7 +107,7 @@ extension SyncTests {
       }
     }
 
-    @Test("an observer of isRunning is told of start and stop")
+    @Test("an observer of isRunning is notified of start and stop")
     func observation() async throws {
       let device = try SyncedDevice("tower", on: .separate())
       try await SyncedDevice.running(device) {
@@ -145,7 +145,7 @@ extension SyncTests {
       }
     }
 
-    @Test("deleting the local data deletes nothing elsewhere, and downloads it again")
+    @Test("deleting the local data deletes nothing on other devices, and downloads it again")
     func deleteLocalData() async throws {
       try await SyncedDevice.pair { tower, laptop in
         try await tower.addList("Groceries")
@@ -160,7 +160,7 @@ extension SyncTests {
         #expect(try await laptop.database.read { db in try UnsentDraft.fetchCount(db) } == 1)
         let notes = try await laptop.database.read { db in try String.fetchAll(db, sql: "SELECT text FROM mesh_notes") }
         #expect(notes == ["the app's"])
-        // Both still hear each other.
+        // Both devices still receive each other's changes.
         try await laptop.addList("Tools")
         try await laptop.engine.sendChanges()
         #expect(try await tower.titles() == ["Books", "Groceries", "Tools"])
@@ -172,7 +172,7 @@ extension SyncTests {
       try await SyncedDevice.pair { tower, laptop in
         try await tower.addList("Groceries")
         try await laptop.engine.fetchChanges()
-        // Written at the moment when the engine begins to stop, which is after everything was sent.
+        // The row is written when the engine begins to stop, which is after everything was sent.
         withObservationTracking {
           _ = laptop.engine.isRunning
         } onChange: { [database = laptop.database] in

@@ -37,7 +37,7 @@ extension SyncTests {
       }
     }
 
-    @Test("a temporary trigger takes the condition, and the property as a value is reported")
+    @Test("a temporary trigger accepts the condition, and the property used as a value is reported")
     func temporaryTrigger() async throws {
       let device = try SyncedDevice("tower", on: .separate())
       try await device.database.write { db in

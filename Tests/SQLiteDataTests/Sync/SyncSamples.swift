@@ -1,4 +1,4 @@
-// The code of the article about synchronizing. A test compares it with the article, line by line.
+// This file contains the code of the article about synchronizing. A test compares them line by line.
 
 import Foundation
 import SQLiteData
@@ -9,7 +9,7 @@ import Testing
 extension SyncTests {
   @Suite("The samples about synchronizing", .timeLimit(.minutes(5)))
   struct SyncSamples {
-    /// With both tables.
+    /// Returns a database with both tables.
     private func appDatabase() throws -> any DatabaseWriter { try documentedDatabase() }
 
     @Test("the app's entry point sets the database and the engine")
@@ -50,7 +50,7 @@ extension SyncTests {
       await tower.stopAndWait()
     }
 
-    /// Compiled, and not run.
+    /// This is compiled, but not run.
     private func calls(_ link: String) async throws {
       @Dependency(\.defaultSyncEngine) var syncEngine
 

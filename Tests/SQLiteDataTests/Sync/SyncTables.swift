@@ -23,7 +23,7 @@ struct ListPosition: Hashable, Identifiable, Sendable {
   var id: SyncedList.ID { listID }
 }
 
-/// Not synchronized.
+/// A table that isn't synchronized.
 @Table("drafts")
 struct UnsentDraft: Hashable, Identifiable, Sendable {
   let id: UUID

@@ -3,11 +3,11 @@ import Testing
 
 @testable import SQLiteData
 
-/// One test at a time: each runs several nodes, which would keep each other from answering in time.
+/// Runs one test at a time. Each runs several nodes, which would delay each other's answers.
 @Suite("Synchronization", .serialized)
 enum SyncTests {}
 
-/// A database with its engine, as an app on one machine has them. All devices of a test share a network of their own.
+/// A database with its engine, as in an app on one machine. All devices of a test share their own network.
 struct SyncedDevice: Sendable {
   let database: any DatabaseWriter
   let engine: SyncEngine
@@ -50,7 +50,7 @@ struct SyncedDevice: Sendable {
     try await eventually("\(titles)") { try await self.titles() == titles }
   }
 
-  /// Two devices of one account, whose engines run.
+  /// Runs two devices of one account, whose engines run.
   static func pair(
     _ body: (_ tower: SyncedDevice, _ laptop: SyncedDevice) async throws -> Void
   ) async throws {

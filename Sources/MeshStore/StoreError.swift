@@ -1,45 +1,46 @@
 import GRDB
 
-/// Why the store refuses. The message names the thing, the rule and the way out; it never holds a row's values.
+/// The reason that the store refuses an action. The message names the object, the rule and the remedy. It never
+/// contains values of a row.
 public struct StoreError: Error, CustomStringConvertible {
   public enum Code: String, Sendable, CaseIterable {
-    /// The file is not there, and was not to be made. Name another path, or create it.
+    /// The file doesn't exist and was not to be created. Name another path, or create it.
     case missing
-    /// The path cannot be opened: a directory, a missing directory, a special file.
+    /// The path can't be opened: it is a directory, is in a missing directory, or is a special file.
     case cannotOpen
-    /// The file's header is not SQLite's.
+    /// The file doesn't have SQLite's header.
     case notADatabase
-    /// The file looks like an encrypted database, which this node cannot read.
+    /// The file looks like an encrypted database, which this node can't read.
     case encrypted
-    /// SQLite finds the file damaged. Restore it from a copy.
+    /// SQLite considers the file damaged. Restore it from a copy.
     case corrupt
-    /// Another process held the lock for longer than the time-out. Try again, or end the other's transaction.
+    /// Another process held the lock for longer than the timeout. Try again, or end the other transaction.
     case locked
-    /// The file or its directory cannot be written by this process.
+    /// This process can't write the file or its directory.
     case readOnly
-    /// The file lies on a file system whose locks and shared memory other machines do not see.
+    /// The file is on a file system whose locks and shared memory other machines don't see.
     case networkFileSystem
-    /// The SQLite library lacks what the store needs. Install a newer one.
+    /// The SQLite library lacks a feature that the store needs. Install a newer one.
     case libraryTooOld
-    /// No space left. Make room and try again; nothing is lost.
+    /// No space is left. Make room and try again. Nothing is lost.
     case diskFull
     /// The disk failed a read or a write.
     case inputOutput
-    /// Tables cannot be synchronized as they are; the message lists every reason. Change the schema.
+    /// Tables can't be synchronized as they are. The message lists every reason. Change the schema.
     case schemaRefused
     /// No synchronized table has that name.
     case unknownTable
-    /// The file's tables of ours are from a later version of this program.
+    /// The tables of mesh in the file come from a later version of this program.
     case formatTooNew
-    /// The file was restored or replaced while it was open. Open it again; nothing can be done with it before.
+    /// The file was restored or replaced while it was open. Open it again before you use it.
     case replaced
-    /// A statement of ours failed in SQLite: a defect, or a schema that changed under it.
+    /// A statement of the store failed in SQLite, because of a defect or a schema that changed meanwhile.
     case statementFailed
   }
 
   public let code: Code
   public let message: String
-  /// Each by itself, where there may be several; the message has them all.
+  /// The separate reasons, if there may be several. The message contains all of them.
   public let reasons: [String]
 
   public init(_ code: Code, _ message: String) {
@@ -48,7 +49,7 @@ public struct StoreError: Error, CustomStringConvertible {
     reasons = []
   }
 
-  /// A line for each reason.
+  /// Creates an error with one line for each reason.
   public init(_ code: Code, reasons: [String]) {
     self.code = code
     self.message = reasons.joined(separator: "\n")
@@ -68,7 +69,7 @@ public struct StoreError: Error, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// What went wrong in SQLite with the database at `path`.
+  /// Creates the error for an SQLite error in the database at `path`.
   init(_ error: DatabaseError, path: String) {
     switch error.resultCode {
     case .SQLITE_BUSY, .SQLITE_LOCKED:
@@ -94,6 +95,6 @@ extension StoreError {
 }
 
 extension DatabaseError {
-  /// SQLite's own words, without the statement or its arguments.
+  /// SQLite's message, without the statement or its arguments.
   var reason: String { message ?? "result code \(extendedResultCode.rawValue)" }
 }

@@ -1,30 +1,33 @@
-/// An account as its devices and peers know it: a set of signed statements, which only grows. Two states of one account merge
-/// by union, and whatever it says is a pure function of that set.
+/// An account as its devices and peers know it: a set of signed statements, which only grows. Two states of one account
+/// merge by union, and every answer is a pure function of that set.
 ///
-/// A statement counts while its signer does. The account's key signs until a successor replaces it, an administrator's
-/// until it is demoted. Who replaces or demotes a signer signs again what of its statements is to stand.
+/// A statement counts while its signer does. The account's key signs until a successor replaces it, and an
+/// administrator's key signs until it is demoted. A device that replaces or demotes a signer signs those statements
+/// again that have to stay valid.
 public struct AccountState: Hashable, Sendable {
   public let genesis: AccountGenesis
   public let id: AccountID
-  /// The word that names the present signing key; nil while that is the key of the genesis.
+  /// The statement that names the current signing key, or nil while that is the key of the genesis.
   public private(set) var successor: Successor?
-  /// Of each device that was ever certified the certificate that ranks highest, whether or not its signer still counts.
+  /// The certificate that ranks highest for each device that was ever certified, whether or not its signer still
+  /// counts.
   public private(set) var certificates: [DeviceID: Certificate] = [:]
-  /// Revocations that count, by device.
+  /// The revocations that count, by device.
   public private(set) var revocations: [DeviceID: Revocation] = [:]
-  /// Promotions that count, by device.
+  /// The promotions that count, by device.
   public private(set) var administrators: [DeviceID: Promotion] = [:]
-  /// Whether certificates may have been dropped, because the state has as many as it can keep: of one signer, or in all.
-  /// Other nodes may know a device whose certificate was dropped here.
+  /// Whether certificates may have been dropped, because the state has as many as it can keep, from one signer or in
+  /// total. Other nodes may know a device whose certificate was dropped here.
   public private(set) var mayHaveDropped = false
 
-  /// By their serials. Only those of the present key are kept: no other counts ever again.
+  /// The promotions by their serials. Only those of the current key are kept, because others never count again.
   private var promotions: [[UInt8]: Promotion] = [:]
   private var demotions: [[UInt8]: Demotion] = [:]
-  /// Of the present key alone, by the serial of the promotion under which they were signed (empty: by the account's key).
+  /// The revocations of the current key only, by the serial of the promotion under which they were signed (empty for
+  /// the account's key).
   private var signedRevocations: [[UInt8]: [DeviceID: Revocation]] = [:]
 
-  /// Nil only if the hash is not of 32 bytes.
+  /// Creates a state. Returns nil only if the hash doesn't have 32 bytes.
   public init?(_ genesis: AccountGenesis, _ cryptography: any Cryptography) {
     guard let id = genesis.id(cryptography) else { return nil }
     self.genesis = genesis
@@ -33,18 +36,18 @@ public struct AccountState: Hashable, Sendable {
 
   // MARK: Questions
 
-  /// The Ed25519 public key that signs for the account now.
+  /// The Ed25519 public key that currently signs for the account.
   public var signingKey: [UInt8] { successor?.signingKey ?? genesis.signingKey }
-  /// What shows that this key may.
+  /// The proof that this key may sign.
   public var keyAuthority: Authority { Authority(successor: successor) }
 
-  /// What shows that a device may sign for the account as an administrator; nil if it may not.
+  /// Returns the proof that a device may sign for the account as an administrator, or nil if it may not.
   public func administratorAuthority(_ device: DeviceID) -> Authority? {
     guard certificate(device) != nil else { return nil }
     return administrators[device].map { Authority(successor: successor, promotion: $0) }
   }
 
-  /// The live certificate of a device: its signer counts, and it is not revoked.
+  /// Returns the live certificate of a device: its signer counts, and it isn't revoked.
   public func certificate(_ device: DeviceID) -> Certificate? {
     guard revocations[device] == nil, let certificate = certificates[device], counts(certificate.authority) else {
       return nil
@@ -52,30 +55,30 @@ public struct AccountState: Hashable, Sendable {
     return certificate
   }
 
-  /// Whether the account shut the device out: by a revocation, or because nobody who counts has signed its certificate.
+  /// Returns whether the account excluded the device, by a revocation, or because no signer of its certificate counts.
   public func isRevoked(_ device: DeviceID) -> Bool { revocations[device] != nil || isUnconfirmed(device) }
 
-  /// Whether the device was certified by a signer who does not count any more, and by nobody else. It takes no part until
-  /// somebody who counts signs its certificate again.
+  /// Returns whether only signers that no longer count have certified the device. It can't participate until a signer
+  /// that counts signs its certificate again.
   public func isUnconfirmed(_ device: DeviceID) -> Bool {
     revocations[device] == nil && certificates[device].map { !counts($0.authority) } ?? false
   }
 
-  /// Whether a signer counts now.
+  /// Returns whether a signer currently counts.
   public func counts(_ authority: Authority) -> Bool {
     guard authority.successor == successor else { return false }
     guard let promotion = authority.promotion else { return true }
     return administrators[promotion.device] == promotion
   }
 
-  /// Whether the account may certify one more device. The limits bind the signer: a set that lacks revocations which are on their
-  /// way may show more live devices than an account ever has.
+  /// Whether the account may certify one more device. The limits bind the signer. A set that misses revocations that
+  /// haven't arrived yet may show more live devices than an account ever has.
   public var hasRoom: Bool {
     let present = certificates.values.count { $0.authority.successor == successor }
     return liveDevices.count < Limits.liveDevices && present < Limits.devicesEver
   }
 
-  /// Whether a signer has not used up what a promotion is good for; always true for the account's key.
+  /// Returns whether a signer has not used up its promotion. This is always true for the account's key.
   public func hasRoom(under authority: Authority) -> Bool {
     guard let promotion = authority.promotion else { return true }
     let certified = certificates.values.count { $0.authority.promotion == promotion }
@@ -90,17 +93,17 @@ public struct AccountState: Hashable, Sendable {
 
   // MARK: Growing
 
-  /// Adds a certificate, and returns false if nobody who could sign for the account signed it.
+  /// Adds a certificate. Returns false if no possible signer for the account signed it.
   ///
-  /// If there are several for one device, the state keeps the one that ranks highest. If there are too many by one
-  /// signer, `dropExcess` decides. So the order of arrival does not matter.
+  /// If there are several for one device, the state keeps the one that ranks highest. If one signer has too many,
+  /// `dropExcess` decides. The order of arrival therefore doesn't matter.
   @discardableResult
   public mutating func insert(_ certificate: Certificate, _ cryptography: any Cryptography) -> Bool {
     defer { refresh() }
     return add(certificate, cryptography)
   }
 
-  /// Adds a revocation. It holds for the device, whichever certificate it names.
+  /// Adds a revocation. It applies to the device, regardless of the certificate that it names.
   @discardableResult
   public mutating func insert(_ revocation: Revocation, _ cryptography: any Cryptography) -> Bool {
     defer { refresh() }
@@ -127,13 +130,14 @@ public struct AccountState: Hashable, Sendable {
     return add(demotion, cryptography)
   }
 
-  /// Adds the statements of another state, as far as they are kept. Returns false if that state is of another account.
+  /// Adds the statements of another state, as far as they are kept. Returns false if that state belongs to another
+  /// account.
   @discardableResult
   public mutating func merge(_ other: AccountState, _ cryptography: any Cryptography) -> Bool {
     guard other.id == id else { return false }
     defer { refresh() }
     if let successor = other.successor { follow(successor, cryptography) }
-    // Of an earlier key of the account, all but the certificates is void for ever.
+    // All statements of an earlier key of the account are void permanently, except certificates.
     if other.successor == successor {
       for promotion in other.promotions.values { Self.keep(promotion, promotion.serial, \.signature, &promotions) }
       for demotion in other.demotions.values { Self.keep(demotion, demotion.serial, \.signature, &demotions) }
@@ -183,7 +187,7 @@ public struct AccountState: Hashable, Sendable {
     return true
   }
 
-  /// Takes over a successor that outranks the present one: what the former key signed, and its administrators, is void.
+  /// Adopts a successor that outranks the current one. The former key's statements and its administrators become void.
   private mutating func follow(_ successor: Successor, _ cryptography: any Cryptography) {
     if let present = self.successor, !successor.outranks(present, cryptography) { return }
     self.successor = successor
@@ -206,11 +210,11 @@ public struct AccountState: Hashable, Sendable {
     dropExcess(besides: certificate.authority)
   }
 
-  /// Drops the certificates beyond the bound of a signer. Those of the lowest devices stay for the account's key, the
-  /// earliest for an administrator, and those by the latest keys for former keys.
+  /// Drops the certificates beyond the bound of a signer. For the account's key, those of the lowest devices stay. For
+  /// an administrator, the earliest stay. For former keys, those by the latest keys stay.
   ///
-  /// The signed content decides, and not the order of arrival. A device that is not among the lowest of some
-  /// certificates is not among the lowest of more certificates.
+  /// The signed content decides, and not the order of arrival. A device that isn't among the lowest of some
+  /// certificates isn't among the lowest of more certificates.
   private mutating func dropExcess(besides authority: Authority) {
     if let promotion = authority.promotion {
       let group = certificates.values.filter { $0.authority.promotion == promotion }
@@ -245,8 +249,9 @@ public struct AccountState: Hashable, Sendable {
     signedRevocations[serial] = group
   }
 
-  /// Of two about one promotion the one with the smaller signature, and of too many those with the smallest serials: which stay follows
-  /// from what was signed, and not from its arrival.
+  /// Keeps a statement about a promotion. Of two about one promotion, it keeps the one with the smaller signature. If
+  /// there are too many, it keeps those with the smallest serials. The signed contents therefore decide, and not the
+  /// order of arrival.
   private static func keep<Statement>(
     _ statement: Statement, _ serial: [UInt8], _ signature: KeyPath<Statement, [UInt8]>,
     _ statements: inout [[UInt8]: Statement]
@@ -262,7 +267,7 @@ public struct AccountState: Hashable, Sendable {
     }
   }
 
-  /// What counts, of what is kept.
+  /// Computes which of the kept statements count.
   private mutating func refresh() {
     mayHaveDropped =
       certificates.count >= Limits.certificates
@@ -291,7 +296,7 @@ public struct AccountState: Hashable, Sendable {
 
   // MARK: Coding
 
-  /// Equal heads, equal states.
+  /// Returns the hash of the state. Equal hashes mean equal states.
   public func head(_ cryptography: any Cryptography) -> [UInt8] { cryptography.hash(encoded) }
 
   public var encoded: [UInt8] {
@@ -319,10 +324,13 @@ public struct AccountState: Hashable, Sendable {
     signedRevocations[revocation.authority.promotion?.serial ?? []]?[revocation.device] == revocation
   }
 
-  /// Verifies every signature: bytes from a peer or a file are believed only by them. What is known already, byte for byte, is
-  /// not verified again: a state that grows by one statement costs one verification, however large it is.
+  /// Decodes a state and verifies every signature, because only they make bytes from a peer or a file credible.
   ///
-  /// - Parameter known: Returns the state of an account whose signatures were verified before; nil for another account.
+  /// A statement that is already known, byte for byte, isn't verified again. A state of any size that grows by one
+  /// statement therefore costs one verification.
+  ///
+  /// - Parameter known: Returns the state of an account whose signatures were verified before, or nil for another
+  ///   account.
   public init(
     from reader: inout ByteReader, _ cryptography: any Cryptography,
     knowing known: (AccountID) -> AccountState? = { _ in nil }
@@ -344,7 +352,7 @@ public struct AccountState: Hashable, Sendable {
       guard state.add(revocation, cryptography, knowing: known) else { throw .invalid("revocation signature") }
     }
     state.refresh()
-    // A set has one encoding: out of order, repeated or void statements would not come out again.
+    // A set has only one encoding. Statements that are out of order, repeated or void would not be encoded again.
     guard state.certificates.count == certificates.count,
       state.signedRevocations.values.reduce(0, { $0 + $1.count }) == revocations.count,
       Self.isAscending(certificates.map(\.device.bytes)),

@@ -183,11 +183,11 @@ final class Merger {
       }
     }
 
-    /// Notes a lost delete of a record that has moved from here to another zone. Whoever deleted it did not know of the
-    /// move. Only the first delete is listed, so nobody fills the list of a zone that is not theirs.
+    /// Notes a lost delete of a record that has moved from here to another zone. The device that deleted it didn't know
+    /// of the move. Only the first delete is listed, so that no account fills the list of another account's zone.
     ///
-    /// - Parameter before: The record's state here. It is alive if the birth in the other zone came first. Otherwise the
-    ///   move deleted it, with the stamp right after its birth's.
+    /// - Parameter before: The record's state here. It is alive if the birth in the other zone came first. Otherwise
+    ///   the move deleted it, with the stamp right after its birth's.
     private func noteDeleteOfMoved(_ ref: RecordRef, _ change: RowChange, _ before: State) throws {
       guard merger.materialiser.others != nil, let life = before.life else { return }
       let zones = try merger.session.sql.all(

@@ -1,32 +1,32 @@
 import MeshCore
 
-/// One row of `mesh_head`: how far an author's change sets are here, and merged.
+/// One row of `mesh_head`: the numbers up to which an author's change sets are stored and merged.
 struct AuthorHead {
   let author: Int64
   var stored: UInt64 = 0
   var storedID: ChangeSetID?
   var storedTime = HybridTime.zero
-  /// Part index that the next one must have.
+  /// The part index that the next change set must have.
   var storedPart: UInt64 = 0
-  /// Bytes stored and not merged.
+  /// The bytes that are stored and not merged.
   var waiting: Int64 = 0
-  /// Always the end of a unit.
+  /// The last merged number, which is always the end of a unit.
   var merged: UInt64 = 0
   var mergedID: ChangeSetID?
   var mergedTime = HybridTime.zero
-  /// Beyond `merged` inside a unit that is merged slice by slice.
+  /// The last applied number. It is beyond `merged` inside a unit that is merged slice by slice.
   var applied: UInt64 = 0
-  /// Of the change set after `applied`.
+  /// The number of applied rows of the change set after `applied`.
   var appliedRows: Int64 = 0
-  /// Where a cut that is begun and not done ends the author.
+  /// The number at which a cut ends the author, if the cut has begun and isn't done.
   var cut: UInt64?
   var malformed: String?
-  /// What the first change set cites, whatever became of it since.
+  /// The citation of the first change set, even if that change set is gone.
   var citation: ControlID?
 
   init(author: Int64) { self.author = author }
 
-  /// A unit is merged in part.
+  /// Whether a unit is partly merged.
   var isInsideUnit: Bool { applied > merged || appliedRows > 0 }
 
   var mergedHead: ChangeSetHead? {

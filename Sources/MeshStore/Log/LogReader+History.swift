@@ -1,22 +1,22 @@
 import MeshCore
 
-/// What the log has of records as they were before.
+/// Reads earlier states of records from the log.
 extension LogReader {
   typealias State = ZoneRecords.State
 
-  /// What the records had when they lived last, before these generations.
+  /// Returns the last states in which the records were alive, before these generations.
   func lastLives(before generations: [RecordRef: UInt64]) throws -> [RecordRef: State] {
     var lives: [RecordRef: State] = [:]
     try forEachState { ref, state in
       guard let bound = generations[ref] else { return }
       let state = try state()
-      // Of several generations the greatest is left.
+      // If there are several generations, the greatest one is left.
       if state.isAlive, state.generation < bound { lives[ref, default: State()].merge(state) }
     }
     return lives
   }
 
-  /// The value that each column had before.
+  /// Returns the previous value of each column.
   func beaten(_ ref: RecordRef, _ state: State) throws -> [Int64: Value] {
     var cells: [Int64: State.Cell] = [:]
     try forEachState { other, earlier in
@@ -30,7 +30,7 @@ extension LogReader {
     return cells.mapValues(\.value)
   }
 
-  /// The state is made only where it is asked for.
+  /// Visits all states. A state is only created when it is requested.
   private func forEachState(_ visit: (RecordRef, () throws -> State) throws -> Void) throws {
     for head in try session.catalog.heads.all(zone) where head.merged > 0 {
       for number in 1...head.merged {

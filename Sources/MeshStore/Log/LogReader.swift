@@ -1,15 +1,16 @@
 import MeshCore
 
-/// Reads change sets of one zone's log again: what was merged long ago, decrypted and decoded.
+/// Reads change sets of one zone's log again that were merged before, decrypted and decoded.
 struct LogReader {
   let session: Session
-  /// `mesh_zone.id`.
+  /// The `mesh_zone.id`.
   let zone: Int64
   let reader: ChangeSetReader
 
-  /// Nil where the log has no such number, or its body cannot be decrypted with its epoch's key: then nobody merged it.
+  /// Returns the body of a change set. It is nil if the log doesn't have the number, or if the body can't be decrypted
+  /// with its epoch's key. Then no device merged it.
   ///
-  /// - Throws: `MissingKey` where the epoch's key is not here.
+  /// - Throws: `MissingKey` if the epoch's key is not here.
   func body(_ author: Int64, _ number: UInt64) throws -> ChangeSetBody? {
     guard let bytes = try LogRow.bytes(session.sql, zone: zone, author: author, number: number) else { return nil }
     let changeSet = try ChangeSet(bytes, with: reader.cryptography)
@@ -19,8 +20,9 @@ struct LogReader {
     return try ChangeSetBody(plain, author: changeSet.header.author)
   }
 
-  /// With the record, the change, the columns' numbers, and the row's index in the change set. Rows of which a name has no number
-  /// in this file are passed over: whoever merges a row gives its table and its columns numbers first.
+  /// Calls a closure for each row with the record, the change, the columns' numbers, and the row's index in the change
+  /// set. It skips rows with a name that has no number in this file, because merging a row first gives numbers to its
+  /// table and its columns.
   func forEachRow(
     _ author: Int64, _ number: UInt64, _ visit: (RecordRef, RowChange, [Int64], Int) throws -> Void
   ) throws {
@@ -37,7 +39,7 @@ struct LogReader {
     }
   }
 
-  /// The long values that a change set refers to.
+  /// Returns the long values that a change set refers to.
   func longValues(_ author: Int64, _ number: UInt64) throws -> LongValues {
     let end = try session.sql.integer(
       "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number < ? AND final = 1",

@@ -1,6 +1,6 @@
 import MeshCore
 
-/// Rows of `mesh_log`. What a cut took back of this account's own is kept under the negative number of its zone.
+/// Rows of `mesh_log`. Reverted change sets of this account are kept under the negative number of their zone.
 enum LogRow {
   static func insert(_ sql: Connection, zone: Int64, author: Int64, _ changeSet: ChangeSet) throws {
     try sql.run(
@@ -28,7 +28,7 @@ enum LogRow {
     ) { ChangeSetID($0.bytes(0)) } ?? nil
   }
 
-  /// The end of the unit that `number` belongs to; nil where it is not here.
+  /// Returns the end of the unit that `number` belongs to, or nil if it is not here.
   static func unitEnd(_ sql: Connection, zone: Int64, author: Int64, from number: UInt64) throws -> UInt64? {
     try sql.integer(
       "SELECT number FROM mesh_log WHERE zone = ? AND author = ? AND number >= ? AND final = 1 ORDER BY number LIMIT 1",
@@ -36,7 +36,7 @@ enum LogRow {
     ).map { UInt64(bitPattern: $0) }
   }
 
-  /// Gives change sets their places in the order of merging.
+  /// Adds change sets to the order of merging.
   static func place(_ sql: Connection, _ zone: inout ZoneRow, author: Int64, numbers: ClosedRange<UInt64>) throws {
     for number in numbers {
       try sql.run(

@@ -76,7 +76,7 @@ extension Store {
 
   public func store(_ changeSets: [ChangeSet], zone: ZoneID, now: Int64) throws -> [StoreOutcome] {
     guard !changeSets.isEmpty else { return [] }
-    // Acknowledged once they are merged, and asked for again if a power cut comes first.
+    // The change sets are acknowledged after they are merged, and requested again after a power failure.
     return try write(isDurable: false) { session in
       let row = try ZoneRow.obtain(zone, session.sql)
       var heads: [Int64: AuthorHead] = [:]
@@ -105,7 +105,7 @@ extension Store {
         WHERE zone = ? AND position > ? AND position < ? ORDER BY position
         """)
       defer { statement.reset() }
-      // What a power cut may take back is not sent: it would come again as other bytes.
+      // Change sets that a power failure may revert are not sent, because they would be written again with other bytes.
       let end = row.nextPosition - Int64(row.flushPart - row.flushSynced)
       statement.bind([.integer(row.id), .integer(position), .integer(end)])
       var total = 0
@@ -128,7 +128,7 @@ extension Store {
 }
 
 extension Session {
-  /// The numbers of a zone and an author in this file; nil where one was never met.
+  /// Returns the numbers of a zone and an author in this file, or nil if one of them was never met.
   fileprivate func place(_ zone: ZoneID, _ author: Author) throws -> (zone: Int64, author: Int64)? {
     guard let row = try ZoneRow.read(zone, sql), let number = try catalog.knownAuthor(author) else { return nil }
     return (row.id, number)
@@ -141,7 +141,7 @@ extension Session {
 }
 
 extension AuthorHead {
-  /// Stores the change set if it continues what is here.
+  /// Stores the change set if it continues the stored ones.
   mutating func take(
     _ changeSet: ChangeSet, _ sql: Connection, zone: Int64, _ quota: inout WaitingQuota
   ) throws -> StoreOutcome {
@@ -163,7 +163,7 @@ extension AuthorHead {
     return .stored
   }
 
-  /// The stored head is this change set.
+  /// Makes this change set the stored head.
   mutating func advance(to changeSet: ChangeSet) {
     stored = changeSet.header.number
     if stored == 1 { citation = changeSet.header.citation }

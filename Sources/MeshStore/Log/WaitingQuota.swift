@@ -1,9 +1,9 @@
 import MeshCore
 
-/// Bytes of change sets that are stored and not merged: one account of them for each account, over its devices, their instances and
-/// all zones, and one for all.
+/// The bytes of change sets that are stored and not merged. There is one sum for each account, over its devices, their
+/// instances and all zones, and one sum for all accounts.
 struct WaitingQuota {
-  /// An account's id; or that of a device of which no account is known.
+  /// The id of an account, or of a device whose account is unknown.
   typealias Owner = [UInt8]
 
   private(set) var owners: [Owner: Int64] = [:]
@@ -22,7 +22,8 @@ struct WaitingQuota {
     accounts.account(certifying: device)?.bytes ?? device.bytes
   }
 
-  /// False where the account's share is full; and where all is full, unless the account has less than what is kept free for each.
+  /// Adds bytes for a device. Returns false if its account's share is full, or if all room is used and the account has
+  /// more than is reserved for each.
   mutating func take(_ bytes: Int64, _ device: DeviceID) -> Bool {
     let owner = Self.owner(device, accounts)
     let own = (owners[owner] ?? 0) + bytes

@@ -1,13 +1,13 @@
 import GRDB
 public import MeshCore
 
-// Tables that were renamed: here, and by other devices while they have their former name in this file.
+// Handles tables that were renamed here, or by other devices while they have their former name in this file.
 
 extension Store {
-  /// Gives the tables of this file the names that trusted devices gave them. Nothing else is done: to be followed by `untrack` of
-  /// the former names, and by `adopt`.
+  /// Gives the tables of this file the names that trusted devices gave them. It does nothing else: call `untrack` for
+  /// the former names afterwards, and `adopt`.
   ///
-  /// - Parameter trusts: Whose renamings are made here, too.
+  /// - Parameter trusts: Returns whether the renamings of a device are also made here.
   /// - Returns: The former names.
   public func renameTables(
     _ descriptions: [SchemaDescription], trusts: (DeviceID) -> Bool = { _ in true }
@@ -22,7 +22,8 @@ extension Store {
     }
   }
 
-  /// A share names the table and the key of its root record, so its table keeps its name.
+  /// Throws if a table has the root of a share. A share names the table and the key of its root record, so its table
+  /// keeps its name.
   func requireNoRoots(in tables: [String]) throws {
     let going = Set(tables.map(\.folded))
     let reasons = try read { session in
@@ -37,16 +38,17 @@ extension Session {
     "ALTER TABLE main.\(former.quotedName) RENAME TO \(name.quotedName)"
   }
 
-  /// The names of the tables that each trusted device has.
+  /// Returns the names of the tables that each trusted device has.
   func tablesOfOthers(_ trusts: (DeviceID) -> Bool) throws -> [Set<FoldedName>] {
     Dictionary(grouping: try foreignDescriptions(trusts: trusts).filter { trusts($0.device) }, by: \.device)
       .values.map { Set($0.map(\.table.name.folded)) }
   }
 
-  /// The synchronized table of this file that trusted devices have under the described name; nil if there is none, or more than one.
+  /// Returns the synchronized table of this file that trusted devices have under the described name. It is nil if there
+  /// is none, or more than one.
   ///
-  /// A device that renames a table writes each record again under the new name, with the life and the stamps that it has. Some
-  /// records tell.
+  /// A device that renames a table writes each record again under the new name, with the same life and stamps. Some
+  /// records are enough to find out.
   ///
   /// - Parameter trusted: The names of the tables that each trusted device has.
   func formerName(_ description: SchemaDescription, _ trusted: [Set<FoldedName>]) throws -> String? {
@@ -55,7 +57,7 @@ extension Session {
     }
     let others = trusted.filter { $0.contains(description.name.folded) }
     let candidates = catalog.allTables.filter { table in
-      // A device that has both did not rename one to the other.
+      // A device that has both didn't rename one to the other.
       others.contains { !$0.contains(table.schema.name.folded) }
         && !others.contains { $0.contains(table.schema.name.folded) }
     }
@@ -65,11 +67,11 @@ extension Session {
     return found.count == 1 ? found[0].schema.name : nil
   }
 
-  /// The names that a table had on other devices, between the former one here and its present one. No device has such a table any
-  /// more, and this one never had.
+  /// Returns the names that a table had on other devices, between the former name here and the current one. No device
+  /// has such a table any more, and this one never had.
   func namesBetween(_ former: Int64, _ new: Int64) throws -> [Int64] {
     let described = Set(try foreignDescriptions(trusts: { _ in false }).map(\.table.name.folded))
-    // A member may have written to many tables that nobody has.
+    // A member may have written to many tables that no device has.
     return try sql.all(
       "SELECT id, name FROM mesh_table WHERE tracked = 0 AND layout IS NULL AND origin IS NULL LIMIT \(StoreLimits.recordsThatTell)"
     ) {
@@ -87,8 +89,9 @@ extension Session {
     ) { (zone: $0.integer(0), ref: RecordRef(table: table, key: $0.value(1))) }
   }
 
-  /// Whether one of the records was written again under another table's name: it has the life of a record of that table, and each of
-  /// its values. One transaction may have written equal keys into two tables, and its values tell them apart.
+  /// Returns whether one of the records was written again under another table's name. Then it has the life of a record
+  /// of that table, and each of its values. One transaction may have written equal keys into two tables, and their
+  /// values distinguish them.
   private func isRenaming(_ records: [(zone: Int64, ref: RecordRef)], of table: Int64) throws -> Bool {
     try records.contains { zone, ref in
       guard let zone = try ZoneRow.read(id: zone, sql) else { return false }
@@ -105,7 +108,7 @@ extension Session {
     }
   }
 
-  /// A record's state by the names of its columns, since each table numbers its own.
+  /// Returns a record's state by the names of its columns, because each table numbers its own.
   private func named(_ state: ZoneRecords.State) throws -> (life: Stamp?, cells: [[UInt8]: ZoneRecords.State.Cell]) {
     let cells = try state.cells.map { (try catalog.column($0.key).folded, $0.value) }
     return (state.life, Dictionary(cells, uniquingKeysWith: { first, _ in first }))
@@ -115,7 +118,7 @@ extension Session {
 // MARK: - Tables that were renamed here
 
 extension Session {
-  /// A table that was renamed here: its former name is not missing.
+  /// Returns whether a table was renamed here, so that its former name isn't missing.
   func isFormerName(_ table: String) throws -> Bool {
     try sql.exists(
       """
@@ -124,8 +127,8 @@ extension Session {
       """, [.text(table)])
   }
 
-  /// A table that was synchronized under another name keeps its records: their stamps and deletes come along, so that each
-  /// device that renames it says the same. Not in shares that this device may not write.
+  /// Keeps the records of a table that was synchronized under another name, with their stamps and deletes, so that each
+  /// device that renames it writes the same. This excludes shares that this device may not write.
   func adoptRecords(for table: TrackedTable) throws {
     let former = try sql.integer(
       "SELECT id FROM mesh_table WHERE successor = ? COLLATE NOCASE AND schema_row IS NULL", [.text(table.name)])
@@ -143,7 +146,7 @@ extension Session {
       SELECT 1 FROM mesh_table JOIN main.sqlite_schema s ON s.rowid = successor_row
       WHERE mesh_table.id = ? AND s.type = 'table' AND s.name = ? COLLATE NOCASE
       """, [.integer(former), .text(table.name)])
-    // A table that was made anew under the name says nothing of rows that it lacks.
+    // If a table was created again under the name, its missing rows are not deletes.
     let isComplete = isSame || (missing ?? 0) * 2 <= all
     try sql.run(
       """
@@ -160,20 +163,22 @@ extension Session {
     try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(origin), .integer(table.id)])
   }
 
-  /// Of `mesh_record` as `r`: a record that has left for another zone says nothing of the row.
+  /// The condition on `mesh_record` as `r` that the record has not moved to another zone. A record that has moved says
+  /// nothing about the row.
   private static let isNotElsewhere = """
     (generation & 1 OR NOT EXISTS (
       SELECT 1 FROM mesh_record o WHERE o.tbl = r.tbl AND o.key = r.key AND o.zone <> r.zone AND o.generation & 1))
     """
 
-  /// The root records of open shares whose tables are not in the file under their names.
+  /// Returns the root records of open shares whose tables are not in the file under their names.
   fileprivate func lostRoots() throws -> [RecordName] {
     try catalog.zones().entries.values.filter(\.isOpen).compactMap(\.root).filter {
       try TableSchema.kind(db, $0.table) == nil && catalog.knownTable($0.table) != nil
     }.sorted()
   }
 
-  /// Under another name, the root record and everything that refers to it would be private.
+  /// Throws if the table has a root record. Under another name, that record and everything that refers to it would be
+  /// private.
   func requireNoRoot(in table: TrackedTable) throws {
     guard let schema = table.schema, let key = schema.keyColumn else { return }
     let root = try lostRoots().first { root in
@@ -182,7 +187,8 @@ extension Session {
     if let root { throw StoreError(.schemaRefused, reasons: ["\(table.name): \(root.mustStay)"]) }
   }
 
-  /// Nobody takes records of a read-only share under another name from this device. They go on if its owner renamed the table.
+  /// Throws if records of a read-only share would remain, because no device accepts them under another name from this
+  /// device. They continue if the share's owner renamed the table.
   private func requireWritable(_ former: Int64, _ table: TrackedTable) throws {
     let remain = try sql.exists(
       """
@@ -200,8 +206,8 @@ extension Session {
       ])
   }
 
-  /// What came under the table's former name while neither was synchronized goes on here. A former name that is a table again goes on
-  /// nowhere.
+  /// Continues, in this table, the values that arrived under the table's former name while neither was synchronized. A
+  /// former name that is a table again isn't continued.
   func followFormerTable(of table: TrackedTable) throws {
     try sql.run("UPDATE mesh_table SET origin = NULL WHERE origin = ?", [.integer(table.id)])
     try sql.run(

@@ -4,22 +4,24 @@ public import MeshCore
 // MARK: - Which tables are synchronized
 
 extension Store {
-  /// Every reason why tables can't be synchronized, for a connection of the app's own; empty if there is none.
+  /// Returns every reason that tables can't be synchronized, for a connection of the app. It is empty if there is none.
   package static func violations(
     _ db: Database, tables: [String], private privateTables: [String] = []
   ) throws -> [String] {
     try TrackingRules.violations(db, tables: tables, private: privateTables).map(\.description)
   }
 
-  /// Validates the tables, begins to capture them, and takes their rows in: they get the import stamp, which loses against
-  /// every real edit. Rows are taken in slice by slice through the pending log; after a crash the next call of `takeIn`
-  /// goes on. What was held because the table was unknown is shown by the next calls of `apply`.
+  /// Validates the tables, begins to capture them, and imports their rows.
+  ///
+  /// Imported rows get the import stamp, which loses against every real edit. They are imported slice by slice through
+  /// the pending log. After a crash, the next call of `takeIn` continues. The next calls of `apply` show records that
+  /// were held because the table was unknown.
   ///
   /// - Parameters:
-  ///   - privateTables: More tables, never part of a share.
-  ///   - integerKeys: Equal integer keys of two machines may be one record.
+  ///   - privateTables: More tables, which are never part of a share.
+  ///   - integerKeys: True if equal integer keys of two machines may be one record.
   /// - Throws: `StoreError` (`schemaRefused`) with every reason of every table.
-  /// - Returns: The tables, in the order given.
+  /// - Returns: The tables, in the given order.
   @discardableResult
   public func track(
     tables: [String], private privateTables: [String] = [], integerKeys: Bool = false, now: Int64
@@ -32,12 +34,12 @@ extension Store {
     return try read { session in try installed.map(session.summary) }
   }
 
-  /// Ends the synchronization of a table; its rows stay in it. The merged values are kept, and changes that arrive are
-  /// held until the table is synchronized again. To be called when nothing is pending.
+  /// Ends the synchronization of a table, whose rows stay in it. The merged values are kept, and arriving changes are
+  /// held until the table is synchronized again. Call it when nothing is pending.
   ///
-  /// - Throws: `StoreError` (`schemaRefused`) where a table that stays refers to one that goes.
+  /// - Throws: `StoreError` (`schemaRefused`) if a table that stays refers to one that goes.
   public func untrack(_ tables: [String]) throws {
-    // What became of them is not to be forgotten: a new name, which the triggers tell.
+    // The fate of the tables must be noted, because triggers may tell of a new name.
     let readded = try read { try $0.readdedColumns() }
     _ = try write { try $0.noteSchema(readded) }
     try requireNoReferences(to: tables)
@@ -66,7 +68,7 @@ extension Store {
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
 
-  /// Moves a slice of the table's merged values to our own tables. False where none is left.
+  /// Moves a slice of the table's merged values to the tables of mesh. Returns false if none is left.
   private func keepValues(_ table: Int64) throws -> Bool {
     try write { session in
       let rows = try session.sql.all(
@@ -104,12 +106,12 @@ extension Store {
     try read { try TrackedTable.read($0.db, name: table) != nil }
   }
 
-  /// Whether the file has a table of this name that a program made.
+  /// Returns whether the file has a table of this name that a program created.
   public func hasTable(_ name: String) throws -> Bool {
     try !SchemaDescription.isReserved(name) && read { try TableSchema.kind($0.db, name)?.kind == .table }
   }
 
-  /// The synchronized tables.
+  /// Returns the synchronized tables.
   public func tables() throws -> [TableSummary] {
     try read { session in
       try TrackedTable.all(session.db).map(session.summary)
@@ -119,12 +121,13 @@ extension Store {
   public struct TableSummary: Hashable, Sendable {
     public let name: String
     public let isPrivate: Bool
-    /// Its records can be in a share: it is no private table, its foreign key is its only one, and what that leads to can be as well.
+    /// Whether its records can be in a share. Then it isn't private, has only one foreign key, and the table that this
+    /// key refers to can also be shared.
     public let isShareable: Bool
     public let allowsIntegerKeys: Bool
-    /// False where the file has no such table now.
+    /// False if the file currently has no such table.
     public let isHere: Bool
-    /// In the table now.
+    /// The number of rows that are currently in the table.
     public let rows: Int
   }
 
@@ -163,16 +166,17 @@ extension Store {
         try session.sql.run("UPDATE mesh_table SET private = 1 WHERE id = ?", [.integer(table.id)])
       }
       if !tables.isEmpty { session.catalog.forget() }
-      // A column that was this device's alone may be others' now.
+      // A column that only this device had may now be on other devices.
       try session.updatePermissions()
       return tables.map(\.name)
     }
   }
 
-  /// What others said of their tables: one description per name, with the columns of all. What it computes is one device's.
+  /// Returns the descriptions of other devices' tables: one for each name, with the columns of all. The expressions
+  /// come from one device.
   ///
-  /// - Parameter trusts: Whether a device may speak of a table that is in this file and not synchronized, since a program may
-  ///   keep something else in it, and whether its expressions are taken.
+  /// - Parameter trusts: Returns whether the expressions of a device are adopted, and whether the device may describe a
+  ///   table that is in this file and isn't synchronized. A program may use such a table for something else.
   public func foreignSchemas(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [SchemaDescription] {
     try read { session in
       var others: [String: Bool] = [:]
@@ -187,7 +191,7 @@ extension Store {
       }
       var merged: [SchemaDescription] = []
       for (_, tables) in Dictionary(grouping: all.map(\.table), by: \.name.folded).sorted(by: { $0.key < $1.key }) {
-        // A table that says what it computes comes first: its rules are about its own columns.
+        // A table with expressions comes first, because its rules are about its own columns.
         let ranked = tables.filter { $0.rules != nil } + tables.filter { $0.rules == nil }
         var table = ranked[0]
         var names = Set(table.columns.map(\.name.folded))
@@ -198,21 +202,21 @@ extension Store {
     }
   }
 
-  /// A table or columns that others have and this file lacks.
+  /// A table or columns that other devices have and this file lacks.
   public struct MissingSchema: Hashable, Sendable {
     public var table: String
-    /// The table is here, and lacks columns.
+    /// Whether the table is here and lacks columns.
     public var exists: Bool
     public var columns: [String]
     /// The table of this file that other devices renamed to this one.
     public var former: String?
-    /// By a column of this file's table, what other devices renamed it to.
+    /// The names that other devices gave to columns, by the column of this file's table.
     public var renamed: [String: String] = [:]
     /// The SQL that `adopt` would run.
     public var statements: [String]
-    /// Why it cannot be adopted; nil where it can.
+    /// The reason that it can't be adopted, or nil if it can.
     public var refusal: String?
-    /// What the table will lack, or lacks since it was adopted; a line for each.
+    /// The parts that the table will lack, or lacks since it was adopted, with one line for each.
     public var leftOut: [String] = []
   }
 
@@ -224,7 +228,8 @@ extension Store {
     }
   }
 
-  /// What other devices' tables have and those of this file lack, since the grammar doesn't have it; a line for each.
+  /// Returns the parts of other devices' tables that those of this file lack, because the grammar doesn't have them,
+  /// with one line for each.
   public func leftOut(trusts: (DeviceID) -> Bool = { _ in true }) throws -> [String] {
     let others = try foreignSchemas(trusts: trusts)
     return try read { session in
@@ -235,19 +240,19 @@ extension Store {
     }
   }
 
-  /// What one transaction of an adoption did.
+  /// The result of one transaction of an adoption.
   public struct Adoption: Hashable, Sendable {
-    /// Parts of tables that SQLite didn't take, a line for each.
+    /// The parts of tables that SQLite refused, with one line for each.
     public var leftOut: [String] = []
-    /// More columns are missing: to be called again.
+    /// Whether more columns are missing, so that the method has to be called again.
     public var hasMore = false
   }
 
-  /// Creates the tables that are missing, adds columns that are missing, and synchronizes them all: in one transaction, so that
-  /// nothing is done where one of the tables is refused. SQLite reads a table's whole text for each column that is added, so many
-  /// columns take several calls, and programs can write in between.
+  /// Creates the missing tables, adds the missing columns, and synchronizes all tables in one transaction. If one of
+  /// the tables is refused, nothing is done. SQLite reads a table's whole text for each added column, so many columns
+  /// take several calls, and programs can write in between.
   ///
-  /// - Parameter trusts: Whose renamings are made here, too.
+  /// - Parameter trusts: Returns whether the renamings of a device are also made here.
   @discardableResult
   public func adopt(
     _ descriptions: [SchemaDescription], integerKeys: Bool = false, trusts: (DeviceID) -> Bool = { _ in true },
@@ -266,7 +271,7 @@ extension Store {
       }
       var tracked: Set<FoldedName> = []
       if adoption.hasMore {
-        // A table that is synchronized gets its triggers alone, once, as if a program had added the columns.
+        // A synchronized table only gets its triggers, once, as if a program had added the columns.
         try TrackingRules.validate(
           session.db, tables: names(false), private: names(true), integerKeys: integerKeys || keyed)
         tracked = Set(try TrackedTable.all(session.db).map(\.name.folded))
@@ -281,16 +286,18 @@ extension Store {
 }
 
 extension SchemaDescription {
-  /// The columns that a table doesn't have. The key is not among them, because machines may have different names for it.
+  /// Returns the columns that a table doesn't have. The key is excluded, because machines may have different names for
+  /// it.
   fileprivate func lacking(_ here: TableSchema?) -> [Int] {
     guard let here else { return Array(columns.indices) }
     let known = Set(here.columns.map(\.name.folded))
     return columns.indices.filter { $0 != key && !known.contains(columns[$0].name.folded) }
   }
 
-  /// References to columns that were there stay as they were. No more columns come in than a table can have.
+  /// Adds the columns of another description. References to existing columns stay unchanged. No more columns are added
+  /// than a table can have.
   ///
-  /// - Parameter names: Of the columns that are here, folded.
+  /// - Parameter names: The folded names of the existing columns.
   fileprivate mutating func addColumns(of other: SchemaDescription, besides names: inout Set<FoldedName>) {
     isPrivate = isPrivate || other.isPrivate
     let references = Dictionary(grouping: other.foreignKeys, by: \.column)
@@ -308,7 +315,7 @@ extension SchemaDescription {
 }
 
 extension Session {
-  /// Of another account the descriptions of a few devices are kept, each of a message's length at most.
+  /// Deletes descriptions. For another account, those of a few devices are kept, each at most as long as a message.
   fileprivate func forgetSchemas(besides device: DeviceID, _ accounts: Accounts) throws {
     guard let account = accounts.account(certifying: device) else { return }
     let known = try sql.all("SELECT DISTINCT device FROM mesh_foreign_schema") { DeviceID($0.bytes(0)) }
@@ -318,11 +325,11 @@ extension Session {
     }
   }
 
-  /// Begins to capture the tables, and asks for their rows to be taken in.
+  /// Begins to capture the tables, and requests the import of their rows.
   fileprivate func install(
     _ tables: [String], private privateTables: [String], integerKeys: Bool, readded: ReaddedColumns? = nil
   ) throws -> [TrackedTable] {
-    // What became of the other tables is not to be forgotten.
+    // The fate of the other tables must be noted.
     _ = try noteSchema(readded)
     let before = Set(try TrackedTable.all(db).map(\.id))
     let known = Dictionary(
@@ -335,13 +342,13 @@ extension Session {
       try adoptRecords(for: table)
       try followFormerTable(of: table)
     }
-    // Records of a share that is read-only here may be in them as soon as they are shown.
+    // The tables may contain records of a share that is read-only here, as soon as they are shown.
     try updatePermissions()
     try requestShow()
     return installed
   }
 
-  /// That were synchronized before, and whether each is the table that it was then.
+  /// The SQL for tables that were synchronized before, and whether each is the same table as then.
   private static let knownTables = """
     SELECT id, schema_row IS (SELECT rowid FROM main.sqlite_schema s WHERE s.type = 'table' AND s.name = mesh_table.name COLLATE NOCASE)
     FROM mesh_table WHERE layout IS NOT NULL
@@ -364,7 +371,8 @@ extension Session {
     return false
   }
 
-  /// Nil where nothing is missing. A table that is here and not synchronized lacks no column, and is missing all the same.
+  /// Returns the missing parts of a table, or nil if none is missing. A table that is here and isn't synchronized lacks
+  /// no column, but still counts as missing.
   fileprivate func missing(
     _ description: SchemaDescription, _ trusts: (DeviceID) -> Bool, _ trusted: [Set<FoldedName>]
   ) throws -> Store.MissingSchema? {
@@ -408,16 +416,18 @@ extension Session {
     return plan
   }
 
-  /// The described columns that a table doesn't have, former names of its columns apart.
+  /// Returns the described columns that a table doesn't have, except former names of its columns.
   private func lacking(_ description: SchemaDescription, _ here: TableSchema?) throws -> [Int] {
     let table = try here.flatMap { try TrackedTable.read(db, name: $0.name) }.flatMap { catalog.table($0.id) }
     let former = Set(try (table?.successors ?? [:]).keys.map { try catalog.column($0).name.folded })
     return description.lacking(here).filter { !former.contains(description.columns[$0].name.folded) }
   }
 
-  /// The missing columns that other devices have in the place of one of this table's, by their index, and what they are called here.
+  /// Returns the missing columns that other devices have in place of a column of this table, by their index, with the
+  /// column's name here.
   ///
-  /// A device that renames a column writes each value again under the new name, with the stamp that it has. Some records tell.
+  /// A device that renames a column writes each value again under the new name, with the same stamp. Some records are
+  /// enough to find out.
   private func renamed(
     _ description: SchemaDescription, _ lacking: [Int], _ trusts: (DeviceID) -> Bool
   ) throws -> [Int: String] {
@@ -449,7 +459,7 @@ extension Session {
           let own = table.columns[place].schema.name.folded
           return others.contains { $0.contains(name) && !$0.contains(own) }
         }
-        // Of two columns with one value nobody can say which it was.
+        // If two columns have the same value, it is unknown which one was renamed.
         if former.count == 1 { renamed[index] = table.columns[former[0]].schema.name }
       }
     }
@@ -461,7 +471,7 @@ extension Session {
     let value: Value?
   }
 
-  /// A few records that are shown, and their merged values.
+  /// Returns a few shown records, with their merged values.
   private func someRecords(
     of table: TableForm
   ) throws -> [(record: (columns: [(column: Int64, stamp: LocalStamp)], extra: [Int64: Value]), values: [Int64: Value])]
@@ -480,7 +490,9 @@ extension Session {
     }
   }
 
-  /// - Parameter room: How many columns may still be added; below 0 where there are more.
+  /// Adopts a description.
+  ///
+  /// - Parameter room: The number of columns that may still be added. It becomes negative if there are more.
   fileprivate func adopt(
     _ description: SchemaDescription, _ room: inout Int, _ trusts: (DeviceID) -> Bool
   ) throws -> [SchemaRules.LeftOut] {
@@ -508,9 +520,9 @@ extension Session {
     }
   }
 
-  /// What devices said of their tables, in the order of names and devices.
+  /// Returns the descriptions of tables by other devices, in the order of names and devices.
   ///
-  /// - Parameter trusts: Devices whose expressions are taken.
+  /// - Parameter trusts: Returns whether the expressions of a device are adopted.
   func foreignDescriptions(
     trusts: (DeviceID) -> Bool
   ) throws -> [(device: DeviceID, table: SchemaDescription)] {

@@ -65,7 +65,7 @@ extension Store {
     }
   }
 
-  /// What other accounts call themselves, as far as a device of theirs was ever connected.
+  /// Returns the names that other accounts gave themselves, if one of their devices was ever connected.
   public func accountNames() throws -> [AccountID: String] {
     try read { session in
       let named = try session.sql.all("SELECT account, name FROM mesh_account WHERE name IS NOT NULL") { row in
@@ -105,8 +105,8 @@ extension Store {
     }
   }
 
-  /// Written with the next transaction, or when the store is closed: one of its own would only be in other programs' way. What a
-  /// crash takes the device tells again in its next session.
+  /// Saves an acknowledgement with the next transaction, or when the store is closed. A separate transaction would only
+  /// delay other programs. If a crash loses it, the device sends it again in its next session.
   public func saveAcknowledgement(_ bytes: [UInt8], device: DeviceID, time: HybridTime, zone: ZoneID) throws {
     guard time > unsaved[zone]?[device]?.time ?? .zero else { return }
     unsaved[zone, default: [:]][device] = (time, bytes)

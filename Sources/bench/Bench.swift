@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The figures of a node beside what runs under them, measured in one run on one machine: read the ratios, not the times.
+/// Compares a node with the layers below it, measured in one run on one machine. Read the ratios, not the times.
 @main
 struct Bench: ParsableCommand {
   static let configuration = CommandConfiguration(

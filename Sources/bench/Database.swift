@@ -1,11 +1,11 @@
 import CSQLite
 
-/// A database through SQLite's own interface: both sides of a figure are written by the same statements and calls.
+/// A database with SQLite's own interface. Both sides of a figure use the same statements and calls.
 final class Database {
   let handle: OpaquePointer
   let path: String
 
-  /// In WAL mode, as programs usually set it.
+  /// Opens a database in WAL mode, as programs usually do.
   init(_ path: String) throws {
     var opened: OpaquePointer?
     guard sqlite3_open(path, &opened) == SQLITE_OK, let opened else { throw Trouble("cannot open \(path)") }
@@ -49,7 +49,7 @@ final class Prepared {
 
   deinit { sqlite3_finalize(handle) }
 
-  /// True where there is a row.
+  /// Steps once. Returns true if there is a row.
   func step() throws -> Bool {
     let code = sqlite3_step(handle)
     try database.check(code)
@@ -62,14 +62,14 @@ final class Prepared {
     sqlite3_reset(handle)
   }
 
-  /// The first column of the first row; nil where there is none.
+  /// Returns the first column of the first row, or nil if there is none.
   func integer() throws -> Int64? {
     defer { sqlite3_reset(handle) }
     return try step() ? sqlite3_column_int64(handle, 0) : nil
   }
 
   func bind(_ text: String, at index: Int32) {
-    // -1 is SQLITE_TRANSIENT: SQLite takes a copy.
+    // The value -1 is SQLITE_TRANSIENT: SQLite takes a copy.
     sqlite3_bind_text(handle, index, text, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
   }
 }

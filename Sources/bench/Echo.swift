@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// A bare socket on loopback: sends back what comes. The floor of what any exchange between two processes takes.
+/// A plain socket on loopback that returns what it receives. It shows the least time of an exchange between two
+/// processes.
 struct Echo: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "echo", shouldDisplay: false)
   private static let size = 64
@@ -15,7 +16,7 @@ struct Echo: ParsableCommand {
     while case let count = recv(peer, &buffer, buffer.count, 0), count > 0 { _ = Glibc.send(peer, buffer, count, 0) }
   }
 
-  /// Seconds of each exchange.
+  /// Returns the seconds of each exchange.
   static func roundTrips(_ workshop: Workshop, count: Int) throws -> [Double] {
     let program = try workshop.startSelf("echo")
     guard let port = program.line().flatMap({ UInt16($0) }) else { throw Trouble("the echo does not listen") }
@@ -37,7 +38,7 @@ struct Echo: ParsableCommand {
     }
   }
 
-  /// Binds a socket to a port that is free; returns it.
+  /// Binds a socket to a free port and returns the port.
   static func bind(_ socket: Int32) -> UInt16? {
     var address = loopback(port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)

@@ -1,20 +1,20 @@
 import Foundation
 
-/// One line of the result: ours beside theirs.
+/// One line of the result: the node's figure beside the other one.
 struct Figure: Encodable {
   let what: String
-  /// In `unit`.
+  /// The node's figure in `unit`.
   let ours: Double
-  /// What is put beside it, in the same unit; nil where the aim stands alone.
+  /// The figure that it is compared with, in the same unit, or nil if only the aim counts.
   var theirs: Double?
   let unit: String
   let aim: Aim
 
-  /// At most so much.
+  /// The upper limit of the figure.
   enum Aim {
     case ratio(Double)
     case value(Double)
-    /// Only to understand the others.
+    /// The figure only helps to understand the others.
     case none
   }
 
@@ -55,7 +55,7 @@ struct Figure: Encodable {
   }
 }
 
-/// Prints figures as they come, or all at the end as JSON.
+/// Prints figures as they arrive, or all of them at the end as JSON.
 struct FigurePrinter {
   let json: Bool
   private var figures: [Figure] = []
@@ -108,7 +108,7 @@ struct FigurePrinter {
 }
 
 extension [Double] {
-  /// The value below which that part of them lies.
+  /// Returns the value below which the given part of the values is.
   func quantile(_ part: Double) -> Double {
     let sorted = sorted()
     return sorted.isEmpty ? .nan : sorted[Swift.min(sorted.count - 1, Int(Double(sorted.count) * part))]

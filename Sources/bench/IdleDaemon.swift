@@ -1,13 +1,13 @@
 import Foundation
 
-/// What a daemon takes that has nothing to do, connected to another, both with so many rows.
+/// Measures an idle daemon that is connected to another one, both with the given number of rows.
 struct IdleDaemon {
   let workshop: Workshop
   let rows: Int
   private static let seconds = 20.0
-  /// For what the work before leaves: acknowledgements, a checkpoint.
+  /// The pause in microseconds for the effects of earlier work, such as acknowledgements and a checkpoint.
   private static let rest: UInt32 = 3_000_000
-  /// Rows of one transaction, so that the setting up is not one huge unit.
+  /// The rows of one transaction, so that the setup isn't one huge unit.
   private static let batch = 100_000
 
   func measure() throws -> [Figure] {

@@ -2,7 +2,8 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// What is left behind where the benchmark is told to stop: the processes that it started end with it, and its directory goes.
+/// Cleans up when the benchmark is told to stop. The processes that it started end with it, and its directory is
+/// removed.
 enum Interruption {
   private struct Belongings {
     var processes: Set<Int32> = []
@@ -15,7 +16,7 @@ enum Interruption {
   static func forget(process: Int32) { belongings.withLock { _ = $0.processes.remove(process) } }
   static func note(directory: String) { belongings.withLock { $0.directory = directory } }
 
-  /// The caller keeps the sources as long as it runs.
+  /// Handles the signals. The caller keeps the sources as long as it runs.
   static func handle() -> [any DispatchSourceSignal] {
     [SIGINT, SIGTERM].map { number in
       signal(number, SIG_IGN)
@@ -26,7 +27,7 @@ enum Interruption {
     }
   }
 
-  /// Daemons get the time to end by themselves before their files go.
+  /// Ends the processes. Daemons get the time to end before their files are removed.
   private static func end(_ number: Int32) {
     let left = belongings.withLock { $0 }
     for process in left.processes { kill(process, SIGTERM) }
@@ -36,6 +37,6 @@ enum Interruption {
     exit(128 + number)
   }
 
-  /// In seconds: longer than a daemon takes to stop.
+  /// The longest wait in seconds, which is longer than a daemon takes to stop.
   private static let patience = 5.0
 }

@@ -1,7 +1,7 @@
 import CSQLite
 
-/// The rows that are written: six columns, about 80 bytes of content, random UUIDs as text for keys. Made before any
-/// clock is started, in one block of memory that SQLite reads without a copy.
+/// The rows that are written. They have six columns, about 80 bytes of content, and random UUIDs as text for keys. They
+/// are created before any clock starts, in one block of memory that SQLite reads without a copy.
 final class Items {
   static let schema = """
     CREATE TABLE items (
@@ -46,12 +46,12 @@ final class Items {
     String(decoding: UnsafeRawBufferPointer(start: text + index * stride, count: Self.keySize), as: UTF8.self)
   }
 
-  /// Inserts some of them by a statement of `insertion`.
+  /// Inserts some of the rows with a statement of `insertion`.
   func insert(_ range: Range<Int>, _ statement: Prepared) throws {
     for index in range {
       var start = text + index * stride
       for (column, size) in [Self.keySize, Self.nameSize, Self.statusSize, Self.noteSize].enumerated() {
-        // nil is SQLITE_STATIC: the block outlives the statement's run.
+        // The value nil is SQLITE_STATIC: the block outlives the statement's run.
         sqlite3_bind_text(statement.handle, Int32(column + 1), start, Int32(size), nil)
         start += size
       }
@@ -61,7 +61,7 @@ final class Items {
     }
   }
 
-  /// Updates one column of some of them by a statement of `updating`.
+  /// Updates one column of some rows with a statement of `updating`.
   func update(_ range: Range<Int>, to status: String, _ statement: Prepared) throws {
     for index in range {
       statement.bind(status, at: 1)
@@ -70,7 +70,7 @@ final class Items {
     }
   }
 
-  /// All of them in one transaction.
+  /// Inserts all rows in one transaction.
   func insertAll(_ database: Database) throws {
     let statement = try Prepared(database, Self.insertion)
     try database.run("BEGIN IMMEDIATE")

@@ -1,13 +1,15 @@
 import ArgumentParser
 import Foundation
 
-/// From a commit on one node, by a program of its own, until a reader of the other's file sees it, on an idle mesh.
+/// Measures the time from a commit on one node, by another program, until a reader of the other's file sees it, on an
+/// idle mesh.
 struct Latency {
   let workshop: Workshop
   let commits: Int
-  /// Between two looks at the other file, in microseconds: a reader that never rests would take a core from the nodes.
+  /// The time between two checks of the other file, in microseconds. A reader without pauses would take a core from the
+  /// nodes.
   private static let look: UInt32 = 50
-  /// Between two commits, so that each meets an idle mesh, in microseconds.
+  /// The time between two commits, in microseconds, so that each meets an idle mesh.
   private static let rest: ClosedRange<UInt32> = 10_000...30_000
   private static let patience = 30.0
 
@@ -33,7 +35,8 @@ struct Latency {
     }
   }
 
-  /// Has the writer commit one row after the other, as long as it goes on; the seconds until each was seen.
+  /// Makes the writer commit one row after the other while the condition holds. Returns the seconds until each was
+  /// seen.
   static func commits(_ writer: Program, _ node: Node, while goesOn: () throws -> Bool) throws -> [Double] {
     let database = try node.open()
     let version = try Prepared(database, "PRAGMA data_version")
@@ -70,7 +73,7 @@ struct Latency {
     """
 }
 
-/// The writer that uses SQLite's C interface: inserts a row for each line with a key, and prints when it was committed.
+/// The writer with SQLite's C interface. It inserts a row for each line with a key, and prints the time of the commit.
 struct Writer: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "write", shouldDisplay: false)
 

@@ -1,11 +1,12 @@
 import Foundation
 
-/// What capture costs a writer: the same writes into the same table with and without our triggers, no daemon.
+/// Measures the cost of capture for a writer: the same writes into the same table with and without the triggers of
+/// mesh, without a daemon.
 struct LocalWrites {
   let workshop: Workshop
   let rows: Int
   let rounds: Int
-  /// Transactions of one row.
+  /// The number of transactions of one row.
   private static let singles = 2_000
 
   private struct Times {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// How often a program without a busy timeout is told `database is locked`: a shell loop that starts `sqlite3` for each insert, on
-/// the machine that writes and on one that receives.
+/// Measures how often a program without a busy timeout fails with `database is locked`. A shell loop starts `sqlite3`
+/// for each insert, on the machine that writes and on one that receives.
 struct LockedWriters {
   let workshop: Workshop
   let inserts: Int
@@ -12,7 +12,7 @@ struct LockedWriters {
     defer { pair.stop() }
     let onWriter = try failures(pair.a.path, prefix: "writer")
     try pair.wait()
-    // The other machine writes every 50 ms, as a person or a service does that waits for the lock.
+    // The other machine writes every 50 ms, like a person or a service that waits for the lock.
     let sender = try workshop.start(
       ["bash", "-c", Self.sender, "sender", pair.a.path])
     let onReceiver = try failures(pair.b.path, prefix: "receiver")
@@ -27,7 +27,7 @@ struct LockedWriters {
     }
   }
 
-  /// Percent of the inserts.
+  /// Returns the percentage of the inserts that failed.
   private func failures(_ path: String, prefix: String) throws -> Double {
     let loop = try workshop.start(
       ["bash", "-c", Self.loop, "loop", path, prefix, "\(inserts)"])

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the benchmark asks the operating system.
+/// The questions of the benchmark to the operating system.
 enum Machine {
-  /// Seconds of the clock that all processes share and nobody sets.
+  /// Returns the seconds of the clock that all processes share and that is never set.
   static func seconds() -> Double { Double(nanoseconds()) / 1e9 }
 
   static func nanoseconds() -> UInt64 {
@@ -17,23 +17,23 @@ enum Machine {
     return seconds() - start
   }
 
-  /// Writes a line at once: whoever reads it waits for it.
+  /// Writes a line immediately, because its reader waits for it.
   static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
-  /// A program built beside this one.
+  /// Returns the path of a program built beside this one.
   static func siblingProgram(_ name: String) -> String {
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
     return URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(name).path
   }
 
-  /// Memory in use, in MiB.
+  /// Returns the memory in use, in MiB.
   static func residentMemory(_ process: Int32) throws -> Double { try status(process, "VmRSS") }
 
-  /// The most memory that was in use since `forgetPeak`, in MiB.
+  /// Returns the most memory that was in use since `forgetPeak`, in MiB.
   static func peakMemory(_ process: Int32) throws -> Double { try status(process, "VmHWM") }
 
   static func forgetPeak(_ process: Int32) throws {
-    // 5 resets the high-water mark, see proc(5).
+    // The value 5 resets the high-water mark, see proc(5).
     try "5".write(toFile: "/proc/\(process)/clear_refs", atomically: false, encoding: .utf8)
   }
 
@@ -46,15 +46,15 @@ enum Machine {
     return kilobytes / 1024
   }
 
-  /// Seconds of processor time of all of them.
+  /// Returns the seconds of processor time of all processes together.
   static func processorTime(_ processes: [Int32]) throws -> Double {
     try processes.reduce(0) { try $0 + processorTime($1) }
   }
 
-  /// Seconds of processor time since the process began.
+  /// Returns the seconds of processor time since the process began.
   static func processorTime(_ process: Int32) throws -> Double {
     let text = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
-    // The name in parentheses may hold anything; user and system time are the 12th and 13th after it.
+    // The name in parentheses may contain anything. User and system time are the 12th and 13th fields after it.
     let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
     guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else {
       throw Trouble("/proc/\(process)/stat is not as expected")
@@ -63,7 +63,7 @@ enum Machine {
   }
 }
 
-/// Why nothing can be measured.
+/// The reason that nothing can be measured.
 struct Trouble: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A process of ours, with lines to and from it.
+/// A process of the benchmark, with lines to and from it.
 final class Program {
   private let process = Process()
   private let input = Pipe()
@@ -8,9 +8,11 @@ final class Program {
   private var buffer: [UInt8] = []
   var id: Int32 { process.processIdentifier }
 
+  /// Starts a program.
+  ///
   /// - Parameters:
-  ///   - errors: Where its standard error goes.
-  ///   - speaks: Its lines are read.
+  ///   - errors: The file for its standard error.
+  ///   - speaks: True if its lines are read.
   init(_ arguments: [String], environment: [String: String] = [:], errors: String, speaks: Bool = true) throws {
     guard FileManager.default.createFile(atPath: errors, contents: nil) else { throw Trouble("cannot write \(errors)") }
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -27,7 +29,7 @@ final class Program {
     try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
   }
 
-  /// The next line; nil at the end.
+  /// Returns the next line, or nil at the end.
   func line() -> String? {
     while true {
       if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
@@ -40,7 +42,7 @@ final class Program {
     }
   }
 
-  /// Its last line, and what it exited with. Its input ends first.
+  /// Ends its input, and returns its last line and its exit code.
   func finish() -> (last: String, code: Int32) {
     try? input.fileHandleForWriting.close()
     var last = ""

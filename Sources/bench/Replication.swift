@@ -1,6 +1,7 @@
 import Foundation
 
-/// New rows, committed on one node until they are in the other's table, beside a plain insert of the same rows.
+/// Measures new rows from the commit on one node until they are in the other's table, compared with a plain insert of
+/// the same rows.
 struct Replication {
   let workshop: Workshop
   let rows: Int
@@ -41,7 +42,7 @@ struct Replication {
   }
 }
 
-/// Tells when a node's table has so many rows.
+/// Reports when a node's table has a number of rows.
 struct Arrival {
   private let database: Database
   private let last: Prepared
@@ -50,7 +51,7 @@ struct Arrival {
 
   init(_ node: Node, rows: Int) throws {
     database = try node.open()
-    // The number of rows, as long as rows only come, and found without counting them.
+    // This is the number of rows as long as rows are only added. It needs no counting.
     last = try Prepared(database, "SELECT max(rowid) FROM items")
     self.rows = rows
   }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Dispatch
 
-/// What every measurement is told: which program, which parts, and how the figures are printed.
+/// The options of every measurement: the program, the parts, and the form of the figures.
 struct Setting<Part>: ParsableArguments
 where Part: CaseIterable & RawRepresentable & ExpressibleByArgument & Sendable, Part.RawValue == String {
   @Option(help: "The program to measure.")
@@ -16,7 +16,7 @@ where Part: CaseIterable & RawRepresentable & ExpressibleByArgument & Sendable, 
 
   var parts: [Part] { only.isEmpty ? Array(Part.allCases) : only }
 
-  /// In a workshop that is gone afterwards, also where the benchmark is told to stop.
+  /// Measures in a workshop that is removed afterwards, even if the benchmark is told to stop.
   func measure(_ body: (Workshop, inout FigurePrinter) throws -> Void) throws {
     let signals = Interruption.handle()
     defer { for source in signals { source.cancel() } }

@@ -1,4 +1,4 @@
-/// What a row costs on the wire, in batches, and what we keep of it on disk.
+/// Measures the size of a row on the wire, in batches, and the size of its record on disk.
 struct Sizes {
   let workshop: Workshop
   private static let batches = 10
@@ -19,7 +19,7 @@ struct Sizes {
     pair.stop()
     let rows = Double(items.count)
     let sent = Double(try database.integer("SELECT total(size) FROM mesh_log") - before) / rows
-    // The row as SQLite stores it, without its page's overhead.
+    // This is the row as SQLite stores it, without its page's overhead.
     let row = Double(try database.integer("SELECT sum(payload) FROM dbstat WHERE name = 'items' AND pagetype = 'leaf'"))
     let kept = Double(try database.integer("SELECT sum(pgsize) FROM dbstat WHERE name = 'mesh_record'")) / rows
     let key = Double(try database.integer("SELECT sum(length(id)) FROM items")) / rows

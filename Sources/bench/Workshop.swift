@@ -1,6 +1,6 @@
 import Foundation
 
-/// A temporary directory, and the processes that were started in it: all gone when it is closed.
+/// A temporary directory with the processes that were started in it. Closing it removes all of them.
 final class Workshop {
   let directory: String
   let mesh: String
@@ -23,7 +23,7 @@ final class Workshop {
     try? FileManager.default.removeItem(atPath: directory)
   }
 
-  /// A path that nothing has yet.
+  /// Returns an unused path.
   func newPath(_ name: String) -> String {
     files += 1
     return "\(directory)/\(files)-\(name)"
@@ -40,7 +40,7 @@ final class Workshop {
     try start([Machine.siblingProgram("bench")] + arguments)
   }
 
-  /// Runs a verb of `mesh`; returns the last line that it prints.
+  /// Runs a command of `mesh`, and returns the last line that it prints.
   @discardableResult
   func verb(_ home: String, _ arguments: String...) throws -> String {
     let (last, code) = try start([mesh] + arguments, environment: ["MESH_HOME": home]).finish()
@@ -48,7 +48,7 @@ final class Workshop {
     return last
   }
 
-  /// All that a verb prints.
+  /// Returns the whole output of a command.
   func output(_ home: String, _ arguments: String...) throws -> String {
     let program = try start([mesh] + arguments, environment: ["MESH_HOME": home])
     var text = ""
@@ -56,14 +56,14 @@ final class Workshop {
     return text
   }
 
-  /// An empty database with the table of `Items`.
+  /// Returns an empty database with the table of `Items`.
   func plainDatabase() throws -> Database {
     let database = try Database(newPath("plain.db"))
     try database.run(Items.schema)
     return database
   }
 
-  /// The same, captured; no daemon.
+  /// Returns the same database with capture, without a daemon.
   func capturedDatabase() throws -> Node {
     let node = Node(workshop: self, home: newPath("home"), path: newPath("data.db"))
     let database = try Database(node.path)
@@ -73,7 +73,7 @@ final class Workshop {
     return node
   }
 
-  /// Two daemons of one account that are connected, and the second has the first's table.
+  /// Returns two connected daemons of one account. The second one has the first one's table.
   func pair() throws -> Pair {
     let a = try capturedDatabase()
     try a.serve()
@@ -87,13 +87,13 @@ final class Workshop {
   }
 }
 
-/// A home and its database.
+/// A home with its database.
 final class Node {
   private unowned let workshop: Workshop
   let home: String
   let path: String
   private(set) var daemon: Program?
-  /// The exit code of verbs that need a daemon and find none.
+  /// The exit code of commands that need a daemon and find none.
   private static let notAccepting: Int32 = 3
 
   init(workshop: Workshop, home: String, path: String) {
@@ -116,12 +116,12 @@ final class Node {
     }
   }
 
-  /// Until nothing is pending and every member that is connected has all.
+  /// Waits until nothing is pending and every connected member has everything.
   func wait() throws { try workshop.verb(home, "wait", "--timeout", "10m") }
 
   func stop() { daemon?.stop() }
 
-  /// Frees the disk, once it is stopped.
+  /// Frees the disk after the node was stopped.
   func remove() {
     for path in [home, path, path + "-wal", path + "-shm"] { try? FileManager.default.removeItem(atPath: path) }
   }
@@ -131,7 +131,7 @@ struct Pair {
   let a: Node
   let b: Node
 
-  /// Until they are connected and equal.
+  /// Waits until they are connected and equal.
   func wait() throws {
     let deadline = Machine.seconds() + 60
     while true {

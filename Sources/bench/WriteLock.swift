@@ -2,8 +2,8 @@ import ArgumentParser
 import CSQLite
 import Foundation
 
-/// How long another program waits for the write lock while many changes come in: on the node that they are written on, and
-/// on the one that they come to.
+/// Measures how long another program waits for the write lock while many changes arrive: on the node where they are
+/// written, and on the node that receives them.
 struct WriteLock {
   let workshop: Workshop
   let rows: Int
@@ -15,7 +15,7 @@ struct WriteLock {
     for node in [pair.a, pair.b] { try node.open().run("CREATE TABLE other (n INTEGER)") }
     try pair.wait()
     let arrival = try Arrival(pair.b, rows: rows)
-    // The insert itself holds A's lock: there the contender starts after it.
+    // The insert itself holds A's lock, so the contender on A starts after it.
     let onB = try workshop.startSelf("contend", pair.b.path)
     guard onB.line() == "ready" else { throw Trouble("the contender on B does not start") }
     try items.insertAll(try pair.a.open())
@@ -31,16 +31,17 @@ struct WriteLock {
   }
 }
 
-/// The other program: small transactions in a table that is not synchronized, until its input ends. Prints the longest wait
-/// for the lock in milliseconds.
+/// The other program: small transactions in a table that isn't synchronized, until its input ends. It prints the
+/// longest wait for the lock in milliseconds.
 struct Contender: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "contend", shouldDisplay: false)
 
   @Argument var path: String
 
-  /// Between two tries for the lock: SQLite's own waiter sleeps up to 100 ms, and would measure itself.
+  /// The time between two attempts at the lock, in microseconds. SQLite's own waiter sleeps up to 100 ms, and would
+  /// measure itself.
   private static let pause: UInt32 = 200
-  /// Between two transactions.
+  /// The time between two transactions, in microseconds.
   private static let rest: UInt32 = 2_000
 
   func run() throws {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Two daemons with a table of BLOBs, and how long these take from one to the other.
+/// Two daemons with a table of BLOBs, and the time in which BLOBs get from one to the other.
 struct AssetRun {
   private let pair: Pair
   private let source: Blobs
   private let target: Blobs
   private static let patience = 600.0
-  /// For what the setting up leaves: memory is given back some seconds later.
+  /// The pause in microseconds for the effects of the setup. Memory is released some seconds later.
   private static let rest: UInt32 = 4_000_000
 
   init(_ workshop: Workshop) throws {
@@ -33,7 +33,7 @@ struct AssetRun {
 
   func write(_ contents: [Int64: Content]) throws { try source.write(contents) }
 
-  /// Seconds from a commit on A until B shows all of it.
+  /// Returns the seconds from a commit on A until B shows all of it.
   func time(_ contents: [Int64: Content]) throws -> Double {
     try write(contents)
     let time = try Machine.time { try wait(contents) }
@@ -49,7 +49,7 @@ struct AssetRun {
     }
   }
 
-  /// The same; returns the seconds until all of it was on B's disk, proven and not yet in its row.
+  /// Does the same, and returns the seconds until all of it was on B's disk, verified and not yet in its row.
   func waitForStaging(_ contents: [Int64: Content]) throws -> Double {
     let size = contents.values.reduce(0) { $0 + $1.size }
     let start = Machine.seconds()
@@ -59,7 +59,7 @@ struct AssetRun {
     return staged
   }
 
-  /// Files of the staging have holes where chunks are missing.
+  /// Returns the bytes in the staging. Its files have holes for missing chunks.
   private func stagedBytes() throws -> Int {
     let directory = pair.b.home + "/staging"
     return try FileManager.default.contentsOfDirectory(atPath: directory).reduce(0) { sum, name in
@@ -68,13 +68,13 @@ struct AssetRun {
     }
   }
 
-  /// By lengths alone, which SQLite finds without reading BLOBs.
+  /// Compares only lengths, which SQLite finds without reading BLOBs.
   func shows(_ contents: [Int64: Content]) throws -> Bool {
     guard let size = contents.values.first?.size else { return true }
     return try target.database.integer("SELECT count(*) FROM blobs WHERE length(content) = \(size)") == contents.count
   }
 
-  /// Until a row shows a content of the same length as before.
+  /// Waits until a row shows a content of the same length as before.
   func waitForChange(_ key: Int64, _ content: Content) throws {
     let deadline = Machine.seconds() + Self.patience
     while try !target.hasChangedByte(key, content) {
@@ -89,7 +89,7 @@ struct AssetRun {
     }
   }
 
-  /// What A has sent for its rows, and B has taken of their BLOBs.
+  /// Returns the bytes that A has sent for its rows and that B has received for their BLOBs.
   func sentBytes(_ workshop: Workshop) throws -> Double {
     struct Report: Decodable { let received: Double }
     let log = try source.database.integer("SELECT total(size) FROM mesh_log")
@@ -97,14 +97,14 @@ struct AssetRun {
     return Double(log) + (try JSONDecoder().decode(Report.self, from: Data(text.utf8)).received)
   }
 
-  /// Lets the daemons come to rest, and begins to watch their memory.
+  /// Waits until the daemons are idle, and begins to watch their memory.
   func watchMemory() throws -> PeakMemory {
     usleep(Self.rest)
     return try PeakMemory(processes)
   }
 }
 
-/// How far processes have gone beyond what they took at first.
+/// The memory that processes have used beyond their initial use.
 struct PeakMemory {
   private let idle: [(process: Int32, memory: Double)]
 
@@ -116,6 +116,6 @@ struct PeakMemory {
     }
   }
 
-  /// In MiB, of each.
+  /// Returns the growth of each process in MiB.
   func growth() throws -> [Double] { try idle.map { try Machine.peakMemory($0.process) - $0.memory } }
 }

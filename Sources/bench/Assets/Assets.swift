@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// Long BLOBs between two daemons, beside files between two Syncthings, and beside what one core can encrypt and hash.
+/// Compares long BLOBs between two daemons with files between two Syncthings, and with the amount that one core can
+/// encrypt and hash.
 struct Assets: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Measures long BLOBs beside Syncthing and the machine's own limit.",
@@ -46,7 +47,7 @@ struct Assets: ParsableCommand {
   private var bytes: Int { size * 1_000_000 }
 }
 
-/// One long BLOB.
+/// Measures one long BLOB.
 struct LongAsset {
   private let workshop: Workshop
   private let bytes: Int
@@ -60,7 +61,7 @@ struct LongAsset {
   private struct Times {
     var seconds: [Double] = []
     var staging: [Double] = []
-    /// Plain SQLite's time for writing it.
+    /// The time that plain SQLite needs to write it.
     var writing: [Double] = []
     var work: [Double] = []
     var memory: [Double] = []
@@ -112,7 +113,7 @@ struct LongAsset {
     times.seconds.append(try Machine.time { times.staging.append(try run.waitForStaging(contents)) })
     times.work.append(try Machine.processorTime(run.processes) - work)
     try run.check(contents)
-    // With what comes after it: the write-ahead log is copied into the file.
+    // The figure includes the work that follows, in which the write-ahead log is copied into the file.
     times.memory += try memory.growth()
   }
 
@@ -132,7 +133,7 @@ struct LongAsset {
   }
 }
 
-/// Many BLOBs that are just too long for a change set.
+/// Measures many BLOBs that are just too long for a change set.
 struct SmallAssets {
   private let workshop: Workshop
   private let count: Int
@@ -172,14 +173,14 @@ struct SmallAssets {
   }
 }
 
-/// One byte of a long BLOB.
+/// Measures one changed byte of a long BLOB.
 struct ChangedAsset {
   private let workshop: Workshop
   private let bytes: Int
   private let besides: Bool
-  /// Of a whole chunk, the list of all chunks, and what the row itself takes.
+  /// The maximum in KiB: a whole chunk, the list of all chunks, and the row itself.
   private static let mostBytes = 512.0
-  /// Of the byte, near the beginning: who waits for it would have to walk to it.
+  /// The position of the byte. It is near the beginning, because a reader has to step through the BLOB to reach it.
   private static let place = 1_000_000
 
   init(_ workshop: Workshop, _ bytes: Int, _ besides: Bool) {

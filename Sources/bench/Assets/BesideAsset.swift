@@ -1,4 +1,5 @@
-/// What others notice of a long BLOB: rows that are committed while it comes, and programs that wait for the write lock.
+/// Measures the effects of a long BLOB on others: on rows that are committed while it arrives, and on programs that
+/// wait for the write lock.
 struct BesideAsset {
   let workshop: Workshop
   let bytes: Int

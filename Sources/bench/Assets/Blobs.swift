@@ -8,7 +8,7 @@ struct Blobs {
 
   let database: Database
 
-  /// Writes in one transaction, and overwrites what was there.
+  /// Writes contents in one transaction, and overwrites the existing ones.
   func write(_ contents: [Int64: Content]) throws {
     try database.run("BEGIN IMMEDIATE")
     let insert = try Prepared(
@@ -26,7 +26,7 @@ struct Blobs {
     try database.run("COMMIT")
   }
 
-  /// Whether a row has just this content.
+  /// Returns whether a row has exactly this content.
   func holds(_ key: Int64, _ content: Content) throws -> Bool {
     var isSame = true
     let found = UnsafeMutableRawBufferPointer.allocate(byteCount: Content.piece, alignment: 8)
@@ -42,7 +42,7 @@ struct Blobs {
     return isSame
   }
 
-  /// Whether a row has the one byte that tells a content from the one before.
+  /// Returns whether a row has the one byte that distinguishes a content from the one before.
   func hasChangedByte(_ key: Int64, _ content: Content) throws -> Bool {
     guard let place = content.changedByte else { return false }
     var isThere = false

@@ -1,12 +1,12 @@
-/// Bytes that no compression shortens and no other content has, made again wherever they are looked at.
+/// Bytes that can't be compressed and that no other content has. They are generated again wherever they are read.
 struct Content {
   let seed: UInt64
-  /// In bytes, a multiple of 8.
+  /// The size in bytes, a multiple of 8.
   let size: Int
-  /// One byte that is not as the seed says.
+  /// The position of one byte that differs from the seed's bytes.
   var changedByte: Int?
 
-  /// Bytes that are made at one time.
+  /// The number of bytes that are generated at one time.
   static let piece = 1 << 20
 
   init(size: Int, seed: UInt64 = .random(in: 0 ... .max)) {
@@ -24,7 +24,9 @@ struct Content {
     }
   }
 
-  /// - Parameter start: A multiple of `piece`.
+  /// Calls a closure with a piece.
+  ///
+  /// - Parameter start: The first byte, a multiple of `piece`.
   func withPiece(from start: Int, _ body: (UnsafeRawBufferPointer) -> Void) {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: min(Self.piece, size - start), alignment: 8)
     defer { buffer.deallocate() }
@@ -34,7 +36,7 @@ struct Content {
 
   private func fill(_ buffer: UnsafeMutableRawBufferPointer, from start: Int, _ count: Int) {
     for place in stride(from: 0, to: count, by: 8) {
-      // SplitMix64.
+      // This is SplitMix64.
       var word = seed &+ UInt64((start + place) / 8 + 1) &* 0x9E37_79B9_7F4A_7C15
       word = (word ^ word >> 30) &* 0xBF58_476D_1CE4_E5B9
       word = (word ^ word >> 27) &* 0x94D0_49BB_1331_11EB

@@ -1,14 +1,14 @@
 import CSodium
 
-/// What one core takes to encrypt bytes as sessions do and to hash them as assets are: no program that does both once, one after the
-/// other, is faster.
+/// The time in which one core encrypts bytes as sessions do and hashes them as assets are. No program that does both
+/// once, one after the other, is faster.
 enum CoreLimit {
   private static let frame = 64 << 10
   private static let chunk = 256 << 10
-  /// Bytes that are worked on, and taken for all: more would only take longer.
+  /// The number of bytes that are measured as a sample, because more would only take longer.
   private static let sample = 128 << 20
 
-  /// Seconds for so many bytes.
+  /// Returns the seconds for a number of bytes.
   static func seconds(bytes: Int) throws -> Double {
     guard sodium_init() >= 0 else { throw Trouble("libsodium does not begin") }
     var chunk = [UInt8](repeating: 7, count: Self.chunk + Int(crypto_aead_chacha20poly1305_ietf_ABYTES))

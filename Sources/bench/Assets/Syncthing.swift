@@ -1,7 +1,7 @@
 import Foundation
 
-/// Two Syncthings that share a folder on loopback, with all that talks to others switched off. They look at the folder when they
-/// are told to, at once: the best case of what their own watching would find.
+/// Two Syncthings that share a folder on loopback, with all outside communication turned off. They scan the folder when
+/// they are told to, immediately. This is the best case of their own watching.
 final class Syncthing {
   private let workshop: Workshop
   private let a: Instance
@@ -14,7 +14,7 @@ final class Syncthing {
     let home: String
     let folder: String
     let device: String
-    /// Of the REST interface, and of the protocol.
+    /// The ports of the REST interface and of the protocol.
     let ports: (rest: UInt16, sync: UInt16)
     var program: Program?
   }
@@ -43,7 +43,7 @@ final class Syncthing {
 
   // MARK: Files
 
-  /// Writes files into A's folder, or overwrites them; nobody has looked yet.
+  /// Writes files into A's folder, or overwrites them, before a scan.
   func write(_ contents: [Int64: Content]) throws {
     for (key, content) in contents {
       let path = "\(a.folder)/\(key)"
@@ -58,10 +58,10 @@ final class Syncthing {
     }
   }
 
-  /// Has A look at its folder. Returns at once.
+  /// Makes A scan its folder. Returns immediately.
   func scan() throws { try client.send("POST \(a.ports.rest) /rest/db/scan?folder=bench") }
 
-  /// Until so many files have come to B under their names.
+  /// Waits until the number of files have arrived at B under their names.
   func waitForFiles(_ count: Int) throws {
     try wait("files do not arrive at Syncthing") {
       try FileManager.default.contentsOfDirectory(atPath: b.folder).count { !$0.hasPrefix(".") } == count
@@ -69,19 +69,19 @@ final class Syncthing {
     guard client.line() != nil else { throw Trouble("Syncthing does not scan") }
   }
 
-  /// Until B's file is another one: the newer takes the old one's place at its end.
+  /// Waits until B's file is another one. The newer file replaces the old one at the end.
   func waitForNewFile(_ key: Int64, than old: UInt64?) throws {
     try wait("a change does not arrive at Syncthing") { number(key).map { $0 != old } ?? false }
     guard client.line() != nil else { throw Trouble("Syncthing does not scan") }
   }
 
-  /// Which file it is on B; nil in the moment when there is none.
+  /// Returns the inode number of the file on B, or nil in the moment when there is none.
   func number(_ key: Int64) -> UInt64? {
     let attributes = try? FileManager.default.attributesOfItem(atPath: "\(b.folder)/\(key)")
     return attributes?[.systemFileNumber] as? UInt64
   }
 
-  /// Bytes that A has sent to B.
+  /// Returns the bytes that A has sent to B.
   func sentBytes() throws -> Double {
     struct Connections: Decodable {
       struct Total: Decodable { let outBytesTotal: Double }
@@ -112,7 +112,7 @@ final class Syncthing {
       environment: ["HOME": home, "STNOUPGRADE": "1", "STMONITORED": "yes"], speaks: false)
   }
 
-  /// As Debian's version writes it, with the defaults left out.
+  /// Returns the configuration in the form of Debian's version, without the default values.
   private static func configuration(of instance: Instance, _ all: [Instance]) -> String {
     let devices = all.map {
       "<device id=\"\($0.device)\" compression=\"metadata\"><address>tcp://127.0.0.1:\($0.ports.sync)</address></device>"
@@ -171,7 +171,7 @@ final class Syncthing {
     }
   }
 
-  /// A request for each line; a line for each answer, empty where there is none.
+  /// The client reads a request on each line, and prints an answer on each line, which is empty if there is none.
   private static let restClient = """
     import sys, urllib.request
     for line in sys.stdin:

@@ -59,7 +59,8 @@ public struct ShareReport: Codable, Hashable, Sendable {
   public var key: ReportedValue
   /// The id of the owner's account.
   public var owner: String
-  /// What the owner calls itself. It is nil for this account, and until a device of the owner has been connected to this node.
+  /// The name that the owner gave itself. It is nil for this account, and until a device of the owner has been
+  /// connected to this node.
   @OrNull public var ownerName: String?
   /// The role of this account.
   public var role: Role
@@ -96,7 +97,7 @@ public struct ShareReport: Codable, Hashable, Sendable {
 
     /// The id of the account.
     public var account: String
-    /// What the account calls itself. It is nil until one of its devices has been connected to this node.
+    /// The name that the account gave itself. It is nil until one of its devices has been connected to this node.
     @OrNull public var name: String?
     /// How the account stands.
     public var status: Status

@@ -46,7 +46,8 @@ public struct StatusReport: Codable, Hashable, Sendable {
   public var quotas: [QuotaReport]
   /// Problems that you should look into, each with its way out. It is empty when all is well.
   public var alarms: [String]
-  /// What you should know of, and what is no fault of this node: files that were restored, change sets that were refused.
+  /// Events that you should know about and that are no fault of this node, such as restored files and refused change
+  /// sets.
   public var warnings: [String]
   /// The zones of this node.
   public var zones: [ZoneReport]

@@ -209,7 +209,7 @@ struct RemindersProgram: Sendable {
   }
 }
 
-/// What a person asked for and can't be done.
+/// A request of a person that can't be carried out.
 struct RemindersError: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }

@@ -22,7 +22,7 @@ struct SQLScanner {
     case parameter(String)
   }
 
-  /// What an interpolation puts into the text.
+  /// The SQL that an interpolation inserts into the text.
   enum Interpolation {
     /// A bound value, a column, a statement: complete SQL of its own.
     case expression

@@ -50,7 +50,7 @@ extension DeclModifierListSyntax {
     contains { $0.name.tokenKind == .keyword(keyword) }
   }
 
-  /// What generated members write before their declaration so that they are as visible as the type itself.
+  /// The access modifier of generated members, which makes them as visible as the type itself.
   var access: String {
     for modifier in self where modifier.detail == nil {
       switch modifier.name.tokenKind {

@@ -2,7 +2,7 @@ import SwiftSyntax
 
 /// A column of a table or selection, or a group of columns: a stored property, or a case of an enum.
 struct Column {
-  /// Where the database takes the value of a generated column from.
+  /// The source of a generated column's value.
   enum Generation: String {
     case stored, virtual
   }

@@ -1,7 +1,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// What a `@Table` or `@Selection` declaration says, free of syntax: the input of every expansion.
+/// The contents of a `@Table` or `@Selection` declaration, without syntax: the input of every expansion.
 struct Record {
   var name: String
   var isEnum: Bool

@@ -222,7 +222,7 @@ extension DeclModifierSyntax {
 }
 
 extension TypeSyntax {
-  /// What a value of this type is, if no column can hold it.
+  /// The kind of this type if no column can hold its values, such as a tuple.
   var unstorableKind: String? {
     if let wrapped { return wrapped.unstorableKind }
     if let attributed = self.as(AttributedTypeSyntax.self) { return attributed.baseType.unstorableKind }

@@ -37,7 +37,7 @@ extension Substring {
   }
 }
 
-/// What SQLite does with a row that violates a constraint.
+/// The action of SQLite for a row that violates a constraint.
 public struct ConflictResolution: Sendable {
   let sql: String
 

@@ -188,7 +188,7 @@ struct AssetFetching: Sendable {
     release(link) { $0.asset == asset && !chunks.contains($0.index) }
   }
 
-  // MARK: What nobody has
+  // MARK: Unavailable assets
 
   /// The assets that made way.
   var setAside: Set<AssetID> { Set(aside.keys) }

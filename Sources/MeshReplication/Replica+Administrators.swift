@@ -45,7 +45,7 @@ extension Replica {
       + "machine that holds the account's key, run mesh device demote and mesh device promote"
   }
 
-  // MARK: Acts
+  // MARK: Actions
 
   /// Revokes a device permanently: revokes its certificate, cuts it in every zone at the last change set merged here,
   /// and creates a new epoch. Its sessions are closed.

@@ -90,7 +90,7 @@ extension Replica {
     try tellBacklogs(now: now)
   }
 
-  // MARK: Taking
+  // MARK: Receiving chunks
 
   func learnChunk(_ link: LinkID, _ index: Int, _ asset: AssetID, _ bytes: [UInt8], now: Moment) throws {
     guard fetching.arrived(index, of: asset, from: link, now: now.steady) else {
@@ -134,7 +134,7 @@ extension Replica {
     requestChunks(now: now)
   }
 
-  // MARK: Giving
+  // MARK: Giving chunks
 
   /// Gives chunks only to members of a zone in which a record uses the asset. It is not enough to know the asset's
   /// name.

@@ -61,7 +61,7 @@ extension Replica {
     evictions[asset]?.holder = sessions[link]?.peer?.device
   }
 
-  // MARK: What a person asks for
+  // MARK: Requests of a person
 
   /// Handles requested assets and changed policies of tables.
   public func assetChoicesChanged() {

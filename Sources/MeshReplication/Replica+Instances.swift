@@ -64,7 +64,7 @@ extension Replica {
 
   /// Makes local writes use a new instance from now on. If none is left, they stay pending.
   ///
-  /// - Parameter reason: The reason to show to a person, or nil if nothing is to be shown.
+  /// - Parameter reason: The reason to show to a person, or nil to show nothing.
   func renewInstance(_ id: ZoneID, because reason: String?) throws {
     let isBegun = try beginInstance(id) != nil
     zones[id]?.isBarred = !isBegun

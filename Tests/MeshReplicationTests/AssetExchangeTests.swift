@@ -191,7 +191,7 @@ import Testing
     #expect(peer.backlogs[zone] == AssetBacklog())
   }
 
-  // MARK: Giving up
+  // MARK: Eviction
 
   private func asset(_ mesh: TestMesh) throws -> AssetID {
     let zone = try mesh.zone

@@ -37,7 +37,7 @@ import Testing
 
   /// Invents accounts that try to join.
   ///
-  /// - Parameter isInvited: True if they use an open invite that somebody passed on, false if they use an invented one.
+  /// - Parameter isInvited: True if they use a forwarded open invite, false if they use an invented one.
   @Test(arguments: [false, true])
   func `invented accounts keep nobody from joining, and come in by nothing but the owner's invite`(isInvited: Bool)
     throws

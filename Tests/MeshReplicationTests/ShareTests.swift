@@ -281,7 +281,7 @@ import Testing
     try mesh.expectEqual([0, 1, 2], zone)
   }
 
-  // MARK: Taking back
+  // MARK: Reverting
 
   @Test func `what a lowered member wrote meanwhile is refused everywhere and kept for it`() throws {
     let (mesh, zone) = try joined()

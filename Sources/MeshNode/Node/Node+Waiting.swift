@@ -78,7 +78,7 @@ extension Node {
     return try store.storedVector(zone).authors.isEmpty
   }
 
-  // MARK: Nobody is connected
+  // MARK: Without a connection
 
   /// Whether another device may still connect: an address is dialled, or the node has just started and knows others.
   var mayConnect: Bool {

@@ -70,7 +70,7 @@ actor Node {
     var lastError: String?
     /// The time at which the last session or attempt ended.
     var ended: ContinuousClock.Instant?
-    /// True if the address is to be dialled without further waiting.
+    /// True if the address must be dialled without further waiting.
     var isDue = false
   }
 

@@ -62,7 +62,7 @@ struct PrimaryKeyMigration {
 
   private func table(named name: String) -> TableSchema? { tables.first { $0.name.isSameName(as: name) } }
 
-  // MARK: What is wrong
+  // MARK: Problems
 
   /// Returns the table of a request, or nil after reporting the reason that it can't be migrated.
   private mutating func table(for request: Request) -> TableSchema? {
@@ -181,7 +181,7 @@ struct PrimaryKeyMigration {
     }
   }
 
-  // MARK: What changes
+  // MARK: Plans
 
   /// Returns the tables whose former keys are the source of a column's values.
   private func origins(of column: TableSchema.Column, in table: TableSchema) -> Set<String> {

@@ -211,7 +211,7 @@ actor NodeKeeper {
     return home
   }
 
-  // MARK: A node at work
+  // MARK: A running node
 
   /// Prepares the tables, then reports the progress until the task is cancelled.
   ///

@@ -40,10 +40,10 @@ public struct FetchSections<Name: Hashable & Sendable, Element>: RandomAccessCol
   /// The names of the sections in their order.
   public var sectionNames: [Name] { sections.map(\.name) }
 
-  /// Whether there is a section with a name.
+  /// Returns whether there is a section with a name.
   public func contains(sectionNamed name: Name) -> Bool { index(ofSectionNamed: name) != nil }
 
-  /// The index of the section with a name, or nil if there is none.
+  /// Returns the index of the section with a name, or nil if there is none.
   public func index(ofSectionNamed name: Name) -> Int? { sections.firstIndex { $0.name == name } }
 }
 

@@ -34,7 +34,7 @@ struct TableSchema {
 
   func column(_ name: String) -> Column? { columns.first { $0.name.isSameName(as: name) } }
 
-  /// The column to which a reference to this table points.
+  /// Returns the column to which a reference to this table points.
   func target(of reference: Reference) -> Column? {
     if let name = reference.target { return column(name) }
     return reference.index < keys.count ? keys[reference.index] : nil

@@ -77,7 +77,7 @@ actor NodeKeeper {
 
   // MARK: Life cycle
 
-  /// Begins, after `previous` has ended.
+  /// Begins after `previous` has ended.
   func begin(after previous: NodeKeeper?) {
     guard work == nil, !isStopping else { return }
     work = Task {

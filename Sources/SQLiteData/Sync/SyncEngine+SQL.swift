@@ -36,7 +36,7 @@ extension SyncEngine {
     return false
   }
 
-  /// The expression `$isSynchronizing`.
+  /// Returns the expression `$isSynchronizing`.
   @available(*, deprecated, message: "Use 'SyncEngine.$isSynchronizing'.")
   public static func isSynchronizingChanges() -> SQLQueryExpression<Bool> { $isSynchronizing }
 
@@ -57,7 +57,7 @@ extension SyncEngine {
 }
 
 extension SyncError {
-  /// The reason that synchronization refused a statement, if it did.
+  /// Creates the error with the reason that synchronization refused a statement, or returns nil if it didn't.
   ///
   /// ```swift
   /// } catch let error as DatabaseError where SyncError(error)?.code == .writePermission {

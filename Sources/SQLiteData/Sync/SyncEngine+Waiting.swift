@@ -76,7 +76,7 @@ extension SyncEngine {
 }
 
 extension NodeControl {
-  /// Whether another device could connect: the account has one, an address is dialled, or something is shared.
+  /// Returns whether another device could connect: the account has one, an address is dialled, or something is shared.
   fileprivate func mayHaveCompany() async throws -> Bool {
     let status = try await perform(StatusRequest())
     return !status.peers.isEmpty || status.zones.count > 1

@@ -15,17 +15,17 @@ import MeshControl
 /// The engine calls the methods one after another, within half a second after an event. A stopped engine notices
 /// nothing. After the next start, it reports the shares that came or ended in the meantime.
 public protocol SyncEngineDelegate: AnyObject, Sendable {
-  /// The device's account has changed, or the account revoked the device. The rows stay: delete them if the app needs
-  /// that.
+  /// Reports that the device's account has changed, or that the account revoked the device. The rows stay: delete them if
+  /// the app needs that.
   func syncEngine(_ syncEngine: SyncEngine, accountChanged changeType: SyncEngine.AccountChange) async
 
-  /// The account has become a member of a share, on this device or on another.
+  /// Reports that the account has become a member of a share, on this device or on another.
   func syncEngine(_ syncEngine: SyncEngine, shareReceived share: Share) async
 
-  /// The title, the participants or the permissions of a share have changed.
+  /// Reports that the title, the participants or the permissions of a share have changed.
   func syncEngine(_ syncEngine: SyncEngine, shareChanged share: Share) async
 
-  /// A share has ended for this account.
+  /// Reports that a share has ended for this account.
   func syncEngine(_ syncEngine: SyncEngine, shareRevoked share: Share) async
 
   /// Returns whether the rows of a share that others have ended are deleted on this device. If it returns false, they
@@ -35,16 +35,16 @@ public protocol SyncEngineDelegate: AnyObject, Sendable {
   /// `config.toml` decides instead. Return soon, because the node waits.
   func syncEngine(_ syncEngine: SyncEngine, shouldDeleteRowsOf share: Share) -> Bool
 
-  /// Two devices wrote one value without having seen each other's write. The lost value is kept.
+  /// Reports that two devices wrote one value without having seen each other's write. The lost value is kept.
   func syncEngine(_ syncEngine: SyncEngine, foundConflict conflict: SyncConflict) async
 
-  /// The records that are merged and not in their tables have changed.
+  /// Reports that the records that are merged and not in their tables have changed.
   ///
   /// - Parameter counts: The number of these records, by reason. ``SyncMetadata/heldReason`` has the reason for a row
   ///   that is in its table.
   func syncEngine(_ syncEngine: SyncEngine, heldRecordsChanged counts: [String: Int]) async
 
-  /// The engine has stopped without being asked, because no node can work for this database.
+  /// Reports that the engine has stopped without being asked, because no node can work for this database.
   func syncEngine(_ syncEngine: SyncEngine, failedWith error: any Error) async
 }
 

@@ -69,7 +69,7 @@ extension PrimaryKeyedTable where PrimaryKey.QueryOutput: IdentifierStringConver
     SyncMetadata.ID(recordPrimaryKey: primaryKey.rawIdentifier, recordType: Self.tableName)
   }
 
-  /// The metadata of a row.
+  /// Returns the query for the metadata of a row.
   ///
   /// - Parameter primaryKey: The primary key of the row.
   public static func metadata(for primaryKey: PrimaryKey.QueryOutput) -> Where<SyncMetadata> {

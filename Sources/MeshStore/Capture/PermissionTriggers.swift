@@ -107,7 +107,11 @@ extension Session {
   }
 
   /// Creates the triggers that the zones require, and drops the others.
+  ///
+  /// If an app has changed the schema since the last look, `noteSchema` does this after it has looked. This function
+  /// notes the schema as seen, so the change would never be looked at.
   func updatePermissions() throws {
+    guard try !Capture.needsUpdate(db) else { return }
     // Tables may have been added or changed in this transaction.
     try catalog.refresh(db)
     let isNeeded = try catalog.zones().entries.values.contains { $0.role == .readOnly || $0.role == .ended }

@@ -53,4 +53,30 @@ import Testing
     #expect(try bob.rows(Self.rows) == ["r1|milk|alice"])
     #expect(try bob.store.receipts(SharedList.share).isEmpty)
   }
+
+  @Test(
+    "a table that an app alters is synchronized on, whatever the node hears before it looks", arguments: [false, true])
+  func alteredBeforeAStanding(isStanding: Bool) throws {
+    let alice = try SharedList.alice()
+    let bob = try bob(of: alice)
+    try bob.run("INSERT INTO lists VALUES ('P', 'private'); INSERT INTO reminders VALUES ('p', 'P', 'mine', 0)")
+    try bob.settle()
+    try bob.run("ALTER TABLE reminders ADD COLUMN rank TEXT")
+    if isStanding {
+      // The last permission of a kind goes, and its triggers with it.
+      try bob.stand(ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root))
+    } else {
+      try alice.run("ALTER TABLE lists ADD COLUMN color TEXT")
+      try alice.settle()
+      _ = try bob.store.saveForeignSchema(
+        alice.store.schemaDescriptions(), device: alice.author(SharedList.share).device, isOwn: false)
+    }
+    try bob.settle()
+    try bob.run("UPDATE reminders SET rank = 'new' WHERE id = 'p'")
+    let numbers = try bob.store.mergedVector(SharedList.bobs)[bob.author(SharedList.bobs)]
+    try bob.settle()
+    #expect(try bob.store.mergedVector(SharedList.bobs)[bob.author(SharedList.bobs)] != numbers, "the edit is sent")
+    #expect(try bob.store.tables().allSatisfy { $0.isShareable || $0.name != "reminders" })
+    #expect(try bob.held().isEmpty)
+  }
 }

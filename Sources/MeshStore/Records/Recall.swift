@@ -66,7 +66,8 @@ struct Recall {
       rows += 1
       guard let old = try records.load(ref), old.generation == change.generation, old.isAlive else { return }
       let form = session.catalog.table(table)
-      let isHere = try form.map { try records.hasRow($0, ref.key) } ?? false
+      let row = try form.flatMap { try records.row($0, ref.key) }
+      let isHere = row != nil
       let stamps = Dictionary(
         try records.columns(old.stamps).map { ($0.column, $0.stamp) }, uniquingKeysWith: { first, _ in first })
       var record = old
@@ -75,7 +76,10 @@ struct Recall {
         guard record.extra[column] == nil, !(isHere && kept?.contains(column) == true),
           try stamps[column] == records.local(field.stamp ?? change.stamp)
         else { continue }
-        record.extra[column] = try long.value(of: field.value)
+        let value = try long.value(of: field.value)
+        // The column was not lost, or the value is its default.
+        if kept != nil, record.held == nil, let index = form?.indexes[column], row?[index] == value { continue }
+        record.extra[column] = value
         record.shown[column] = nil
       }
       if !isHere || kept == nil, record.held == nil {

@@ -18,6 +18,9 @@ extension Session {
   /// This may read whole tables, so it belongs into an access that only reads.
   func readdedColumns() throws -> ReaddedColumns {
     var found = ReaddedColumns(schemaVersion: catalog.schemaVersion)
+    // Each schema statement adds one to the version, and these columns take two.
+    let seen = try sql.integer("SELECT schema_version FROM mesh_state WHERE id = 1") ?? 0
+    if seen > 0, catalog.schemaVersion == seen &+ 1 { return found }
     let present = try sql.all(
       """
       SELECT mesh_table.id FROM mesh_table JOIN main.sqlite_schema s ON s.type = 'table' AND s.rowid = mesh_table.schema_row
@@ -55,27 +58,41 @@ private struct ReaddedColumnSearch {
     case all
   }
 
+  /// What a note tells of an update.
+  private struct Mask: Hashable {
+    let layout: Int64
+    let word: Int64
+    let bits: Int64
+
+    func columns(of layout: [Int64]) -> Set<Int64> {
+      Set(
+        layout.indices.filter { $0 / Layout.wordSize == word && bits >> Int64($0 % Layout.wordSize) & 1 == 1 }
+          .map { layout[$0] })
+    }
+  }
+
   init(session: Session, table: TableForm) throws {
     (self.session, self.table) = (session, table)
     candidates = Set(table.columns.indices.filter { $0 != table.keyColumn })
     var noted: [Value: Noted] = [:]
-    var layouts: [Int64: [Int64]] = [:]
-    let notes = try session.sql.all(
-      "SELECT key, op, layout, word, mask FROM mesh_pending WHERE tbl = ?", [.integer(table.id)]
-    ) { (key: $0.value(0), op: $0.integer(1), layout: $0.integer(2), word: Int($0.integer(3)), mask: $0.integer(4)) }
-    for note in notes {
-      let key = table.form.canonical(note.key)
-      guard note.op == PendingSlice.Op.update, note.mask != 0 else {
+    // A million notes have a few masks, so they share their sets.
+    var sets: [Mask: Set<Int64>] = [:]
+    let notes = try session.sql.statement("SELECT key, op, layout, word, mask FROM mesh_pending WHERE tbl = ?")
+    defer { notes.reset() }
+    notes.bind([.integer(table.id)])
+    while try notes.step() {
+      let key = table.form.canonical(notes.value(0))
+      let mask = Mask(layout: notes.integer(2), word: notes.integer(3), bits: notes.integer(4))
+      guard notes.integer(1) == PendingSlice.Op.update, mask.bits != 0 else {
         noted[key] = .all
         continue
       }
-      if layouts[note.layout] == nil { layouts[note.layout] = try session.catalog.layout(note.layout) }
-      let layout = layouts[note.layout] ?? []
-      let places = (0..<Layout.wordSize).filter { note.mask >> Int64($0) & 1 == 1 }
-        .map { note.word * Layout.wordSize + $0 }.filter(layout.indices.contains)
-      switch noted[key] ?? .columns([]) {
-      case .columns(let columns): noted[key] = .columns(columns.union(places.map { layout[$0] }))
-      case .all: break
+      if sets[mask] == nil { sets[mask] = mask.columns(of: try session.catalog.layout(mask.layout)) }
+      let columns = sets[mask] ?? []
+      switch noted[key] {
+      case nil: noted[key] = .columns(columns)
+      case .columns(let known) where !columns.isSubset(of: known): noted[key] = .columns(known.union(columns))
+      case .columns, .all: break
       }
     }
     self.noted = noted
@@ -91,24 +108,17 @@ private struct ReaddedColumnSearch {
 
   mutating func run() throws {
     var zones: [Int64: ZoneRecords] = [:]
-    var last: (key: Value, zone: Int64)?
-    while !candidates.isEmpty {
-      let page = try session.sql.all(
-        """
-        SELECT key, zone FROM mesh_record
-        WHERE tbl = ?1 AND (?3 = 0 OR (key, zone) > (?2, ?3)) AND generation & 1 AND held IS NULL
-        ORDER BY key, zone LIMIT \(Choices.slice)
-        """, [.integer(table.id), last?.key ?? .null, .integer(last?.zone ?? 0)]
-      ) { (key: $0.value(0), zone: $0.integer(1)) }
-      for (key, zone) in page where !candidates.isEmpty {
-        if zones[zone] == nil {
-          zones[zone] = try ZoneRow.read(id: zone, session.sql).map { ZoneRecords(session, zone: $0) }
-        }
-        guard let records = zones[zone] else { continue }
-        try look(at: RecordRef(table: table.id, key: key), records)
+    let rows = try session.sql.statement(
+      "SELECT key, zone FROM mesh_record WHERE tbl = ? AND generation & 1 AND held IS NULL ORDER BY key, zone")
+    defer { rows.reset() }
+    rows.bind([.integer(table.id)])
+    while try !candidates.isEmpty && rows.step() {
+      let (key, zone) = (rows.value(0), rows.integer(1))
+      if zones[zone] == nil {
+        zones[zone] = try ZoneRow.read(id: zone, session.sql).map { ZoneRecords(session, zone: $0) }
       }
-      guard let end = page.last else { return }
-      last = end
+      guard let records = zones[zone] else { continue }
+      try look(at: RecordRef(table: table.id, key: key), records)
     }
   }
 

@@ -44,35 +44,46 @@ final class SyncWatch: Sendable {
 
   func share(_ id: String) -> Share? { known.withLock { $0.shares?[id] } }
 
-  /// Returns the news since the last answer.
+  /// Returns the news since the last answer. If a request fails, the next call returns them.
   func news(in answer: AppBook.Answer, from control: any NodeControl) async throws -> [SyncNews] {
     let newest = try await database.read { db in
       try Int64.fetchOne(db, sql: "SELECT max(id) FROM mesh_conflict") ?? 0
     }
-    var news = known.withLock { known in
+    let seen = known.withLock { $0.newestConflict } ?? newest
+    let conflicts = try await Self.conflicts(after: seen, through: newest, from: control)
+    // A revoked device has an alarm.
+    let mayBeRevoked = !answer.status.alarms.isEmpty && !known.withLock { $0.isRevoked }
+    let devices = mayBeRevoked ? try await control.perform(DevicesRequest()).devices : []
+    let isRevoked = devices.contains { $0.isThis && $0.revoked != nil }
+    return known.withLock { known in
       var news = Self.news(of: answer, known: &known.shares)
       if answer.status.held != known.held {
         known.held = answer.status.held
         news.append(.held(known.held))
       }
+      known.newestConflict = newest
+      news += conflicts
+      if isRevoked {
+        known.isRevoked = true
+        news.append(.account(.signOut(previousUser: answer.status.account)))
+      }
       return news
     }
-    let seen = known.withLock { known in
-      defer { known.newestConflict = newest }
-      return known.newestConflict ?? newest
+  }
+
+  /// Returns the conflicts of a range of numbers, the oldest first. The node lists the newest first, page by page.
+  private static func conflicts(
+    after seen: Int64, through newest: Int64, from control: any NodeControl
+  ) async throws -> [SyncNews] {
+    var conflicts: [SyncNews] = []
+    // Newer conflicts, which the node may have found in the meantime, belong to the next answer.
+    var after: Int64? = newest + 1
+    while let last = after, last > seen + 1 {
+      let page = try await control.perform(ConflictsRequest(after: last))
+      conflicts += page.conflicts.filter { $0.id > seen }.map { .conflict(SyncConflict($0)) }
+      after = page.next
     }
-    if newest > seen {
-      let report = try await control.perform(ConflictsRequest())
-      news += report.conflicts.filter { $0.id > seen }.sorted { $0.id < $1.id }.map { .conflict(SyncConflict($0)) }
-    }
-    // A revoked device has an alarm.
-    if !answer.status.alarms.isEmpty, !known.withLock({ $0.isRevoked }),
-      try await control.perform(DevicesRequest()).devices.contains(where: { $0.isThis && $0.revoked != nil })
-    {
-      known.withLock { $0.isRevoked = true }
-      news.append(.account(.signOut(previousUser: answer.status.account)))
-    }
-    return news
+    return conflicts.reversed()
   }
 
   /// Returns the news about shares. A share that the node doesn't know has not ended, for example after the local data

@@ -100,15 +100,7 @@ extension SyncTests {
 
     @Test("the root of a share has it in its metadata, and an observed query is notified without further work")
     func share() async throws {
-      let network = NodeConfiguration.Network.separate()
-      let alice = try SyncedDevice("tower", on: network)
-      let bob = try SyncedDevice("phone", on: network, account: "bob")
-      let list = SyncedList(id: UUID(), title: "Groceries")
-      try await SyncedDevice.running(alice, bob) {
-        try await alice.engine.start()
-        try await bob.engine.start()
-        try await alice.addList(list.title, id: list.id)
-        try await alice.addItem("milk", to: list)
+      try await SyncedDevice.accounts { alice, bob, list in
         @FetchAll(
           SyncedList.leftJoin(SyncMetadata.all) { $0.hasMetadata(in: $1) }
             .select { ListRow.Columns(list: $0, isShared: $1.isShared ?? false) },

@@ -7,26 +7,9 @@ import Testing
 extension SyncTests {
   @Suite("Sharing", .timeLimit(.minutes(5)))
   struct SharingTests {
-    /// Runs two accounts with one device each, whose engines run, and a list with an item in the first account.
-    private func accounts(
-      _ body: (_ alice: SyncedDevice, _ bob: SyncedDevice, _ list: SyncedList) async throws -> Void
-    ) async throws {
-      let network = NodeConfiguration.Network.separate()
-      let alice = try SyncedDevice("tower", on: network)
-      let bob = try SyncedDevice("phone", on: network, account: "bob")
-      let list = SyncedList(id: UUID(), title: "Groceries")
-      try await SyncedDevice.running(alice, bob) {
-        try await alice.engine.start()
-        try await bob.engine.start()
-        try await alice.addList(list.title, id: list.id)
-        try await alice.addItem("milk", to: list)
-        try await body(alice, bob, list)
-      }
-    }
-
     @Test("an account that accepts a link has the root and the rows that refer to it, and both see each other's edits")
     func shareAndAccept() async throws {
-      try await accounts { alice, bob, list in
+      try await SyncedDevice.accounts { alice, bob, list in
         try await alice.database.write { db in
           try ListPosition.insert { ListPosition(listID: list.id, position: 3) }.execute(db)
           try SyncedList.insert { SyncedList(id: UUID(), title: "Mine") }.execute(db)
@@ -65,7 +48,7 @@ extension SyncTests {
 
     @Test("sharing again changes the same share: its title and the permission of a participant")
     func shareTwice() async throws {
-      try await accounts { alice, bob, list in
+      try await SyncedDevice.accounts { alice, bob, list in
         let first = try await alice.engine.share(record: list)
         #expect(first.title == "lists \(list.id.uuidString.lowercased())")
         try await bob.engine.acceptShare(try #require(first.link))
@@ -93,7 +76,7 @@ extension SyncTests {
 
     @Test("a public share admits several accounts by one link, until it is no longer public")
     func publicPermission() async throws {
-      try await accounts { alice, bob, list in
+      try await SyncedDevice.accounts { alice, bob, list in
         let carol = try SyncedDevice("laptop", on: alice.network, account: "carol")
         let dave = try SyncedDevice("desk", on: alice.network, account: "dave")
         try await SyncedDevice.running(carol, dave) {
@@ -115,7 +98,7 @@ extension SyncTests {
 
     @Test("an invite for one account names it as pending, and admits no other")
     func inviteByName() async throws {
-      try await accounts { alice, bob, list in
+      try await SyncedDevice.accounts { alice, bob, list in
         let carol = try SyncedDevice("laptop", on: alice.network, account: "carol")
         try await SyncedDevice.running(carol) {
           try await carol.engine.start()
@@ -136,7 +119,7 @@ extension SyncTests {
 
     @Test("share, unshare, and share again: the participant loses the rows, and the owner keeps them")
     func unshare() async throws {
-      try await accounts { alice, bob, list in
+      try await SyncedDevice.accounts { alice, bob, list in
         let first = try await alice.engine.share(record: list)
         try await bob.engine.acceptShare(try #require(first.link))
         #expect(await syncError { try await bob.engine.unshare(record: list) }?.code == .notOwner)
@@ -161,7 +144,7 @@ extension SyncTests {
 
     @Test("a participant leaves by deleting the root, or with a copy", arguments: [false, true])
     func leave(keepingRows: Bool) async throws {
-      try await accounts { alice, bob, list in
+      try await SyncedDevice.accounts { alice, bob, list in
         try await bob.engine.acceptShare(try #require(try await alice.engine.share(record: list).link))
         if keepingRows {
           try await bob.engine.leaveShare(record: list, keepingRows: true)
@@ -177,7 +160,7 @@ extension SyncTests {
 
     @Test("a record that can't be shared is refused with the reason")
     func refusals() async throws {
-      try await accounts { alice, bob, list in
+      try await SyncedDevice.accounts { alice, bob, list in
         let item = SyncedItem(id: UUID(), text: "eggs", listID: list.id)
         let position = ListPosition(listID: list.id)
         try await alice.database.write { db in
@@ -200,7 +183,7 @@ extension SyncTests {
 
     @Test("every device of an account has its shares, and a device that joins later")
     func otherDevices() async throws {
-      try await accounts { alice, bob, list in
+      try await SyncedDevice.accounts { alice, bob, list in
         try await bob.engine.acceptShare(try #require(try await alice.engine.share(record: list).link))
         let tablet = try SyncedDevice("tablet", on: alice.network, account: "bob")
         try await SyncedDevice.running(tablet) {

@@ -10,11 +10,13 @@ extension SyncTests {
   struct SyncDelegateTests {
     private final class Recorder: SyncEngineDelegate {
       private let state = Mutex<[String]>([])
+      private let numbers = Mutex<[Int64]>([])
       private let keepsRows: Bool
 
       init(keepsRows: Bool = false) { self.keepsRows = keepsRows }
 
       var events: [String] { state.withLock { $0 } }
+      var conflicts: [Int64] { numbers.withLock { $0 } }
       private func note(_ event: String) { state.withLock { $0.append(event) } }
 
       func syncEngine(_ syncEngine: SyncEngine, accountChanged changeType: SyncEngine.AccountChange) async {
@@ -38,6 +40,7 @@ extension SyncTests {
         return !keepsRows
       }
       func syncEngine(_ syncEngine: SyncEngine, foundConflict conflict: SyncConflict) async {
+        numbers.withLock { $0.append(conflict.id) }
         note("\(conflict.recordType).\(conflict.column ?? "") \(conflict.lostValue) lost to \(conflict.value)")
       }
       func syncEngine(_ syncEngine: SyncEngine, heldRecordsChanged counts: [String: Int]) async {
@@ -70,16 +73,8 @@ extension SyncTests {
 
     @Test("a share that is received, changed and revoked, also while the engine is stopped", arguments: [false, true])
     func shares(keepsRows: Bool) async throws {
-      let network = NodeConfiguration.Network.separate()
       let delegate = Recorder(keepsRows: keepsRows)
-      let alice = try SyncedDevice("tower", on: network)
-      let bob = try SyncedDevice("phone", on: network, account: "bob", delegate: delegate)
-      let list = SyncedList(id: UUID(), title: "Groceries")
-      try await SyncedDevice.running(alice, bob) {
-        try await alice.engine.start()
-        try await bob.engine.start()
-        try await alice.addList(list.title, id: list.id)
-        try await alice.addItem("milk", to: list)
+      try await SyncedDevice.accounts(delegate: delegate) { alice, bob, list in
         let shared = try await alice.engine.share(record: list) { $0.title = "List" }
         try await bob.engine.acceptShare(try #require(shared.link))
         try await eventually("received") { delegate.events.contains("received List") }
@@ -125,6 +120,35 @@ extension SyncTests {
         try await laptop.engine.start()
         try await tower.shows("Market")
         try await eventually("told") { delegate.events.contains("lists.title Shopping lost to Market") }
+      }
+    }
+
+    @Test("more conflicts at once than the node lists on a page are all reported, each once and the oldest first")
+    func manyConflicts() async throws {
+      let count = ConflictsRequest.pageSize + 5
+      let delegate = Recorder()
+      let network = NodeConfiguration.Network.separate()
+      let tower = try SyncedDevice("tower", on: network, delegate: delegate)
+      let laptop = try SyncedDevice("laptop", on: network)
+      try await SyncedDevice.running(tower, laptop) {
+        try await tower.engine.start()
+        try await laptop.engine.join(try await tower.engine.inviteDevice().link)
+        try await tower.database.write { db in
+          for number in 0..<count { try SyncedList.insert { SyncedList(id: UUID(), title: "\(number)") }.execute(db) }
+        }
+        try await tower.engine.sendChanges()
+        await laptop.engine.stopAndWait()
+        for (device, suffix) in [(tower, "a"), (laptop, "b")] {
+          try await device.database.write { db in
+            try #sql("UPDATE \(SyncedList.self) SET \(quote: "title") = \(quote: "title") || \(bind: suffix)").execute(db)
+          }
+          try await Task.sleep(for: .milliseconds(20))
+        }
+        try await laptop.engine.start()
+        try await eventually("told") { delegate.conflicts.count >= count }
+        try await Task.sleep(for: .seconds(1))
+        #expect(delegate.conflicts.count == count)
+        #expect(delegate.conflicts == delegate.conflicts.sorted())
       }
     }
 

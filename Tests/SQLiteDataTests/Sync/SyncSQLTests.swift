@@ -61,14 +61,7 @@ extension SyncTests {
 
     @Test("a write to a read-only share, and another key for the root of a share, have their errors")
     func errors() async throws {
-      let network = NodeConfiguration.Network.separate()
-      let alice = try SyncedDevice("tower", on: network)
-      let bob = try SyncedDevice("phone", on: network, account: "bob")
-      let list = SyncedList(id: UUID(), title: "Groceries")
-      try await SyncedDevice.running(alice, bob) {
-        try await alice.engine.start()
-        try await bob.engine.start()
-        try await alice.addList(list.title, id: list.id)
+      try await SyncedDevice.accounts { alice, bob, list in
         let shared = try await alice.engine.share(record: list) { $0.publicPermission = .readOnly }
         try await bob.engine.acceptShare(try #require(shared.link))
         do {

@@ -64,6 +64,25 @@ struct SyncedDevice: Sendable {
     }
   }
 
+  /// Runs two accounts with one device each, whose engines run, and a list with an item in the first account. The
+  /// second account has the delegate.
+  static func accounts(
+    delegate: (any SyncEngineDelegate)? = nil,
+    _ body: (_ alice: SyncedDevice, _ bob: SyncedDevice, _ list: SyncedList) async throws -> Void
+  ) async throws {
+    let network = NodeConfiguration.Network.separate()
+    let alice = try SyncedDevice("tower", on: network)
+    let bob = try SyncedDevice("phone", on: network, account: "bob", delegate: delegate)
+    let list = SyncedList(id: UUID(), title: "Groceries")
+    try await running(alice, bob) {
+      try await alice.engine.start()
+      try await bob.engine.start()
+      try await alice.addList(list.title, id: list.id)
+      try await alice.addItem("milk", to: list)
+      try await body(alice, bob, list)
+    }
+  }
+
   /// Stops the engines when `body` is done.
   static func running(_ devices: SyncedDevice..., body: () async throws -> Void) async throws {
     let result: Result<Void, any Error>

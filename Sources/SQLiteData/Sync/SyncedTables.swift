@@ -75,9 +75,22 @@ struct SyncedTables: Sendable {
   }
 
   /// Returns the tables that each app named and that weren't synchronized before, by the name of its program.
+  ///
+  /// - Throws: A `HomeError` `.damaged` if the file is damaged, so that the names of other apps aren't overwritten.
   private static func namedTables(_ home: Home) throws -> [String: [String]] {
     guard try home.exists(.appTables) else { return [:] }
-    return (try? JSONDecoder().decode([String: [String]].self, from: Data(home.read(.appTables)))) ?? [:]
+    do {
+      return try JSONDecoder().decode([String: [String]].self, from: Data(home.read(.appTables)))
+    } catch let error as HomeError {
+      throw error
+    } catch {
+      throw HomeError(
+        .damaged,
+        """
+        \(home.path(of: .appTables)) is damaged. Move it away, and start the app again. Tables that an app no longer \
+        names then stay synchronized, until you name them: mesh untrack TABLE
+        """)
+    }
   }
 
   private static func folded(_ name: String) -> String { name.lowercased() }

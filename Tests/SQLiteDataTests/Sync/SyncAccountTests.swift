@@ -116,6 +116,24 @@ extension SyncTests {
       await fewer.stopAndWait()
     }
 
+    @Test("a damaged list of the apps' tables stops the engine, and stays as it is")
+    func damagedTables() async throws {
+      let device = try SyncedDevice("tower", on: .separate())
+      try await SyncedDevice.running(device) {
+        try await device.engine.start()
+        await device.engine.stopAndWait()
+        let file = URL(filePath: "\(device.home)/app-tables.json")
+        let whole = try Data(contentsOf: file)
+        try whole.dropLast(3).write(to: file)
+        let error = await syncError { try await device.engine.start() }
+        #expect(error?.code.rawValue == "home.damaged", "\(String(describing: error))")
+        #expect(error?.message.contains("\(file.path) is damaged. Move it away") == true)
+        #expect(try Data(contentsOf: file) == whole.dropLast(3))
+        try FileManager.default.removeItem(at: file)
+        try await device.engine.start()
+      }
+    }
+
     @Test("a table that mesh track added stays synchronized, although no version of the app names it")
     func tableOfCommandLine() async throws {
       let network = NodeConfiguration.Network.separate()

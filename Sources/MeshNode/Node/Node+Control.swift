@@ -71,52 +71,64 @@ extension Node {
           address: peer.address, connected: true, behind: try behind(peer), assets: lackingAssets(peer), lastError: nil,
           acknowledgedZones: peer.zones.filter { peer.acknowledged[$0] != nil }.map(\.description).sorted()))
     }
-    for (address, dial) in dials.sorted(by: { $0.key.description < $1.key.description }) {
-      let device = dial.device ?? knownPeers.device(at: address)
+    let dialled = dials.sorted { $0.key.description < $1.key.description }.map { address, dial in
+      (address: address, device: dial.device ?? knownPeers.device(at: address), lastError: dial.lastError)
+    }
+    let absent = Set(dialled.compactMap(\.device)).union(replica.account.liveDevices)
+      .subtracting(connected).subtracting([replica.device])
+    let last = try lastAcknowledgements(of: absent)
+    for (address, device, lastError) in dialled {
       if let device, connected.contains(device) { continue }
+      let known = device.flatMap { last[$0] } ?? LastAcknowledgement()
       reports.append(
         PeerReport(
           device: device?.description,
           account: device.flatMap { replica.certificate(of: $0)?.account.description },
-          name: device.flatMap(deviceName), address: address.description, connected: false,
-          behind: try device.map { try behind(lastAcknowledgementOf: $0) } ?? PeerReport.Behind(here: 0, there: 0),
-          lastError: dial.lastError, acknowledgedZones: try device.map(acknowledgedZones) ?? []))
+          name: device.flatMap(deviceName), address: address.description, connected: false, behind: known.behind,
+          lastError: lastError, acknowledgedZones: known.zones.map(\.description).sorted()))
       if let device { connected.insert(device) }
     }
     for device in replica.account.liveDevices where device != replica.device && !connected.contains(device) {
+      let known = last[device] ?? LastAcknowledgement()
       reports.append(
         PeerReport(
           device: device.description, account: replica.account.id.description, name: deviceName(device), address: nil,
-          connected: false, behind: try behind(lastAcknowledgementOf: device), lastError: nil,
-          acknowledgedZones: try acknowledgedZones(device)))
+          connected: false, behind: known.behind, lastError: nil,
+          acknowledgedZones: known.zones.map(\.description).sorted()))
     }
     return reports
   }
 
-  /// Returns how far a disconnected device is behind: the changes that this node has, and that the device didn't have
-  /// in its last acknowledgement.
-  private func behind(lastAcknowledgementOf device: DeviceID) throws -> PeerReport.Behind {
+  /// What a disconnected device had in its last acknowledgements.
+  private struct LastAcknowledgement {
+    /// The changes that this node has and that the device didn't have.
     var behind = PeerReport.Behind(here: 0, there: 0)
-    let account = replica.certificate(of: device)?.account
-    for zone in replica.zoneIDs {
-      // Only zones in which both are members count.
-      guard let account, replica.isMember(account, of: zone), replica.isMember(replica.account.id, of: zone),
-        let view = try replica.zoneView(zone)
-      else { continue }
-      var acknowledged = VersionVector()
-      if let bytes = try store.acknowledgements(zone)[device] {
-        var reader = ByteReader(bytes)
-        acknowledged = try Acknowledgement(from: &reader).merged
-      }
-      behind.here += Int(clamping: acknowledged.count(beyond: view.merged))
-      behind.there += Int(clamping: view.merged.count(beyond: acknowledged))
-    }
-    return behind
+    /// The zones in which the device acknowledged something.
+    var zones: [ZoneID] = []
   }
 
-  /// Returns the zones in which a disconnected device has acknowledged something.
-  private func acknowledgedZones(_ device: DeviceID) throws -> [String] {
-    try replica.zoneIDs.filter { try store.acknowledgements($0)[device] != nil }.map(\.description).sorted()
+  /// Returns the last acknowledgements of disconnected devices. Only zones in which both are members count.
+  private func lastAcknowledgements(of devices: Set<DeviceID>) throws -> [DeviceID: LastAcknowledgement] {
+    var last: [DeviceID: LastAcknowledgement] = [:]
+    guard !devices.isEmpty else { return last }
+    for zone in replica.zoneIDs where replica.isMember(replica.account.id, of: zone) {
+      let members = devices.filter { device in
+        replica.certificate(of: device).map { replica.isMember($0.account, of: zone) } ?? false
+      }
+      guard !members.isEmpty, let view = try replica.zoneView(zone) else { continue }
+      let saved = try store.acknowledgements(zone)
+      for device in members {
+        var merged = VersionVector()
+        if let bytes = saved[device] {
+          var reader = ByteReader(bytes)
+          merged = try Acknowledgement(from: &reader).merged
+          last[device, default: LastAcknowledgement()].zones.append(zone)
+        }
+        last[device, default: LastAcknowledgement()].behind.here += Int(clamping: merged.count(beyond: view.merged))
+        last[device, default: LastAcknowledgement()].behind.there += Int(clamping: view.merged.count(beyond: merged))
+      }
+    }
+    return last
   }
 
   private func behind(_ peer: Replica.PeerView) throws -> PeerReport.Behind {

@@ -7,7 +7,7 @@ extension MeshTables {
     showing,
     control, account,
     acknowledgement, foreignSchema, rewrite, receipt, walGuard, asset, assetUse, assetUsers, kept, named,
-    app,
+    app, appDevice,
   ]
 
   /// The indexes that are created once the tables have the columns of this format.
@@ -368,8 +368,20 @@ extension MeshTables {
   static let app = """
     CREATE TABLE IF NOT EXISTS mesh_app (
       zone INTEGER PRIMARY KEY,                   -- mesh_zone.id
-      acknowledged INTEGER NOT NULL DEFAULT 0,    -- hybrid time up to which another device has all of this one's changes
       share TEXT                                  -- of a share: its title and participants as JSON
+    )
+    """
+
+  /// The other devices with a zone, as the app of the file was told them. It has row numbers, because SQLite reports no
+  /// changes of other tables to the app's observations.
+  static let appDevice = """
+    CREATE TABLE IF NOT EXISTS mesh_app_device (
+      zone INTEGER NOT NULL,                      -- mesh_zone.id
+      device TEXT NOT NULL,                       -- its id
+      account TEXT NOT NULL,                      -- its account's id
+      acknowledged TEXT NOT NULL,                 -- AUTHOR:TIME,…: hybrid times up to which it has the authors' changes;
+                                                  -- author 0: all others
+      UNIQUE (zone, device)
     )
     """
 

@@ -5,10 +5,10 @@ import MeshCore
 
 extension Store {
   /// Creates the tables of mesh in a file that has none, so that an app can read them before the first start of its node. In
-  /// other files it creates the app's own table, which an earlier version of mesh doesn't create.
+  /// other files it creates the app's own tables, which an earlier version of mesh doesn't create.
   package static func createTables(_ db: Database) throws {
     guard try !db.tableExists("mesh_state") else {
-      if try !db.tableExists("mesh_app") { try db.execute(sql: MeshTables.app) }
+      for sql in [MeshTables.app, MeshTables.appDevice] { try db.execute(sql: sql) }
       return
     }
     try MeshTables.create(db)
@@ -50,7 +50,7 @@ package struct RecordFacts {
   /// The time of the last write, in milliseconds since 1970.
   package var lastWrite: Int64 { all.map(\.time.noted.milliseconds).max() ?? 0 }
 
-  /// How much of the record another device has.
+  /// How much of the record a device has.
   package enum Reach: Int64 {
     /// Nothing, as far as this device knows.
     case none
@@ -60,11 +60,15 @@ package struct RecordFacts {
     case all
   }
 
-  /// - Parameters:
-  ///   - own: The `mesh_author.id`s of this device. A value of another author came from another device.
-  ///   - time: The hybrid time up to which another device has everything that this one wrote.
-  package func reach(own: Set<Int64>, through time: Int64) -> Reach {
-    let has = all.map { !own.contains($0.author) || time > 0 && $0.time.noted.value <= UInt64(bitPattern: time) }
+  /// The number that stands for all authors without a time of their own. A record that moved to another zone has
+  /// values of authors that wrote nothing in the new zone.
+  package static let otherAuthors: Int64 = 0
+
+  /// - Parameter times: The hybrid times up to which the device has the changes of authors, by `mesh_author.id`.
+  package func reach(_ times: [Int64: UInt64]) -> Reach {
+    let has = all.map { stamp in
+      (times[stamp.author] ?? times[Self.otherAuthors]).map { stamp.time.noted.value <= $0 } ?? false
+    }
     return has.allSatisfy(\.self) ? .all : has.contains(true) ? .some : .none
   }
 }

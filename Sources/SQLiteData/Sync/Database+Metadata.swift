@@ -24,7 +24,7 @@ extension Database {
     add(function: MetadataFunctions.reach())
     if let connection = sqliteConnection { add(function: MetadataFunctions.parent(connection)) }
     // SQLite refuses `ALTER TABLE … RENAME` while a view names a table that is missing.
-    guard try tableExists("mesh_app", in: "main") else { return }
+    guard try tableExists("mesh_app_device", in: "main") else { return }
     try execute(sql: MetadataFunctions.view)
   }
 }
@@ -32,13 +32,18 @@ extension Database {
 /// The view of ``SyncMetadata`` and the functions that it calls. The view is temporary, because a persistent view that
 /// calls a connection's functions breaks other programs.
 private enum MetadataFunctions {
-  private static let ownAuthors = """
-    (SELECT group_concat(id) FROM main.mesh_author WHERE device IN (
+  /// The greatest time for every author of another device, because a value came from the device that wrote it.
+  private static let others = """
+    (SELECT coalesce(group_concat(id || ':\(Int64.max)'), '') FROM main.mesh_author WHERE device NOT IN (
       SELECT device FROM main.mesh_author JOIN main.mesh_zone USING (instance)))
     """
 
+  private static let devices = "FROM main.mesh_app_device d WHERE d.zone = r.zone"
+
+  /// How much of the record the device has that has most of it.
   private static let reachOfRecord = """
-    sqlitedata_reach(r.stamps, \(ownAuthors), (SELECT acknowledged FROM main.mesh_app WHERE zone = r.zone))
+    max(sqlitedata_reach(r.stamps, \(others)),
+      coalesce((SELECT max(sqlitedata_reach(r.stamps, d.acknowledged)) \(devices)), 0))
     """
 
   private static let shareOfRecord = """
@@ -53,12 +58,16 @@ private enum MetadataFunctions {
       sqlitedata_parent(t.name, t.private, r."key", 1) AS parentRecordType,
       \(shareOfRecord) AS share, \(shareOfRecord) IS NOT NULL AS isShared,
       \(reachOfRecord) > 0 AS hasLastKnownServerRecord, \(reachOfRecord) = 2 AS isAcknowledged,
+      (SELECT count(*) \(devices) AND sqlitedata_reach(r.stamps, d.acknowledged) = 2) AS acknowledgedDevices,
+      (SELECT count(*) \(devices)) AS devices,
+      (r.tbl, r."key") IN (SELECT tbl, "key" FROM main.mesh_pending) AS isPending,
       sqlitedata_modified(r.stamps) AS userModificationTime,
       \(HeldReason.nameSQL(
         """
         coalesce(r.held, (SELECT reason FROM main.mesh_held h WHERE h.tbl = r.tbl AND h."key" = r."key" AND h.zone = r.zone))
         """
-      )) AS heldReason
+      )) AS heldReason,
+      (SELECT message FROM main.mesh_held h WHERE h.tbl = r.tbl AND h."key" = r."key" AND h.zone = r.zone) AS lastError
     FROM main.mesh_table t JOIN main.mesh_record r ON r.tbl = t.id JOIN main.mesh_zone z ON z.id = r.zone
     WHERE t.tracked AND r.generation & 1 AND typeof(r."key") <> 'blob' AND NOT EXISTS (
       SELECT 1 FROM main.mesh_record o WHERE o.tbl = r.tbl AND o."key" = r."key" AND o.zone <> r.zone AND o.generation & 1
@@ -73,21 +82,28 @@ private enum MetadataFunctions {
     return facts.lastWrite.multipliedReportingOverflow(by: 1_000_000).partialValue
   }
 
+  /// Returns the function that compares a record with a device's acknowledgements.
   static func reach() -> GRDB.DatabaseFunction {
-    // All records of a query have the same authors.
-    let known = Mutex((text: "", authors: Set<Int64>()))
-    return GRDB.DatabaseFunction("sqlitedata_reach", argumentCount: 3, pure: true) { values in
+    // A query asks for a few devices and for many records.
+    let known = Mutex<[String: [Int64: UInt64]]>([:])
+    return GRDB.DatabaseFunction("sqlitedata_reach", argumentCount: 2, pure: true) { values in
       guard let stamps = Data.fromDatabaseValue(values[0]), let facts = RecordFacts(stamps: Array(stamps)) else {
         return nil
       }
       let text = String.fromDatabaseValue(values[1]) ?? ""
-      let own = known.withLock { known in
-        if known.text != text { known = (text, Set(text.split(separator: ",").compactMap { Int64($0) })) }
-        return known.authors
+      let times = known.withLock { known in
+        if let times = known[text] { return times }
+        if known.count == knownLimit { known = [:] }
+        let times = AppBook.times(text)
+        known[text] = times
+        return times
       }
-      return facts.reach(own: own, through: Int64.fromDatabaseValue(values[2]) ?? 0).rawValue
+      return facts.reach(times).rawValue
     }
   }
+
+  /// The number of acknowledgements that a connection remembers. Each write of a device makes a new one.
+  private static let knownLimit = 100
 
   /// Returns the function that finds a part of the parent's id: the key, or the table.
   ///

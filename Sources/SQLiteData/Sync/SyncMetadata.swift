@@ -47,11 +47,20 @@ public struct SyncMetadata: Hashable, Identifiable, Sendable {
   public let hasLastKnownServerRecord: Bool
   /// Whether another device has acknowledged the current version of the row, or wrote it.
   public let isAcknowledged: Bool
+  /// The number of other devices that have acknowledged the current version of the row.
+  public let acknowledgedDevices: Int
+  /// The number of other devices that have the row, or will have it: the account's, and those of other participants
+  /// that have been connected to this one.
+  public let devices: Int
+  /// Whether a write of the row waits for the node, which sends it. A running node takes milliseconds.
+  public let isPending: Bool
   /// The time at which a value of the row was last written, by the writer's clock, in nanoseconds since 1970.
   public let userModificationTime: Int64
   /// The reason that the row isn't in its table, or isn't shown or sent as it was merged, in the terms of `mesh held`.
   /// It is nil if there is no reason.
   public let heldReason: String?
+  /// The message that says why the row is held, for example SQLite's message if the table refuses it.
+  public let lastError: String?
 
   /// The text of the row's primary key.
   public var recordPrimaryKey: String { id.recordPrimaryKey }
@@ -87,5 +96,42 @@ extension PrimaryKeyedTableDefinition where PrimaryKey.QueryOutput: IdentifierSt
   /// Returns an expression that is true if a row of ``SyncMetadata`` belongs to the row.
   public func hasMetadata(in metadata: SyncMetadata.TableColumns) -> SQLQueryExpression<Bool> {
     syncMetadataID.eq(metadata.id)
+  }
+}
+
+/// The numbers of rows in each state of synchronization.
+///
+/// ```swift
+/// @FetchOne(SyncMetadata.counts) var counts = SyncCounts()
+/// ```
+///
+/// The query reads the metadata of every row. For the number of changes that a device is missing, observe
+/// ``SyncEngine/progress`` instead.
+@Selection
+public struct SyncCounts: Hashable, Sendable {
+  /// The rows with metadata.
+  public let rows: Int
+  /// The rows with a write or a delete that waits for the node.
+  public let pending: Int
+  /// The rows whose current version no other device has acknowledged.
+  public let unacknowledged: Int
+  /// The rows that are held.
+  public let held: Int
+
+  /// Creates counts. All are 0 by default, until the query has its results.
+  public init(rows: Int = 0, pending: Int = 0, unacknowledged: Int = 0, held: Int = 0) {
+    (self.rows, self.pending, self.unacknowledged, self.held) = (rows, pending, unacknowledged, held)
+  }
+}
+
+extension SyncMetadata {
+  /// The query for the numbers of rows in each state. Apps observe it.
+  public static var counts: SQLQueryExpression<SyncCounts> {
+    #sql(
+      """
+      SELECT count(*), (SELECT count(*) FROM (SELECT DISTINCT tbl, "key" FROM main.mesh_pending)),
+        count(*) FILTER (WHERE NOT "isAcknowledged"), count("heldReason")
+      FROM "sqlitedata_metadata"
+      """, as: SyncCounts.self)
   }
 }

@@ -98,6 +98,79 @@ extension SyncTests {
       }
     }
 
+    @Test("each row has the number of devices that acknowledged it, also of those that are disconnected or revoked")
+    func devices() async throws {
+      let network = NodeConfiguration.Network.separate()
+      let (tower, laptop) = (try SyncedDevice("tower", on: network), try SyncedDevice("laptop", on: network))
+      let phone = try SyncedDevice("phone", on: network)
+      let list = SyncedList(id: UUID(), title: "Groceries")
+      func reached(_ count: Int, of all: Int, line: Int = #line) async throws {
+        try await eventually("\(count) of \(all) in line \(line)") {
+          let row = try await metadata(of: list, tower)
+          return row?.acknowledgedDevices == count && row?.devices == all && row?.isPending == false
+        }
+      }
+      try await SyncedDevice.running(tower, laptop, phone) {
+        try await tower.engine.start()
+        @FetchOne(SyncMetadata.counts, database: tower.database) var counts = SyncCounts()
+        try await tower.addList(list.title, id: list.id)
+        try await reached(0, of: 0)
+        try await eventually("one row") { counts == SyncCounts(rows: 1, unacknowledged: 1) }
+        for device in [laptop, phone] { try await device.engine.join(try await tower.engine.inviteDevice().link) }
+        try await reached(2, of: 2)
+        try await eventually("acknowledged") { counts == SyncCounts(rows: 1) }
+        // The tower has it. The laptop isn't connected to the phone, so it may not know whether the phone has it.
+        try await eventually("known on the laptop") {
+          let row = try await metadata(of: list, laptop)
+          return row?.devices == 2 && (row?.acknowledgedDevices ?? 0) >= 1
+        }
+        await phone.engine.stopAndWait()
+        try await tower.database.write { db in
+          try SyncedList.find(list.id).update { $0.title = "Shopping" }.execute(db)
+        }
+        try await reached(1, of: 2)
+        #expect(try await metadata(of: list, tower)?.isAcknowledged == true)
+        await laptop.engine.stopAndWait()
+        // The laptop wrote this while it was alone. The tower doesn't know that the phone has it.
+        try await laptop.database.write { db in
+          try SyncedList.find(list.id).update { $0.title = "Market" }.execute(db)
+        }
+        try await laptop.engine.start()
+        try await reached(1, of: 2)
+        try await phone.engine.start()
+        try await reached(2, of: 2)
+        try await tower.engine.revokeDevice(
+          try #require(try await tower.engine.devices().first { $0.name == "phone" }).id)
+        try await reached(1, of: 1)
+        await tower.engine.stopAndWait()
+        try await tower.addList("Books")
+        try await eventually("pending") { counts.pending == 1 }
+      }
+    }
+
+    @Test("the counts of 100,000 rows take less than two seconds")
+    func manyRows() async throws {
+      let device = try SyncedDevice("tower", on: .separate())
+      try await device.database.write { db in
+        try #sql(
+          """
+          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+          INSERT INTO \(SyncedList.self) ("title") SELECT i FROM n
+          """
+        ).execute(db)
+      }
+      try await SyncedDevice.running(device) {
+        try await device.engine.start()
+        try await eventually("all rows have metadata") {
+          try await device.database.read { db in try SyncMetadata.fetchCount(db) } == 100_000
+        }
+        let begun = ContinuousClock.now
+        let counts = try await device.database.read { db in try SyncMetadata.counts.fetchOne(db) }
+        #expect(counts == SyncCounts(rows: 100_000, unacknowledged: 100_000))
+        #expect(ContinuousClock.now - begun < .seconds(2))
+      }
+    }
+
     @Test("the root of a share has it in its metadata, and an observed query is notified without further work")
     func share() async throws {
       try await SyncedDevice.accounts { alice, bob, list in
@@ -122,8 +195,16 @@ extension SyncTests {
           try await metadata(of: list, alice)?.share?.participants.count == 2
         }
         try await eventually("acknowledged by the other account") {
-          try await metadata(of: list, alice)?.isAcknowledged == true
+          let row = try await metadata(of: list, alice)
+          return row?.isAcknowledged == true && row?.acknowledgedDevices == 1 && row?.devices == 1
         }
+        // The device of the other account stays known while it is disconnected.
+        await bob.engine.stopAndWait()
+        try await alice.database.write { db in
+          try SyncedList.find(list.id).update { $0.title = "Shopping" }.execute(db)
+        }
+        try await eventually("not acknowledged") { try await metadata(of: list, alice)?.acknowledgedDevices == 0 }
+        #expect(try await metadata(of: list, alice)?.devices == 1)
         try await alice.engine.unshare(record: list)
         #expect(try await metadata(of: list, alice)?.isShared == false)
       }

@@ -160,6 +160,8 @@ extension SyncTests {
         )
         var rows
         try await $rows.load()
+        @FetchOne(SyncMetadata.counts) var counts = SyncCounts()
+        #expect(counts.rows > 0)
         return rows.map(\.isShared)
       }
     }

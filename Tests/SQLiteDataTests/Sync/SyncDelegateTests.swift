@@ -140,7 +140,8 @@ extension SyncTests {
         await laptop.engine.stopAndWait()
         for (device, suffix) in [(tower, "a"), (laptop, "b")] {
           try await device.database.write { db in
-            try #sql("UPDATE \(SyncedList.self) SET \(quote: "title") = \(quote: "title") || \(bind: suffix)").execute(db)
+            try #sql("UPDATE \(SyncedList.self) SET \(quote: "title") = \(quote: "title") || \(bind: suffix)").execute(
+              db)
           }
           try await Task.sleep(for: .milliseconds(20))
         }
@@ -178,6 +179,9 @@ extension SyncTests {
         #expect(laptop.engine.progress.heldRecords == 1)
         let metadata = try await laptop.database.read { db in try SyncMetadata.find(list.syncMetadataID).fetchOne(db) }
         #expect(metadata?.heldReason == "constraint")
+        #expect(metadata?.lastError?.contains("no bad lists") == true)
+        let counts = try await laptop.database.read { db in try SyncMetadata.counts.fetchOne(db) }
+        #expect(counts == SyncCounts(rows: 1, held: 1))
         try await laptop.database.write { db in try #sql("DROP TRIGGER \(quote: "refuse")").execute(db) }
         try await laptop.shows("Bad")
         try await eventually("told") { delegate.events.last == "held 0" }

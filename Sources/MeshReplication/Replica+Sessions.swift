@@ -32,6 +32,10 @@ extension Replica {
       guard let account = sessions[link]?.peer?.account, mayRule(account) else { break }
       sessions[link]?.rules = Dictionary(
         tables.map { ($0.table.folded, $0.rules) }, uniquingKeysWith: { first, _ in first })
+    case .columnPolicies(let tables):
+      guard let account = sessions[link]?.peer?.account, mayRule(account) else { break }
+      sessions[link]?.policies = Dictionary(
+        tables.map { ($0.table.folded, $0.policies) }, uniquingKeysWith: { first, _ in first })
     case .schema(let tables):
       guard let peer = sessions[link]?.peer else { break }
       let isPrivate = try store.saveForeignSchema(

@@ -54,8 +54,11 @@ extension Replica {
   func sendSchema(_ link: LinkID) throws {
     guard let peer = sessions[link]?.peer else { return }
     let tables = concerning(peer.account, try store.schemaDescriptions())
-    let rules = Self.fitting(ruled(tables, by: account.id, with: peer.account))
+    let ruled = ruled(tables, by: account.id, with: peer.account)
+    let rules = Self.fitting(ruled)
     if !rules.isEmpty { send(link, .schemaRules(rules)) }
+    let policies = Self.fittingPolicies(ruled)
+    if !policies.isEmpty { send(link, .columnPolicies(policies)) }
     send(link, .schema(tables))
   }
 
@@ -84,16 +87,32 @@ extension Replica {
     }
   }
 
-  /// Returns the tables of a message with the rules that arrived before it, if the peer may tell them and they fit.
+  /// Returns the policies of the tables' columns, as many as one message carries.
+  private static func fittingPolicies(_ tables: [SchemaDescription]) -> [NamedPolicies] {
+    var room = Limits.message / 2
+    return tables.compactMap { table in
+      let policies = Array(table.policies.prefix(ColumnPolicySetting.limit))
+      guard !policies.isEmpty else { return nil }
+      room -= policies.reduce(Limits.name) { $0 + $1.column.utf8.count + 16 }
+      return room < 0 ? nil : NamedPolicies(table: table.name, policies: policies)
+    }
+  }
+
+  /// Returns the tables of a message with the rules and policies that arrived before it, if the peer may tell them and
+  /// they fit.
   func withRules(_ link: LinkID, _ tables: [SchemaDescription]) -> [SchemaDescription] {
     guard let session = sessions[link], let peer = session.peer else { return tables }
     sessions[link]?.rules = [:]
+    sessions[link]?.policies = [:]
     let ruled = Set(ruled(tables, by: peer.account, with: peer.account).map(\.name.folded))
     return tables.map { table in
       guard ruled.contains(table.name.folded) else { return table }
-      var described = table
+      var policed = table
+      let names = Set(table.columns.map(\.name.folded))
+      policed.policies = (session.policies[table.name.folded] ?? []).filter { names.contains($0.column.folded) }
+      var described = policed
       described.rules = session.rules[table.name.folded]
-      return (try? described.check()) == nil ? table : described
+      return (try? described.check()) == nil ? policed : described
     }
   }
 

@@ -247,6 +247,8 @@ public final class Replica {
     var hasNamed = false
     /// The expressions of the tables in the peer's next description, by name.
     var rules: [FoldedName: SchemaRules] = [:]
+    /// The policies of columns of the tables in the peer's next description, by the tables' names.
+    var policies: [FoldedName: [ColumnPolicySetting]] = [:]
     /// The difference of the peer's wall clock, as it last told, and this node's steady clock.
     var clock: Int64?
     /// Assets that are not complete here. The peer is told when more of them arrives.

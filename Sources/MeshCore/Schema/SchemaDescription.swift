@@ -17,6 +17,8 @@ public struct SchemaDescription: Hashable, Sendable {
   public var isPrivate: Bool
   /// The table's rules, or nil if none were sent or the sender isn't entitled to set them.
   public var rules: SchemaRules?
+  /// The policies of columns that the sender is entitled to set.
+  public var policies: [ColumnPolicySetting] = []
 
   public init(
     name: String, columns: [Column], key: Int, foreignKeys: [ForeignKey] = [], isStrict: Bool = false,
@@ -112,7 +114,7 @@ extension SchemaDescription {
   }
 
   /// Writes name · flags · columns (name, declared type, flags, collation, default if flagged) · key · foreign keys
-  /// (column, parent, on delete, on update). The rules are written separately.
+  /// (column, parent, on delete, on update). The rules and the policies are written separately.
   public func write(to writer: inout ByteWriter) {
     writer.text(name)
     writer.byte(

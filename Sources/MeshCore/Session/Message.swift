@@ -42,6 +42,8 @@ public enum Message: Hashable, Sendable {
   case schema([SchemaDescription])
   /// The rules of tables in the next `schema` message, by the tables' names. Earlier programs skip the tag.
   case schemaRules([NamedRules])
+  /// The policies of columns of tables in the next `schema` message. Earlier programs skip the tag.
+  case columnPolicies([NamedPolicies])
   case ping(UInt64)
   case pong(UInt64)
   /// The last change set here of each named author. If the receiver has another one with that number, the author's log
@@ -121,6 +123,7 @@ public enum Message: Hashable, Sendable {
     case want, changeSets, upToDate, have, announceOnly, credit, acknowledgement, digest, digestRequest, schema
     case ping, pong, heads, lineRequest, line, clock, accountHeads, shareClaim
     case assetWant, assetChunk, assetHas, assetBacklog, schemaRules, accountName
+    case columnPolicies
   }
 
   public var encoded: [UInt8] {
@@ -210,6 +213,9 @@ public enum Message: Hashable, Sendable {
         $0.text($1.table)
         $1.rules.write(to: &$0)
       }
+    case .columnPolicies(let tables):
+      tag(.columnPolicies)
+      writer.list(tables) { $1.write(to: &$0) }
     case .ping(let number):
       tag(.ping)
       writer.uint64(number)
@@ -384,6 +390,11 @@ public enum Message: Hashable, Sendable {
         NamedRules(table: try reader.text(Limits.name, "table name"), rules: try SchemaRules(from: &reader))
       }
       return .schemaRules(tables)
+    case .columnPolicies:
+      return .columnPolicies(
+        try reader.list(Limits.tables, "tables") { (reader: inout ByteReader) throws(DecodingError) in
+          try NamedPolicies(from: &reader)
+        })
     }
   }
 

@@ -102,7 +102,14 @@ extension Materialiser {
     // A program may have written another value in place of a merged value that the row doesn't show.
     for column in record.extra.keys where record.hides(column) {
       guard let index = table.indexes[column], row[index] != record.shown[column] ?? .null else { continue }
-      values[column] = row[index]
+      // Increments that are noted and not sent yet are part of the column's own value from now on.
+      if case .integer(let new) = row[index], case .integer(let before) = record.shown[column],
+        case .integer(let base) = record.extra[column], record.heldSince == nil
+      {
+        values[column] = .integer(Int64(clamping: Int128(base) + Int128(new) - Int128(before)))
+      } else {
+        values[column] = row[index]
+      }
     }
     return values
   }

@@ -110,10 +110,15 @@ extension Capture {
       if !lost.isEmpty { finding.reasons.insert(.columnsLost) }
       finding.lostColumns = try lost.compactMap { try Layout.columnName(db, id: $0) }
     }
-    guard let triggers = CaptureTriggers(schema, table: table.id, layout: layout.id) else { return finding }
+    let policies = try ColumnPolicies.read(db, table: table.name).columns(of: schema, layout)
+    guard let triggers = CaptureTriggers(schema, table: table.id, layout: layout.id, policies: policies) else {
+      return finding
+    }
     var found = 0
     for event in CaptureTriggers.Event.allCases {
       let reason = try put(db, triggers, event)
+      // Without these triggers, writes are noted as assignments.
+      if event.followsPolicies { continue }
       // An app that creates or drops a UNIQUE index changes no trigger.
       if let reason { finding.reasons.insert(event.followsIndexes ? .indexesChanged : reason) }
       if reason != .triggersMissing { found += triggers.sql(event) == nil ? 0 : 1 }

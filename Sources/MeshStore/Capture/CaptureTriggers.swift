@@ -8,26 +8,32 @@ struct CaptureTriggers {
   let keyName: String
   let table: Int64
   let layout: Int64
+  /// The numbers of the columns that have a policy.
+  let policies: [String: Int64]
 
   /// Returns nil unless the table's key is one column with a built-in collation.
-  init?(_ schema: TableSchema, table: Int64, layout: Int64) {
+  init?(_ schema: TableSchema, table: Int64, layout: Int64, policies: [String: Int64] = [:]) {
     guard let form = KeyForm(schema), let key = schema.keyColumn else { return nil }
     self.schema = schema
     self.form = form
     self.keyName = key.name
     self.table = table
     self.layout = layout
+    self.policies = policies
   }
 
   /// The events that fire a trigger. `update` is an update that keeps the record's key, and `move` is one that changes
   /// it. If the table has a `UNIQUE` constraint besides the key, `replace` and `retake` run before an insert and an
   /// update. They note the rows that the statement would displace, because SQLite fires no trigger for rows that
-  /// `REPLACE` deletes.
+  /// `REPLACE` deletes. If columns have a policy, `was` and `displace` note the values that an update and an insert
+  /// replace.
   enum Event: String, CaseIterable {
-    case insert, update, move, delete, replace, retake
+    case insert, update, move, delete, replace, retake, was, displace
 
     /// Whether the trigger's existence and text depend on the table's indexes.
     var followsIndexes: Bool { self == .replace || self == .retake }
+    /// Whether the trigger's existence and text depend on the policies of columns. Without it, writes are noted anyway.
+    var followsPolicies: Bool { self == .was || self == .displace }
   }
 
   /// The values of `mesh_pending.op`.
@@ -52,6 +58,8 @@ struct CaptureTriggers {
     case .move: move([requireAssets, requireNoRoot], isMarked: true)
     case .replace: trigger(event, "BEFORE", on: "INSERT", rivals)
     case .retake: trigger(event, "BEFORE", on: "UPDATE", rivals)
+    case .was: trigger(event, on: "UPDATE", when: "\(oldKey) IS \(new(keyName))", formerValues)
+    case .displace: trigger(event, "BEFORE", on: "INSERT", displacedValues)
     }
   }
 
@@ -82,7 +90,7 @@ struct CaptureTriggers {
         move([requireAssets, requireNoRoot(besidesRivals: false)], isMarked: true),
       ].compactMap(\.self)
     case .update: [update(changes(notingTouches: false))].compactMap(\.self)
-    case .insert, .delete, .replace, .retake: []
+    case .insert, .delete, .replace, .retake, .was, .displace: []
     }
   }
 
@@ -156,6 +164,29 @@ struct CaptureTriggers {
         """
     }.sorted()
   }
+
+  /// Notes the former values of columns with a policy that an update changes. BLOBs are not noted.
+  private var formerValues: [String] {
+    policies.sorted { $0.value < $1.value }.map { name, column in
+      """
+      \(Self.intoFormer) SELECT \(table), \(layout), \(new(keyName)), \(PendingSlice.Op.was), \(column), 0, \(Self.wall), \(old(name))
+          WHERE typeof(\(old(name))) <> 'blob' AND (\(changed(name)))
+      """
+    }
+  }
+
+  /// Notes the values of a row with the key of a new row, which the insert may replace.
+  private var displacedValues: [String] {
+    policies.sorted { $0.value < $1.value }.map { name, column in
+      let key = keyName.quotedName
+      return """
+        \(Self.intoFormer) SELECT \(table), \(layout), \(key), \(PendingSlice.Op.was), \(column), 0, \(Self.wall), \(name.quotedName)
+            FROM \(schema.name.quotedName) WHERE \(key) = \(new(keyName)) AND typeof(\(name.quotedName)) <> 'blob'
+        """
+    }
+  }
+
+  private static let intoFormer = #"INSERT INTO mesh_pending (tbl, layout, "key", op, word, mask, wall, was)"#
 
   /// Returns one statement for each word of the mask. LIMIT keeps SQLite from folding the inner query into the outer
   /// one and computing the mask twice.

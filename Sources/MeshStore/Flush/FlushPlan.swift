@@ -32,9 +32,15 @@ struct FlushPlan {
     var hidesColumns: Bool {
       kind == .edit && record.held == nil
         && record.extra.keys.contains { column in
-          table.indexes[column].map { index in !table.references.contains { $0.isReset && $0.column == index } }
-            ?? false
+          table.indexes[column].map { index in
+            !isFolded(column) && !table.references.contains { $0.isReset && $0.column == index }
+          } ?? false
         }
+    }
+
+    /// Whether the row shows what the column's parts make of it.
+    private func isFolded(_ column: Int64) -> Bool {
+      record.heldSince == nil && record.shown[column].map { $0.asset == nil } ?? false
     }
   }
 

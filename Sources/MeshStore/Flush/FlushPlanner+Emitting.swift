@@ -10,10 +10,11 @@ extension FlushPlanner {
   ///   - keeping: Merged values that the row doesn't show.
   ///   - isHeld: True if the record stays out of its table.
   ///   - awaited: The assets of a birth that the row doesn't have, by column.
+  ///   - parts: The parts of columns with a policy that change.
   mutating func emit(
     _ entry: PendingSlice.Entry, _ kind: FlushPlan.Change.Kind, old: StoredRecord?, generation: UInt64,
     life: HybridTime?, _ cells: [(index: Int, time: HybridTime)], _ row: [Value], keeping: [Int64: Value],
-    isHeld: Bool = false, awaited: [Int: Asset] = [:]
+    isHeld: Bool = false, awaited: [Int: Asset] = [:], parts: ChangedParts = ChangedParts()
   ) throws -> Bool {
     let table = entry.table
     let visible = row
@@ -26,7 +27,7 @@ extension FlushPlanner {
     let manifests: [Int: AssetManifest]
     (row, manifests) = try withAssets(entry, old, cells.map(\.index), row)
     let sizes = cells.lazy.map { row[$0.index].byteCount }
-    let rowTime = life ?? cells.lazy.map(\.time).max() ?? .zero
+    let rowTime = life ?? max(cells.lazy.map(\.time).max() ?? .zero, parts.cells.lazy.map(\.time).max() ?? .zero)
     let threshold = longThreshold(sizes)
     let inline = cells.reduce(0) {
       $0 + ($1.time == rowTime ? 2 : 12)
@@ -35,16 +36,20 @@ extension FlushPlanner {
     }
     guard
       layout.take(
-        entry.ref.key.encodedBound + 24 + inline, fields: cells.count,
+        entry.ref.key.encodedBound + 24 + inline + parts.encodedBound, fields: cells.count + 2 * parts.cells.count,
         long: sizes.reduce(0) { $1 > threshold ? $0 + $1 : $0 }, of: room, for: table)
     else { return false }
     var record =
       if let life, cells.allSatisfy({ $0.time == life }) {
         try bornRecord(entry.ref, table, generation, life, cells, row)
       } else {
-        try self.record(entry.ref, table, old: old, generation, life, cells, row, keeping, isHeld)
+        try self.record(entry.ref, table, old: old, generation, life, cells, row, keeping, isHeld, parts)
       }
     if record.held == nil { record.shown = shown(cells.map(\.index), row, table, life == nil ? old : nil) }
+    for (column, fold) in parts.folded where record.held == nil {
+      record.extra[column] = fold.base
+      record.shown[column] = fold.shown
+    }
     for (index, asset) in awaited where record.held == nil {
       let column = table.columns[index].id
       record.extra[column] = .asset(asset)
@@ -54,7 +59,7 @@ extension FlushPlanner {
     plan.manifests += manifests.values
     plan.changes.append(
       .init(ref: entry.ref, table: table, record: record, old: old, kind: kind, isBlind: isBlind(entry, old)))
-    guard !cells.isEmpty || kind == .birth else { return true }
+    guard !cells.isEmpty || !parts.cells.isEmpty || kind == .birth else { return true }
     let place = layout.place(of: table)
     var fields = cells.map { cell in
       let value = row[cell.index]
@@ -62,6 +67,11 @@ extension FlushPlanner {
         column: layout.column(cell.index, of: table, at: place), stamp: cell.time == rowTime ? nil : global(cell.time),
         value: manifests[cell.index].map(FieldValue.asset)
           ?? (value.byteCount > threshold ? reference(to: value) : .value(value)))
+    }
+    fields += parts.cells.map { part in
+      RowChange.Field(
+        column: layout.column(part.column, part.name, of: table, at: place),
+        stamp: part.time == rowTime ? nil : global(part.time), value: .value(part.value))
     }
     fields.sort { $0.column < $1.column }
     layout.tables[place].rows.append(
@@ -156,7 +166,8 @@ extension FlushPlanner {
   /// Returns the row of `mesh_record` after the change.
   private func record(
     _ ref: RecordRef, _ table: TableForm, old: StoredRecord?, _ generation: UInt64, _ life: HybridTime?,
-    _ cells: [(index: Int, time: HybridTime)], _ row: [Value], _ keeping: [Int64: Value], _ isHeld: Bool
+    _ cells: [(index: Int, time: HybridTime)], _ row: [Value], _ keeping: [Int64: Value], _ isHeld: Bool,
+    _ parts: ChangedParts
   ) throws -> StoredRecord {
     var stamps: [Int64: LocalStamp] = [:]
     var born = life.map { LocalStamp(author: author, time: $0) }
@@ -173,6 +184,11 @@ extension FlushPlanner {
       let column = table.columns[cell.index].id
       stamps[column] = LocalStamp(author: author, time: cell.time)
       if isHeld { extra[column] = row[cell.index] } else { extra[column] = nil }
+    }
+    for (column, fold) in parts.folded { extra[column] = fold.base }
+    for part in parts.cells {
+      stamps[part.column] = LocalStamp(author: author, time: part.time)
+      extra[part.column] = part.value
     }
     let sorted = stamps.map { (column: $0.key, stamp: $0.value) }.sorted { $0.column < $1.column }
     let kept = try old.flatMap { life == nil ? try session.catalog.layout($0.stamps.layout) : nil }

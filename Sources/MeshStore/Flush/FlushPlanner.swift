@@ -208,9 +208,11 @@ struct FlushPlanner {
     if entry.isInserted { for index in try awaited(entry, old, row).keys { edited[index] = nil } }
     let derived = try derivedResets(entry, old, row, Set(edited.keys))
     for index in derived.keys { edited[table.columns.firstIndex { $0.id == index } ?? -1] = nil }
+    var row = row
+    let parts = try takeParts(entry, old, &row, &edited)
     let cells = edited.sorted { $0.key < $1.key }.map { (index: $0.key, time: $0.value) }
     return try emit(
-      entry, .edit, old: old, generation: old.generation, life: nil, cells, row, keeping: derived)
+      entry, .edit, old: old, generation: old.generation, life: nil, cells, row, keeping: derived, parts: parts)
   }
 
   private func differences(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]) throws -> [Int] {

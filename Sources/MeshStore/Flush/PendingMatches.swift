@@ -9,11 +9,11 @@ struct PendingMatches {
   private var last: Int64 = 0
 
   static let all =
-    "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending WHERE ?1 = 0 OR zone = ?1 ORDER BY id"
+    "SELECT id, tbl, layout, key, op, word, mask, wall, was FROM mesh_pending WHERE ?1 = 0 OR zone = ?1 ORDER BY id"
   private static let one =
-    "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending WHERE id = ? AND (?2 = 0 OR zone = ?2)"
+    "SELECT id, tbl, layout, key, op, word, mask, wall, was FROM mesh_pending WHERE id = ? AND (?2 = 0 OR zone = ?2)"
   private static let later =
-    "SELECT id, tbl, layout, key, op, word, mask, wall FROM mesh_pending WHERE id > ? ORDER BY id"
+    "SELECT id, tbl, layout, key, op, word, mask, wall, was FROM mesh_pending WHERE id > ? ORDER BY id"
 
   init(_ session: Session, _ refs: Set<RecordRef>) throws {
     self.refs = refs

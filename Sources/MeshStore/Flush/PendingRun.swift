@@ -57,7 +57,7 @@ final class PendingRun {
   private static let table = """
     CREATE TEMP TABLE IF NOT EXISTS mesh_run (
       place INTEGER PRIMARY KEY,                  -- from 1
-      id, tbl, layout, key, op, word, mask, wall  -- as in mesh_pending
+      id, tbl, layout, key, op, word, mask, wall, was  -- as in mesh_pending
     )
     """
 
@@ -76,11 +76,11 @@ final class PendingRun {
     """
 
   private static let into = """
-    INSERT INTO temp.mesh_run (id, tbl, layout, key, op, word, mask, wall)
-    SELECT id, tbl, layout, key, op, word, mask, wall FROM main.mesh_pending
+    INSERT INTO temp.mesh_run (id, tbl, layout, key, op, word, mask, wall, was)
+    SELECT id, tbl, layout, key, op, word, mask, wall, was FROM main.mesh_pending
     """
 
   /// Selects the rows after those that were handled.
   static let rest =
-    "SELECT id, tbl, layout, key, op, word, mask, wall FROM temp.mesh_run WHERE place > ? ORDER BY place"
+    "SELECT id, tbl, layout, key, op, word, mask, wall, was FROM temp.mesh_run WHERE place > ? ORDER BY place"
 }

@@ -34,6 +34,8 @@ struct PendingSlice {
     var wall: Int64 = 0
     /// The changed columns and their times. A time may also be `migrated` or `renamed`.
     var columns: [Int64: Int64] = [:]
+    /// The values that columns with a policy had before the first noted write, and the ids of those notes.
+    var was: [Int64: (id: Int64, value: Value)] = [:]
     /// Whether columns take on the values of their former names.
     var hasRenamed: Bool { columns.values.contains(PendingSlice.renamed) }
   }
@@ -52,6 +54,8 @@ struct PendingSlice {
     static let look: Int64 = 7
     /// The record continues the record with the same key in the table `word`, which is the table's former name.
     static let adopt: Int64 = 8
+    /// The value that the column `word` had before a write.
+    static let was: Int64 = 9
   }
 
   /// The `mesh_pending.word` for the delete of a row that got another key.
@@ -160,6 +164,14 @@ extension PendingSlice.Source {
 extension PendingSlice.Entry {
   fileprivate mutating func note(_ row: Statement, _ catalog: Catalog) throws {
     firstID = min(firstID, row.integer(0))
+    if row.integer(4) == PendingSlice.Op.was {
+      let column = table.successors[row.integer(5)] ?? row.integer(5)
+      if was[column].map({ row.integer(0) < $0.id }) ?? true { was[column] = (row.integer(0), row.value(8)) }
+      // The note of the write itself may be in the next slice.
+      columns[column] = max(columns[column] ?? row.integer(7), row.integer(7))
+      wall = max(wall, row.integer(7))
+      return
+    }
     let noted = row.integer(7)
     wall = max(wall, noted)
     switch row.integer(4) {

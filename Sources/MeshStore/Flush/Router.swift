@@ -100,6 +100,7 @@ struct Router {
     if try op != PendingSlice.Op.look && !isLocal(row, entry.table) { entry.isLocal = false }
     switch op {
     case PendingSlice.Op.delete: entry.isDeleted = true
+    case PendingSlice.Op.was: break
     case PendingSlice.Op.update:
       guard let parent = entry.table.parent else { return }
       let layout = try session.catalog.layout(row.integer(2))
@@ -112,6 +113,7 @@ struct Router {
   }
 
   private func isLocal(_ row: Statement, _ table: TableForm) throws -> Bool {
+    if row.integer(4) == PendingSlice.Op.was { return true }
     guard row.integer(4) == PendingSlice.Op.update else { return false }
     let (word, mask) = (Int(row.integer(5)), row.integer(6))
     if mask == 0 || row.integer(7) <= PendingSlice.migrated { return true }

@@ -138,8 +138,9 @@ final class Materialiser {
     let before = old?.isShown ?? false ? old : nil
     var assets = try assets(ref, table, values, old: before, updates: changed != nil && stays)
     if let column = assets.required { return try lack(column, ref, table, record, values, replacing: old) }
+    let folded = try folded(table, state)
     let written = values.filter { !assets.untouched.contains($0.key) && assets.missing[$0.key] == nil }
-      .merging(chosen) { $1 }
+      .merging(folded) { $1 }.merging(chosen) { $1 }
     if let before {
       let replaced = before.shown.filter { column, value in
         value.asset != nil && assets.shown[column] != value && written[column] != nil
@@ -150,7 +151,7 @@ final class Materialiser {
       // A row that is rewritten must still exist if the table refuses the new version.
       try wholly(table, isReplaced: changed == nil && stays) {
         if let changed, stays, let old {
-          try update(table, ref.key, written, changed.union(old.extra.keys).union(chosen.keys))
+          try update(table, ref.key, written, changed.union(old.extra.keys).union(folded.keys).union(chosen.keys))
           for (column, asset) in assets.patched { try patch(ref.key, column, asset, table) }
         } else {
           if !isFree || old?.isShown ?? false { try deleteRow(table, ref.key) }
@@ -172,6 +173,10 @@ final class Materialiser {
     }
     record.extra = unseen(table, values).merging(assets.missing.mapValues(Value.asset)) { $1 }
     record.shown = assets.shown
+    for (column, value) in folded {
+      record.extra[column] = values[column] ?? table.indexes[column].map(table.defaultValue)
+      record.shown[column] = value
+    }
     if !chosen.isEmpty { try hide(values, behind: chosen, ref, table, &record, old) }
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { unchecked.append(ref) }

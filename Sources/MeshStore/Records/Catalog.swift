@@ -13,6 +13,8 @@ final class Catalog {
   private var formerTables: [Int64: Int64] = [:]
   private var columns: [Int64: ColumnName] = [:]
   private var columnNumbers: [ColumnKey: Int64] = [:]
+  private var parts: [Int64: ColumnPart?] = [:]
+  private var policies: [Int64: [Int64: ColumnPolicy]] = [:]
   private var layouts: [Int64: [Int64]] = [:]
   private var layoutNumbers: [[Int64]: Int64] = [:]
   private var authorsByNumber: [Int64: Author] = [:]
@@ -54,6 +56,8 @@ final class Catalog {
     formerTables = [:]
     columns = [:]
     columnNumbers = [:]
+    parts = [:]
+    policies = [:]
     layouts = [:]
     layoutNumbers = [:]
     authorsByNumber = [:]
@@ -239,6 +243,40 @@ final class Catalog {
     let column = ColumnName(name)
     columns[id] = column
     return column
+  }
+
+  /// Returns the part that a column is, or nil if it is none.
+  func part(_ id: Int64) throws -> ColumnPart? {
+    if let known = parts[id] { return known }
+    let part = ColumnPart(name: try column(id).name)
+    parts[id] = .some(part)
+    return part
+  }
+
+  /// Returns the number of the table's column to which a part belongs, or nil if the table has no such column. A column
+  /// has the parts of its former names.
+  func whole(of part: ColumnPart, _ table: TableForm) throws -> Int64? {
+    guard let column = try knownColumn(part.column, of: table.id) else { return nil }
+    if table.indexes[column] != nil { return column }
+    return table.successors[column]
+  }
+
+  /// Returns the policies of the table's columns, by their numbers.
+  func policies(of table: TableForm) throws -> [Int64: ColumnPolicy] {
+    if let known = policies[table.id] { return known }
+    var found: [Int64: ColumnPolicy] = [:]
+    for (name, number) in try sql.all(
+      "SELECT col, policy FROM mesh_policy WHERE tbl = ? AND policy <> 0", [.text(table.schema.name)],
+      { ($0.text(0), $0.integer(1)) })
+    {
+      guard let index = table.index(named: name),
+        let policy = UInt8(exactly: number).flatMap(ColumnPolicy.init(rawValue:)),
+        ColumnPolicies.violation(policy, name, table.schema) == nil
+      else { continue }
+      found[table.columns[index].id] = policy
+    }
+    policies[table.id] = found
+    return found
   }
 
   // MARK: Lists of columns

@@ -3,7 +3,7 @@ import GRDB
 /// The tables that the store keeps beside the app's tables, one constant for each. `Tables.md` is their specification.
 enum MeshTables {
   /// The format of all these tables. A file with a greater number is refused.
-  static let format = 15
+  static let format = 16
 
   /// Creates the missing tables. Throws `StoreError` (`formatTooNew`) if a later version of mesh created them.
   static func create(_ db: Database) throws {
@@ -83,13 +83,14 @@ enum MeshTables {
       layout INTEGER NOT NULL,                    -- mesh_layout.id
       key,                                        -- as it is spelled in the row; no affinity
       op INTEGER NOT NULL,                        -- 1 insert, 2 update, 3 delete; ours: 4 import, 5 depart, 6 arrive, 7 look,
-                                                  -- 8 adopt
+                                                  -- 8 adopt, 9 a column's value before
       word INTEGER NOT NULL,                      -- op 1: 1 if mesh put a former version back; op 2: which 63 columns the mask is about; op 3: 1 if the row got another key;
-                                                  -- op 4: not 0 if the table was tracked before; op 8: mesh_table.id of the old name
+                                                  -- op 4: not 0 if the table was tracked before; op 8: mesh_table.id of the old name; op 9: mesh_column.id
       mask INTEGER NOT NULL,                      -- op 2: bit i: column number 63 * word + i has changed; op 8: 1 if
                                                   -- the rows that the table lacks were deleted, 2 if it was adopted before
       wall INTEGER NOT NULL,                      -- milliseconds since 1970 by the writer's clock
-      zone INTEGER                                -- mesh_zone.id, once it is known where the record belongs; see Tables.md
+      zone INTEGER,                               -- mesh_zone.id, once it is known where the record belongs; see Tables.md
+      was                                         -- op 9: the value; no affinity
     )
     """
 }

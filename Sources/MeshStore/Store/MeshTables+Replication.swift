@@ -7,7 +7,7 @@ extension MeshTables {
     showing,
     control, account,
     acknowledgement, foreignSchema, rewrite, receipt, walGuard, asset, assetUse, assetUsers, kept, named,
-    app, appDevice,
+    app, appDevice, policy,
   ]
 
   /// The indexes that are created once the tables have the columns of this format.
@@ -64,6 +64,12 @@ extension MeshTables {
       // The cause of conflicts that are listed already is unknown.
       try add("cause BLOB", to: "mesh_conflict", db)
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
+    }
+    if format < 16 {
+      try add("was", to: "mesh_pending", db)
+      if try db.columns(in: "mesh_app").contains(where: { $0.name == "acknowledged" }) {
+        try db.execute(sql: "ALTER TABLE mesh_app DROP COLUMN acknowledged")
+      }
     }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
@@ -383,6 +389,18 @@ extension MeshTables {
                                                   -- author 0: all others
       UNIQUE (zone, device)
     )
+    """
+
+  /// The policies of columns.
+  static let policy = """
+    CREATE TABLE IF NOT EXISTS mesh_policy (
+      tbl TEXT NOT NULL COLLATE NOCASE,           -- the table's name; it may be missing here
+      col TEXT NOT NULL COLLATE NOCASE,           -- the column's
+      policy INTEGER NOT NULL,                    -- 0 last, 1 greatest, 2 least, 3 counter
+      time INTEGER NOT NULL,                      -- when it was set, in milliseconds since 1970
+      own INTEGER NOT NULL,                       -- 1: this account set it; 0: the owner of a share
+      PRIMARY KEY (tbl, col)
+    ) WITHOUT ROWID
     """
 
   /// Tables as other devices describe them.

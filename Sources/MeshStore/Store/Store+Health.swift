@@ -133,7 +133,7 @@ extension Capture {
     }
     // The triggers that depend on indexes are missing until a node has seen a new index. Without them, everything is
     // captured except `REPLACE`.
-    for event in CaptureTriggers.Event.allCases where !event.followsIndexes {
+    for event in CaptureTriggers.Event.allCases where !event.followsIndexes && !event.followsPolicies {
       let found = try String.fetchOne(
         db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
         arguments: [CaptureTriggers.name(table.id, event)])

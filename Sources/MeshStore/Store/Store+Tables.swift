@@ -138,6 +138,7 @@ extension Store {
       try TrackedTable.all(session.db).compactMap { table in
         var description = table.schema?.travelling
         description?.isPrivate = table.isPrivate
+        description?.policies = try session.ownPolicies(of: table.name)
         return description
       }
     }
@@ -158,6 +159,12 @@ extension Store {
             description.rules.map { .blob($0.encoded) } ?? .null,
           ])
       }
+      let hasNew = try descriptions.reduce(false) { hasNew, description in
+        try description.policies.reduce(hasNew) {
+          try session.savePolicy($1, of: description.name, isOwn: isOwn) || $0
+        }
+      }
+      if hasNew { try session.policiesChanged() }
       let isPrivate = Set(isOwn ? descriptions.filter(\.isPrivate).map(\.name.folded) : [])
       let tables = try TrackedTable.all(session.db).filter {
         !$0.isPrivate && isPrivate.contains($0.name.folded)

@@ -1,0 +1,120 @@
+import MeshCore
+
+/// The parts of a record's columns that an edit changes.
+struct ChangedParts {
+  struct Cell {
+    let column: Int64
+    let name: String
+    let time: HybridTime
+    let value: Value
+  }
+
+  /// The author's parts.
+  var cells: [Cell] = []
+  /// The columns whose row shows what their parts make of their own value.
+  var folded: [Int64: (base: Value, shown: Value)] = [:]
+
+  /// The greatest number of bytes that the parts take in a change set.
+  var encodedBound: Int { cells.reduce(0) { $0 + $1.name.utf8.count + $1.value.encodedBound + 24 } }
+}
+
+/// Turns writes to columns that have a policy into the author's parts.
+extension FlushPlanner {
+  /// Takes the writes that become parts out of `edited`. A write that remains is an assignment of the column's own
+  /// value. `row` then has the value that, with the known parts, makes what the program wrote.
+  mutating func takeParts(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: inout [Value], _ edited: inout [Int: HybridTime]
+  ) throws -> ChangedParts {
+    var changed = ChangedParts()
+    let catalog = session.catalog
+    let policies = try catalog.policies(of: entry.table)
+    guard old.held == nil, !policies.isEmpty || !old.extra.isEmpty else { return changed }
+    for (index, time) in edited.sorted(by: { $0.key < $1.key }) {
+      let column = entry.table.columns[index].id
+      let increments = try increments(of: column, entry.table, old)
+      guard policies[column] != nil || increments != nil else { continue }
+      let new = row[index]
+      if let policy = policies[column], let before = before(column, entry, old), !time.isImport {
+        let name = ColumnPart(policy, author: writer.author, column: entry.table.columns[index].name).name
+        let own = try catalog.columnNumber(name, of: entry.table.id)
+        if let value = part(policy, before, new, own: old.extra[own], increments ?? 0) {
+          if value != old.extra[own] ?? .integer(0) || policy != .counter {
+            changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: value))
+          }
+          changed.folded[column] = (before.base, new)
+          edited[index] = nil
+          continue
+        }
+        if policy != .counter, isRefused(new, before.shown) {
+          // The program's value doesn't beat the one that was there.
+          changed.folded[column] = (before.base, before.shown)
+          edited[index] = nil
+          if new != before.shown { plan.reshown.append(entry.ref) }
+          continue
+        }
+      }
+      guard let increments else { continue }
+      switch new {
+      case .blob, .asset: continue
+      case .integer(let integer): row[index] = .integer(Int64(clamping: Int128(integer) - increments))
+      case .null, .real, .text: break
+      }
+      changed.folded[column] = (row[index], new)
+    }
+    return changed
+  }
+
+  /// Returns the column's own value and the one that its row showed before the write, or nil if that is unknown.
+  private func before(
+    _ column: Int64, _ entry: PendingSlice.Entry, _ old: StoredRecord
+  ) -> (base: Value, shown: Value)? {
+    if let base = old.extra[column] {
+      guard let shown = old.shown[column], shown.asset == nil, base.asset == nil else { return nil }
+      return (base, shown)
+    }
+    guard old.shown[column] == nil, let was = entry.was[column]?.value else { return nil }
+    return (was, was)
+  }
+
+  /// Returns the author's part after a write, or nil if the write doesn't become a part.
+  private func part(
+    _ policy: ColumnPolicy, _ before: (base: Value, shown: Value), _ new: Value, own: Value?, _ increments: Int128
+  ) -> Value? {
+    switch policy {
+    case .last: return nil
+    case .greatest, .least:
+      if case .text(let bytes) = new, bytes.count > Limits.inlineBlob { return nil }
+      return policy.beats(new, before.shown) ? new : nil
+    case .counter:
+      guard case .integer(let base) = before.base, case .integer(let shown) = before.shown, case .integer(let new) = new
+      else { return nil }
+      // What a row shows of a sum is limited to 64 bits. The difference is from the sum itself.
+      let total = Int128(base) + increments
+      let difference = Int128(new) - (Int64(clamping: total) == shown ? total : Int128(shown))
+      let known: Int128 = if case .integer(let own) = own { Int128(own) } else { 0 }
+      return .integer(Int64(clamping: known + difference))
+    }
+  }
+
+  /// Returns whether a value that doesn't beat the shown one gives way to it. NULL, BLOBs and long texts are assignments.
+  private func isRefused(_ new: Value, _ shown: Value) -> Bool {
+    switch new {
+    case .null, .blob, .asset: false
+    case .text(let bytes): bytes.count <= Limits.inlineBlob && shown != .null
+    case .integer, .real: shown != .null
+    }
+  }
+
+  /// Returns the sum of the column's increments, or nil if the column has no parts.
+  private func increments(of column: Int64, _ table: TableForm, _ old: StoredRecord) throws -> Int128? {
+    var sum: Int128?
+    for (other, value) in old.extra where table.indexes[other] == nil {
+      guard let part = try session.catalog.part(other), try session.catalog.whole(of: part, table) == column else {
+        continue
+      }
+      sum = sum ?? 0
+      if part.policy == .counter, case .integer(let integer) = value { sum = (sum ?? 0) + Int128(integer) }
+    }
+    return sum
+  }
+}

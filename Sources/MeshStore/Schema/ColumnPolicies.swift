@@ -1,0 +1,127 @@
+import GRDB
+public import MeshCore
+
+/// The policies of a table's columns, by the columns' names. `mesh_policy` keeps them.
+struct ColumnPolicies {
+  private var policies: [FoldedName: ColumnPolicy] = [:]
+
+  static func read(_ db: Database, table: String) throws -> ColumnPolicies {
+    var found = ColumnPolicies()
+    guard try db.tableExists("mesh_policy") else { return found }
+    for row in try Row.fetchAll(
+      db, sql: "SELECT col, policy FROM mesh_policy WHERE tbl = ? AND policy <> 0", arguments: [table])
+    {
+      let (column, number): (String, Int) = (row["col"], row["policy"])
+      found.policies[column.folded] = UInt8(exactly: number).flatMap(ColumnPolicy.init(rawValue:))
+    }
+    return found
+  }
+
+  subscript(column: String) -> ColumnPolicy? { policies[column.folded] }
+
+  /// Returns the numbers of the table's columns that have a policy, by their names.
+  func columns(of schema: TableSchema, _ layout: Layout) throws -> [String: Int64] {
+    guard !policies.isEmpty, let form = KeyForm(schema) else { return [:] }
+    let pairs = zip(Layout.names(of: schema, form), layout.columns).filter { name, _ in
+      self[name].map { Self.violation($0, name, schema) == nil } ?? false
+    }
+    return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Returns the reason why a column can't have a policy, or nil if it can.
+  static func violation(_ policy: ColumnPolicy, _ name: String, _ schema: TableSchema) -> String? {
+    guard let column = schema.column(name), column.generated == .no else {
+      return "the table has no column \(printable(name)) that programs write"
+    }
+    if policy == .last { return nil }
+    if column.isKey { return "\(name) is the key, and a key has no policy" }
+    if schema.foreignKeys.contains(where: { $0.columns.contains { $0.folded == name.folded } }) {
+      return "\(name) refers to another table, and the last edit of a reference wins"
+    }
+    if name.utf8.count > ColumnPolicy.nameLimit {
+      return "the name of a column with a policy has at most \(ColumnPolicy.nameLimit) bytes"
+    }
+    if policy == .counter, column.affinity != .integer {
+      return "\(name) has the type \(column.declaredType.isEmpty ? "none" : column.declaredType), and a counter needs INTEGER"
+    }
+    return nil
+  }
+}
+
+extension Store {
+  /// Sets the policies of columns for all devices of the account.
+  ///
+  /// - Parameter policies: For each table, its columns and their policies.
+  /// - Throws: `StoreError` (`schemaRefused`) with every reason. Nothing is set then.
+  public func setPolicies(_ policies: [String: [String: ColumnPolicy]], now: Int64) throws {
+    try write { session in
+      var reasons: [String] = []
+      for (name, columns) in policies.sorted(by: { $0.key < $1.key }) {
+        guard let schema = try TrackedTable.read(session.db, name: name)?.schema else {
+          throw StoreError.unknownTable(name)
+        }
+        for (column, policy) in columns.sorted(by: { $0.key < $1.key }) {
+          guard let reason = ColumnPolicies.violation(policy, column, schema) else { continue }
+          reasons.append("\(schema.name): \(reason)")
+        }
+      }
+      guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
+      var isChanged = false
+      for (name, columns) in policies {
+        for (column, policy) in columns {
+          let setting = ColumnPolicySetting(column: column, policy: policy, time: now)
+          isChanged = try session.savePolicy(setting, of: name, isOwn: true, isNew: true) || isChanged
+        }
+      }
+      if isChanged { try session.policiesChanged() }
+    }
+  }
+}
+
+extension Session {
+  /// Saves a policy unless a later one is known. This account's settings come before those of a share's owner.
+  ///
+  /// - Parameter isNew: True if a person set it now. It is then later than every known one.
+  /// - Returns: Whether the policy has changed.
+  func savePolicy(_ setting: ColumnPolicySetting, of table: String, isOwn: Bool, isNew: Bool = false) throws -> Bool {
+    let place: [Value] = [.text(table), .text(setting.column)]
+    let known = try sql.first("SELECT policy, time, own FROM mesh_policy WHERE tbl = ? AND col = ?", place) {
+      (policy: $0.integer(0), time: $0.integer(1), isOwn: $0.integer(2) == 1)
+    }
+    var time = setting.time
+    let policy = Int64(setting.policy.rawValue)
+    if let known {
+      if isNew {
+        if known.isOwn, known.policy == policy { return false }
+        if known.isOwn { time = min(max(time, known.time.saturatingAdding(1)), ColumnPolicySetting.latest) }
+      } else {
+        guard isOwn || !known.isOwn else { return false }
+        // Of two settings with one time, all devices choose the same.
+        guard (isOwn && !known.isOwn) || (time, policy) > (known.time, known.policy) else { return false }
+      }
+    } else if !isOwn, try sql.integer("SELECT count(*) FROM mesh_policy WHERE own = 0") ?? 0 >= StoreLimits.policies {
+      return false
+    }
+    try sql.run(
+      "INSERT OR REPLACE INTO mesh_policy (tbl, col, policy, time, own) VALUES (?, ?, ?, ?, ?)",
+      place + [.integer(policy), .integer(time), .integer(isOwn ? 1 : 0)])
+    return known?.policy ?? 0 != policy
+  }
+
+  /// Brings the triggers up to date after policies have changed.
+  func policiesChanged() throws {
+    // If an app has changed the schema as well, the next look at it does this.
+    if try !Capture.needsUpdate(db) { _ = try Capture.update(db, force: true) }
+    catalog.forget()
+    try catalog.refresh(db)
+  }
+
+  /// Returns the policies that this account set for the columns of a table.
+  func ownPolicies(of table: String) throws -> [ColumnPolicySetting] {
+    try sql.all("SELECT col, policy, time FROM mesh_policy WHERE tbl = ? AND own ORDER BY col", [.text(table)]) { row in
+      UInt8(exactly: row.integer(1)).flatMap(ColumnPolicy.init(rawValue:)).map {
+        ColumnPolicySetting(column: row.text(0), policy: $0, time: row.integer(2))
+      }
+    }.compactMap(\.self)
+  }
+}

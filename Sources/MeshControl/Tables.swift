@@ -10,16 +10,22 @@ public struct TrackRequest: ControlRequest, Hashable {
   public var privateTables: [String]
   /// Whether to accept tables with integer keys, although row 1 of two devices becomes one row.
   public var integerKeys: Bool
+  /// The policies of columns: for each table, its columns and `last`, `greatest`, `least` or `counter`.
+  public var policies: [String: [String: String]]
 
   /// Creates the request.
-  public init(tables: [String], privateTables: [String] = [], integerKeys: Bool = false) {
+  public init(
+    tables: [String], privateTables: [String] = [], integerKeys: Bool = false,
+    policies: [String: [String: String]] = [:]
+  ) {
     (self.tables, self.privateTables, self.integerKeys) = (tables, privateTables, integerKeys)
+    self.policies = policies
   }
 
   private enum CodingKeys: String, CodingKey {
     case tables
     case privateTables = "private"
-    case integerKeys
+    case integerKeys, policies
   }
 
   public init(from decoder: any Decoder) throws {
@@ -27,6 +33,7 @@ public struct TrackRequest: ControlRequest, Hashable {
     tables = try container.decodeIfPresent([String].self, forKey: .tables) ?? []
     privateTables = try container.decodeIfPresent([String].self, forKey: .privateTables) ?? []
     integerKeys = try container.decodeIfPresent(Bool.self, forKey: .integerKeys) ?? false
+    policies = try container.decodeIfPresent([String: [String: String]].self, forKey: .policies) ?? [:]
   }
 
   /// An hour: the node takes in all rows.

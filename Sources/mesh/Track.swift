@@ -1,5 +1,6 @@
 import ArgumentParser
 import MeshControl
+import MeshCore
 
 struct Track: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -14,6 +15,7 @@ struct Track: AsyncParsableCommand {
         mesh track notes tags
         mesh track notes --private drafts settings
         mesh track counters --integer-keys
+        mesh track posts --policy likes=counter --policy score=greatest
       """)
 
   @OptionGroup var home: HomeOption
@@ -27,15 +29,47 @@ struct Track: AsyncParsableCommand {
     help: ArgumentHelp("Tables to synchronize and never to share.", valueName: "table"))
   var privateTables: [String] = []
 
+  @Option(
+    name: .customLong("policy"),
+    help: ArgumentHelp(
+      """
+      How concurrent writes to a column become one value: last (the last edit wins), greatest, least or counter. A counter \
+      loses no increment: an assignment counts as its difference. Name the table if you track several: TABLE.COLUMN=POLICY.
+      """,
+      valueName: "column=policy"))
+  var policies: [String] = []
+
   @Flag(help: "Accept integer keys, although row 1 of two devices becomes one row.")
   var integerKeys = false
 
   func validate() throws {
     if tables.isEmpty, privateTables.isEmpty { throw ValidationError("Name at least one table.") }
+    _ = try columnPolicies()
+  }
+
+  /// Returns the policies by table and column.
+  private func columnPolicies() throws -> [String: [String: String]] {
+    let names = tables + privateTables
+    return try policies.reduce(into: [:]) { found, text in
+      let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+      guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+        throw ValidationError("\(printable(text)) is no policy. Write --policy COLUMN=POLICY, for example --policy likes=counter.")
+      }
+      let column = String(parts[0])
+      if let table = names.first(where: { column.hasPrefix($0 + ".") }) {
+        found[table, default: [:]][String(column.dropFirst(table.count + 1))] = String(parts[1])
+      } else if names.count == 1 {
+        found[names[0], default: [:]][column] = String(parts[1])
+      } else {
+        throw ValidationError(
+          "\(printable(text)) doesn't name the table. Write --policy TABLE.COLUMN=POLICY, for example --policy \(names[0]).\(text).")
+      }
+    }
   }
 
   func run() async throws {
-    let request = TrackRequest(tables: tables, privateTables: privateTables, integerKeys: integerKeys)
+    let request = TrackRequest(
+      tables: tables, privateTables: privateTables, integerKeys: integerKeys, policies: try columnPolicies())
     let access = try home.access()
     let report = try await access.perform(request, telling: "taking in rows")
     try await access.filled("filling the tables")

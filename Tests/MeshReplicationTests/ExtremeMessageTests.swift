@@ -102,6 +102,7 @@ import Testing
         .assetWant(zone, asset, 0..<1), .assetChunk(zone, asset, 0, [1]), .assetHas(zone, asset, ChunkSet(count: 1)),
         .assetBacklog(zone, AssetBacklog()), .schemaRules([.init(table: "list", rules: rules)]),
         .accountName("x"),
+        .columnPolicies([.init(table: "list", policies: [.init(column: "title", policy: .counter, time: 7)])]),
       ]
     }
 

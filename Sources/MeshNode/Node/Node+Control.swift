@@ -228,9 +228,16 @@ extension Node {
   func track(_ request: TrackRequest) throws -> TrackReport {
     try beginGuard()
     let known = Set(try store.tables().map(\.name))
+    let policies = try request.policies.mapValues { columns in
+      try columns.mapValues { name in
+        guard let policy = ColumnPolicy(name: name) else { throw Self.unknownPolicy(name) }
+        return policy
+      }
+    }
     let tables = try store.track(
       tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds()
     )
+    if !policies.isEmpty { try store.setPolicies(policies, now: time.milliseconds()) }
     try replica.schemaChanged()
     // Imported rows become records now, so that a row that is deleted next can be restored. If that fails, the rows
     // stay pending, and the daemon flushes them.
@@ -241,6 +248,12 @@ extension Node {
           name: table.name, isPrivate: table.isPrivate, isShareable: table.isShareable,
           rows: known.contains(table.name) ? 0 : table.rows)
       })
+  }
+
+  private static func unknownPolicy(_ name: String) -> Refusal {
+    let known = ColumnPolicy.allCases.map(\.name).joined(separator: ", ")
+    return Refusal(
+      code: "policy.unknown", message: "There is no policy \(printable(name)). The policies are \(known).")
   }
 
   func untrack(_ tables: [String]) throws -> UntrackReport {

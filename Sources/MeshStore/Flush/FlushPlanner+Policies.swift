@@ -56,7 +56,11 @@ extension FlushPlanner {
       guard let increments else { continue }
       switch new {
       case .blob, .asset: continue
-      case .integer(let integer): row[index] = .integer(Int64(clamping: Int128(integer) - increments))
+      case .integer(let integer):
+        let own = Int128(integer) - increments
+        row[index] = .integer(Int64(clamping: own))
+        // With these increments, no value of the column's own makes what the program wrote.
+        if Int64(exactly: own) == nil { plan.reshown.append(entry.ref) }
       case .null, .real, .text: break
       }
       changed.folded[column] = (row[index], new)
@@ -92,7 +96,7 @@ extension FlushPlanner {
       let total = Int128(base) + increments
       let difference = Int128(new) - (Int64(clamping: total) == shown ? total : Int128(shown))
       let known: Int128 = if case .integer(let own) = own { Int128(own) } else { 0 }
-      return .integer(Int64(clamping: known + difference))
+      return Int64(exactly: known + difference).map(Value.integer)
     }
   }
 

@@ -72,6 +72,7 @@ def sample_messages(scene, member, zone, peer):
         "asset has": {"zone": zone.id, "asset": bytes(32), "chunks": [True]},
         "account name": {"title": b"mallory"},
         "schema rules": {"tables": [{"table": b"tags", "rules": rules}]},
+        "column policies": {"tables": [{"table": b"tags", "policies": [{"column": b"name", "policy": 3, "time": 1}]}]},
         "asset backlog": {"zone": zone.id, "coming": {"assets": 0, "bytes": 0}, "absent": {"assets": 0, "bytes": 0}},
     }
 

@@ -577,6 +577,8 @@ MESSAGES = {
     "asset backlog": (32, Struct(zone=ID, coming=BACKLOG, absent=BACKLOG)),
     "schema rules": (33, Struct(tables=List(Struct(table=Sized(255), rules=RULES), 2_000))),
     "account name": (34, Struct(title=Sized(64))),
+    "column policies": (35, Struct(tables=List(Struct(
+        table=Sized(255), policies=List(Struct(column=Sized(255), policy=U8, time=VARINT), 256)), 2_000))),
 }
 MESSAGE = Variant(MESSAGES)
 

@@ -918,6 +918,16 @@ def session():
         ),
         ("schema rules", 33, rules_rows()),
         ("account name", 34, [(text("Zoë"), "what the sender's account is called")]),
+        (
+            "column policies",
+            35,
+            [
+                (varint(1), "tables"),
+                (text("items"), "name"),
+                (varint(2) + text("done") + b"\x03" + varint(NOW), "policies: column, counter 3, milliseconds"),
+                (text("list") + b"\x00" + varint(1), "column, last 0, milliseconds"),
+            ],
+        ),
         ("asset has of none", 31, [at_zone, of_asset, (varint(0), "no record of the zone uses such an asset here")]),
     )
     for name, tag, pairs in messages:

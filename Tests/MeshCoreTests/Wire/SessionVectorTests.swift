@@ -104,6 +104,13 @@ import Testing
       "schema": .schema([schema]),
       "schema rules": .schemaRules([rules]),
       "account name": .accountName("Zoë"),
+      "column policies": .columnPolicies([
+        .init(
+          table: "items",
+          policies: [
+            .init(column: "done", policy: .counter, time: World.now), .init(column: "list", policy: .last, time: 1),
+          ])
+      ]),
       "ping": .ping(15),
       "pong": .pong(15),
       "heads": .heads(

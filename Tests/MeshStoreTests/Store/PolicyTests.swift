@@ -1,0 +1,255 @@
+import MeshCore
+import MeshTesting
+import Testing
+
+@testable import MeshStore
+
+private let schema = "CREATE TABLE item (id TEXT PRIMARY KEY NOT NULL, n INTEGER, best, low, title TEXT)"
+private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
+
+/// Columns whose concurrent writes become one value by a policy.
+@Suite struct PolicyTests {
+  private static let policies: [String: [String: ColumnPolicy]] = [
+    "item": ["n": .counter, "best": .greatest, "low": .least]
+  ]
+
+  private func peer(_ seed: UInt8, _ policies: [String: [String: ColumnPolicy]] = Self.policies) throws -> Peer {
+    let peer = try Peer(seed, schema: schema, track: ["item"])
+    try peer.store.setPolicies(policies, now: peer.now)
+    return peer
+  }
+
+  private func peers(_ count: UInt8 = 3, _ insert: String = "('a', 5, 5, 5, 't')") throws -> [Peer] {
+    let peers = try (1...count).map { try peer($0) }
+    try peers[0].run("INSERT INTO item VALUES \(insert)")
+    try synchronize(peers)
+    return peers
+  }
+
+  @Test("concurrent increments add up")
+  func concurrentIncrements() throws {
+    let peers = try peers()
+    for (index, peer) in peers.enumerated() {
+      for _ in 0...index { try peer.run("UPDATE item SET n = n + 1, best = best + \(index), low = low - 1") }
+    }
+    try peers[1].run("UPDATE item SET title = 'u'")
+    try synchronize(peers)
+    try expectEqual(peers, rows, ["\"a\"|11|11|2|\"u\""])
+    try expectNoConflicts(peers)
+    for peer in peers { try peer.run("UPDATE item SET n = n - 2") }
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item", ["5"])
+    #expect(try peers.allSatisfy { try $0.store.heldCounts().isEmpty && $0.store.pendingCount() == 0 })
+  }
+
+  @Test("an assignment counts as its difference, also if a program replaces or upserts the row")
+  func assignments() throws {
+    let peers = try peers()
+    try peers[0].run("UPDATE item SET n = 105")
+    try peers[1].run("INSERT OR REPLACE INTO item VALUES ('a', 15, 5, 5, 't')")
+    try peers[2].run("INSERT INTO item (id, n) VALUES ('a', 0) ON CONFLICT (id) DO UPDATE SET n = n + 1")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item", ["116"])
+  }
+
+  @Test("a flush between two writes loses nothing")
+  func manyFlushes() throws {
+    let peers = try peers()
+    for round in 1...20 {
+      for peer in peers {
+        try peer.run("UPDATE item SET n = n + 1")
+        if round % 3 == 0 { try peer.flush() }
+        try peer.run("UPDATE item SET n = n + 1")
+      }
+      if round % 5 == 0 { try peers[round % 3].pull(from: peers[(round + 1) % 3]) }
+    }
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item", ["125"])
+  }
+
+  @Test("the greatest and the least value win, and other values give way where they are written")
+  func greatestAndLeast() throws {
+    let peers = try peers()
+    try peers[0].run("UPDATE item SET best = 9, low = 1")
+    try peers[1].run("UPDATE item SET best = 7, low = 3")
+    try peers[2].run("UPDATE item SET best = 2, low = 8")
+    try peers[2].flush()
+    #expect(try peers[2].rows("SELECT best, low FROM item") == ["5|5"])
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT best, low FROM item", ["9|1"])
+    try expectNoConflicts(peers)
+    try peers[1].run("UPDATE item SET best = 'text', low = 0.5")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT best, low FROM item", ["\"text\"|0.5"])
+  }
+
+  @Test("without the policy, a write is an assignment that hides greater parts")
+  func loweredValues() throws {
+    let peers = try peers()
+    try peers[0].run("UPDATE item SET best = 9, n = 9")
+    try synchronize(peers)
+    try peers[1].store.setPolicies(["item": ["best": .last, "n": .last]], now: peers[1].now)
+    try peers[1].run("UPDATE item SET best = 3, n = 4")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT best, n FROM item", ["3|4"])
+    try peers[2].run("UPDATE item SET best = 4, n = n + 1")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT best, n FROM item", ["4|5"])
+    try peers[0].run("UPDATE item SET best = NULL, n = NULL")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT best, n FROM item", ["NULL|NULL"])
+    try peers[2].run("UPDATE item SET best = 1, n = 7")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT best, n FROM item", ["1|7"])
+  }
+
+  @Test("a row that is deleted and inserted again has no increments")
+  func nextLife() throws {
+    let peers = try peers()
+    for peer in peers { try peer.run("UPDATE item SET n = n + 1") }
+    try synchronize(peers)
+    try peers[0].run("DELETE FROM item; INSERT INTO item VALUES ('a', 1, 1, 1, 't')")
+    try peers[1].run("UPDATE item SET n = n + 100")
+    try synchronize(peers)
+    try expectEqual(peers, rows, ["\"a\"|1|1|1|\"t\""])
+    for peer in peers { try peer.run("UPDATE item SET n = n + 1") }
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item", ["4"])
+  }
+
+  @Test("sums beyond 64 bits are limited, and no number traps")
+  func limits() throws {
+    let peers = try peers(3, "('a', 9223372036854775800, 5, 5, 't'), ('b', -9223372036854775800, 5, 5, 't')")
+    for peer in peers {
+      try peer.run("UPDATE item SET n = n + 7 WHERE id = 'a'; UPDATE item SET n = n - 7 WHERE id = 'b'")
+    }
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item ORDER BY id", ["9223372036854775807", "-9223372036854775808"])
+    try peers[0].run("UPDATE item SET n = 3 WHERE id = 'a'")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item ORDER BY id", ["3", "-9223372036854775808"])
+    // The increments are −21, and the column's own value is at its limit.
+    try peers[1].run("UPDATE item SET n = 9223372036854775807 WHERE id = 'b'")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item ORDER BY id", ["3", "9223372036854775786"])
+    // SQLite makes a real of it.
+    try peers[2].run("UPDATE item SET n = n + 100 WHERE id = 'b'")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT typeof(n) FROM item ORDER BY id", ["\"integer\"", "\"real\""])
+  }
+
+  @Test("writes without triggers count from the value that the row showed")
+  func uncapturedWrites() throws {
+    let peers = try peers()
+    for peer in peers { try peer.run("UPDATE item SET n = n + 1") }
+    try synchronize(peers)
+    try peers[0].run("UPDATE mesh_state SET applying = 1; UPDATE item SET n = n + 10; UPDATE mesh_state SET applying = 0")
+    try peers[1].run("UPDATE item SET n = n + 1")
+    try peers[0].store.rescan()
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item", ["19"])
+  }
+
+  @Test("a policy for rows that exist begins with their values")
+  func laterPolicy() throws {
+    let peers = try (1...3).map { try peer($0, [:]) }
+    try peers[0].run("INSERT INTO item VALUES ('a', 5, 5, 5, 't'), ('b', NULL, 5, 5, 't')")
+    try synchronize(peers)
+    for peer in peers { try peer.store.setPolicies(Self.policies, now: peer.now) }
+    for peer in peers { try peer.run("UPDATE item SET n = n + 1") }
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item ORDER BY id", ["8", "NULL"])
+    #expect(try peers[0].store.pendingCount() == 0)
+  }
+
+  @Test("columns that can't have a policy are refused with the reason")
+  func refusals() throws {
+    let peer = try peer(1, [:])
+    let error = #expect(throws: StoreError.self) {
+      try peer.store.setPolicies(
+        ["item": ["id": .greatest, "title": .counter, "missing": .least, "n": .counter]], now: peer.now)
+    }
+    #expect(error?.reasons.count == 3)
+    try peer.run("INSERT INTO item VALUES ('a', 5, 5, 5, 't'); UPDATE item SET n = n + 1")
+    #expect(try peer.rows("SELECT count(*) FROM mesh_pending WHERE op = 9") == ["0"])
+  }
+
+  @Test("the later setting of a policy wins, and the account's own comes before an owner's")
+  func settings() throws {
+    let peer = try peer(1, ["item": ["n": .counter]])
+    let device = Author(device: peer.author.device, instance: InstanceID(1)).device
+    func learn(_ policy: ColumnPolicy, at time: Int64, isOwn: Bool) throws -> ColumnPolicy? {
+      var description = try #require(try peer.store.schemaDescriptions().first)
+      description.policies = [ColumnPolicySetting(column: "N", policy: policy, time: time)]
+      _ = try peer.store.saveForeignSchema([description], device: device, isOwn: isOwn)
+      return try peer.store.schemaDescriptions().first?.policies.first?.policy
+    }
+    #expect(try learn(.greatest, at: peer.now - 1, isOwn: true) == .counter)
+    #expect(try learn(.greatest, at: peer.now + 1, isOwn: false) == .counter)
+    #expect(try learn(.greatest, at: peer.now + 1, isOwn: true) == .greatest)
+    try peer.store.setPolicies(["item": ["n": .last]], now: peer.now - 1_000)
+    #expect(try peer.store.schemaDescriptions().first?.policies.first?.policy == .last)
+    #expect(try learn(.greatest, at: peer.now + 1, isOwn: true) == .last)
+  }
+
+  @Test("random writes and exchanges end equal, and increments alone end exact", arguments: 1...20)
+  func randomHistories(seed: UInt64) throws {
+    var generator = SplitMix64(seed: seed)
+    let peers = try peers(3, "('a', 0, 0, 0, 't'), ('b', 0, 0, 0, 't'), ('c', 0, 0, 0, 't')")
+    var sum = 0
+    for _ in 0..<60 {
+      let peer = peers[Int.random(in: 0..<3, using: &generator)]
+      let number = Int.random(in: -9...9, using: &generator)
+      switch Int.random(in: 0..<12, using: &generator) {
+      case 0..<4:
+        sum += number
+        try peer.run("UPDATE item SET n = n + \(number) WHERE id = 'a'")
+      case 4: try peer.run("UPDATE item SET n = n + \(number), best = \(number), low = \(number) WHERE id = 'b'")
+      case 5: try peer.run("UPDATE item SET n = \(number), best = NULL WHERE id = 'b'")
+      case 6: try peer.run("UPDATE item SET n = NULL, low = 'x' WHERE id = 'b'")
+      case 7: try peer.run("DELETE FROM item WHERE id = 'c'")
+      case 8: try peer.run("INSERT OR REPLACE INTO item VALUES ('c', \(number), \(number), \(number), 'x')")
+      case 9: try peer.flush()
+      default: try peer.pull(from: peers[Int.random(in: 0..<3, using: &generator)])
+      }
+    }
+    try synchronize(peers)
+    let shown = try peers[0].rows(rows)
+    try expectEqual(peers, rows, shown)
+    try expectEqual(peers, "SELECT n FROM item WHERE id = 'a'", ["\(sum)"])
+    for peer in peers { #expect(try peer.store.pendingCount() == 0 && peer.store.heldCounts().isEmpty) }
+    // A file that merges the same change sets from the beginning shows the same, whatever it knows of policies.
+    let late = try peer(9, [:])
+    try late.pull(from: peers[1])
+    try expectEqual([late] + peers, rows, shown)
+  }
+
+  @Test("a cut takes the author's increments back and leaves those of others")
+  func cut() throws {
+    let peers = try peers()
+    for peer in peers { try peer.run("UPDATE item SET n = n + 1, best = best + 1") }
+    try peers[2].run("UPDATE item SET n = n + 100, best = 100")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n, best FROM item", ["108|100"])
+    for peer in peers[..<2] {
+      peer.cuts = [peers[2].author: 0]
+      try peer.store.cut(
+        peer.cuts, aftermath: [peers[2].author: .kept], zone: Peer.zone, peer.reader, now: peer.now)
+    }
+    try expectEqual(Array(peers[..<2]), "SELECT n, best FROM item", ["7|6"])
+    for peer in peers[..<2] { try peer.run("UPDATE item SET n = n + 1") }
+    try synchronize(Array(peers[..<2]))
+    try expectEqual(Array(peers[..<2]), "SELECT n FROM item", ["9"])
+  }
+
+  @Test("a device that writes on as another instance loses no increment")
+  func nextInstance() throws {
+    let peers = try peers()
+    for peer in peers { try peer.run("UPDATE item SET n = n + 1") }
+    try synchronize(peers)
+    try peers[0].renew(InstanceID(77))
+    for peer in peers { try peer.run("UPDATE item SET n = n + 1") }
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item", ["11"])
+  }
+}

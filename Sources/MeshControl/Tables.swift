@@ -190,7 +190,27 @@ public struct SchemaReport: Codable, Hashable, Sendable {
   /// The parts of other devices' tables that this file lacks and mesh doesn't carry over, with the reasons.
   public var leftOut: [String]
 
-  package init(applied: Bool, missing: [Missing], different: [Difference] = [], leftOut: [String] = []) {
+  /// The columns with a policy other than `last`.
+  public var policies: [Policy]
+
+  /// The policy of a column.
+  public struct Policy: Codable, Hashable, Sendable {
+    /// The name of the table.
+    public var table: String
+    /// The name of the column.
+    public var column: String
+    /// `greatest`, `least` or `counter`.
+    public var policy: String
+
+    package init(table: String, column: String, policy: String) {
+      (self.table, self.column, self.policy) = (table, column, policy)
+    }
+  }
+
+  package init(
+    applied: Bool, missing: [Missing], different: [Difference] = [], leftOut: [String] = [], policies: [Policy] = []
+  ) {
     (self.applied, self.missing, self.different, self.leftOut) = (applied, missing, different, leftOut)
+    self.policies = policies
   }
 }

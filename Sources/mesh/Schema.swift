@@ -15,6 +15,8 @@ struct Schema: AsyncParsableCommand {
       The tables get the defaults, CHECKs and indexes that your own devices and the owner of a share have, as far as mesh \
       carries their expressions over. The parts that are left out are listed with the reason.
 
+      The policies of columns are listed as well. Set them with mesh track TABLE --policy COLUMN=POLICY.
+
       A column in another form stays as it is. If its DEFAULT, its NOT NULL or its reference differs, two machines can show one \
       record differently. If a key differs, two records of one machine can be one record of the other.
 
@@ -42,6 +44,11 @@ struct Schema: AsyncParsableCommand {
     if report.missing.isEmpty { Output.print("Nothing is missing: this file has every table and column of the mesh.") }
     for missing in report.missing { show(missing, applied: report.applied) }
     Self.showLeftOut(report.leftOut)
+    if !report.policies.isEmpty {
+      var policies = TextTable("TABLE", "COLUMN", "POLICY")
+      for policy in report.policies { policies.add(policy.table, policy.column, policy.policy) }
+      Output.print("\nPolicies of columns:\n" + policies.text)
+    }
     guard !report.different.isEmpty else { return }
     var table = TextTable("TABLE", "DEVICE", "HERE", "THERE")
     // Several devices often have the same schema.

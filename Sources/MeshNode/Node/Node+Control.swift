@@ -327,7 +327,10 @@ extension Node {
         SchemaReport.Difference(
           table: different.table, column: different.column, device: different.device.description,
           name: deviceName(different.device), here: different.here, there: different.there)
-      }, leftOut: try store.leftOut(trusts: isTrusted) + refusedParts)
+      }, leftOut: try store.leftOut(trusts: isTrusted) + refusedParts,
+      policies: try store.columnPolicies().map {
+        SchemaReport.Policy(table: $0.table, column: $0.column, policy: $0.policy.name)
+      })
   }
 
   /// Returns whether the device belongs to this account, or to the owner of a share in which it participates.

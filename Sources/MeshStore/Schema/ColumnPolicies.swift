@@ -49,6 +49,18 @@ struct ColumnPolicies {
 }
 
 extension Store {
+  /// Returns the columns of synchronized tables that have a policy other than last edit wins.
+  public func columnPolicies() throws -> [(table: String, column: String, policy: ColumnPolicy)] {
+    try read { session in
+      try session.catalog.allTables.flatMap { table in
+        let policies = try session.catalog.policies(of: table)
+        return table.columns.compactMap { column in
+          policies[column.id].map { (table: table.schema.name, column: column.name, policy: $0) }
+        }
+      }
+    }
+  }
+
   /// Sets the policies of columns for all devices of the account.
   ///
   /// - Parameter policies: For each table, its columns and their policies.

@@ -110,7 +110,7 @@ private struct Explainer {
     let withheld = try withheld(record)
     let columns = try state.cells.map { column, cell in
       RecordExplanation.Column(
-        name: try session.catalog.column(column).name, value: cell.value, stamp: cell.stamp,
+        name: try name(column, state), value: cell.value, stamp: cell.stamp,
         signer: signers[Signed(column: column, stamp: cell.stamp)], beaten: beaten[column], withheld: withheld[column])
     }
     let explanation = RecordExplanation(
@@ -120,6 +120,16 @@ private struct Explainer {
       lifeSigner: state.life.flatMap { signers[Signed(column: ZoneRecords.wholeRecord, stamp: $0)] },
       columns: columns.sorted { $0.name < $1.name })
     return (explanation, given)
+  }
+
+  /// Returns a column's name. For a part, and for the column's own value beside parts, it says so.
+  private func name(_ column: Int64, _ state: ZoneRecords.State) throws -> String {
+    let name = try session.catalog.column(column).name
+    if let part = try session.catalog.part(column) {
+      return "\(part.column) (\(part.policy == .counter ? "counted" : part.policy.name) by \(part.author))"
+    }
+    let hasParts = try state.cells.keys.contains { try session.catalog.part($0)?.column.folded == name.folded }
+    return hasParts ? "\(name) (assigned)" : name
   }
 
   /// Returns the withheld references by column. Other values that are not shown are still downloading, or have no

@@ -324,6 +324,32 @@ def schemas_that_are_no_schemas(scene):
         raise Failed(f"schema --apply made tables that have no part in the share: {len(names)}")
 
 
+@attack("message column policies: tables (count)", "message column policies: tables[].policies (count)",
+        "message column policies: tables[].policies[].policy", "message column policies: tables[].policies[].time")
+def policies_that_nobody_gave(scene):
+    """Sends policies of columns as a participant, who may set none, with unknown policies, columns and times; the
+    tower's columns keep theirs."""
+    member, zone, session = scene.enter()
+    key = {"name": b"id", "type": b"TEXT", "flags": 1, "collation": 0}
+    note = {"name": b"note", "type": b"TEXT", "flags": 0, "collation": 0}
+    text = {"name": b"name", "type": b"TEXT", "flags": 0, "collation": 0}
+    tags = {"name": b"tags", "flags": 0, "columns": [key, note, text], "key": 0,
+            "foreignKeys": [{"column": 1, "parent": b"notes", "onDelete": 4, "onUpdate": 0}]}
+    good = {"column": b"name", "policy": 1, "time": 2**48 - 1}
+    for tables in ([{"table": b"tags", "policies": [good]}], [{"table": b"tags", "policies": [{**good, "policy": 9}]}],
+                   [{"table": b"tags", "policies": [{**good, "time": 2**64 - 1}]}],
+                   [{"table": b"tags", "policies": [{**good, "column": b"no column"}] * 256}],
+                   [{"table": b"tags", "policies": [good] * 257}],
+                   [{"table": f"t{n}".encode(), "policies": [good] * 16} for n in range(2_000)]):
+        session = scene.again(member, session)
+        session.try_send("column policies", tables=tables)
+        session.try_send("schema", tables=[tags])
+        scene.answered(session, 60)
+    found = scene.tower.report("schema", timeout=60)["policies"]
+    if found or scene.tower.sql("SELECT count(*) FROM mesh_policy") != [(0,)]:
+        raise Failed(f"a participant set policies: {found}")
+
+
 @attack("message schema rules: tables (count)", "message schema rules: tables[].rules.checks (count)",
         "message schema rules: tables[].rules.defaults (count)", "message schema rules: tables[].rules.indexes (count)",
         "message schema rules: tables[].rules.indexes[].flags", "message schema rules: tables[].rules.leftOut (count)",

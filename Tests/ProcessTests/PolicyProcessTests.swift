@@ -39,7 +39,8 @@ extension Daemons {
         // Partitions: the laptop leaves and returns twice while all programs write, and the phone is killed.
         for _ in 0..<2 {
           #expect(try await laptopDaemon.terminate().status == 0)
-          try await Task.sleep(for: .milliseconds(300))
+          let before = try await laptop.number("SELECT stars FROM notes")
+          try await eventually("programs write alone") { try await laptop.number("SELECT stars FROM notes") > before + 50 }
           laptopDaemon = try await laptop.serve()
           try await laptop.connected(to: "tower")
         }
@@ -80,7 +81,9 @@ extension Daemons {
         #expect(try await node.report(SchemaReport.self, "schema").policies.isEmpty)
         try await node.done("track", "notes", "tags", "--policy", "notes.stars=greatest")
         #expect(try await node.done("schema").stdout.contains("greatest"))
-        try await node.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 5); UPDATE notes SET stars = 3")
+        try await node.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 5)")
+        try await node.done("wait")
+        try await node.sqlite("UPDATE notes SET stars = 3")
         try await eventually("the value gives way") { try await node.number("SELECT stars FROM notes") == 5 }
         try await node.done("track", "notes", "--policy", "stars=last")
         #expect(try await node.report(SchemaReport.self, "schema").policies.isEmpty)

@@ -48,6 +48,11 @@ import Testing
   }
 
   @Test(arguments: 1...(isFast ? 3 : 15))
+  func `counters that all nodes increment end as the sum of what was committed`(seed: UInt64) throws {
+    try run(seed: seed, nodes: 4, steps: 120, profile: "counting")
+  }
+
+  @Test(arguments: 1...(isFast ? 3 : 15))
   func `a member that lies harms nobody`(seed: UInt64) throws {
     try run(seed: seed, nodes: 4, steps: 80, profile: "lying")
   }

@@ -26,8 +26,7 @@ public enum Value: Hashable, Sendable {
   public static func real(_ double: Double) -> Value { double.isNaN ? .null : .real(double.bitPattern) }
   public static func text(_ string: String) -> Value { .text(Array(string.utf8)) }
 
-  /// The tags on the wire. In a field, 5 is an asset's manifest, and 6 and 8 are long values. Tag 7 (increment) is
-  /// reserved.
+  /// The tags on the wire. In a field, 5 is an asset's manifest, and 6 and 8 are long values. Tag 7 is reserved.
   private enum Tag {
     static let null: UInt8 = 0
     static let integer: UInt8 = 1

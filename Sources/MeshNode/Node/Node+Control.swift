@@ -234,6 +234,8 @@ extension Node {
         return policy
       }
     }
+    // `track` lists what is wrong with a table, which may be that it doesn't exist.
+    try store.checkPolicies(policies.filter { try store.hasTable($0.key) })
     let tables = try store.track(
       tables: request.tables, private: request.privateTables, integerKeys: request.integerKeys, now: time.milliseconds()
     )

@@ -40,7 +40,7 @@ extension FlushPlanner {
         long: sizes.reduce(0) { $1 > threshold ? $0 + $1 : $0 }, of: room, for: table)
     else { return false }
     var record =
-      if let life, cells.allSatisfy({ $0.time == life }) {
+      if let life, parts.cells.isEmpty, cells.allSatisfy({ $0.time == life }) {
         try bornRecord(entry.ref, table, generation, life, cells, row)
       } else {
         try self.record(entry.ref, table, old: old, generation, life, cells, row, keeping, isHeld, parts)

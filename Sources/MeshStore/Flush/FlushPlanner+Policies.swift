@@ -68,6 +68,31 @@ extension FlushPlanner {
     return changed
   }
 
+  /// Returns the parts of a new record whose columns were written after the row was inserted. `row` then has the values
+  /// that were inserted.
+  mutating func firstParts(
+    _ entry: PendingSlice.Entry, _ row: inout [Value], at time: HybridTime
+  ) throws -> ChangedParts {
+    var changed = ChangedParts()
+    guard !entry.was.isEmpty else { return changed }
+    for (column, policy) in try session.catalog.policies(of: entry.table).sorted(by: { $0.key < $1.key }) {
+      guard let index = entry.table.indexes[column], let was = entry.was[column]?.value else { continue }
+      let new = row[index]
+      if policy != .counter, new != was, isRefused(new, was), !policy.beats(new, was) {
+        changed.folded[column] = (was, new)
+        row[index] = was
+        plan.reshown.append(entry.ref)
+      } else if policy == .counter, new != was, let value = part(policy, (was, was), new, own: nil, 0) {
+        let name = ColumnPart(policy, author: writer.author, column: entry.table.columns[index].name).name
+        let own = try session.catalog.columnNumber(name, of: entry.table.id)
+        changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: value))
+        changed.folded[column] = (was, new)
+        row[index] = was
+      }
+    }
+    return changed
+  }
+
   /// Returns the column's own value and the one that its row showed before the write, or nil if that is unknown.
   private func before(
     _ column: Int64, _ entry: PendingSlice.Entry, _ old: StoredRecord

@@ -142,8 +142,11 @@ struct FlushPlanner {
       cells.append((index, edited ?? base))
     }
     let awaited = try old.map { try self.awaited(entry, $0, row) } ?? [:]
+    var row = row
+    let parts = base.isImport ? ChangedParts() : try firstParts(entry, &row, at: base)
     return try emit(
-      entry, .birth, old: old, generation: generation, life: base, cells, row, keeping: [:], awaited: awaited)
+      entry, .birth, old: old, generation: generation, life: base, cells, row, keeping: [:], awaited: awaited,
+      parts: parts)
   }
 
   /// Returns the columns whose asset is not here, in a row that was written as a whole or recreated. Such a column has

@@ -180,6 +180,7 @@ extension PendingSlice.Entry {
       isRestored = row.integer(5) == PendingSlice.restored
     case PendingSlice.Op.delete:
       isDeleted = true
+      was = [:]
       if row.integer(5) != PendingSlice.rekeyed { isGone = true }
     case PendingSlice.Op.importing:
       isImported = true

@@ -67,17 +67,7 @@ extension Store {
   /// - Throws: `StoreError` (`schemaRefused`) with every reason. Nothing is set then.
   public func setPolicies(_ policies: [String: [String: ColumnPolicy]], now: Int64) throws {
     try write { session in
-      var reasons: [String] = []
-      for (name, columns) in policies.sorted(by: { $0.key < $1.key }) {
-        guard let schema = try TrackedTable.read(session.db, name: name)?.schema else {
-          throw StoreError.unknownTable(name)
-        }
-        for (column, policy) in columns.sorted(by: { $0.key < $1.key }) {
-          guard let reason = ColumnPolicies.violation(policy, column, schema) else { continue }
-          reasons.append("\(schema.name): \(reason)")
-        }
-      }
-      guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
+      try session.check(policies)
       var isChanged = false
       for (name, columns) in policies {
         for (column, policy) in columns {
@@ -90,7 +80,28 @@ extension Store {
   }
 }
 
+extension Store {
+  /// Throws if columns can't have these policies.
+  ///
+  /// - Throws: `StoreError` (`schemaRefused`) with every reason.
+  public func checkPolicies(_ policies: [String: [String: ColumnPolicy]]) throws {
+    try read { try $0.check(policies) }
+  }
+}
+
 extension Session {
+  fileprivate func check(_ policies: [String: [String: ColumnPolicy]]) throws {
+    var reasons: [String] = []
+    for (name, columns) in policies.sorted(by: { $0.key < $1.key }) {
+      guard let schema = try TableSchema.read(db, name) else { throw StoreError.unknownTable(name) }
+      for (column, policy) in columns.sorted(by: { $0.key < $1.key }) {
+        guard let reason = ColumnPolicies.violation(policy, column, schema) else { continue }
+        reasons.append("\(schema.name): \(reason)")
+      }
+    }
+    guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
+  }
+
   /// Saves a policy unless a later one is known. This account's settings come before those of a share's owner.
   ///
   /// - Parameter isNew: True if a person set it now. It is then later than every known one.

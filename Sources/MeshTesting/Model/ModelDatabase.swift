@@ -111,7 +111,7 @@ final class ModelDatabase: SimulatedDatabase {
       }
     case .bulk(_, nil):
       for name in store.rows.keys.sorted() where name.table == AppSchema.stock.name { store.delete(name) }
-    case .alter: break
+    case .alter, .count: break
     case .rename(let table, let key, let to):
       guard let old = name(table, key), let new = name(table, to) else { return false }
       guard var row = store.rows[old] else { return true }

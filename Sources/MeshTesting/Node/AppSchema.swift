@@ -58,7 +58,7 @@ enum AppSchema {
   /// The tables into which apps write long BLOBs.
   static let withAssets = [item.name, tag.name]
 
-  static func table(_ name: String) -> Table? { all.first { $0.name == name } }
+  static func table(_ name: String) -> Table? { (all + [tally]).first { $0.name == name } }
 
   private static let list = Table(
     name: "list", key: "id",
@@ -131,6 +131,16 @@ enum AppSchema {
   static let stock = Table(
     name: "stock", key: "id", columns: [Column(name: "amount")], keyCollation: .binary,
     sql: "CREATE TABLE stock (id TEXT PRIMARY KEY NOT NULL, amount INTEGER)")
+
+  /// A table of counters, which only plans with counts have.
+  static let tally = Table(
+    name: "tally", key: "id", columns: [Column(name: "count", defaultValue: .integer(0))], keyCollation: .binary,
+    sql: "CREATE TABLE tally (id TEXT PRIMARY KEY NOT NULL, count INTEGER NOT NULL DEFAULT 0)")
+
+  /// The number of counters.
+  static let counters = 3
+
+  static func counter(_ number: Int) -> RecordName { RecordName(table: tally.name, key: .text("c\(number)")) }
 
   /// Returns the tables that a write to one of them can change.
   static func affected(by table: String) -> [String] {

@@ -15,6 +15,8 @@ struct AppTransaction: Sendable {
     case group(Int, value: Value)
     /// Creates or overwrites this many rows of `AppSchema.stock`, or deletes all of them if the amount is nil.
     case bulk(count: Int, amount: Int?)
+    /// Adds to one of the counters of `AppSchema.tally`, which it creates with 0.
+    case count(Int, by: Int)
     case alter(table: String, sql: [String], losing: Loss = .nothing)
   }
 
@@ -65,6 +67,7 @@ extension AppTransaction.Statement {
       table
     case .group: AppSchema.leg.name
     case .bulk: AppSchema.stock.name
+    case .count: AppSchema.tally.name
     }
   }
 }
@@ -76,7 +79,7 @@ extension AppTransaction.Statement {
     case .insert(_, let values), .upsert(_, let values), .replace(_, let values), .update(_, _, let values):
       Set(values.keys)
     case .updateAll(_, let column, _): [column]
-    case .delete, .rename, .group, .bulk, .alter: []
+    case .delete, .rename, .group, .bulk, .count, .alter: []
     }
   }
 }
@@ -88,7 +91,7 @@ extension AppTransaction.Statement {
     case .insert(_, let values), .upsert(_, let values), .replace(_, let values), .update(_, _, let values):
       Array(values.values)
     case .updateAll(_, _, let value), .group(_, let value): [value]
-    case .delete, .rename, .bulk, .alter: []
+    case .delete, .rename, .bulk, .count, .alter: []
     }
   }
 }
@@ -109,6 +112,7 @@ extension AppTransaction.Statement: CustomStringConvertible {
     case .group(let group, let value): "write group \(group) value=\(value.shown)"
     case .bulk(let count, let amount?): "write \(count) of stock amount=\(amount)"
     case .bulk(_, nil): "delete all stock"
+    case .count(let counter, let number): "count c\(counter) by \(number)"
     case .alter(_, let sql, _): sql.joined(separator: "; ")
     }
   }

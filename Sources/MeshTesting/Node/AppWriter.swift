@@ -28,6 +28,12 @@ struct AppWriter: Sendable {
   /// - Parameter added: The columns that exist besides the first ones, as `table.column`.
   mutating func next(added: Set<String> = []) -> AppTransaction {
     if place != nil { return shared() }
+    if plan.counts > 0, generator.once(in: plan.counts) {
+      let counter = Int.random(in: 0..<AppSchema.counters, using: &generator)
+      return AppTransaction(
+        statements: [.count(counter, by: Int.random(in: -3...9, using: &generator))],
+        ending: generator.once(in: 12) ? .rollback : .commit)
+    }
     if let odd = odd() { return AppTransaction(statements: [odd], ending: .commit) }
     let count = generator.once(in: 3) ? Int.random(in: 2...5, using: &generator) : 1
     let statements = (0..<count).map { _ in statement(added) }

@@ -56,6 +56,9 @@ final class SQLiteDatabase: SimulatedDatabase {
     self.store = store
     let missing = try tables.map(\.name).filter { try !store.isTracked($0) }
     if !missing.isEmpty { try store.track(tables: missing, now: clock.milliseconds()) }
+    if tables.contains(where: { $0.name == AppSchema.tally.name }) {
+      try store.setPolicies([AppSchema.tally.name: ["count": .counter]], now: clock.milliseconds())
+    }
     untracked = []
     dataVersion = nil
     return store
@@ -263,13 +266,21 @@ final class SQLiteDatabase: SimulatedDatabase {
         )
       ]
     case .bulk(_, nil): [("DELETE FROM stock", [])]
+    case .count(let counter, let number):
+      [
+        ("INSERT OR IGNORE INTO tally (id, count) VALUES (?, 0)", [AppSchema.counter(counter).key]),
+        (
+          "UPDATE tally SET count = count + ? WHERE id = ?",
+          [.integer(Int64(number)), AppSchema.counter(counter).key]
+        ),
+      ]
     default: [single(statement)]
     }
   }
 
   private static func single(_ statement: AppTransaction.Statement) -> (String, [Value]) {
     switch statement {
-    case .alter, .group, .bulk: return ("", [])
+    case .alter, .group, .bulk, .count: return ("", [])
     case .insert(let table, let values): return insert("INSERT", table, values)
     case .replace(let table, let values): return insert("REPLACE", table, values)
     case .upsert(let table, let values):

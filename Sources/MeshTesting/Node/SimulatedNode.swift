@@ -28,6 +28,10 @@ final class SimulatedNode {
   private(set) var life = 0
   var writer: AppWriter
   var ledger = Ledger()
+  /// For each counter, the sum of the increments that its app committed.
+  private(set) var counted: [Int: Int] = [:]
+  /// Whether it is unknown if an increment was committed, because the machine died in it or its disk failed.
+  private(set) var doubtsCounts = false
   var liar: Liar?
   var isRevoked = false
   /// True if it is stopped permanently.
@@ -157,8 +161,12 @@ final class SimulatedNode {
         ledger.lose(transaction.losses)
       }
       madeAnew.formUnion(transaction.dropped)
+      if isCommitted {
+        for case .count(let counter, let number) in transaction.statements { counted[counter, default: 0] += number }
+      }
       return isCommitted
     } catch {
+      if transaction.statements.contains(where: { if case .count = $0 { true } else { false } }) { doubtsCounts = true }
       ledger.doubt(tables)
       throw error
     }

@@ -69,6 +69,14 @@ extension FaultPlan {
     return plan
   }()
 
+  /// Programs on all nodes that add to the same counters, in partitions and between crashes.
+  public static let counting: FaultPlan = {
+    var plan = partitioned
+    (plan.kills, plan.powerCuts, plan.deaths, plan.restarts) = (15, 20, 0, 40)
+    plan.counts = 2
+    return plan
+  }()
+
   /// BLOBs from 20 KiB to 1 MiB, which are evicted and requested. Their sources come and go, and one of them lies.
   public static let assets: FaultPlan = {
     var plan = ordinary
@@ -149,7 +157,7 @@ extension FaultPlan {
   public static let named: [String: FaultPlan] = [
     "calm": calm, "ordinary": ordinary, "crashing": crashing, "partitioned": partitioned, "wrong-clocks": wrongClocks,
     "simultaneous": simultaneous,
-    "line": line, "assets": assets, "bad-disks": badDisks, "writing": writing, "lying": lying, "history": history,
+    "line": line, "assets": assets, "bad-disks": badDisks, "writing": writing, "counting": counting, "lying": lying, "history": history,
     "live-restores": liveRestores,
     "schemas": schemas, "migrations": migrations,
     "shares": shares, "wide": wide,

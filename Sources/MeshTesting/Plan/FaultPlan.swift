@@ -105,6 +105,8 @@ public struct FaultPlan: Sendable, Equatable {
   /// One in `bulkWrites` writes is of `bulkSize` records.
   public var bulkWrites = 0
   public var bulkSize = 1_001...2_200
+  /// One in `counts` writes adds to a counter. Only the real store has counters, and only if there is one account.
+  public var counts = 0
   /// One in `longValues` writes has a value of `longSize` bytes.
   public var longValues = 0
   public var longSize = 17_000...600_000

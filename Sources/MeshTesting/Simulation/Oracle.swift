@@ -243,7 +243,7 @@ extension Oracle {
       for column in AppSchema.table(name.table)?.columns ?? [] {
         // The column is missing if it is yet to be added.
         guard let shown = row[column.name] ?? (column.mayLack ? nil : .null) else { continue }
-        let merged = state.cells[column.name]?.value ?? column.unsent(name)
+        let merged = value(of: column, name, state)
         if case .asset(let asset) = merged, lacking.contains(asset) { continue }
         if shown != merged, !isSetNull(column, merged, shown, contents) {
           differences.append("\(name).\(column.name) shows \(shown.shown) and is \(merged.shown)")
@@ -261,6 +261,16 @@ extension Oracle {
       }
     }
     return differences
+  }
+
+  /// Returns the value that a row shows of the merged cells: the column's own, or what its parts make of it.
+  private func value(of column: AppSchema.Column, _ name: RecordName, _ state: RecordState<String>) -> Value {
+    let own = state.cells[column.name]
+    var fold = ColumnFold(base: own?.value ?? column.unsent(name), since: own?.stamp)
+    for (other, cell) in state.cells {
+      if let part = ColumnPart(name: other), part.column == column.name { fold.add(part.policy, cell.stamp, cell.value) }
+    }
+    return fold.parts.isEmpty ? fold.base : fold.shown ?? fold.base
   }
 
   private func isSetNull(_ column: AppSchema.Column, _ merged: Value, _ shown: Value, _ contents: Contents) -> Bool {

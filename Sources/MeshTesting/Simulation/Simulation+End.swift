@@ -14,6 +14,7 @@ extension Simulation {
       for (reason, count) in node.replica?.refusals ?? [:] { counts.refusals[reason, default: 0] += count }
     }
     try compareRows()
+    try checkCounters()
     for node in honest.prefix(Self.readLogs) {
       let contents = try node.database.contents()
       if contents.keys.contains(where: { $0.key == Liar.forgedKey }) {
@@ -36,6 +37,22 @@ extension Simulation {
         if let difference = oracle.differences(naming.name(contents), held: held, lacking: lacking).first {
           violate("n\(node.index): \(difference)")
         }
+      }
+    }
+  }
+
+  /// Checks that each counter is the sum of what the apps of all nodes committed. Writes of files that were replaced,
+  /// and of devices that were revoked, may be gone.
+  private func checkCounters() throws {
+    guard plan.counts > 0, plan.liars == 0, !nodes.contains(where: \.doubtsCounts),
+      !honest.contains(where: { $0.isRevoked || $0.hasOtherHistory })
+    else { return }
+    for counter in 0..<AppSchema.counters {
+      let sum = nodes.reduce(0) { $0 + ($1.counted[counter] ?? 0) }
+      for node in honest {
+        let shown = try node.database.contents()[AppSchema.counter(counter)]?["count"]
+        guard shown ?? .integer(0) != .integer(Int64(sum)) else { continue }
+        violate("n\(node.index) shows \(shown?.shown ?? "nothing") for counter \(counter), and the increments are \(sum)")
       }
     }
   }

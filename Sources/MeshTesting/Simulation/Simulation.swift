@@ -91,6 +91,9 @@ public final class Simulation {
       throw SimulationError("of \(count) nodes \(plan.liars) are to lie: take more nodes, or fewer liars")
     }
     self.seed = seed
+    guard plan.counts == 0 || storage == .sqlite && plan.accounts <= 1 else {
+      throw SimulationError("counters need the real store and one account: take a plan without counts")
+    }
     self.plan = plan
     self.storage = storage
     stepsLeft = steps

@@ -61,9 +61,10 @@ import Testing
       states[place].merge(
         State(generation: 1, cells: [name: State.Cell(stamp: stamp, value: .integer(known + increment))]))
     }
-    for _ in 0..<3 {
+    for turn in states.indices {
       var joined = State()
-      for place in states.indices.shuffled() + [0, 1] { joined.merge(states[place]) }
+      for place in states.indices { joined.merge(states[(place + turn) % states.count]) }
+      joined.merge(states[turn])
       #expect(Self.shown(joined) == .integer(sum))
     }
   }

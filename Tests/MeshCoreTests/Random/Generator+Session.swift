@@ -94,7 +94,7 @@ extension Generator {
     return rules
   }
 
-  static let messageKinds = 34
+  static let messageKinds = 35
 
   /// Every kind comes: `kind` is taken modulo their number.
   mutating func message(kind: Int) -> Message {
@@ -151,6 +151,10 @@ extension Generator {
       let coming = AssetBacklog.Amount(assets: below(1 << 40), bytes: below(1 << 50))
       return .assetBacklog(zone, AssetBacklog(coming: coming, absent: .init(assets: below(9), bytes: below(9))))
     case 32:
+      let named: [NamedRules] = many(2) { NamedRules(table: "table", rules: (try? $0.rules()) ?? SchemaRules()) }
+      return .schemaRules(named)
+    case 33: return .accountName(pick(["x", "Zoë"]))
+    default:
       return .columnPolicies(
         many(2) { generator in
           NamedPolicies(
@@ -160,9 +164,6 @@ extension Generator {
                 column: "Column \($0.below(9))", policy: $0.pick(ColumnPolicy.allCases), time: Int64($0.below(1 << 48)))
             })
         })
-    default:
-      let named: [NamedRules] = many(2) { NamedRules(table: "table", rules: (try? $0.rules()) ?? SchemaRules()) }
-      return .schemaRules(named)
     }
   }
 }

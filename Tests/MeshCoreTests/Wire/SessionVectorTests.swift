@@ -146,7 +146,7 @@ import Testing
   }
 
   @Test func aMessageWithAnUnknownTagIsSkipped() throws {
-    #expect(try Message.decode([35]) == nil)
+    #expect(try Message.decode([36]) == nil)
     #expect(try Message.decode([0, 1, 2]) == nil)
     #expect(try Message.decode([255]) == nil)
   }

@@ -117,6 +117,19 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try expectEqual(peers, "SELECT n FROM item", ["4"])
   }
 
+  @Test("devices that insert the same row and count in one transaction lose no increment")
+  func insertedTogether() throws {
+    let peers = try (1...3).map { try peer($0) }
+    for (index, peer) in peers.enumerated() {
+      try peer.run("INSERT OR IGNORE INTO item VALUES ('a', 0, 1, 1, 't'); UPDATE item SET n = n + \(index + 1), best = 0")
+    }
+    try synchronize(peers)
+    try expectEqual(peers, rows, ["\"a\"|6|1|1|\"t\""])
+    try peers[0].run("DELETE FROM item; INSERT INTO item VALUES ('a', 9, 1, 1, 't'); UPDATE item SET n = n + 1")
+    try synchronize(peers)
+    try expectEqual(peers, rows, ["\"a\"|10|1|1|\"t\""])
+  }
+
   @Test("sums beyond 64 bits are limited, and no number traps")
   func limits() throws {
     let peers = try peers(3, "('a', 9223372036854775800, 5, 5, 't'), ('b', -9223372036854775800, 5, 5, 't')")

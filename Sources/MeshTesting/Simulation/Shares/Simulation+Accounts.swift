@@ -20,7 +20,9 @@ extension Simulation {
   var hasShares: Bool { accounts.count > 1 }
 
   /// The tables of every app.
-  var tables: [AppSchema.Table] { hasShares ? AppSchema.all : AppSchema.tables }
+  var tables: [AppSchema.Table] {
+    (hasShares ? AppSchema.all : AppSchema.tables) + (plan.counts > 0 ? [AppSchema.tally] : [])
+  }
 
   /// Returns the account of each node. If there are several accounts, liars have one of their own. The other nodes take
   /// turns.

@@ -53,7 +53,8 @@ struct Track: AsyncParsableCommand {
     return try policies.reduce(into: [:]) { found, text in
       let parts = text.split(separator: "=", omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
-        throw ValidationError("\(printable(text)) is no policy. Write --policy COLUMN=POLICY, for example --policy likes=counter.")
+        throw ValidationError(
+          "\(printable(text)) is no policy. Write --policy COLUMN=POLICY, for example --policy likes=counter.")
       }
       let column = String(parts[0])
       if let table = names.first(where: { column.hasPrefix($0 + ".") }) {
@@ -62,7 +63,9 @@ struct Track: AsyncParsableCommand {
         found[names[0], default: [:]][column] = String(parts[1])
       } else {
         throw ValidationError(
-          "\(printable(text)) doesn't name the table. Write --policy TABLE.COLUMN=POLICY, for example --policy \(names[0]).\(text).")
+          "\(printable(text)) doesn't name the table. Write --policy TABLE.COLUMN=POLICY, for example --policy "
+            + "\(names[0]).\(text)."
+        )
       }
     }
   }

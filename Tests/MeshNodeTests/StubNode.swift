@@ -56,7 +56,9 @@ enum RequestSamples {
     AssetFetchRequest(table: "photos", key: "p1", column: "image"),
     AssetEvictRequest(table: "photos", key: "p1", column: "image", force: true), AssetPoliciesRequest(),
     AssetPolicyRequest(table: "photos", policy: .onDemand),
-    TrackRequest(tables: ["notes"], privateTables: ["drafts"], integerKeys: true, policies: ["notes": ["stars": "counter"]]), UntrackRequest(tables: ["a", "b"]),
+    TrackRequest(
+      tables: ["notes"], privateTables: ["drafts"], integerKeys: true, policies: ["notes": ["stars": "counter"]]),
+    UntrackRequest(tables: ["a", "b"]),
     RescanRequest(tables: ["a"]), SchemaRequest(), ApplySchemaRequest(), DevicesRequest(),
     InviteRequest(expires: .seconds(90)), RevokeRequest(device: "device-2"),
     DeviceChangeRequest(device: "device-2", act: .promote), RestampRequest(),

@@ -40,7 +40,9 @@ extension Daemons {
         for _ in 0..<2 {
           #expect(try await laptopDaemon.terminate().status == 0)
           let before = try await laptop.number("SELECT stars FROM notes")
-          try await eventually("programs write alone") { try await laptop.number("SELECT stars FROM notes") > before + 50 }
+          try await eventually("programs write alone") {
+            try await laptop.number("SELECT stars FROM notes") > before + 50
+          }
           laptopDaemon = try await laptop.serve()
           try await laptop.connected(to: "tower")
         }

@@ -61,7 +61,8 @@ public struct ColumnPart: Hashable, Sendable {
       let start = prefix + Array(policy.name.utf8) + [UInt8(ascii: "_")]
       guard bytes.starts(with: start), bytes.count > start.count + 2 * Self.authorSize + 1 else { continue }
       let digits = bytes[start.count..<start.count + 2 * Self.authorSize]
-      guard bytes[start.count + 2 * Self.authorSize] == UInt8(ascii: "_"), let author = Self.author(Array(digits)) else {
+      guard bytes[start.count + 2 * Self.authorSize] == UInt8(ascii: "_"), let author = Self.author(Array(digits))
+      else {
         return nil
       }
       let column = String(decoding: bytes[(start.count + 2 * Self.authorSize + 1)...], as: UTF8.self)

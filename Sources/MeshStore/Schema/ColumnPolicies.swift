@@ -42,7 +42,8 @@ struct ColumnPolicies {
       return "the name of a column with a policy has at most \(ColumnPolicy.nameLimit) bytes"
     }
     if policy == .counter, column.affinity != .integer {
-      return "\(name) has the type \(column.declaredType.isEmpty ? "none" : column.declaredType), and a counter needs INTEGER"
+      let type = column.declaredType.isEmpty ? "no type" : "the type \(column.declaredType)"
+      return "\(name) has \(type), and a counter needs INTEGER"
     }
     return nil
   }

@@ -157,7 +157,8 @@ extension FaultPlan {
   public static let named: [String: FaultPlan] = [
     "calm": calm, "ordinary": ordinary, "crashing": crashing, "partitioned": partitioned, "wrong-clocks": wrongClocks,
     "simultaneous": simultaneous,
-    "line": line, "assets": assets, "bad-disks": badDisks, "writing": writing, "counting": counting, "lying": lying, "history": history,
+    "line": line, "assets": assets, "bad-disks": badDisks, "writing": writing, "counting": counting, "lying": lying,
+    "history": history,
     "live-restores": liveRestores,
     "schemas": schemas, "migrations": migrations,
     "shares": shares, "wide": wide,

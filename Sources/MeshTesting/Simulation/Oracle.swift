@@ -268,7 +268,8 @@ extension Oracle {
     let own = state.cells[column.name]
     var fold = ColumnFold(base: own?.value ?? column.unsent(name), since: own?.stamp)
     for (other, cell) in state.cells {
-      if let part = ColumnPart(name: other), part.column == column.name { fold.add(part.policy, cell.stamp, cell.value) }
+      guard let part = ColumnPart(name: other), part.column == column.name else { continue }
+      fold.add(part.policy, cell.stamp, cell.value)
     }
     return fold.parts.isEmpty ? fold.base : fold.shown ?? fold.base
   }

@@ -49,10 +49,11 @@ extension Simulation {
     else { return }
     for counter in 0..<AppSchema.counters {
       let sum = nodes.reduce(0) { $0 + ($1.counted[counter] ?? 0) }
+      say(0, "counter \(counter) is to be \(sum)")
       for node in honest {
         let shown = try node.database.contents()[AppSchema.counter(counter)]?["count"]
         guard shown ?? .integer(0) != .integer(Int64(sum)) else { continue }
-        violate("n\(node.index) shows \(shown?.shown ?? "nothing") for counter \(counter), and the increments are \(sum)")
+        violate("n\(node.index) shows \(shown?.shown ?? "nothing") for counter \(counter), which is to be \(sum)")
       }
     }
   }

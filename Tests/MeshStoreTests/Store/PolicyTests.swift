@@ -121,7 +121,8 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
   func insertedTogether() throws {
     let peers = try (1...3).map { try peer($0) }
     for (index, peer) in peers.enumerated() {
-      try peer.run("INSERT OR IGNORE INTO item VALUES ('a', 0, 1, 1, 't'); UPDATE item SET n = n + \(index + 1), best = 0")
+      try peer.run(
+        "INSERT OR IGNORE INTO item VALUES ('a', 0, 1, 1, 't'); UPDATE item SET n = n + \(index + 1), best = 0")
     }
     try synchronize(peers)
     try expectEqual(peers, rows, ["\"a\"|6|1|1|\"t\""])
@@ -156,7 +157,8 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     let peers = try peers()
     for peer in peers { try peer.run("UPDATE item SET n = n + 1") }
     try synchronize(peers)
-    try peers[0].run("UPDATE mesh_state SET applying = 1; UPDATE item SET n = n + 10; UPDATE mesh_state SET applying = 0")
+    try peers[0].run(
+      "UPDATE mesh_state SET applying = 1; UPDATE item SET n = n + 10; UPDATE mesh_state SET applying = 0")
     try peers[1].run("UPDATE item SET n = n + 1")
     try peers[0].store.rescan()
     try synchronize(peers)

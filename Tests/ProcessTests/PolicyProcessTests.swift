@@ -84,13 +84,13 @@ extension Daemons {
         try await node.done("track", "notes", "tags", "--policy", "notes.stars=greatest")
         #expect(try await node.done("schema").stdout.contains("greatest"))
         try await node.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 5)")
-        try await node.done("wait")
+        try await eventually("the row is sent") { try await node.status().pending == 0 }
         try await node.sqlite("UPDATE notes SET stars = 3")
         try await eventually("the value gives way") { try await node.number("SELECT stars FROM notes") == 5 }
         try await node.done("track", "notes", "--policy", "stars=last")
         #expect(try await node.report(SchemaReport.self, "schema").policies.isEmpty)
         try await node.sqlite("UPDATE notes SET stars = 3")
-        try await node.done("wait")
+        try await eventually("the write is sent") { try await node.status().pending == 0 }
         #expect(try await node.number("SELECT stars FROM notes") == 3)
       }
     }

@@ -77,7 +77,8 @@ private struct ReaddedColumnSearch {
     var noted: [Value: Noted] = [:]
     // A million notes have a few masks, so they share their sets.
     var sets: [Mask: Set<Int64>] = [:]
-    let notes = try session.sql.statement("SELECT key, op, layout, word, mask FROM mesh_pending WHERE tbl = ?")
+    let notes = try session.sql.statement(
+      "SELECT key, op, layout, word, mask FROM mesh_pending WHERE tbl = ? AND op <> \(PendingSlice.Op.was)")
     defer { notes.reset() }
     notes.bind([.integer(table.id)])
     while try notes.step() {

@@ -65,12 +65,7 @@ extension MeshTables {
       try add("cause BLOB", to: "mesh_conflict", db)
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
-    if format < 16 {
-      try add("was", to: "mesh_pending", db)
-      if try db.columns(in: "mesh_app").contains(where: { $0.name == "acknowledged" }) {
-        try db.execute(sql: "ALTER TABLE mesh_app DROP COLUMN acknowledged")
-      }
-    }
+    if format < 16 { try add("was", to: "mesh_pending", db) }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }

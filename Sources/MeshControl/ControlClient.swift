@@ -23,16 +23,18 @@ public struct ControlClient: NodeControl {
   public func perform<Request: ControlRequest>(_ request: Request) async throws -> Request.Answer {
     let route = Request.route
     let body = route.method == .get ? [] : try ControlJSON.encode(request)
-    let (isSuccess, answer) = try await ControlExchange(
+    let answer = try await ControlExchange(
       method: route.method, path: route.path, body: body, limit: request.timeLimit
     ).run(on: socket)
     do {
-      guard isSuccess else { throw try ControlJSON.decode(RefusalEnvelope.self, from: answer).error }
-      return try ControlJSON.decode(Request.Answer.self, from: answer)
+      guard answer.isSuccess else { throw try ControlJSON.decode(RefusalEnvelope.self, from: answer.body).error }
+      return try ControlJSON.decode(Request.Answer.self, from: answer.body)
     } catch let refusal as Refusal {
-      throw refusal
+      guard refusal.code == Refusal.noRoute, answer.version != .current else { throw refusal }
+      throw ControlClientError.otherVersion(answer.version, route.path)
     } catch {
-      throw ControlClientError.garbled(route.path)
+      guard let version = answer.version, version != .current else { throw ControlClientError.garbled(route.path) }
+      throw ControlClientError.otherVersion(version, route.path)
     }
   }
 }

@@ -11,6 +11,8 @@ public struct ControlClientError: Error, Refusing, Equatable, CustomStringConver
     case closed
     /// This version of mesh doesn't understand the answer, or it is too long.
     case garbled
+    /// The daemon has another version of mesh, and one of the two doesn't understand the other.
+    case version
   }
 
   /// The kind of the error, for programs.
@@ -22,10 +24,11 @@ public struct ControlClientError: Error, Refusing, Equatable, CustomStringConver
   public var description: String { message }
 
   package var refusal: Refusal {
-    Refusal(code: "daemon.\(code.rawValue)", message: message, exit: code == .garbled ? .refused : .daemonNeeded)
+    let isThere = code == .garbled || code == .version
+    return Refusal(code: "daemon.\(code.rawValue)", message: message, exit: isThere ? .refused : .daemonNeeded)
   }
 
-  static func noDaemon(_ socket: String) -> Self {
+  package static func noDaemon(_ socket: String) -> Self {
     Self(code: .noDaemon, message: "No daemon runs on this home (\(socket) does not answer). Start it with mesh serve.")
   }
 
@@ -49,6 +52,23 @@ public struct ControlClientError: Error, Refusing, Equatable, CustomStringConver
       message:
         "The daemon's answer to \(what) has \(bytes) bytes, and a client takes \(ControlExchange.answerLimit) at most: ask for less."
     )
+  }
+
+  /// Returns the error for an answer or a request that the other side doesn't understand.
+  ///
+  /// - Parameter version: The version of the daemon, or nil if it is older than the first that says it.
+  static func otherVersion(_ version: MeshVersion?, _ what: String) -> Self {
+    let mine = MeshVersion.current
+    let theirs = version.map { "mesh \($0)" } ?? "an older version of mesh"
+    let remedy =
+      version.map { $0 > mine } == true
+      ? "Update this program."
+      : "Update the program that runs the node (mesh serve, or an app), or stop it. Its rows stay captured in the database."
+    return Self(
+      code: .version,
+      message:
+        "The program that runs the node has \(theirs), and this one has mesh \(mine), so they don't understand each other in "
+        + "\(what). \(remedy)")
   }
 
   static func garbled(_ what: String) -> Self {

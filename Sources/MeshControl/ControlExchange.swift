@@ -19,8 +19,17 @@ package struct ControlExchange: Sendable {
   /// Bytes of the status line and the headers.
   static let headLimit = 64 << 10
 
-  /// Returns the body of the answer, and whether its status is one of success.
-  package func run(on socket: String) async throws -> (isSuccess: Bool, body: [UInt8]) {
+  /// An answer.
+  package struct Answer: Sendable {
+    /// Whether the status is one of success.
+    package let isSuccess: Bool
+    package let body: [UInt8]
+    /// The node's version of mesh, or nil if it is older than the first that says it.
+    let version: MeshVersion?
+  }
+
+  /// Returns the answer.
+  package func run(on socket: String) async throws -> Answer {
     try Task.checkCancellation()
     guard let connection = ControlConnection(socket: socket, limit: limit) else {
       throw ControlClientError.noDaemon(socket)
@@ -37,7 +46,7 @@ package struct ControlExchange: Sendable {
     }
   }
 
-  private func talk(over connection: ControlConnection) throws -> (isSuccess: Bool, body: [UInt8]) {
+  private func talk(over connection: ControlConnection) throws -> Answer {
     try connection.connect()
     try connection.send(request)
     var received: [UInt8] = []
@@ -50,7 +59,9 @@ package struct ControlExchange: Sendable {
         received.removeFirst(end)
       }
       if let head, received.count >= head.length {
-        return ((200..<300).contains(head.status), Array(received.prefix(head.length)))
+        return Answer(
+          isSuccess: (200..<300).contains(head.status), body: Array(received.prefix(head.length)),
+          version: head.version)
       }
       guard head != nil || received.count <= Self.headLimit else { throw garbled }
       try connection.receive(into: &received)
@@ -75,18 +86,23 @@ package struct ControlExchange: Sendable {
   private struct Head {
     let status: Int
     let length: Int
+    let version: MeshVersion?
 
     init?(_ bytes: ArraySlice<UInt8>) {
       let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n")
       let words = lines.first?.split(separator: " ") ?? []
       guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1]) else { return nil }
-      let lengths = lines.dropFirst().compactMap { line -> Int? in
-        let parts = line.split(separator: ":", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "content-length" else { return nil }
-        return parts[1].split(separator: " ").first.flatMap { Int($0) }
+      func values(_ name: String) -> [Substring] {
+        lines.dropFirst().compactMap { line in
+          let parts = line.split(separator: ":", maxSplits: 1)
+          guard parts.count == 2, parts[0].lowercased() == name else { return nil }
+          return parts[1].split(separator: " ").first
+        }
       }
+      let lengths = values("content-length").compactMap { Int($0) }
       guard lengths.count == 1, lengths[0] >= 0 else { return nil }
       (self.status, length) = (status, lengths[0])
+      version = values(MeshVersion.header).first.flatMap { MeshVersion(String($0)) }
     }
   }
 }

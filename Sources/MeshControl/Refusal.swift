@@ -33,6 +33,11 @@ public struct Refusal: Error, Codable, Hashable, Sendable, CustomStringConvertib
   /// The message.
   public var description: String { message }
 
+  /// The code of the refusal if a node doesn't know a request.
+  package static let noRoute = "control.route"
+  /// The code of the refusal if a node stops before a request is done.
+  package static let stopping = "control.stopping"
+
   /// The refusal of ``VerifyRequest`` and ``WaitRequest`` if no other device is connected, and none connected in time.
   ///
   /// - Parameters:

@@ -26,7 +26,7 @@ struct Mesh: AsyncParsableCommand {
       Exit codes: 0 done; 1 the answer is no; 2 usage; 3 a daemon is needed and none \
       accepts; 4 no member is connected or can be reached; 5 refused, with the reason.
       """,
-    version: version,
+    version: MeshVersion.current.description,
     subcommands: [
       Init.self, Track.self, Untrack.self, Rescan.self, Schema.self, Serve.self, Device.self, Account.self, Share.self,
       Status.self,
@@ -34,8 +34,6 @@ struct Mesh: AsyncParsableCommand {
       Zones.self, Held.self, Asset.self, Conflicts.self, Restore.self, Explain.self, Verify.self, Wait.self,
       Doctor.self, Backup.self,
     ])
-
-  static let version = "0.1.0"
 
   static func main() async {
     do {

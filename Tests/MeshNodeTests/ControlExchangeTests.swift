@@ -32,6 +32,31 @@ import Testing
     }
   }
 
+  @Test(
+    "if two versions don't understand each other, the error names both and which program to update",
+    arguments: [
+      ("HTTP/1.1 200 OK\r\nmesh-version: 99.0.0\r\ncontent-length: 2\r\n\r\n[]", "mesh 99.0.0", "Update this program"),
+      (
+        "HTTP/1.1 200 OK\r\nMesh-Version: 0.0.1\r\ncontent-length: 2\r\n\r\n[]", "mesh 0.0.1",
+        "Update the program that"
+      ),
+      (
+        "HTTP/1.1 404 Not Found\r\ncontent-length: 80\r\n\r\n"
+          + #"{"error":{"code":"control.route","exit":2,"message":"There is no","reasons":[]}}"#,
+        "an older version of mesh", "Update the program that"
+      ),
+    ])
+  func otherVersion(answer: String, theirs: String, remedy: String) async throws {
+    try await withServer(Replies(answer: Array(answer.utf8))) { socket in
+      let error = await #expect(throws: ControlClientError.self) {
+        try await ControlClient(socket: socket).perform(StatusRequest())
+      }
+      #expect(error?.code == .version)
+      let message = error?.message ?? ""
+      #expect(message.contains(theirs) && message.contains(remedy) && message.contains("mesh \(MeshVersion.current)"))
+    }
+  }
+
   @Test("an answer that breaks off is said to be incomplete")
   func brokenAnswer() async throws {
     let answer = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"

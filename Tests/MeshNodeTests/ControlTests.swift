@@ -80,8 +80,8 @@ import Testing
     let node = StubNode()
     try await withServer(node) { _, home in
       let exchange = ControlExchange(method: .get, path: "/v1/conflicts", body: [], limit: .seconds(30))
-      let (isSuccess, _) = try await exchange.run(on: home.path(of: .controlSocket))
-      #expect(isSuccess)
+      let answer = try await exchange.run(on: home.path(of: .controlSocket))
+      #expect(answer.isSuccess)
     }
     #expect(node.received == ["POST /v1/conflicts {}"])
   }
@@ -218,9 +218,9 @@ import Testing
   func aRequestThatMakesNoSenseIsRefusedAsUsage(path: String, body: String, code: String) async throws {
     try await withServer { _, home in
       let exchange = ControlExchange(method: .post, path: path, body: Array(body.utf8), limit: .seconds(30))
-      let (isSuccess, answer) = try await exchange.run(on: home.path(of: .controlSocket))
-      #expect(!isSuccess)
-      let refusal = try ControlJSON.decode(RefusalEnvelope.self, from: answer).error
+      let answer = try await exchange.run(on: home.path(of: .controlSocket))
+      #expect(!answer.isSuccess)
+      let refusal = try ControlJSON.decode(RefusalEnvelope.self, from: answer.body).error
       #expect(refusal.code == code)
       #expect(refusal.exit == .usage)
     }

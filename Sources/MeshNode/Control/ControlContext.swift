@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import Logging
 import MeshControl
@@ -53,7 +54,7 @@ struct RefusalAnswers: RouterMiddleware {
     switch error {
     case let error as any Refusing: error.refusal
     case let error as HTTPError where error.status == .notFound:
-      Refusal(code: "control.route", message: "There is no \(request.method) \(request.uri.path).", exit: .usage)
+      Refusal(code: Refusal.noRoute, message: "There is no \(request.method) \(request.uri.path).", exit: .usage)
     case let error as HTTPError:
       Refusal(code: "control.request", message: error.body ?? error.status.reasonPhrase, exit: .usage)
     case is Swift.DecodingError:
@@ -61,7 +62,7 @@ struct RefusalAnswers: RouterMiddleware {
         code: "control.request", message: "The body is not what \(request.method) \(request.uri.path) takes.",
         exit: .usage)
     case is CancellationError:
-      Refusal(code: "control.stopping", message: "The daemon is stopping. Try again when it runs.", exit: .daemonNeeded)
+      Refusal(code: Refusal.stopping, message: "The daemon is stopping. Try again when it runs.", exit: .daemonNeeded)
     default:
       Refusal(
         code: Self.internalCode, message: "The daemon could not do this (\(type(of: error))). Its log has the moment.")
@@ -70,7 +71,7 @@ struct RefusalAnswers: RouterMiddleware {
 
   private func status(_ refusal: Refusal) -> HTTPResponse.Status {
     switch (refusal.exit, refusal.code) {
-    case (_, "control.route"): .notFound
+    case (_, Refusal.noRoute): .notFound
     case (_, "control.user"): .forbidden
     case (_, Self.internalCode): .internalServerError
     case (.usage, _): .badRequest
@@ -81,11 +82,17 @@ struct RefusalAnswers: RouterMiddleware {
 }
 
 extension Response {
+  private static let headers: HTTPFields = {
+    var headers: HTTPFields = [.contentType: "application/json"]
+    if let name = HTTPField.Name(MeshVersion.header) { headers[name] = MeshVersion.current.description }
+    return headers
+  }()
+
   /// Returns a response with one JSON object and a line break.
   static func json(_ value: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
     let bytes = try ControlJSON.encode(value) + [UInt8(ascii: "\n")]
     return Response(
-      status: status, headers: [.contentType: "application/json"],
+      status: status, headers: headers,
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
   }
 }

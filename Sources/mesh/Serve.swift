@@ -1,6 +1,8 @@
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import Logging
+import MeshControl
 import MeshNode
 import ServiceLifecycle
 
@@ -35,14 +37,42 @@ struct Serve: AsyncParsableCommand {
     let home = try home.open()
     LoggingSystem.bootstrap(StreamLogHandler.standardError)
     let logger = Logger(label: "mesh")
-    // The daemon waits without a limit. A service that gave up would be missed, and a command is done soon.
-    let lock = try await home.lock(as: .daemon, patience: nil) {
-      let holder = $0.map { " (process \($0.pid))" } ?? ""
-      logger.notice("Another mesh command\(holder) works on \(home.path): waiting until it is done.")
-    }
+    let lock = try await lock(home, logger)
     defer { lock.release() }
     let options = ServeOptions(listen: listen, advertise: advertise, peers: peers)
     let daemon = try await NodeOpener().daemon(home: home, lock: lock, options: options, logger: logger)
     try await DaemonProcess(daemon: daemon, home: home, logger: logger).run()
   }
+
+  /// Takes the home's lock. An app that runs the node is asked to leave it to this daemon.
+  private func lock(_ home: Home, _ logger: Logger) async throws -> HomeLock {
+    let client = ControlClient(home: home.path)
+    let deadline = ContinuousClock.now + NodeAccess.patience
+    while true {
+      do {
+        // The daemon waits for commands without a limit. A service that gave up would be missed, and a command is done
+        // soon.
+        return try await home.lock(as: .daemon, patience: nil) {
+          let holder = $0.map { " (process \($0.pid))" } ?? ""
+          logger.notice("Another mesh command\(holder) works on \(home.path): waiting until it is done.")
+        }
+      } catch let error as HomeError where error.code == .locked && ContinuousClock.now < deadline {
+        do {
+          let report = try await client.perform(YieldRequest(process: Int(getpid())))
+          logger.notice("An app (process \(report.process)) ran the node, and leaves it to this daemon.")
+        } catch let other as ControlClientError {
+          // The other process is starting or stopping. A process with another version can't yield.
+          guard other.code == .noDaemon || other.code == .closed else { throw Self.refusal(other, error) }
+        }
+      }
+      try await Task.sleep(for: Self.poll)
+    }
+  }
+
+  private static func refusal(_ error: ControlClientError, _ taken: HomeError) -> Refusal {
+    let process = taken.holder.map { " Or stop it: kill \($0.pid)" } ?? ""
+    return Refusal(code: error.refusal.code, message: error.message + process, exit: error.refusal.exit)
+  }
+
+  private static let poll = Duration.milliseconds(20)
 }

@@ -125,6 +125,7 @@ enum AnswerSamples {
         waitsFor: [.init(table: "notes", key: .text("n1"), zone: nil)], descendants: 2),
       BackupReport(
         file: "/b.db", bytes: 4_096, database: "/n.db", home: "/home", tables: ["notes"], lackingAssets: missing),
+      YieldReport(process: 7),
       RecordReport(records: [
         .init(
           zone: "zone-1", zoneName: "private", table: "notes", key: .text("n1"), generation: 1, deleted: false,

@@ -50,7 +50,7 @@ enum RequestSamples {
     DiscardRequest(table: "notes", keys: ["n1", "n2"], zone: "zone-7"), RestoreRequest(conflict: 7),
     RestoreRequest(table: "notes", key: "n1", columns: ["a"], descendants: true),
     RecordRequest(table: "notes", key: "n1"), AccountRequest(), DoctorRequest(), DeepDoctorRequest(),
-    BackupRequest(file: "/b.db"), VerifyRequest(timeout: .milliseconds(1)),
+    BackupRequest(file: "/b.db"), YieldRequest(process: 7), VerifyRequest(timeout: .milliseconds(1)),
     WaitRequest(timeout: .milliseconds(1), here: true),
     AssetsRequest(), AssetShowRequest(table: "photos", key: "p1", column: "image"),
     AssetFetchRequest(table: "photos", key: "p1", column: "image"),

@@ -18,16 +18,28 @@ final class Child: Sendable {
   private let logs: String
   /// The status, set once when the process has ended and was waited for.
   private let status = Mutex<Int32?>(nil)
+  /// The pipe from which the process reads, if its input comes bit by bit.
+  private let pipe: FileHandle?
 
   /// Starts a process.
   ///
-  /// - Parameter executable: The program, or nil for the built `mesh`.
+  /// - Parameters:
+  ///   - executable: The program, or nil for the built `mesh`.
+  ///   - input: The whole input, or nil if it comes from `type`.
   init(
-    executable: String? = nil, arguments: [String], input: String, environment: [String: String], logs: String
+    executable: String? = nil, arguments: [String], input: String?, environment: [String: String], logs: String
   ) throws {
     self.logs = logs
     let executable = try executable ?? Self.binary()
-    try Data(input.utf8).write(to: URL(fileURLWithPath: "\(logs).in"))
+    let place = URL(fileURLWithPath: "\(logs).in")
+    if let input {
+      try Data(input.utf8).write(to: place)
+      pipe = nil
+    } else {
+      guard mkfifo(place.path, 0o600) == 0 else { throw Unexpected("no pipe at \(place.path)") }
+      // Open in both directions, so that neither side waits for the other.
+      pipe = try FileHandle(forUpdating: place)
+    }
     pid = try Self.spawn([executable] + arguments, environment.map { "\($0)=\($1)" }, logs: logs)
   }
 
@@ -87,6 +99,9 @@ final class Child: Sendable {
     String(decoding: FileManager.default.contents(atPath: "\(logs).\(suffix)") ?? Data(), as: UTF8.self)
   }
 
+  /// Writes a line to the input.
+  func type(_ line: String) throws { try pipe?.write(contentsOf: Data("\(line)\n".utf8)) }
+
   /// Waits for the end. A late process is killed, and the error contains its output.
   func finished(within limit: Duration) async throws -> Finished {
     do {
@@ -115,12 +130,12 @@ final class Child: Sendable {
     if ended == nil { Foundation.kill(pid, signal) }
   }
 
-  /// Returns the path of `mesh`: beside the test bundle, or in the build directory of this package.
-  static func binary() throws -> String {
+  /// Returns the path of a program: beside the test bundle, or in the build directory of this package.
+  static func binary(_ name: String = "mesh") throws -> String {
     let beside = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    let places = [beside.appendingPathComponent("mesh").path, "\(MeshProcess.root)/.build/debug/mesh"]
+    let places = [beside.appendingPathComponent(name).path, "\(MeshProcess.root)/.build/debug/\(name)"]
     guard let place = places.first(where: FileManager.default.isExecutableFile) else {
-      throw Unexpected("no mesh at \(places)")
+      throw Unexpected("no \(name) at \(places)")
     }
     return place
   }

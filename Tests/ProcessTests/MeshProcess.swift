@@ -52,7 +52,7 @@ struct MeshProcess: Sendable {
 
   /// Starts `mesh` without waiting for it.
   func start(
-    _ arguments: [String], executable: String? = nil, input: String = "", environment: [String: String] = [:]
+    _ arguments: [String], executable: String? = nil, input: String? = "", environment: [String: String] = [:]
   ) async throws -> Child {
     var variables = ["MESH_HOME": home, "HOME": directory, "PATH": "/usr/bin:/bin"]
     // The variables contain the path of the Swift libraries, and the options of a sanitizer or coverage run.

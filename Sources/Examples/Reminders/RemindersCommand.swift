@@ -27,7 +27,8 @@ enum RemindersCommand {
       FileHandle.standardError.write(Data("reminders: can't open the database: \(error)\n".utf8))
       exit(1)
     }
-    await RemindersProgram { print($0) }.run(lines())
+    // Written at once, also into a pipe, where `print` would wait for more.
+    await RemindersProgram { FileHandle.standardOutput.write(Data("\($0)\n".utf8)) }.run(lines())
   }
 
   /// The lines that a person types.

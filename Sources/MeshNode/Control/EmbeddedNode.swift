@@ -1,6 +1,5 @@
 package import Logging
 package import MeshControl
-import MeshCore
 package import MeshTransport
 import ServiceLifecycle
 
@@ -19,14 +18,12 @@ package struct EmbeddedNode: Sendable {
   ///   - lock: The home's lock, which the caller holds until the node has stopped.
   ///   - network: The network to use instead of TCP, or nil for TCP. With a network, the node has no control socket
   ///     either.
-  ///   - keepsRows: Decides for each share that others end for this account, by its id, whether its rows stay.
+  ///   - app: The app's part in the node.
   package static func open(
     home: Home, lock: HomeLock, options: ServeOptions, network: LocalNetwork?,
-    keepsRows: (@Sendable (String) -> Bool)? = nil, logger: Logger
+    app: NodeApp, logger: Logger
   ) async throws -> EmbeddedNode {
-    var isAsked: (@Sendable (ZoneID) -> Bool)?
-    if let keepsRows { isAsked = { keepsRows($0.description) } }
-    let opener = NodeOpener(network: network, keepsRows: isAsked)
+    let opener = NodeOpener(network: network, app: app)
     let daemon: Daemon
     do {
       daemon = try await opener.daemon(home: home, lock: lock, options: options, logger: logger)

@@ -6,8 +6,10 @@ extension Node: NodeControl {
   /// continues with that afterwards.
   func perform<Request: ControlRequest>(_ request: Request) async throws -> Request.Answer {
     guard let handler = Self.handlers[Request.self] else {
-      throw Refusal(code: "control.route", message: "There is no \(Request.route).", exit: .usage)
+      throw Refusal(code: Refusal.noRoute, message: "There is no \(Request.route).", exit: .usage)
     }
+    // The request wasn't performed, so the caller may ask the next node.
+    guard !isClosed else { throw ControlClientError.noDaemon(home.path(of: .controlSocket)) }
     if handler.needsDatabase {
       lookAtDatabase()
       if let suspension { throw suspension }
@@ -41,6 +43,7 @@ extension Node: NodeControl {
     handlers.on(WaitRequest.self) { node, request in
       try await cancelWhenGracefulShutdown { try await node.wait(request) }
     }
+    handlers.on(YieldRequest.self, needsDatabase: false) { try $0.yield(to: $1) }
     handlers.on(AssetsRequest.self) { node, _ in try node.assets() }
     handlers.on(AssetShowRequest.self) { try $0.assetShow($1) }
     handlers.on(AssetFetchRequest.self) { try $0.assetFetch($1) }

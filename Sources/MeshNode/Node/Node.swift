@@ -48,8 +48,10 @@ actor Node {
   var digestAlarms: Set<DigestAlarm> = []
   /// Shares that had already ended for this account when the node was opened.
   let endedBefore: Set<ZoneID>
-  /// Decides whether the rows of an ended share stay. It comes from an app in this process.
-  private let keepsRows: (@Sendable (ZoneID) -> Bool)?
+  /// The app in this process, or nil in `mesh serve` and in a command.
+  let app: NodeApp?
+  /// True once the database is closed. Then requests are refused.
+  private(set) var isClosed = false
   private(set) var knownPeers: KnownPeers
   /// The listening address, set while the node listens.
   var listening: HostPort?
@@ -77,7 +79,7 @@ actor Node {
   /// Opens the home's keys and database. Nothing listens yet.
   init(
     home: Home, configuration: Configuration, network: LocalNetwork? = nil,
-    keepsRows: (@Sendable (ZoneID) -> Bool)? = nil, logger: Logger
+    app: NodeApp? = nil, logger: Logger
   ) throws {
     let keys = try NodeDatabase.Keys(home)
     var reader = ByteReader(try home.read(.accountState))
@@ -88,10 +90,11 @@ actor Node {
     knownPeers = try home.knownPeers()
     self.configuration = configuration
     self.logger = logger
-    let database = try NodeDatabase(configuration.database, home: home, keys: keys, account: account)
+    let database = try NodeDatabase(
+      configuration.database, home: home, keys: keys, account: account, prepareConnection: app?.prepareConnection)
     database.replica.keepsCopies = configuration.keepsCopies
-    database.replica.keepsRows = keepsRows
-    self.keepsRows = keepsRows
+    database.replica.keepsRows = app?.keepsRowsOfZone
+    self.app = app
     try database.store.keepOverwrittenBlobs(upTo: configuration.keptBlobs)
     self.database = database
     var ended: Set<ZoneID> = []
@@ -330,7 +333,7 @@ actor Node {
     case .reopened(let what):
       logger.warning("\(what): the node starts over with it, and gets back what it lacks from other devices")
       replica.keepsCopies = configuration.keepsCopies
-      replica.keepsRows = keepsRows
+      replica.keepsRows = app?.keepsRowsOfZone
       keepOverwrittenBlobs()
       openings += 1
       (dataVersion, faults) = (nil, Faults())
@@ -371,6 +374,7 @@ actor Node {
   func backUpOpenFile(to target: String) throws -> Int64 { try database.backUp(to: target) }
 
   func close() {
+    isClosed = true
     currentGuard.set(nil)
     do {
       try database.close()

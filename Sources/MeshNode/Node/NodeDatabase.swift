@@ -18,6 +18,7 @@ struct NodeDatabase {
   private let path: String
   private let home: Home
   private let keys: Keys
+  private let prepareConnection: (@Sendable (OpaquePointer) -> Void)?
   /// The time before which a file that could not be opened isn't tried again.
   private var nextAttempt = ContinuousClock.now
 
@@ -54,10 +55,13 @@ struct NodeDatabase {
   ///
   /// - Parameter isReplacement: True if the file replaced another one that was open. SQLite may have mixed the two, so
   ///   the whole file is read before it is trusted.
-  init(_ path: String, home: Home, keys: Keys, account: AccountState, isReplacement: Bool = false) throws {
-    (self.path, self.home, self.keys) = (path, home, keys)
+  init(
+    _ path: String, home: Home, keys: Keys, account: AccountState,
+    prepareConnection: (@Sendable (OpaquePointer) -> Void)?, isReplacement: Bool = false
+  ) throws {
+    (self.path, self.home, self.keys, self.prepareConnection) = (path, home, keys, prepareConnection)
     let lock = FileIdentity(at: path) == nil ? nil : try DatabaseLock(database: path, home: home)
-    let store = try Self.store(path, home, keys.cryptography)
+    let store = try Self.store(path, home, keys.cryptography, prepareConnection)
     do {
       self.lock = try lock ?? DatabaseLock(database: path, home: home)
       if isReplacement { try store.quickCheck() }
@@ -77,11 +81,13 @@ struct NodeDatabase {
 
   /// Opens the store, without creating a file. A new database in place of a missing one would only hide that it is
   /// missing.
-  private static func store(_ path: String, _ home: Home, _ cryptography: Sodium) throws -> Store {
+  private static func store(
+    _ path: String, _ home: Home, _ cryptography: Sodium, _ prepareConnection: (@Sendable (OpaquePointer) -> Void)?
+  ) throws -> Store {
     do {
       return try Store(
         path: path, create: false, cryptography: cryptography,
-        staging: FileStaging(directory: home.path(of: .staging)))
+        staging: FileStaging(directory: home.path(of: .staging)), prepareConnection: prepareConnection)
     } catch let error as StoreError {
       guard error.code == .missing else { throw error }
       throw Refusal(
@@ -149,7 +155,9 @@ struct NodeDatabase {
     if isOpen { try? close() }
     isOpen = false
     do {
-      self = try NodeDatabase(path, home: home, keys: keys, account: account, isReplacement: isReplacement)
+      self = try NodeDatabase(
+        path, home: home, keys: keys, account: account, prepareConnection: prepareConnection,
+        isReplacement: isReplacement)
       return .reopened(what)
     } catch {
       return suspend(

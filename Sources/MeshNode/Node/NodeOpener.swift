@@ -1,6 +1,6 @@
 public import Logging
 public import MeshControl
-package import MeshCore
+import MeshCore
 import MeshCrypto
 import MeshReplication
 import MeshStore
@@ -9,19 +9,16 @@ public import MeshTransport
 /// Opens nodes for the command line and for apps: new nodes, nodes without a daemon, and daemons.
 public struct NodeOpener: NodeOpening {
   private let network: LocalNetwork?
-  private let keepsRows: (@Sendable (ZoneID) -> Bool)?
+  private let app: NodeApp?
 
   /// Creates an opener.
   ///
   /// - Parameter network: The network to use instead of TCP, or nil for TCP.
-  public init(network: LocalNetwork? = nil) { self.init(network: network, keepsRows: nil) }
+  public init(network: LocalNetwork? = nil) { self.init(network: network, app: nil) }
 
   /// Creates an opener for an app.
-  ///
-  /// - Parameter keepsRows: Decides for each share that others end for this account whether its rows stay. Nil means
-  ///   no.
-  package init(network: LocalNetwork?, keepsRows: (@Sendable (ZoneID) -> Bool)?) {
-    (self.network, self.keepsRows) = (network, keepsRows)
+  package init(network: LocalNetwork?, app: NodeApp?) {
+    (self.network, self.app) = (network, app)
   }
 
   public func initialize(
@@ -44,8 +41,7 @@ public struct NodeOpener: NodeOpening {
   public func daemon(home: Home, lock: HomeLock, options: ServeOptions, logger: Logger) async throws -> Daemon {
     let configuration = try options.applied(to: try home.configuration())
     SQLiteLibrary.leaveMemoryUncounted()
-    let node = try Node(
-      home: home, configuration: configuration, network: network, keepsRows: keepsRows, logger: logger)
+    let node = try Node(home: home, configuration: configuration, network: network, app: app, logger: logger)
     let listener = try await node.listen(configuration.listen)
     return Daemon(control: node, services: [NodeService(node: node, listener: listener)]) {
       await node.reload(try options.applied(to: try home.configuration()))

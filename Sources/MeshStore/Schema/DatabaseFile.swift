@@ -43,9 +43,11 @@ final class DatabaseFile: Sendable {
   ///   - vfs: The name of a registered SQLite VFS. With nil, the operating system's VFS is used, and the file is
   ///     checked.
   ///   - busyTimeout: The timeout in seconds.
+  ///   - prepareConnection: Gives the connection, an `sqlite3 *`, the functions that the schema calls.
   /// - Throws: `StoreError`, with one code for each way in which a file can be unfit.
   init(
-    path: String, create: Bool = true, vfs: String? = nil, busyTimeout: TimeInterval = DatabaseFile.busyTimeout
+    path: String, create: Bool = true, vfs: String? = nil, busyTimeout: TimeInterval = DatabaseFile.busyTimeout,
+    prepareConnection: (@Sendable (OpaquePointer) -> Void)? = nil
   ) throws(StoreError) {
     try Self.requireLibrary(version: sqlite3_libversion_number())
     if vfs == nil { try FilePlace(path: path).prepare(create: create) }
@@ -54,7 +56,8 @@ final class DatabaseFile: Sendable {
     patience = Patience(busyTimeout)
     do {
       queue = try DatabaseQueue(
-        path: try Self.name(path: path, vfs: vfs), configuration: Self.configuration(path: path, patience))
+        path: try Self.name(path: path, vfs: vfs),
+        configuration: Self.configuration(path: path, patience, prepareConnection))
       try Self.finishOpening(queue, path: path)
       place = Self.place(of: path)
       identity = vfs == nil ? FileIdentity(at: place) : nil
@@ -154,6 +157,15 @@ final class DatabaseFile: Sendable {
 }
 
 extension Database {
+  /// Adds `uuid()`, unless the connection has it. Tables of apps that use SQLiteData name this function in the default of
+  /// their key. SQLite looks it up even if a row has its key.
+  fileprivate func addUUIDFunction() throws {
+    guard
+      try Bool.fetchOne(self, sql: "SELECT 1 FROM pragma_function_list WHERE name = 'uuid' AND narg <= 0") != true
+    else { return }
+    add(function: DatabaseFunction("uuid", argumentCount: 0) { _ in UUID().uuidString.lowercased() })
+  }
+
   /// Runs a statement without GRDB's overhead for each statement, because most transactions of a node are short.
   fileprivate func run(_ sql: String) throws {
     guard sqlite3_exec(sqliteConnection, sql, nil, nil, nil) != SQLITE_OK else { return }
@@ -183,7 +195,20 @@ extension DatabaseFile {
     return "file:\(file)?vfs=\(name)"
   }
 
-  private static func configuration(path: String, _ patience: Patience) -> Configuration {
+  /// The configuration of a connection that only reads the schema, with what every node has.
+  static var plainConfiguration: Configuration {
+    var configuration = Configuration()
+    configuration.readonly = true
+    configuration.prepareDatabase { db in
+      mesh_sqlite3_set_trusted_schema(db.sqliteConnection, 1)
+      try db.addUUIDFunction()
+    }
+    return configuration
+  }
+
+  private static func configuration(
+    path: String, _ patience: Patience, _ prepare: (@Sendable (OpaquePointer) -> Void)?
+  ) -> Configuration {
     var configuration = Configuration()
     configuration.journalMode = .wal
     configuration.busyMode = .callback { patience.isToTryAgain(after: $0) }
@@ -194,15 +219,12 @@ extension DatabaseFile {
       mesh_sqlite3_set_defensive(db.sqliteConnection, 1)
       // Apps maintain a full-text index with triggers, and before SQLite 3.41, an untrusted schema may not use FTS5 in
       // them ("unsafe use of virtual table"). Every merge into such a table would fail. Trusting the schema costs
-      // nothing: this connection has no functions with side effects, loads no extensions, and no text of a peer becomes
-      // part of the schema.
+      // nothing: this connection has no functions with side effects other than those of the app in its process, loads no
+      // extensions, and no text of a peer becomes part of the schema.
       mesh_sqlite3_set_trusted_schema(db.sqliteConnection, 1)
       try FileHeader.check(db, path: path)
-      // Tables of apps that use SQLiteData name this function in the default of their key. SQLite looks it up even if a
-      // row has its key.
-      if try Bool.fetchOne(db, sql: "SELECT 1 FROM pragma_function_list WHERE name = 'uuid' AND narg <= 0") != true {
-        db.add(function: DatabaseFunction("uuid", argumentCount: 0) { _ in UUID().uuidString.lowercased() })
-      }
+      if let prepare, let connection = db.sqliteConnection { prepare(connection) }
+      try db.addUUIDFunction()
     }
     return configuration
   }

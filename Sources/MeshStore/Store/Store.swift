@@ -50,11 +50,12 @@ public final class Store: ReplicaStore {
   ///   - create: False if a missing file is an error (`missing`).
   ///   - vfs: The name of a registered SQLite VFS, or nil for the operating system's.
   ///   - staging: The storage for assets until they are in their rows.
+  ///   - prepareConnection: Gives the connection, an `sqlite3 *`, the functions that the schema calls.
   public init(
     path: String, create: Bool = true, cryptography: any Cryptography, vfs: String? = nil,
-    staging: any AssetStaging = MemoryStaging()
+    staging: any AssetStaging = MemoryStaging(), prepareConnection: (@Sendable (OpaquePointer) -> Void)? = nil
   ) throws {
-    let file = try DatabaseFile(path: path, create: create, vfs: vfs)
+    let file = try DatabaseFile(path: path, create: create, vfs: vfs, prepareConnection: prepareConnection)
     let handle: OpaquePointer
     do {
       handle = try file.write { db in

@@ -2,6 +2,7 @@ import Foundation
 public import GRDB
 import GRDBSQLite
 public import SQLiteDataQueries
+import Synchronization
 
 extension Database {
   /// Adds a function that the statements of this connection can call.
@@ -13,17 +14,73 @@ extension Database {
   ///   db.add(function: $exclaim)
   /// }
   /// ```
-  public func add(function: some ScalarDatabaseFunction) {
-    install(function, ScalarCall(function), step: nil, final: nil) { context, count, values in
+  ///
+  /// The node of a ``SyncEngine`` calls the same function if a trigger, a check or an index of the schema needs it.
+  public func add(function: some ScalarDatabaseFunction) { add(function, SQLiteConnection.install) }
+
+  /// Adds an aggregate function that the statements of this connection can call.
+  public func add(function: some AggregateDatabaseFunction) { add(function, SQLiteConnection.install) }
+
+  private func add<Function: SQLiteDataQueries.DatabaseFunction>(
+    _ function: Function, _ install: @escaping @Sendable (OpaquePointer, Function) -> Void
+  ) {
+    guard let sqliteConnection else { return }
+    install(sqliteConnection, function)
+    FunctionsOfFiles.note(function, on: sqliteConnection) { install($0, function) }
+  }
+
+  /// Removes a function from this connection.
+  public func remove(function: some SQLiteDataQueries.DatabaseFunction) {
+    sqlite3_create_function_v2(
+      sqliteConnection, function.name, Int32(function.argumentCount ?? -1), SQLITE_UTF8, nil, nil, nil, nil, nil)
+  }
+
+}
+
+/// The functions that the connections of a file have. The node of a sync engine has a connection of its own, and calls
+/// them in the triggers, checks and indexes of the schema.
+enum FunctionsOfFiles {
+  private struct Signature: Hashable {
+    let name: String
+    let argumentCount: Int?
+  }
+
+  private static let installers = Mutex<[String: [Signature: @Sendable (OpaquePointer) -> Void]]>([:])
+
+  fileprivate static func note(
+    _ function: some SQLiteDataQueries.DatabaseFunction, on connection: OpaquePointer,
+    _ install: @escaping @Sendable (OpaquePointer) -> Void
+  ) {
+    guard let file = file(of: connection) else { return }
+    let signature = Signature(name: function.name.lowercased(), argumentCount: function.argumentCount)
+    installers.withLock { $0[file, default: [:]][signature] = install }
+  }
+
+  /// Gives a connection the functions of its file.
+  static func install(on connection: OpaquePointer) {
+    guard let file = file(of: connection) else { return }
+    for install in installers.withLock({ $0[file]?.values.map(\.self) }) ?? [] { install(connection) }
+  }
+
+  /// Returns the path without symbolic links, or nil for a database in memory.
+  private static func file(of connection: OpaquePointer) -> String? {
+    guard let name = sqlite3_db_filename(connection, "main") else { return nil }
+    let file = String(cString: name)
+    return file.isEmpty ? nil : file
+  }
+}
+
+private enum SQLiteConnection {
+  @Sendable static func install(_ connection: OpaquePointer, _ function: some ScalarDatabaseFunction) {
+    install(connection, function, ScalarCall(function), step: nil, final: nil) { context, count, values in
       let call = Unmanaged<FunctionCall>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue()
       call.invoke(context, SQLiteValueDecoder(values, Int(count)))
     }
   }
 
-  /// Adds an aggregate function that the statements of this connection can call.
-  public func add(function: some AggregateDatabaseFunction) {
+  @Sendable static func install(_ connection: OpaquePointer, _ function: some AggregateDatabaseFunction) {
     install(
-      function, AggregateCall(function),
+      connection, function, AggregateCall(function),
       step: { context, count, values in
         let call = Unmanaged<FunctionCall>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue()
         call.step(context, SQLiteValueDecoder(values, Int(count)))
@@ -34,20 +91,14 @@ extension Database {
       }, call: nil)
   }
 
-  /// Removes a function from this connection.
-  public func remove(function: some SQLiteDataQueries.DatabaseFunction) {
-    sqlite3_create_function_v2(
-      sqliteConnection, function.name, Int32(function.argumentCount ?? -1), SQLITE_UTF8, nil, nil, nil, nil, nil)
-  }
-
-  private func install(
-    _ function: some SQLiteDataQueries.DatabaseFunction, _ call: FunctionCall,
+  private static func install(
+    _ connection: OpaquePointer, _ function: some SQLiteDataQueries.DatabaseFunction, _ call: FunctionCall,
     step: (@convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void)?,
     final: (@convention(c) (OpaquePointer?) -> Void)?,
     call scalar: (@convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void)?
   ) {
     let code = sqlite3_create_function_v2(
-      sqliteConnection, function.name, Int32(function.argumentCount ?? -1),
+      connection, function.name, Int32(function.argumentCount ?? -1),
       SQLITE_UTF8 | (function.isDeterministic ? SQLITE_DETERMINISTIC : 0),
       // SQLite releases the call, even if this function fails.
       Unmanaged.passRetained(call).toOpaque(), scalar, step, final

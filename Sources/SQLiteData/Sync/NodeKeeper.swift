@@ -5,7 +5,7 @@ import MeshControl
 import MeshNode
 
 /// Connects a sync engine to a node, from `start` to `stop`. It runs the node itself, or uses the one that already
-/// holds the home. If that one ends, the keeper runs the node.
+/// holds the home. If that one ends, the keeper runs the node. If a daemon starts, the keeper leaves the node to it.
 actor NodeKeeper {
   /// The role of a keeper: it runs the node, or asks the node of another process.
   enum Role: Hashable, Sendable {
@@ -26,12 +26,13 @@ actor NodeKeeper {
   }
 
   private enum Holder {
-    case node(EmbeddedNode, HomeLock)
+    /// A node in this process, the home's lock, and the processes that ask for the node.
+    case node(EmbeddedNode, HomeLock, AsyncStream<Int>)
     case client(ControlClient)
 
     var control: any NodeControl {
       switch self {
-      case .node(let node, _): node.control
+      case .node(let node, _, _): node.control
       case .client(let client): client
       }
     }
@@ -64,6 +65,8 @@ actor NodeKeeper {
   private var work: Task<Void, Never>?
   private var node: EmbeddedNode?
   private var isStopping = false
+  /// The process to which this one has left the node, until its node answers.
+  private var successor: pid_t?
   private var hasMadeHome = false
 
   init(
@@ -129,6 +132,8 @@ actor NodeKeeper {
           try await serve(holder)
         } catch let error as ControlClientError where error.isOver {
           logger.info("the node of the home has ended, so this app runs it now")
+          // A daemon that takes the node over from another app goes first.
+          try await Task.sleep(for: Self.courtesy)
         }
         settle(.waiting)
         onEvent(.disconnected)
@@ -146,13 +151,20 @@ actor NodeKeeper {
   private func serve(_ holder: Holder) async throws {
     switch holder {
     case .client: try await follow(holder)
-    case .node(let node, let lock):
+    case .node(let node, let lock, let yields):
       defer { lock.release() }
       self.node = node
       defer { self.node = nil }
       // It isn't cancelled with this task, because a node closes its sessions and files when it is asked to stop.
       let running = Task { try await node.run() }
       if isStopping { await node.stop() }
+      let yielding = Task {
+        for await process in yields {
+          yield(to: process)
+          await node.stop()
+        }
+      }
+      defer { yielding.cancel() }
       let following = Task {
         do {
           try await follow(holder)
@@ -169,9 +181,21 @@ actor NodeKeeper {
     }
   }
 
+  /// Leaves the node to another process. Later requests wait for its node.
+  private func yield(to process: Int) {
+    logger.notice("process \(process) runs the node of this database from now on, and this app uses it")
+    successor = pid_t(clamping: process)
+    settle(.waiting)
+  }
+
   // MARK: Finding a node
 
   private static let look = Duration.milliseconds(50)
+  /// Longer than the time between two attempts of a daemon to take the home.
+  private static let courtesy = Duration.milliseconds(100)
+
+  /// Whether a process to which the node was left is still there.
+  private var isWaitingForSuccessor: Bool { successor.map { kill($0, 0) == 0 } ?? false }
 
   /// Opens the node, or returns a client of the one that has the home.
   private func hold() async throws -> Holder {
@@ -181,13 +205,25 @@ actor NodeKeeper {
     while true {
       try Task.checkCancellation()
       let client = ControlClient(home: home.path)
-      if plan.network == nil, client.isAnswered { return .client(client) }
+      if plan.network == nil, client.isAnswered {
+        successor = nil
+        return .client(client)
+      }
+      if isWaitingForSuccessor, ContinuousClock.now < deadline {
+        try await Task.sleep(for: Self.look)
+        continue
+      }
       do {
         let lock = try home.lock(as: .daemon)
+        let (yields, continuation) = AsyncStream.makeStream(of: Int.self)
         do {
+          let app = NodeApp(
+            keepsRows: keepsRows, prepareConnection: { FunctionsOfFiles.install(on: $0) },
+            onYield: { continuation.yield($0) })
           let node = try await EmbeddedNode.open(
-            home: home, lock: lock, options: plan.options, network: plan.network, keepsRows: keepsRows, logger: logger)
-          return .node(node, lock)
+            home: home, lock: lock, options: plan.options, network: plan.network, app: app, logger: logger)
+          successor = nil
+          return .node(node, lock, yields)
         } catch {
           lock.release()
           throw error

@@ -65,6 +65,8 @@ extension SyncEngine {
         guard ContinuousClock.now < deadline else { throw SyncError.notInTime(report, timeout) }
       } catch let error as ControlClientError where error.isOver && ContinuousClock.now < deadline {
         // Another node takes over.
+      } catch let error as Refusal where error.code == Refusal.stopping && ContinuousClock.now < deadline {
+        // Another node takes over soon.
       } catch let error as any Refusing where error.refusal.code == SyncError.Code.noDevice.rawValue {
         guard ContinuousClock.now < deadline, try await control.mayHaveCompany() else { throw SyncError.of(error) }
       } catch {

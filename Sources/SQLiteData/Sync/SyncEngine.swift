@@ -19,7 +19,7 @@ import Synchronization
 ///
 /// The engine runs a node in the app's process. If another process holds the node's home, such as `mesh serve` or
 /// another app with the same database, the engine uses that node. If that process ends, the engine runs the node
-/// itself.
+/// itself. If `mesh serve` starts later, the engine leaves the node to it.
 ///
 /// Triggers in the file capture the app's writes, whether or not the engine runs.
 ///
@@ -184,7 +184,10 @@ public final class SyncEngine: Observable, Sendable {
       do {
         return try await body(control())
       } catch let error as ControlClientError where error.code == .noDaemon && ContinuousClock.now < deadline {
-        // The request wasn't sent, because there was no connection.
+        // The request wasn't performed, because there was no node.
+        try await Task.sleep(for: Self.look)
+      } catch let error as Refusal where error.code == Refusal.stopping && ContinuousClock.now < deadline {
+        // The node stopped while the request waited for other devices.
         try await Task.sleep(for: Self.look)
       } catch {
         throw SyncError.of(error)

@@ -45,6 +45,9 @@ public struct SyncError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let shareEnded = Code(rawValue: "share.ended")
     /// A participant can't have this permission.
     public static let permission = Code(rawValue: "share.permission")
+    /// The process that runs the node has another version of mesh, and the two don't understand each other. The message
+    /// says which one to update.
+    public static let version = Code(rawValue: "daemon.version")
     /// The account has other devices or shares, so this device can't change to another account.
     public static let accountInUse = Code(rawValue: "account.inUse")
   }

@@ -1,0 +1,29 @@
+import Glibc
+import MeshControl
+import MeshCore
+import MeshStore
+
+extension Node {
+  /// Leaves the node to another process if an app runs it, unless only the app's functions make the schema work.
+  func yield(to request: YieldRequest) throws -> YieldReport {
+    let process = Int(getpid())
+    guard let app else {
+      throw Refusal(
+        code: "yield.daemon",
+        message: "A daemon (process \(process)) serves \(home.path). Stop it first: kill \(process)")
+    }
+    if suspension == nil {
+      let missing = try store.functionsOfApp()
+      guard missing.isEmpty else {
+        throw Refusal(
+          code: "yield.functions",
+          message:
+            "An app (process \(process)) runs the node of \(home.path), and only the app can: the schema calls "
+            + "\(missing.map { "\(printable($0))()" }.joined(separator: ", ")), which mesh doesn't have. The app synchronizes the "
+            + "database as long as it runs. To run mesh serve, remove these functions from the schema.")
+      }
+    }
+    app.onYield(request.process)
+    return YieldReport(process: process)
+  }
+}

@@ -4,8 +4,8 @@ import MeshCore
 /// value.
 struct KeyForm: Hashable, Sendable {
   let collation: Collation
-  /// True if one key can be spelled in several ways. The key column then also counts as an ordinary column, whose value
-  /// is the spelling.
+  /// True if one key can be spelled in several ways, or if the key refers to another table. The key column then also
+  /// counts as an ordinary column, whose value is the spelling.
   let keyIsColumn: Bool
 
   init(collation: Collation, keyIsColumn: Bool) {
@@ -18,7 +18,8 @@ struct KeyForm: Hashable, Sendable {
     guard let key = schema.keyColumn, let collation = Collation(sql: key.collation) else { return nil }
     let hasOneSpelling =
       schema.isRowidAlias || (collation == .binary && (key.affinity == .text || key.affinity == .integer))
-    self.init(collation: collation, keyIsColumn: !hasOneSpelling)
+    let isReference = schema.foreignKeys.contains { $0.columns.map(\.folded) == [key.name.folded] }
+    self.init(collation: collation, keyIsColumn: !hasOneSpelling || isReference)
   }
 
   /// Returns the form by which the merge identifies the record.

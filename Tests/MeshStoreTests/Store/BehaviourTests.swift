@@ -117,6 +117,27 @@ import Testing
     try expectEqual(a, b)
   }
 
+  @Test("a row whose key is its reference waits for its parent, and goes with it")
+  func keyThatRefers() throws {
+    let schema = """
+      CREATE TABLE lists (id TEXT PRIMARY KEY NOT NULL);
+      CREATE TABLE covers (list TEXT PRIMARY KEY NOT NULL REFERENCES lists ON DELETE CASCADE, image TEXT)
+      """
+    let (a, b) = (
+      try Peer(1, schema: schema, track: ["covers", "lists"], foreignKeys: true),
+      try Peer(2, schema: schema, track: ["covers", "lists"], foreignKeys: true)
+    )
+    try a.run("INSERT INTO lists VALUES ('l'), ('m'); INSERT INTO covers VALUES ('l', 'one')")
+    try synchronize([a, b])
+    #expect(try b.rows("SELECT * FROM covers") == ["\"l\"|\"one\""])
+    try a.run("DELETE FROM lists")
+    try a.flush()
+    try b.run("UPDATE covers SET image = 'two'; INSERT INTO covers VALUES ('m', 'new')")
+    try synchronize([a, b])
+    for peer in [a, b] { #expect(try peer.rows("SELECT * FROM covers") == []) }
+    #expect(try a.digest() == b.digest())
+  }
+
   @Test(arguments: ["CASCADE", "SET NULL", "SET DEFAULT"])
   func aMoveToAParentThatIsDeletedMeanwhileEndsAsTheForeignKeySays(action: String) throws {
     let schema = """

@@ -38,7 +38,8 @@ struct RemindersTests {
       ┌───────────────────────┐
       │ ListOverview(         │
       │   title: "Groceries", │
-      │   openCount: 2        │
+      │   openCount: 2,       │
+      │   coverSize: nil      │
       │ )                     │
       └───────────────────────┘
       """

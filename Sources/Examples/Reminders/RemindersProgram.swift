@@ -18,6 +18,10 @@ struct RemindersProgram: Sendable {
     invite                invite another of your machines
     join INVITE           join the account of the machine that made the invite
     devices               show your machines
+    share LIST            share a list with another person
+    accept LINK           take part in a list that another person shares
+    people LIST           show who takes part in a list
+    unshare LIST          stop sharing a list
     sync                  wait until every connected machine has everything
     quit                  leave
     """
@@ -78,6 +82,14 @@ struct RemindersProgram: Sendable {
       try await syncEngine.join(invite)
       write("joined")
     case ("devices", _, _): try await showDevices()
+    case ("share", let list?, _): try await share(list)
+    case ("accept", let link?, _):
+      let share = try await syncEngine.acceptShare(link)
+      write("\(share.owner.name ?? share.owner.id) shares '\(share.title ?? "a list")' with you")
+    case ("people", let list?, _): try await showPeople(of: list)
+    case ("unshare", let title?, _):
+      try await syncEngine.unshare(record: try await find(title))
+      write("no longer shared")
     case ("sync", _, _):
       try await syncEngine.syncChanges()
       write("in sync")
@@ -92,6 +104,25 @@ struct RemindersProgram: Sendable {
         ? "this machine"
         : device.revoked != nil ? "revoked" : device.isConnected ? "connected" : "not connected"
       return "  \(device.name) (\(state))"
+    }
+    write(lines.joined(separator: "\n"))
+  }
+
+  private func share(_ title: String) async throws {
+    let shared = try await syncEngine.share(record: try await find(title)) { $0.title = title }
+    guard let link = shared.link else { throw RemindersError("'\(title)' belongs to another person, who can share it") }
+    write(link)
+  }
+
+  private func showPeople(of title: String) async throws {
+    let list = try await find(title)
+    let share = try await database.read { db in
+      try SyncMetadata.find(list.syncMetadataID).select(\.share).fetchOne(db) ?? nil
+    }
+    guard let share else { throw RemindersError("'\(title)' isn't shared. Share it with: share \(title)") }
+    let lines = share.participants.map { person in
+      let role = person.role == .owner ? "owner" : person.permission == .readOnly ? "may read" : "may read and write"
+      return "  \(person.name ?? person.id) (\(role))"
     }
     write(lines.joined(separator: "\n"))
   }
@@ -188,6 +219,10 @@ struct RemindersProgram: Sendable {
     )
   }
 
+  private func find(_ title: String) async throws -> RemindersList {
+    try await database.read { db in try find(title, db) }
+  }
+
   private func find(_ title: String, _ db: Database) throws -> RemindersList {
     guard let list = try RemindersList.where({ $0.title.eq(title) }).fetchOne(db) else {
       throw RemindersError("there is no list '\(title)'. Make it with: list \(title)")
@@ -204,8 +239,10 @@ struct RemindersProgram: Sendable {
 
   private static func text(of lists: [ListOverview]) -> String {
     guard !lists.isEmpty else { return "No lists. Make one with: list Groceries" }
-    return lists.map { "\($0.title): \($0.openCount) open" }
-      .joined(separator: "\n")
+    return lists.map { list in
+      "\(list.title): \(list.openCount) open" + (list.coverSize.map { ", a cover of \($0) bytes" } ?? "")
+    }
+    .joined(separator: "\n")
   }
 }
 

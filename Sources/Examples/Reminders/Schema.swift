@@ -42,23 +42,27 @@ struct ReminderTag: Hashable, Identifiable, Sendable {
   var tagID: String
 }
 
-/// A list with the number of its open reminders.
+/// A list with the number of its open reminders, and the length of its cover image in bytes.
 @Selection
 struct ListOverview: Hashable, Sendable {
   let title: String
   let openCount: Int
+  let coverSize: Int?
 }
 
 extension ListOverview {
   /// The lists in their order.
-  static var lists: Select<ListOverview, RemindersList, Reminder?> {
+  static var lists: Select<ListOverview, RemindersList, (Reminder?, RemindersListAsset?)> {
     RemindersList
       .group(by: \.id)
       // In the constraint: a condition of the query would leave out lists without open reminders.
       .leftJoin(Reminder.all) { $0.id.eq($1.remindersListID) && !$1.isCompleted }
-      .order { lists, _ in (lists.position, lists.title) }
-      .select { lists, reminders in
-        ListOverview.Columns(title: lists.title, openCount: reminders.id.count())
+      .leftJoin(RemindersListAsset.all) { lists, _, assets in lists.id.eq(assets.remindersListID) }
+      .order { lists, _, _ in (lists.position, lists.title) }
+      .select { lists, reminders, assets in
+        ListOverview.Columns(
+          title: lists.title, openCount: reminders.id.count(),
+          coverSize: #sql("length(\(assets.coverImage))", as: Int?.self))
       }
   }
 }

@@ -32,7 +32,8 @@ public struct StoreError: Error, CustomStringConvertible {
     case unknownTable
     /// The tables of mesh in the file come from a later version of this program.
     case formatTooNew
-    /// The file was restored or replaced while it was open. Open it again before you use it.
+    /// The file was restored or replaced while it was open, or the disk failed after a commit, so that the store doesn't
+    /// know what the file has. Open it again before you use it.
     case replaced
     /// A statement of the store failed in SQLite, because of a defect or a schema that changed meanwhile.
     case statementFailed
@@ -60,7 +61,14 @@ public struct StoreError: Error, CustomStringConvertible {
 
   static func replaced(_ path: String) -> StoreError {
     StoreError(
-      .replaced, "\(path) was restored or replaced while the node had it open; the node opens it again by itself")
+      .replaced, "\(path) was restored from a copy while the node had it open; the node opens it again by itself")
+  }
+
+  static func unsettled(_ path: String, _ error: DatabaseError) -> StoreError {
+    StoreError(
+      .replaced,
+      "the disk failed while a transaction of \(path) was made durable (SQLite: \(error.reason)); the node opens the file "
+        + "again by itself")
   }
 
   static func unknownTable(_ name: String) -> StoreError {

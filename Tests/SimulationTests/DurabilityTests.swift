@@ -80,6 +80,10 @@ import Testing
     func cutPower() throws {
       disk.crash(losesUnsynced: true)
       try? app.close()
+      try reopen()
+    }
+
+    func reopen() throws {
       try? store.close()
       store = try Store(path: DurabilityTests.path, cryptography: cryptography, vfs: disk.name)
     }
@@ -103,6 +107,30 @@ import Testing
     #expect(progress == .merged(records: 1, unitEnded: true))
     try machine.cutPower()
     #expect(try machine.store.mergedVector(machine.zone)[author] == 1)
+  }
+
+  @Test
+  func `a write that fails has left nothing, or the store says that it does not know its file`() throws {
+    let machine = try Machine(seed: 1)
+    let randomness = SeededRandomness(seed: 2)
+    var (undone, unknown) = (0, 0)
+    for _ in 0..<300 {
+      let id = try #require(ControlID(randomness.bytes(32)))
+      machine.disk.fail(rate: 8, times: 1)
+      let result = Result { try machine.store.insertControlRecord(id.bytes, id: id, zone: machine.zone) }
+      machine.disk.fail(rate: 0)
+      guard case .failure(let error) = result else { continue }
+      do {
+        #expect(try !machine.store.controlRecords(machine.zone).contains(id.bytes))
+        undone += 1
+      } catch let later as StoreError {
+        #expect((error as? StoreError)?.code == .replaced && later.code == .replaced)
+        try machine.reopen()
+        #expect(try machine.store.controlRecords(machine.zone).contains(id.bytes), "the commit itself succeeded")
+        unknown += 1
+      }
+    }
+    #expect(undone > 0 && unknown > 0)
   }
 
   @Test(arguments: UInt64(1)...10)

@@ -191,7 +191,7 @@ actor Node {
     do {
       try body()
     } catch let error as StoreError where error.code == .replaced {
-      followFile(isRestored: true)
+      followFile(because: error)
     } catch {
       let text = Self.text(error)
       if fault != text { logger.error("\(text)") }
@@ -322,16 +322,16 @@ actor Node {
     }
   }
 
-  /// Opens the database again if it was restored or replaced. The sessions were about another history, so they end and
-  /// begin again.
-  private func followFile(isRestored: Bool = false) {
-    switch database.follow(isRestored: isRestored) {
+  /// Opens the database again if it was restored or replaced, or if its content is unknown after a fault of the disk.
+  /// The sessions were about another history, so they end and begin again.
+  private func followFile(because error: StoreError? = nil) {
+    switch database.follow(because: error) {
     case nil: return
     case .suspended:
       logger.error("\(suspension?.message ?? "")")
       currentGuard.set(nil)
     case .reopened(let what):
-      logger.warning("\(what): the node starts over with it, and gets back what it lacks from other devices")
+      logger.warning("\(what). What the file lacks comes back from other devices.")
       replica.keepsCopies = configuration.keepsCopies
       replica.keepsRows = app?.keepsRowsOfZone
       keepOverwrittenBlobs()
@@ -395,7 +395,7 @@ actor Node {
   }
 
   func report(_ error: any Error) {
-    if (error as? StoreError)?.code == .replaced { return followFile(isRestored: true) }
+    if let error = error as? StoreError, error.code == .replaced { return followFile(because: error) }
     let text = Self.text(error)
     if fault != text { logger.error("\(text)") }
     faults.workFailed(text)

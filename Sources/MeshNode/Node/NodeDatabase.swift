@@ -121,14 +121,14 @@ struct NodeDatabase {
 
   /// Checks whether the open file is the one at the path, and opens the one at the path if it isn't.
   ///
-  /// - Parameter isRestored: True if the store says that the open file has another history than before.
+  /// - Parameter error: The store's error if the open file has another history than the store knows.
   /// - Returns: The change since the last call, or nil if there is none.
-  mutating func follow(isRestored: Bool = false) -> Change? {
+  mutating func follow(because error: StoreError? = nil) -> Change? {
     switch store.whereabouts {
-    case .here where suspension == nil && !isRestored: return nil
+    case .here where suspension == nil && error == nil: return nil
     case _ where ContinuousClock.now < nextAttempt: return nil
     case .here:
-      return reopen(isReplacement: suspension != nil, "\(path) was restored from a copy while the node had it open")
+      return reopen(isReplacement: suspension != nil, error?.message ?? "\(path) is there again")
     case .gone:
       // The log is emptied, so that it does no harm to the file that follows.
       if suspension == nil { _ = try? store.abandon() }
@@ -146,7 +146,8 @@ struct NodeDatabase {
           "another file was moved to \(path), and the log of the one before can't be emptied, so nothing is synchronized: "
             + "\(Node.text(error)) The node tries again by itself.")
       }
-      return reopen(isReplacement: true, "another file was moved to \(path) while the node had it open")
+      return reopen(
+        isReplacement: true, "another file was moved to \(path) while the node had it open; the node opens it")
     }
   }
 

@@ -34,8 +34,9 @@ final class DatabaseFile: Sendable {
   let identity: FileIdentity?
   let indexIdentity: FileIdentity?
   private let patience: Patience
-  /// True if a durable transaction was committed, and the log was not synced since.
-  private let owesSync = Mutex(false)
+  /// True if a durable transaction may have been committed, and the log was not synced since. At opening, the last
+  /// process may have died between the two.
+  private let owesSync = Mutex(true)
 
   /// Opens the database. If it is missing and `create` is true, creates it with read permission only for its owner.
   ///

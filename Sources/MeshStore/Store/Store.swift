@@ -170,10 +170,15 @@ public final class Store: ReplicaStore {
           if sql.totalChanges != changes { try next?.advance(sql) }
           return result
         }
+        // This runs outside of the write lock. Nothing of the commit is sent to anybody before.
+        do {
+          try file.settle()
+        } catch let error as DatabaseError {
+          // The caller can't know that the transaction is in the file. `history` stays at what the caller knows.
+          throw StoreError.unsettled(path, error)
+        }
         (history, unsaved) = (next, [:])
         commits += 1
-        // This runs outside of the write lock. Nothing of the commit is sent to anybody before.
-        try file.settle()
         // Long work must not wait for the next look to keep the log short. If this fails, that look reports it.
         try? walGuard?.emptyBeyondBound { server.rest() }
         return result

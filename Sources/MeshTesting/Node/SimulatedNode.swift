@@ -16,7 +16,8 @@ final class SimulatedNode {
   /// The device that it is named after.
   let firstDevice: DeviceID
   private(set) var keys: DeviceKeys
-  private let account: AccountState
+  /// The account state in its home, which has its device's certificate.
+  private var account: AccountState
   private let accountKey: AccountKey?
   private let cryptography: any Cryptography
   private let randomness: SeededRandomness
@@ -179,9 +180,10 @@ final class SimulatedNode {
       } ?? [])
   }
 
-  /// Gives this machine another machine's keys.
+  /// Gives this machine another machine's keys, with the certificate that belongs to them.
   func become(_ other: SimulatedNode) {
     keys = other.keys
+    account = other.account
     device = other.device
   }
 

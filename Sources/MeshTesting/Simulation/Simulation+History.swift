@@ -40,7 +40,7 @@ extension Simulation {
 
   /// Reacts like a node that finds another history in its file.
   func startOver(_ node: SimulatedNode) throws {
-    say(node.index, "starts over with the file that was restored")
+    say(node.index, "starts over with its file")
     abandonConnections(node)
     try node.end()
     comeBack(node)

@@ -178,6 +178,9 @@ extension Simulation {
       guard let store = node.store else { return "n\(node.index) is down" }
       let account = accountID(node.home.account)
       let own = try zoneState(node, zone.id)
+      if let own, let known = node.replica?.shareState(zone.id), known != own {
+        return "n\(node.index) knows another state of \(zone.name) than its file has: \(difference(known, own))"
+      }
       if state.permission(account) != nil {
         guard try own == state || isUnmet(zone, by: node.home.account) else {
           return

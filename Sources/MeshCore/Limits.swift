@@ -111,7 +111,8 @@ public enum Limits {
 /// The limits that this implementation chose. Another implementation may choose others and still interoperate.
 public enum Choices {
   /// Records in one flush part, one apply slice, or one atomic unit. This bounds the time for which the write lock is
-  /// held.
+  /// held. An apply slice also ends after 64 MiB of values that travel in pieces (`longValue`), so a unit with more
+  /// of them is not atomic.
   public static let slice = 1_000
   /// Milliseconds by which a change set's time may be ahead of this machine's clock before the change set has to wait.
   public static let clockBound: Int64 = 5 * 60 * 1_000

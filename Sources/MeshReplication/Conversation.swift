@@ -15,11 +15,11 @@ public struct Conversation: Sendable {
     case admitted
     /// A zone is known to be in common, at any time after `admitted`. The peer is asked for change sets beyond
     /// `stored`.
-    case share(ZoneID, stored: VersionVector, merged: VersionVector)
+    case share(ZoneID, stored: VersionVector)
     /// A zone is no longer in common.
     case unshare(ZoneID)
     /// The log of a zone has grown.
-    case advanced(ZoneID, merged: VersionVector)
+    case advanced(ZoneID)
     /// The answer to `Output.read`.
     case batch(ZoneID, ChangeSetBatch)
     /// Change sets from the peer were handled, up to `received`. They are `bytes` long, `new` of them were new, and
@@ -31,6 +31,9 @@ public struct Conversation: Sendable {
 
   public enum Output: Sendable {
     case send(Message)
+    /// A request to tell the peer what is merged of a zone. If `isAll` is true, the peer has been sent all of it.
+    /// Otherwise it may ask for it.
+    case sayMerged(ZoneID, isAll: Bool)
     /// A message for the code that knows the account, the control log and the store.
     case deliver(Message)
     /// A request to read change sets that the peer wants from the log.
@@ -87,12 +90,8 @@ public struct Conversation: Sendable {
     /// True if the log grew while a batch was being read, or while there was no credit.
     var hasMore = false
     var announced: (vector: VersionVector, since: Int64)?
-    /// The vector that is merged here and not yet announced to a peer that gets announcements only.
-    var unannounced: VersionVector?
-    /// The vector of change sets that are merged here.
-    var merged: VersionVector
-
-    init(merged: VersionVector) { self.merged = merged }
+    /// True if something is merged here that a peer which gets announcements only has not been told of.
+    var isUnannounced = false
   }
 
   public init(now: Int64) {
@@ -123,17 +122,16 @@ public struct Conversation: Sendable {
     case .admitted:
       phase = .open
       return []
-    case .share(let zone, let stored, let merged):
+    case .share(let zone, let stored):
       guard zones[zone] == nil else { return [] }
-      zones[zone] = Exchange(merged: merged)
+      zones[zone] = Exchange()
       guard let vector = early.removeValue(forKey: zone) else { return [.send(.want(zone, stored))] }
       return [.send(.want(zone, stored))] + want(zone, vector)
     case .unshare(let zone):
       zones[zone] = nil
       return []
-    case .advanced(let zone, let merged):
-      zones[zone]?.merged = merged
-      return advance(zone, merged)
+    case .advanced(let zone):
+      return advance(zone)
     case .batch(let zone, let batch):
       return push(zone, batch)
     case .settled(let zone, let received, let bytes, let new, let duplicates):
@@ -175,9 +173,8 @@ public struct Conversation: Sendable {
       if early.count < Self.earlyWants, fits { early[zone] = vector }
       return []
     case (.open, .announceOnly(let zone)):
-      guard let merged = zones[zone]?.merged else { return [] }
       zones[zone]?.isPushed = false
-      zones[zone]?.unannounced = merged
+      zones[zone]?.isUnannounced = true
       return []
     case (.open, .have(let zone, let vector)):
       guard zones[zone] != nil else { return [] }
@@ -222,9 +219,9 @@ public struct Conversation: Sendable {
       outputs.append(.send(.ping(UInt64(bitPattern: now))))
     }
     for zone in zones.keys.sorted() {
-      if let vector = zones[zone]?.unannounced {
-        zones[zone]?.unannounced = nil
-        outputs.append(.send(.have(zone, vector)))
+      if zones[zone]?.isUnannounced == true {
+        zones[zone]?.isUnannounced = false
+        outputs.append(.sayMerged(zone, isAll: false))
       }
       if let (vector, since) = zones[zone]?.announced, now - since > Self.graftAfter {
         zones[zone]?.announced = nil
@@ -234,13 +231,13 @@ public struct Conversation: Sendable {
     return outputs
   }
 
-  private mutating func advance(_ zone: ZoneID, _ merged: VersionVector) -> [Output] {
+  private mutating func advance(_ zone: ZoneID) -> [Output] {
     guard let exchange = zones[zone], exchange.wanted != nil else { return [] }
     if exchange.isPushed {
       zones[zone]?.hasMore = true
       return read(zone)
     }
-    zones[zone]?.unannounced = merged
+    zones[zone]?.isUnannounced = true
     return []
   }
 
@@ -255,7 +252,7 @@ public struct Conversation: Sendable {
   }
 
   private mutating func push(_ zone: ZoneID, _ batch: ChangeSetBatch) -> [Output] {
-    guard let exchange = zones[zone] else { return [] }
+    guard zones[zone] != nil else { return [] }
     zones[zone]?.isReading = false
     zones[zone]?.position = batch.position
     if !batch.isComplete { zones[zone]?.hasMore = true }
@@ -266,7 +263,7 @@ public struct Conversation: Sendable {
     }
     if batch.isComplete, zones[zone]?.isComplete == false {
       zones[zone]?.isComplete = true
-      outputs.append(.send(.upToDate(zone, exchange.merged)))
+      outputs.append(.sayMerged(zone, isAll: true))
     }
     return outputs + read(zone)
   }

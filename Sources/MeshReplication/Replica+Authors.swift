@@ -8,7 +8,7 @@ extension Replica {
   /// Counts the stored authors and new ones.
   struct AuthorRoom {
     private let state: ZoneState
-    private var all: Int
+    private(set) var all: Int
     private var devices: [DeviceID: Int] = [:]
     private var accounts: [AccountID: Int] = [:]
     private let own: AccountID?

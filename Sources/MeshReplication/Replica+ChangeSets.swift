@@ -75,9 +75,29 @@ extension Replica {
 
   /// Sends all merged change sets to the peers that want them and don't have them yet.
   func pushNews(_ id: ZoneID, now: Moment) throws {
-    let merged = try store.mergedVector(id)
-    for link in links(sharing: id) { try handle(link, .advanced(id, merged: merged), now: now) }
+    zones[id]?.mayAcknowledge = true
+    for link in links(sharing: id) { try handle(link, .advanced(id), now: now) }
   }
+
+  /// Asks a peer for the change sets of a zone that are not here, at most once in `askingInterval`: the question names
+  /// all authors, and the peer reads its log from the beginning to answer it.
+  func ask(_ link: LinkID, _ id: ZoneID, now: Moment) throws {
+    // The peer may have left the zone since the question was postponed.
+    guard let session = sessions[link], isCommon(id, link) else {
+      sessions[link]?.owedAsks.remove(id)
+      return
+    }
+    if let last = session.lastAsked[id], now.steady &- last < Self.askingInterval {
+      sessions[link]?.owedAsks.insert(id)
+      return
+    }
+    sessions[link]?.owedAsks.remove(id)
+    sessions[link]?.lastAsked[id] = now.steady
+    try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
+  }
+
+  /// The milliseconds between two questions to a peer about a zone.
+  private static let askingInterval: Int64 = 300
 
   /// Returns whether local writes to the zone can be flushed, or the zone accepts no writes.
   func isReady(_ id: ZoneID, _ writers: [ZoneID: ChangeSetWriter]) -> Bool {
@@ -87,10 +107,13 @@ extension Replica {
 
   /// The state of handling one message of change sets.
   private struct Intake {
-    let stored: VersionVector
-    var citations: [Author: ControlID]
-    var authors: AuthorRoom
-    var expected: VersionVector
+    /// For each author that the message names, the number of its last change set that is here.
+    var stored: [Author: UInt64] = [:]
+    var citations: [Author: ControlID] = [:]
+    /// The last number that is here, or was accepted.
+    var expected: [Author: UInt64] = [:]
+    /// Nil until the message brings a new author.
+    var room: AuthorRoom?
     var received = VersionVector()
     var accepted: [ChangeSet] = []
     /// The first change set of an author for which there is no room.
@@ -101,10 +124,7 @@ extension Replica {
   /// Checks what can be checked without merging, the cheapest first, and stores the valid change sets.
   func learn(_ link: LinkID, _ id: ZoneID, _ encoded: [[UInt8]], now: Moment) throws {
     guard isCommon(id, link), let state = zones[id]?.state else { return }
-    let stored = try store.storedVector(id)
-    var intake = Intake(
-      stored: stored, citations: try store.citations(id), authors: AuthorRoom(stored, state, own: account.id),
-      expected: stored)
+    var intake = Intake()
     for bytes in encoded {
       let changeSet = try ChangeSet(bytes, with: cryptography)
       guard changeSet.header.zone == id else {
@@ -115,11 +135,11 @@ extension Replica {
       }
     }
     let outcomes = try store.store(intake.accepted, zone: id, now: now.wall)
+    // An author that it counts and whose change set was not stored would be counted for ever.
+    if let room = intake.room, room.all == (try store.authorCount(id)) { zones[id]?.authorRoom = room }
     try settle(
       link, id, intake.accepted, outcomes, intake.received, bytes: encoded.reduce(0) { $0 + $1.count }, now: now)
-    if intake.hasGap, sessions[link] != nil {
-      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
-    }
+    if intake.hasGap { try ask(link, id, now: now) }
     if let excess = intake.excess { try proveExcess(excess, id, now: now) }
   }
 
@@ -127,26 +147,32 @@ extension Replica {
   /// before its signature is checked.
   private func take(_ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, _ intake: inout Intake) throws -> Bool {
     let (author, number) = (changeSet.header.author, changeSet.header.number)
+    if intake.stored[author] == nil {
+      let (stored, citation) = try store.stored(id, author)
+      (intake.stored[author], intake.expected[author], intake.citations[author]) = (stored, stored, citation)
+    }
     if number == 1, intake.citations[author] == nil { intake.citations[author] = changeSet.header.citation }
-    if let reason = refusal(changeSet, state, id, intake.citations) {
+    let (stored, expected) = (intake.stored[author] ?? 0, intake.expected[author] ?? 0)
+    if let reason = refusal(changeSet, state, id, citing: intake.citations[author]) {
       refusals[reason, default: 0] += 1
       noteRefused(changeSet, reason, id)
       return true
     }
-    if author.device == device, number > intake.stored[author] {
+    if author.device == device, number > stored {
       guard changeSet.isSigned(with: cryptography) else { return false }
-      try meetOwn(author, number: number, stored: intake.stored[author], id)
+      try meetOwn(author, number: number, stored: stored, id)
     }
     // The author gets no row before this check, because instances cost their sender nothing.
-    guard number <= intake.expected[author].saturatingAdding(1) else {
+    guard number <= expected.saturatingAdding(1) else {
       intake.received[author] = max(intake.received[author], number)
       intake.hasGap = intake.hasGap || !isStuck(author, id)
       return true
     }
     // The store compares the hash of a change set that is already here. Only a new one needs a signature check.
-    guard number <= intake.stored[author] || changeSet.isSigned(with: cryptography) else { return false }
-    if intake.expected[author] == 0 {
-      switch intake.authors.take(author.device) {
+    guard number <= stored || changeSet.isSigned(with: cryptography) else { return false }
+    if expected == 0 {
+      if intake.room == nil { intake.room = try takeAuthorRoom(id, state) }
+      switch intake.room?.take(author.device) ?? .full {
       case .room: break
       case .full:
         refusals["too-many-authors", default: 0] += 1
@@ -158,9 +184,17 @@ extension Replica {
       }
     }
     intake.received[author] = max(intake.received[author], number)
-    intake.expected[author] = max(intake.expected[author], number)
+    intake.expected[author] = max(expected, number)
     intake.accepted.append(changeSet)
     return true
+  }
+
+  /// Returns the room as it was left, or counts the zone's authors if there are more or fewer now.
+  private func takeAuthorRoom(_ id: ZoneID, _ state: ZoneState) throws -> AuthorRoom {
+    // As long as two variables have it, a change copies all counts.
+    defer { zones[id]?.authorRoom = nil }
+    if let known = zones[id]?.authorRoom, known.all == (try store.authorCount(id)) { return known }
+    return AuthorRoom(try store.storedVector(id), state, own: account.id)
   }
 
   private static let notCertified = "author-not-certified"
@@ -180,21 +214,21 @@ extension Replica {
   /// It may become valid later, when a missing certificate, grant or cut arrives. It is counted, and it arrives again
   /// after the control log has changed.
   func refusal(
-    _ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, _ citations: [Author: ControlID]
+    _ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, citing citation: ControlID?
   ) -> String? {
     let author = changeSet.header.author
     guard let owner = state.account(of: author.device) else { return Self.notCertified }
-    if let limit = limit(author, id, citations) {
-      guard changeSet.header.number > limit else { return badInstance(author, citations) }
-      return state.lostPermission(author, citations[author]) == nil ? "author-cut" : Self.notPermitted
+    if let limit = limit(author, id, citing: citation) {
+      guard changeSet.header.number > limit else { return badInstance(author, citation) }
+      return state.lostPermission(author, citation) == nil ? "author-cut" : Self.notPermitted
     }
-    return accounts[owner]?.isRevoked(author.device) == true ? "author-revoked" : badInstance(author, citations)
+    return accounts[owner]?.isRevoked(author.device) == true ? "author-revoked" : badInstance(author, citation)
   }
 
   /// Returns a reason if the instance belongs to another grant than the author cites. A device that only hears of the
   /// instance could not judge it.
-  private func badInstance(_ author: Author, _ citations: [Author: ControlID]) -> String? {
-    guard let citation = citations[author], !author.instance.isUnder(citation) else { return nil }
+  private func badInstance(_ author: Author, _ citation: ControlID?) -> String? {
+    guard let citation, !author.instance.isUnder(citation) else { return nil }
     return Self.notPermitted
   }
 
@@ -209,14 +243,14 @@ extension Replica {
     bytes: Int, now: Moment
   ) throws {
     var new = 0
-    var isNewAuthor = false
+    var newAuthors: [Author] = []
     var duplicates = 0
     var hasGap = false
     for (changeSet, outcome) in zip(changeSets, outcomes) {
       switch outcome {
       case .stored:
         new += 1
-        isNewAuthor = isNewAuthor || changeSet.header.number == 1
+        if changeSet.header.number == 1 { newAuthors.append(changeSet.header.author) }
       case .duplicate: duplicates += 1
       case .gap: hasGap = hasGap || !isStuck(changeSet.header.author, id)
       case .overQuota:
@@ -241,9 +275,9 @@ extension Replica {
     }
     try handle(
       link, .settled(id, received: received, bytes: bytes, new: new, duplicates: duplicates), now: now)
-    if hasGap { try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now) }
+    if hasGap { try ask(link, id, now: now) }
     // The citation tells where the author ends. Change sets that depend on later ones don't wait for them.
-    if isNewAuthor { try setLimits(id) }
+    try setLimits(id, of: newAuthors)
     if new > 0 { zones[id]?.needsApply = true }
   }
 
@@ -283,9 +317,7 @@ extension Replica {
       }
       if unitEnded, zones[id]?.overQuota.isEmpty == false {
         zones[id]?.overQuota = []
-        for link in links(sharing: id) {
-          try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
-        }
+        for link in links(sharing: id) { try ask(link, id, now: now) }
       }
     case .idle(let waiting):
       // The last apply may have withdrawn rows that leave with their parents.
@@ -301,15 +333,23 @@ extension Replica {
 
   /// Signs the merged vector once it has moved and the work is done, and sends it to the peers.
   func acknowledge(_ id: ZoneID, now: Moment) throws {
+    guard let zone = zones[id], zone.mayAcknowledge, certificate != nil else { return }
+    let links = links(sharing: id)
+    guard !links.isEmpty else { return }
+    zones[id]?.owesAcknowledgement = now.steady < zone.nextAcknowledgement
+    guard now.steady >= zone.nextAcknowledgement else { return }
+    zones[id]?.mayAcknowledge = false
     let merged = try store.mergedVector(id)
-    guard certificate != nil, zones[id]?.acknowledged != merged, !links(sharing: id).isEmpty else { return }
-    let told = zones[id]?.acknowledged ?? VersionVector()
+    guard zone.acknowledged != merged else { return }
     zones[id]?.acknowledged = merged
-    for link in links(sharing: id) { try sendHeads(link, id, beyond: told) }
-    let acknowledgement = acknowledgement(id, merged, now: now)
-    for link in links(sharing: id) { send(link, .acknowledgement(acknowledgement)) }
+    zones[id]?.nextAcknowledgement = now.steady + Int64(merged.numbers.count / Self.acknowledgedPerMillisecond)
+    try sendHeads(links, id, beyond: zone.acknowledged ?? VersionVector())
+    send(links, .acknowledgement(acknowledgement(id, merged, now: now)))
     zones[id]?.toldBacklog = nil
   }
+
+  /// An acknowledgement names all authors of a zone. The next one follows a millisecond later for each so many authors.
+  private static let acknowledgedPerMillisecond = 4
 
   func acknowledgement(_ id: ZoneID, _ merged: VersionVector, now: Moment) -> Acknowledgement {
     Acknowledgement(

@@ -41,7 +41,9 @@ extension Replica {
   /// Reads new records into the zone's state, and returns the new epochs whose keys are missing here.
   @discardableResult
   func recompute(_ id: ZoneID) -> [EpochID] {
-    zones[id]?.read(accounts, revision: accountChanges, cryptography) ?? []
+    // It was counted by the former state.
+    zones[id]?.authorRoom = nil
+    return zones[id]?.read(accounts, revision: accountChanges, cryptography) ?? []
   }
 
   // MARK: Control records
@@ -313,9 +315,7 @@ extension Replica {
   private func askAgain(_ id: ZoneID, now: Moment) throws {
     guard zones[id]?.hasRefused == true else { return }
     zones[id]?.hasRefused = false
-    for link in links(sharing: id) {
-      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
-    }
+    for link in links(sharing: id) { try ask(link, id, now: now) }
   }
 
   public func reader(_ id: ZoneID) throws -> ChangeSetReader {

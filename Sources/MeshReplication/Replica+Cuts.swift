@@ -4,10 +4,14 @@ import MeshCore
 extension Replica {
   /// Returns the number of the last valid change set of an author, or nil if nothing ends the author. An author that
   /// this device has not begun to write will cite its current grant.
-  func limit(_ author: Author, _ id: ZoneID, _ citations: [Author: ControlID]) -> UInt64? {
+  func limit(_ author: Author, _ id: ZoneID, citing citation: ControlID?) -> UInt64? {
     guard let state = zones[id]?.state else { return 0 }
     let own = author.device == device ? state.citation(account.id) : nil
-    return state.limit(author, citing: citations[author] ?? own)
+    return state.limit(author, citing: citation ?? own)
+  }
+
+  func limit(_ author: Author, _ id: ZoneID) throws -> UInt64? {
+    limit(author, id, citing: try store.stored(id, author).citation)
   }
 
   /// Returns where the known authors end, for those that do.
@@ -22,11 +26,29 @@ extension Replica {
     // A lost certificate is no reason to revert change sets that were valid while it was here, except for certificates
     // that all nodes drop alike.
     for author in authors where state.account(of: author.device) != nil || state.mayLackDevices {
-      // For an author whose first change set is missing, only the instance tells what it cites.
-      let isUnknown = citations[author] == nil && author.device != device
-      limits[author] = isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citations)
+      limits[author] = cutLimit(author, id, state, citing: citations[author])
     }
     return try limits.merging(unsent(id, state)) { min($0, $1) }
+  }
+
+  private func cutLimit(_ author: Author, _ id: ZoneID, _ state: ZoneState, citing citation: ControlID?) -> UInt64? {
+    // For an author whose first change set is missing, only the instance tells what it cites.
+    let isUnknown = citation == nil && author.device != device
+    return isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citing: citation)
+  }
+
+  /// Sets the limits of authors whose first change sets have arrived. Those of all others stay as they are.
+  func setLimits(_ id: ZoneID, of authors: some Sequence<Author>) throws {
+    guard let state = zones[id]?.state else { return }
+    // Change sets that this device wrote as another author may have come back to an older file.
+    if authors.contains(where: { $0.device == device }) { return try setLimits(id) }
+    for author in authors where state.account(of: author.device) != nil || state.mayLackDevices {
+      let citation = try store.stored(id, author).citation
+      let (before, limit) = (zones[id]?.limits[author], cutLimit(author, id, state, citing: citation))
+      guard before != limit else { continue }
+      zones[id]?.limits[author] = limit
+      if let before, limit ?? .max > before { zones[id]?.hasRefused = true }
+    }
   }
 
   /// Sets the limits to those of the current control log.
@@ -75,6 +97,7 @@ extension Replica {
         guard try store.pendingCount() == 0 else { return }
         needsAssets = true
         zones[id]?.cutPause.begin(now: now.steady)
+        zones[id]?.authorRoom = nil
         try store.cut(zone.limits, aftermath: try aftermath(id), zone: id, try reader(id), now: now.wall)
       }
     } catch is MissingKey {
@@ -91,9 +114,7 @@ extension Replica {
     zones[id]?.forked = []
     zones[id]?.needsApply = true
     try pushNews(id, now: now)
-    for link in links(sharing: id) {
-      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
-    }
+    for link in links(sharing: id) { try ask(link, id, now: now) }
   }
 
   /// Restores change sets of this account that were refused and may be valid again. If all devices had refused them, no
@@ -106,7 +127,7 @@ extension Replica {
     return try store.putBack(id) { changeSet in
       let author = changeSet.header.author
       if changeSet.header.number == 1, citations[author] == nil { citations[author] = changeSet.header.citation }
-      return refusal(changeSet, state, id, citations) == nil
+      return refusal(changeSet, state, id, citing: citations[author]) == nil
     }
   }
 

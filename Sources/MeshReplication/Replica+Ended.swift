@@ -21,9 +21,7 @@ extension Replica {
   func endDropping(_ id: ZoneID, now: Moment) throws {
     guard dropping.contains(id), zones[id]?.state.permission(account.id) != nil else { return }
     while try drop(id, now: now) {}
-    for link in links(sharing: id) {
-      try handle(link, .lacking(id, stored: try store.storedVector(id)), now: now)
-    }
+    for link in links(sharing: id) { try ask(link, id, now: now) }
   }
 
   /// Finishes interrupted deletions before peers are told which change sets are here.

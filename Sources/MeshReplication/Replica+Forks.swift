@@ -6,20 +6,18 @@ extension Replica {
   /// Sends the heads of the logs.
   ///
   /// - Parameter vector: Only authors that are further than this are sent.
-  func sendHeads(_ link: LinkID, _ id: ZoneID, beyond vector: VersionVector = VersionVector()) throws {
+  func sendHeads(_ links: [LinkID], _ id: ZoneID, beyond vector: VersionVector = VersionVector()) throws {
     let heads = try store.storedHeads(id).filter { $0.value.number > vector[$0.key] }
     guard !heads.isEmpty else { return }
-    send(link, .heads(id, heads.mapValues { Message.LineHead(number: $0.number, id: $0.id) }))
+    send(links, .heads(id, heads.mapValues { Message.LineHead(number: $0.number, id: $0.id) }))
   }
 
   func learnHeads(_ link: LinkID, _ id: ZoneID, _ heads: [Author: Message.LineHead]) throws {
     guard links(sharing: id).contains(link) else { return }
-    let citations = try store.citations(id)
-    let stored = try store.storedVector(id)
     var own = 0
     for (author, head) in heads.sorted(by: { $0.key < $1.key }) {
-      guard head.number <= limit(author, id, citations) ?? .max else { continue }
-      if author.device == device, head.number > stored[author] {
+      guard head.number <= (try limit(author, id)) ?? .max else { continue }
+      if author.device == device, head.number > (try store.stored(id, author).number) {
         // A head is not signed. Only the change sets that the peer shows of the log are, and only they count.
         own += 1
         if own <= Limits.instances { send(link, .lineRequest(id, author, through: head.number)) }
@@ -68,8 +66,8 @@ extension Replica {
   /// Handles a change set of this device that a peer has: the file may be older than the change set.
   private func meetOwnLine(_ theirs: SignedHeader, _ link: LinkID, _ id: ZoneID) throws {
     let (author, number) = (theirs.header.author, theirs.header.number)
-    let stored = try store.storedVector(id)[author]
-    guard number > stored, number <= limit(author, id, try store.citations(id)) ?? .max else { return }
+    let (stored, citation) = try store.stored(id, author)
+    guard number > stored, number <= limit(author, id, citing: citation) ?? .max else { return }
     guard theirs.isSigned(cryptography) else {
       return end(link, .protocolViolation, "a change set's signature is not its author's")
     }
@@ -92,7 +90,7 @@ extension Replica {
 
   /// Sends a proof to all members, unless it says nothing new.
   private func prove(_ proof: ForkProof, _ id: ZoneID, now: Moment) throws {
-    guard let zone = zones[id], proof.limit < limit(proof.author, id, try store.citations(id)) ?? .max,
+    guard let zone = zones[id], proof.limit < (try limit(proof.author, id)) ?? .max,
       zone.state.account(of: proof.author.device) != nil, mayProve(zone)
     else { return }
     notify(fork: proof)

@@ -88,7 +88,7 @@ extension Replica {
       return "the database was last written by another home, or is older than this device's last instance"
     }
     // Change sets that were cut are no longer in the file, even if all of them were cut.
-    if try limit(author, id, store.citations(id)) != nil { return nil }
+    if try limit(author, id) != nil { return nil }
     guard stored[author] >= mark.number else {
       return "the database is older than this device's last change set: it was restored"
     }

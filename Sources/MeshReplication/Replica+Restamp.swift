@@ -38,7 +38,7 @@ extension Replica {
   public func signedAhead(_ id: ZoneID, now: Moment) throws -> [Author: ChangeSetHead] {
     let citations = try store.citations(id)
     return try store.storedHeads(id).filter { author, head in
-      head.time > Self.latest(now) && head.number <= limit(author, id, citations) ?? .max
+      head.time > Self.latest(now) && head.number <= limit(author, id, citing: citations[author]) ?? .max
     }
   }
 

@@ -38,10 +38,10 @@ extension Replica {
     if peer.account != account.id { try sendSchema(link) }
     let stored = try store.storedVector(zone)
     let merged = try store.mergedVector(zone)
-    try handle(link, .share(zone, stored: stored, merged: merged), now: now)
+    try handle(link, .share(zone, stored: stored), now: now)
     needsAssets = true
     fetching.forgetAside()
-    try sendHeads(link, zone)
+    try sendHeads([link], zone)
     send(link, certificate == nil ? .have(zone, merged) : .acknowledgement(acknowledgement(zone, merged, now: now)))
     zones[zone]?.toldBacklog = nil
     // The peer was asked for keys before the zone was in common, and did not give them.

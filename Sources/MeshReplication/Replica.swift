@@ -150,6 +150,12 @@ public final class Replica {
     /// True if something could not be merged, because local rows came first and could not be signed.
     var awaitsWriter = false
     var acknowledged: VersionVector?
+    /// Something was merged since.
+    var mayAcknowledge = false
+    /// The earliest time of the next acknowledgement, in milliseconds of the steady clock.
+    var nextAcknowledgement: Int64 = .min
+    /// There was something to acknowledge before that time.
+    var owesAcknowledgement = false
     /// The backlog of assets that peers were told since the last acknowledgement, and the time at which they were.
     var toldBacklog: AssetBacklog?
     var backlogTold: Int64 = .min
@@ -164,6 +170,8 @@ public final class Replica {
     var cutPause = CutPause()
     /// True if change sets are missing that were refused or cut, and may be valid now or later.
     var hasRefused = false
+    /// The room for new authors, if it is counted. It is counted again when another number of authors is stored.
+    var authorRoom: AuthorRoom?
     /// Authors of which a peer has another branch. The change sets that follow there are not requested.
     var forked: Set<Author> = []
     /// Authors whose waiting change sets reached their bound. The rest is requested after something was merged.
@@ -251,6 +259,10 @@ public final class Replica {
     var toldHeads: [ZoneID: (heads: [ControlID], at: Int64)] = [:]
     /// Zones whose heads the peer is told again later.
     var owedHeads: Set<ZoneID> = []
+    /// The time at which the peer was last asked for missing change sets, by zone, in milliseconds of the steady clock.
+    var lastAsked: [ZoneID: Int64] = [:]
+    /// The zones about which the peer is asked again later.
+    var owedAsks: Set<ZoneID> = []
     /// The number of times that each epoch's key was sent to the peer since keys were last requested.
     var givenKeys: [EpochID: Int] = [:]
     var outflow = Outflow()
@@ -358,9 +370,11 @@ public final class Replica {
     for link in sessions.keys.sorted() { try handle(link, .tick, now: now) }
     for link in sessions.keys.sorted() {
       for zone in sessions[link]?.owedHeads.sorted() ?? [] { tellControlHeads(link, zone, now: now) }
+      for zone in sessions[link]?.owedAsks.sorted() ?? [] { try ask(link, zone, now: now) }
       try sendAskedRecords(link, now: now)
       try pour(link)
     }
+    for zone in zones.keys.sorted() where zones[zone]?.owesAcknowledgement == true { try acknowledge(zone, now: now) }
     endOutsiders(now: now)
     try tickAssets(now: now)
     if now.steady &- lastClockTold > Self.clockInterval || lastClockTold == .min {
@@ -474,14 +488,16 @@ public final class Replica {
       switch output {
       case .send(let message):
         send(link, message)
+      case .sayMerged(let zone, let isAll):
+        let merged = try store.mergedVector(zone)
+        send(link, isAll ? .upToDate(zone, merged) : .have(zone, merged))
       case .deliver(let message):
         try deliver(link, message, now: now)
       case .read(let zone, let beyond, let after):
         let batch = try store.changeSets(zone, beyond: beyond, after: after, maximumBytes: Self.batchBytes)
         try handle(link, .batch(zone, batch), now: now)
       case .check(let zone, let announced):
-        let stored = try store.storedVector(zone)
-        if announced.count(beyond: stored) > 0 { try handle(link, .lacking(zone, stored: stored), now: now) }
+        if announced.count(beyond: try store.storedVector(zone)) > 0 { try ask(link, zone, now: now) }
       case .end(let code, let text):
         end(link, code, text)
       }
@@ -491,10 +507,14 @@ public final class Replica {
   /// The bytes of change sets in one message: large enough to keep the connection busy, but small beside the window.
   static let batchBytes = 256 << 10
 
-  func send(_ link: LinkID, _ message: Message) {
+  func send(_ link: LinkID, _ message: Message) { send([link], message) }
+
+  func send(_ links: [LinkID], _ message: Message) {
     let bytes = message.encoded
-    sessions[link]?.outflow.queued += bytes.count
-    actions.append(.send(link, bytes))
+    for link in links {
+      sessions[link]?.outflow.queued += bytes.count
+      actions.append(.send(link, bytes))
+    }
   }
 
   func end(_ link: LinkID, _ code: Message.Goodbye, _ text: String) {

@@ -16,17 +16,21 @@ import Testing
   private func vector(_ number: UInt64) -> VersionVector { VersionVector([author: number]) }
 
   /// Returns a conversation in which the zone is in common and the peer wants everything.
-  private func open(merged: UInt64) throws -> Conversation {
+  private func open() throws -> Conversation {
     var conversation = Conversation(now: 0)
     let hello = Hello(certificate: nil, accountHead: [UInt8](repeating: 0, count: 32))
     _ = conversation.handle(.message(.hello(hello)), now: 0)
     _ = conversation.handle(.admitted, now: 0)
-    _ = conversation.handle(.share(zone, stored: VersionVector(), merged: vector(merged)), now: 0)
+    _ = conversation.handle(.share(zone, stored: VersionVector()), now: 0)
     return conversation
   }
 
   private func reads(_ outputs: [Conversation.Output]) -> Int {
     outputs.count { if case .read = $0 { true } else { false } }
+  }
+
+  private func announcements(_ outputs: [Conversation.Output]) -> Int {
+    outputs.count { if case .sayMerged(zone, isAll: false) = $0 { true } else { false } }
   }
 
   private func sent(_ outputs: [Conversation.Output]) -> [Message] {
@@ -42,7 +46,7 @@ import Testing
   }
 
   @Test func `no more is sent than the peer gave credit for, and a batch`() throws {
-    var conversation = try open(merged: 1_000)
+    var conversation = try open()
     let batch = [UInt8](repeating: 0, count: 1 << 20)
     var outputs = conversation.handle(.message(.want(zone, VersionVector())), now: 0)
     var bytes = 0
@@ -59,7 +63,7 @@ import Testing
   }
 
   @Test func `credit beyond the window is not kept`() throws {
-    var conversation = try open(merged: 1_000)
+    var conversation = try open()
     _ = conversation.handle(.message(.credit(.max)), now: 0)
     let batch = [UInt8](repeating: 0, count: 1 << 20)
     var outputs = conversation.handle(.message(.want(zone, VersionVector())), now: 0)
@@ -73,7 +77,7 @@ import Testing
   }
 
   @Test func `credit is given back as change sets are dealt with`() throws {
-    var conversation = try open(merged: 0)
+    var conversation = try open()
     let quarter = Choices.creditWindow / 4
     let before = conversation.handle(
       .settled(zone, received: vector(1), bytes: quarter - 1, new: 1, duplicates: 0), now: 0)
@@ -83,7 +87,7 @@ import Testing
   }
 
   @Test func `a link that brings copies only is asked to announce`() throws {
-    var conversation = try open(merged: 0)
+    var conversation = try open()
     let first = conversation.handle(.settled(zone, received: vector(1), bytes: 10, new: 0, duplicates: 1), now: 0)
     #expect(sent(first) == [.announceOnly(zone)])
     let second = conversation.handle(.settled(zone, received: vector(1), bytes: 10, new: 0, duplicates: 1), now: 0)
@@ -91,19 +95,20 @@ import Testing
   }
 
   @Test func `a peer that asked for announcements gets no change sets but a vector`() throws {
-    var conversation = try open(merged: 1)
+    var conversation = try open()
     _ = conversation.handle(.message(.want(zone, VersionVector())), now: 0)
     _ = conversation.handle(.batch(zone, ChangeSetBatch(changeSets: [], position: 1, isComplete: true)), now: 0)
     _ = conversation.handle(.message(.announceOnly(zone)), now: 0)
-    #expect(reads(conversation.handle(.advanced(zone, merged: vector(2)), now: 1)) == 0)
-    #expect(sent(conversation.handle(.tick, now: 2)).contains(.have(zone, vector(2))))
-    #expect(sent(conversation.handle(.tick, now: 3)).isEmpty, "nothing new, nothing said")
+    #expect(announcements(conversation.handle(.tick, now: 0)) == 1)
+    #expect(reads(conversation.handle(.advanced(zone), now: 1)) == 0)
+    #expect(announcements(conversation.handle(.tick, now: 2)) == 1)
+    #expect(announcements(conversation.handle(.tick, now: 3)) == 0, "nothing new, nothing said")
     // The peer asks when it misses something, and is then pushed to again.
     #expect(reads(conversation.handle(.message(.want(zone, vector(1))), now: 4)) == 1)
   }
 
   @Test func `what was announced and does not come is asked for`() throws {
-    var conversation = try open(merged: 0)
+    var conversation = try open()
     _ = conversation.handle(.message(.have(zone, vector(5))), now: 0)
     func checks(_ outputs: [Conversation.Output]) -> Int {
       outputs.count { if case .check = $0 { true } else { false } }
@@ -114,7 +119,7 @@ import Testing
   }
 
   @Test func `silence is answered with a ping, then with the end`() throws {
-    var conversation = try open(merged: 0)
+    var conversation = try open()
     #expect(sent(conversation.handle(.tick, now: Conversation.pingAfter)).isEmpty)
     let pings = sent(conversation.handle(.tick, now: Conversation.pingAfter + 1))
     #expect(pings.count == 1)

@@ -62,6 +62,59 @@ import Testing
     try expectWrites(mesh, zone, instance: instance)
   }
 
+  @Test("gaps that come close together are asked about once") func gapsThatComeTogether() throws {
+    let (mesh, zone, link) = try world()
+    try mesh.wait(1_000)
+    let first = wants(mesh, zone, link)
+    try giveWithGap(mesh, zone, link)
+    #expect(wants(mesh, zone, link) == first + 1)
+    try mesh.wait(1_000)
+    #expect(wants(mesh, zone, link) == first + 2)
+  }
+
+  @Test("an account that was removed is not asked what is missing") func removedBeforeItIsAsked() throws {
+    let (mesh, zone, link) = try world()
+    // The session goes on, because they still share this.
+    let other = RecordName(table: "list", key: .text("other"))
+    mesh.nodes[0].store.write(other, ["title": .text("other")])
+    mesh.nodes[0].replica.databaseChanged()
+    try mesh.pump()
+    let second = try mesh.nodes[0].replica.createShare(of: other, title: "other", now: mesh.now)
+    try mesh.pump()
+    try mesh.join(2, mesh.invite(second), at: 0)
+    try mesh.give(.controlHeads(second, []), to: 0, link)
+    try mesh.wait(1_000)
+    try giveWithGap(mesh, zone, link)
+    let before = wants(mesh, zone, link)
+    try mesh.nodes[0].replica.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
+    try mesh.wait(1_000)
+    #expect(mesh.isOpen(0, link))
+    #expect(wants(mesh, zone, link) == before)
+  }
+
+  /// How often the first device asked for change sets of the zone.
+  private func wants(_ mesh: TestMesh, _ zone: ZoneID, _ link: LinkID) -> Int {
+    mesh.nodes[0].sent[link]?.count { if case .want(zone, _) = $0 { true } else { false } } ?? 0
+  }
+
+  /// Gives change sets of which the second is missing, each in a message of its own.
+  private func giveWithGap(_ mesh: TestMesh, _ zone: ZoneID, _ link: LinkID) throws {
+    let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
+    let key = try #require(mesh.nodes[0].vault.epochKeys(zone)[epoch])
+    let before = try #require(ChangeSetID([UInt8](repeating: 9, count: 32)))
+    let citation = try #require(mesh.nodes[0].replica.shareState(zone)?.citation(mesh.accounts[1].state.id))
+    let own = Author(device: try mesh.accounts[1].device(0), instance: InstanceID(under: citation, random: 1))
+    for number in [UInt64](1...40) where number != 2 {
+      let header = ChangeSetHeader(
+        zone: zone, author: own, number: number, previous: number == 1 ? nil : before, citation: citation,
+        time: HybridTime(milliseconds: mesh.now.wall), epoch: epoch, part: .only)
+      let body = ChangeSetBody(context: CausalContext(), content: .changes([])).encoded(author: own)
+      let changeSet = try ChangeSet(
+        header, body: body, key: key, secrets: mesh.accounts[1].devices[0], with: mesh.cryptography)
+      try mesh.give(.changeSets(zone, [changeSet.bytes]), to: 0, link)
+    }
+  }
+
   @Test("a participant has no vote about the clock, and leaves no trace of one") func foreignClocks() throws {
     let (mesh, zone, link) = try world()
     for milliseconds in [0, .min, .max, mesh.now.wall - 3_600_000] {

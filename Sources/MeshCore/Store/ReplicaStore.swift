@@ -87,6 +87,10 @@ public protocol ReplicaStore: AnyObject {
 
   /// Returns, for each author, the number of its last change set whose bytes are here, merged or not.
   func storedVector(_ zone: ZoneID) throws -> VersionVector
+  /// Returns what `storedVector` and `citations` say of one author. The time doesn't grow with the number of authors.
+  func stored(_ zone: ZoneID, _ author: Author) throws -> (number: UInt64, citation: ControlID?)
+  /// Returns how many authors `storedVector` has.
+  func authorCount(_ zone: ZoneID) throws -> Int
   /// Returns, for each author, the number of its last merged change set. It is always the end of a unit.
   func mergedVector(_ zone: ZoneID) throws -> VersionVector
   /// Returns the tips of `mergedVector`: the number, id and time of each author's last merged change set.

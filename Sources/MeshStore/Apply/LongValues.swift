@@ -11,8 +11,14 @@ final class LongValues {
   private let numbers: Range<UInt64>
   /// The value that was assembled last. Rows that have the same value follow each other.
   private var last: (ordinal: UInt64, value: [UInt8])?
+  /// Values that were put together before, by ordinal.
+  private let ready: [UInt64: [UInt8]]
 
-  init(session: Session, zone: Int64, author: Int64, reader: ChangeSetReader, numbers: Range<UInt64>) {
+  init(
+    session: Session, zone: Int64, author: Int64, reader: ChangeSetReader, numbers: Range<UInt64>,
+    ready: [UInt64: [UInt8]] = [:]
+  ) {
+    self.ready = ready
     self.session = session
     self.zone = zone
     self.author = author
@@ -35,7 +41,8 @@ final class LongValues {
     return isText ? .text(bytes) : .blob(bytes)
   }
 
-  private func bytes(_ ordinal: UInt64, size: Int) throws -> [UInt8] {
+  func bytes(_ ordinal: UInt64, size: Int) throws -> [UInt8] {
+    if let value = ready[ordinal], value.count == size { return value }
     if let last, last.ordinal == ordinal, last.value.count == size { return last.value }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(min(size, Limits.longValue))

@@ -6,12 +6,17 @@ extension Store {
   ) throws -> ApplyProgress {
     if let progress = try showAgain(zone, besidePending: !writers.isEmpty, now: now) { return progress }
     if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
+    if turns[zone]?.hasLongInWAL == true {
+      turns[zone]?.hasLongInWAL = false
+      // Otherwise the next program that writes copies the long values into the file, and waits for that.
+      try checkpoint(truncate: false)
+    }
     while true {
       var matches: PendingMatches?
       let choice = try read { session -> UnitReader.Choice? in
         guard try session.isInStep() && (!writers.isEmpty || !session.hasPending()) else { return nil }
         guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
-        var units = try UnitReader(session, zone: row, reader, now: now)
+        var units = UnitReader(session, zone: row, reader, owners, now: now)
         let choice = try units.choose(&turns[zone, default: MergeTurns()])
         if case .slice(let slice) = choice, try session.hasPending() {
           matches = try PendingMatches(session, slice.refs(session.catalog))
@@ -28,6 +33,7 @@ extension Store {
         if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
       case .slice(let slice)?:
         do {
+          if !slice.long.isEmpty { turns[zone]?.hasLongInWAL = true }
           return try merge(slice, zone, reader, writers, matches, now: now)
         } catch let fault as UnitReader.Malformed {
           try refuse(slice.head, fault.reason, zone)
@@ -131,7 +137,7 @@ extension Store {
     for part in slice.parts {
       let long = LongValues(
         session: session, zone: records.zone.id, author: head.author, reader: reader,
-        numbers: head.merged + 1..<part.header.number)
+        numbers: head.merged + 1..<part.header.number, ready: slice.long)
       try merger.merge(part, long: long)
       records.zone.clock.witness(part.header.time)
       if part.rows.upperBound == part.rowCount {

@@ -4,8 +4,13 @@ import MeshCore
 struct MergeTurns {
   /// The decoded part of a unit that is being merged slice by slice.
   var inHand: (id: ChangeSetID, body: ChangeSetBody)?
-  /// The number of the author whose change sets were merged last.
-  var last: Int64?
+  /// The accounts that are still to be served in this round, the next one last. An account is given by its authors that had
+  /// change sets to merge.
+  var round: [[Int64]] = []
+  /// For each account, the number of the author whose change sets were merged last.
+  var last: [WaitingQuota.Owner: Int64] = [:]
+  /// Whether long values were merged that may only be in the WAL yet.
+  var hasLongInWAL = false
   /// The conditions that authors wait for, by the author's number.
   var waits: [Int64: Wait] = [:]
 
@@ -39,6 +44,8 @@ struct UnitReader {
     let author: Author
     var parts: [Part] = []
     var isUnitEnd = false
+    /// The values of the rows that travel in pieces, by ordinal. They are put together before the write lock is taken.
+    var long: [UInt64: [UInt8]] = [:]
 
     /// Returns the records that the slice changes, as far as their tables are known here.
     func refs(_ catalog: Catalog) -> Set<RecordRef> {
@@ -77,38 +84,66 @@ struct UnitReader {
   let zone: ZoneRow
   let reader: ChangeSetReader
   let now: Int64
-  private let heads: [AuthorHead]
-  private let byAuthor: [Author: AuthorHead]
+  private let owners: Accounts
   private var waiting: [WaitingReason: Int] = [:]
 
-  init(_ session: Session, zone: ZoneRow, _ reader: ChangeSetReader, now: Int64) throws {
+  /// - Parameter owners: The accounts, which know their devices.
+  init(_ session: Session, zone: ZoneRow, _ reader: ChangeSetReader, _ owners: Accounts, now: Int64) {
     self.session = session
     self.zone = zone
     self.reader = reader
+    self.owners = owners
     self.now = now
-    heads = try session.catalog.heads.all(zone.id)
-    byAuthor = Dictionary(
-      try heads.map { (try session.catalog.author($0.author), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   mutating func choose(_ turns: inout MergeTurns) throws -> Choice {
-    // A unit that was begun is finished first. Then authors take turns, so that one that floods the zone can't make
-    // others wait.
-    let begun = heads.filter(\.isInsideUnit)
-    let others = heads.filter { !$0.isInsideUnit }
-    let last = turns.last ?? 0
-    let next = others.filter { $0.author > last } + others.filter { $0.author <= last }
-    for head in begun + next where head.stored > head.applied {
-      let author = try session.catalog.author(head.author)
+    // A unit that was begun is finished first. Then accounts take turns, so that an account that floods the zone can't make
+    // others wait, as however many authors it writes.
+    if let choice = try choose(from: session.catalog.heads.begun(zone.id), &turns) { return choice }
+    while let authors = turns.round.popLast() {
+      if let choice = try choose(from: authors, &turns) { return choice }
+    }
+    waiting = [:]
+    turns.round = try round(turns)
+    while let authors = turns.round.popLast() {
+      if let choice = try choose(from: authors, &turns) { return choice }
+    }
+    return .idle(waiting)
+  }
+
+  /// Returns the authors that have change sets to merge, by account. A round looks at each of them once and merges a slice of
+  /// each account. The authors of an account are bounded, and so is the number of looks for each slice.
+  private func round(_ turns: MergeTurns) throws -> [[Int64]] {
+    var places: [WaitingQuota.Owner: Int] = [:]
+    var accounts: [(owner: WaitingQuota.Owner, authors: [Int64])] = []
+    for number in try session.catalog.heads.unmerged(zone.id) {
+      let owner = WaitingQuota.owner(try session.catalog.author(number).device, owners)
+      if let place = places[owner] {
+        accounts[place].authors.append(number)
+      } else {
+        places[owner] = accounts.count
+        accounts.append((owner, [number]))
+      }
+    }
+    return accounts.reversed().map { account in
+      let last = turns.last[account.owner] ?? 0
+      return account.authors.filter { $0 > last } + account.authors.filter { $0 <= last }
+    }
+  }
+
+  private mutating func choose(from authors: [Int64], _ turns: inout MergeTurns) throws -> Choice? {
+    for number in authors {
+      guard let head = try session.catalog.heads.find(number, zone.id), head.stored > head.applied else { continue }
+      let author = try session.catalog.author(number)
       do {
         guard let slice = try slice(head, author, &turns) else { continue }
-        turns.last = head.author
+        turns.last[WaitingQuota.owner(author.device, owners)] = number
         return .slice(slice)
       } catch let fault as Malformed {
         return .malformed(head, fault.reason)
       }
     }
-    return .idle(waiting)
+    return nil
   }
 
   /// The error that a change set breaks a rule of the format.
@@ -146,7 +181,7 @@ struct UnitReader {
       wait.storedID = head.storedID
     }
     switch wait.until {
-    case .merged(let other, let number): waits = waits && !isMerged(other, number)
+    case .merged(let other, let number): waits = try waits && !isMerged(other, number)
     case .time(let time): waits = waits && time.milliseconds > now + Choices.clockBound
     case .key(let epoch): waits = waits && reader.keys[epoch] == nil
     case .stored: break
@@ -183,24 +218,62 @@ struct UnitReader {
     guard end <= limit(author, head) else { return nil }
     var slice = Slice(head: head, author: author)
     var context = try session.catalog.heads.context(of: head.author, zone.id)
-    var budget = Choices.slice
+    var budget = Budget()
     var number = first
-    while number <= end, budget > 0 {
-      guard let part = try part(number, head, &context, budget, &turns) else {
-        return slice.parts.isEmpty ? nil : slice
+    while number <= end, !budget.isSpent {
+      guard let part = try part(number, head, &context, &budget, &turns) else {
+        return slice.parts.isEmpty ? nil : try assemble(slice)
       }
       slice.parts.append(part)
-      budget -= part.rows.count
-      guard part.rows.upperBound == part.rowCount else { return slice }
+      guard part.rows.upperBound == part.rowCount else { return try assemble(slice) }
       number += 1
     }
     slice.isUnitEnd = number > end
+    return try assemble(slice)
+  }
+
+  /// The rows and bytes that one transaction may still merge.
+  private struct Budget {
+    var rows = Choices.slice
+    var longBytes = StoreLimits.longBytesTogether
+    var isSpent: Bool { rows <= 0 || longBytes <= 0 }
+
+    /// Returns the rows of a change set that the transaction merges, from the row `first` on: at least one, if any is left.
+    mutating func take(_ body: ChangeSetBody, from first: Int) -> Range<Int> {
+      guard case .changes(let tables) = body.content else { return 0..<0 }
+      var (index, end) = (0, first)
+      for row in tables.lazy.flatMap(\.rows) {
+        defer { index += 1 }
+        guard index >= first else { continue }
+        if isSpent { break }
+        rows -= 1
+        longBytes -= row.longBytes
+        end = index + 1
+      }
+      return min(first, end)..<end
+    }
+  }
+
+  /// Returns the slice with the long values of its rows.
+  private func assemble(_ slice: Slice) throws -> Slice {
+    var slice = slice
+    for part in slice.parts {
+      guard case .changes(let tables) = part.body.content else { continue }
+      let values = LongValues(
+        session: session, zone: zone.id, author: slice.head.author, reader: reader,
+        numbers: slice.head.merged + 1..<part.header.number)
+      for (index, row) in tables.lazy.flatMap(\.rows).enumerated() where part.rows.contains(index) {
+        for case .long(let ordinal, let size, _) in row.fields.lazy.map(\.value) where slice.long[ordinal] == nil {
+          slice.long[ordinal] = try values.bytes(ordinal, size: size)
+        }
+      }
+    }
     return slice
   }
 
   /// Returns the part, or nil if it has to wait. Then its reason is counted.
   private mutating func part(
-    _ number: UInt64, _ head: AuthorHead, _ context: inout CausalContext, _ budget: Int,
+    _ number: UInt64, _ head: AuthorHead, _ context: inout CausalContext, _ budget: inout Budget,
     _ turns: inout MergeTurns
   ) throws -> Part? {
     guard let bytes = try LogRow.bytes(session.sql, zone: zone.id, author: head.author, number: number) else {
@@ -219,16 +292,15 @@ struct UnitReader {
     guard let body else { throw Malformed(reason: "its body cannot be decrypted with its epoch's key") }
     turns.inHand = (changeSet.id, body)
     try advance(&context, body, changeSet.header)
-    if let (other, seen) = context.entries.first(where: { !isMerged($0.key, $0.value.number) }) {
+    if let (other, seen) = try context.entries.first(where: { try !isMerged($0.key, $0.value.number) }) {
       wait(.causalPast, until: .merged(other, seen.number), head, number, changeSet.id, &turns)
       return nil
     }
     let first = number == head.applied + 1 ? Int(head.appliedRows) : 0
     if first == 0 { try ChangeRules.check(body, changeSet.header) }
-    let count = body.rowCount
     return Part(
       header: changeSet.header, id: changeSet.id, body: body, size: bytes.count, context: context,
-      rows: min(first, count)..<min(count, first + budget), rowCount: count)
+      rows: budget.take(body, from: first), rowCount: body.rowCount)
   }
 
   private func decode(_ changeSet: ChangeSet, _ key: EpochKey) throws -> ChangeSetBody? {
@@ -253,9 +325,18 @@ struct UnitReader {
   }
 
   /// Returns whether a change set is merged, or is above a cutoff and therefore not waited for.
-  private func isMerged(_ author: Author, _ number: UInt64) -> Bool {
-    let head = byAuthor[author]
+  private func isMerged(_ author: Author, _ number: UInt64) throws -> Bool {
+    let head = try session.catalog.knownAuthor(author).flatMap { try session.catalog.heads.find($0, zone.id) }
     return min(number, limit(author, head)) <= head?.merged ?? 0
+  }
+}
+
+extension RowChange {
+  /// The size of its values that travel in pieces, in bytes.
+  fileprivate var longBytes: Int {
+    fields.reduce(0) { sum, field in
+      if case .long(_, let size, _) = field.value { sum.saturatingAdding(size) } else { sum }
+    }
   }
 }
 

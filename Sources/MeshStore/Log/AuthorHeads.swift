@@ -1,11 +1,22 @@
 import MeshCore
 
 /// The rows of `mesh_head`: how far each author's change sets are here, and merged. They are in memory as they are in the file, since
-/// every message asks for all of them. What an author had merged is as long as there are authors, and is read when it is needed.
+/// every message asks for some of them. What an author had merged is as long as there are authors, and is read when it is needed.
 final class AuthorHeads {
   private let sql: Connection
-  /// By `mesh_zone.id`; sorted by author.
-  private var zones: [Int64: [AuthorHead]] = [:]
+  /// By `mesh_zone.id`.
+  private var zones: [Int64: Zone] = [:]
+
+  fileprivate struct Zone {
+    /// Sorted by author.
+    var heads: [AuthorHead] = []
+    /// The authors that have stored change sets which are not merged, ascending.
+    var unmerged: [Int64] = []
+    /// Those of them with a unit that is merged in part.
+    var begun: Set<Int64> = []
+    /// How many authors have stored change sets.
+    var stored = 0
+  }
 
   init(_ sql: Connection) { self.sql = sql }
 
@@ -19,29 +30,44 @@ final class AuthorHeads {
 
   // MARK: Reading
 
-  func all(_ zone: Int64) throws -> [AuthorHead] {
+  func all(_ zone: Int64) throws -> [AuthorHead] { try read(zone).heads }
+
+  /// Returns how many authors have change sets here.
+  func storedCount(_ zone: Int64) throws -> Int { try read(zone).stored }
+
+  /// Returns the authors that have change sets to merge, ascending.
+  func unmerged(_ zone: Int64) throws -> [Int64] { try read(zone).unmerged }
+
+  /// Returns the authors with a unit that is merged in part, and more of which is stored, ascending.
+  func begun(_ zone: Int64) throws -> [Int64] { try read(zone).begun.sorted() }
+
+  private func read(_ zone: Int64) throws -> Zone {
     if let known = zones[zone] { return known }
     let heads = try sql.all(
       "SELECT \(Self.columns) FROM mesh_head WHERE zone = ? ORDER BY author", [.integer(zone)], AuthorHead.init)
-    zones[zone] = heads
-    return heads
+    let read = Zone(
+      heads: heads, unmerged: heads.filter(\.isUnmerged).map(\.author),
+      begun: Set(heads.filter(\.isBegun).map(\.author)), stored: heads.count { $0.stored > 0 })
+    zones[zone] = read
+    return read
   }
 
   /// Nil where the author has none.
   func find(_ author: Int64, _ zone: Int64) throws -> AuthorHead? {
     let heads = try all(zone)
-    let index = Self.place(of: author, in: heads)
+    let index = Self.place(of: author, heads.count) { heads[$0].author }
     return index < heads.count && heads[index].author == author ? heads[index] : nil
   }
 
   /// A head at zero where the author has none.
   func of(_ author: Int64, _ zone: Int64) throws -> AuthorHead { try find(author, zone) ?? AuthorHead(author: author) }
 
-  private static func place(of author: Int64, in heads: [AuthorHead]) -> Int {
-    var (low, high) = (0, heads.count)
+  /// Returns the place of the first of `count` authors that is not below `author`.
+  fileprivate static func place(of author: Int64, _ count: Int, _ at: (Int) -> Int64) -> Int {
+    var (low, high) = (0, count)
     while low < high {
       let middle = low + (high - low) / 2
-      if heads[middle].author < author { low = middle + 1 } else { high = middle }
+      if at(middle) < author { low = middle + 1 } else { high = middle }
     }
     return low
   }
@@ -80,7 +106,7 @@ final class AuthorHeads {
 
   /// - Parameter context: What the author has merged; nil where that stays as it is.
   func save(_ head: AuthorHead, context: CausalContext? = nil, _ zone: Int64) throws {
-    var heads = try all(zone)
+    var known = try read(zone)
     let bytes = context.map { context in
       var writer = ByteWriter()
       context.write(to: &writer)
@@ -103,15 +129,10 @@ final class AuthorHeads {
         .integer(head.appliedRows), .optional(head.cut.map { Int64(bitPattern: $0) }),
         head.malformed.map { Value.text($0) } ?? .null, .optional(head.citation?.bytes), .optional(bytes),
       ])
-    // Otherwise the array is copied.
+    // Otherwise the arrays are copied.
     zones[zone] = nil
-    let index = Self.place(of: head.author, in: heads)
-    if index < heads.count, heads[index].author == head.author {
-      heads[index] = head
-    } else {
-      heads.insert(head, at: index)
-    }
-    zones[zone] = heads
+    known.set(head)
+    zones[zone] = known
   }
 
   func remove(_ zone: Int64) throws {
@@ -120,7 +141,24 @@ final class AuthorHeads {
   }
 }
 
+extension AuthorHeads.Zone {
+  fileprivate mutating func set(_ head: AuthorHead) {
+    let index = AuthorHeads.place(of: head.author, heads.count) { heads[$0].author }
+    let former = index < heads.count && heads[index].author == head.author ? heads[index] : nil
+    if former == nil { heads.insert(head, at: index) } else { heads[index] = head }
+    stored += (head.stored > 0 ? 1 : 0) - (former?.stored ?? 0 > 0 ? 1 : 0)
+    if head.isBegun { begun.insert(head.author) } else { begun.remove(head.author) }
+    guard head.isUnmerged != former?.isUnmerged ?? false else { return }
+    let place = AuthorHeads.place(of: head.author, unmerged.count) { unmerged[$0] }
+    if head.isUnmerged { unmerged.insert(head.author, at: place) } else { unmerged.remove(at: place) }
+  }
+}
+
 extension AuthorHead {
+  /// Change sets are stored that are not merged.
+  fileprivate var isUnmerged: Bool { stored > applied }
+  fileprivate var isBegun: Bool { isUnmerged && isInsideUnit }
+
   fileprivate init(_ row: Statement) {
     author = row.integer(0)
     stored = row.bits(1)

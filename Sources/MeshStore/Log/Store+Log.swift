@@ -5,6 +5,22 @@ public import MeshCore
 extension Store {
   public func storedVector(_ zone: ZoneID) throws -> VersionVector { try vector(zone, \.stored) }
 
+  public func stored(_ zone: ZoneID, _ author: Author) throws -> (number: UInt64, citation: ControlID?) {
+    try read { session in
+      guard let (row, author) = try session.place(zone, author),
+        let head = try session.catalog.heads.find(author, row)
+      else { return (0, nil) }
+      return (head.stored, head.citation)
+    }
+  }
+
+  public func authorCount(_ zone: ZoneID) throws -> Int {
+    try read { session in
+      guard let row = try ZoneRow.read(zone, session.sql) else { return 0 }
+      return try session.catalog.heads.storedCount(row.id)
+    }
+  }
+
   public func mergedVector(_ zone: ZoneID) throws -> VersionVector { try vector(zone, \.merged) }
 
   public func mergedHeads(_ zone: ZoneID) throws -> [Author: ChangeSetHead] {

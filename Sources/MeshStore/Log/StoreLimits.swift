@@ -31,6 +31,9 @@ enum StoreLimits {
   static let restatedTogether = 16 * Choices.slice
   /// Bytes of a value that travels among others; a longer one travels in pieces of its own.
   static let inlineValue = 256 << 10
+  /// The bytes of values in pieces after which a transaction merges no more rows: as many as one value may have.
+  /// Programs wait for its write lock.
+  static let longBytesTogether = Limits.longValue
   /// Bytes of an asset that is in memory as a whole: where a column is not the last of a rowid table, SQLite rewrites the row
   /// there (measured: twice the BLOB). Longer ones are not sent from such a column.
   static let assetInMemory = 64 << 20

@@ -9,6 +9,13 @@ extension ModelStore {
     VersionVector((zoneData[zone]?.authors ?? [:]).mapValues { UInt64($0.stored.count) })
   }
 
+  public func stored(_ zone: ZoneID, _ author: Author) -> (number: UInt64, citation: ControlID?) {
+    let stored = zoneData[zone]?.authors[author]?.stored ?? []
+    return (UInt64(stored.count), stored.first?.header.citation)
+  }
+
+  public func authorCount(_ zone: ZoneID) -> Int { storedVector(zone).numbers.count }
+
   public func mergedVector(_ zone: ZoneID) -> VersionVector { zoneData[zone]?.mergedVector ?? VersionVector() }
 
   public func mergedHeads(_ zone: ZoneID) -> [Author: ChangeSetHead] {

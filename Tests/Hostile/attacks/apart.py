@@ -4,7 +4,7 @@ import os
 import threading
 
 from attacks import attack
-from attacks.crowds import devices_of
+from attacks.crowds import arrives, devices_of
 from daemons import Failed, eventually
 from peer import codec
 from peer.identity import share_link
@@ -32,14 +32,6 @@ def send_at_once(*sent):
         thread.start()
     for thread in threads:
         thread.join()
-
-
-def arrives(writer, reader, scene, patience=30):
-    """A row that one honest device writes in the share reaches another."""
-    key = scene.name("honest")
-    writer.sql("INSERT INTO tags VALUES (?, 'root', 'x')", key)
-    return eventually(f"a row of {writer.name} on {reader.name}",
-                      lambda: reader.sql("SELECT 1 FROM tags WHERE id = ?", key), patience)
 
 
 @attack("act fork", alone=True)

@@ -263,3 +263,31 @@ def conflicts_that_displace_others(scene):
     scene.settle(2)
     if not is_listed():
         raise Failed("an honest conflict is gone")
+
+
+def arrives(writer, reader, scene, patience=30):
+    """A row that one honest device writes in the share reaches another."""
+    key = scene.name("honest")
+    writer.sql("INSERT INTO tags VALUES (?, 'root', 'x')", key)
+    return eventually(f"a row of {writer.name} on {reader.name}",
+                      lambda: reader.sql("SELECT 1 FROM tags WHERE id = ?", key), patience)
+
+
+def write_as_many(scene, member, session, zone, count=256):
+    """Writes as so many authors of an account: 16 devices with 16 instances."""
+    devices = [member.device] + [other.device for other in devices_of(scene, member, session, 15)]
+    raws = [Log(devices[number % 16], zone).insert("tags", [(scene.name(), {"note": "root", "name": "x"})], context=[])
+            for number in range(count)]
+    for at in range(0, count, 64):
+        session.try_send("change sets", zone=zone.id, changeSets=raws[at:at + 64])
+    scene.answered(session, 120)
+    return devices
+
+
+@attack("message change sets: changeSets (count)", alone=True)
+def thousands_of_authors_within_their_bounds(scene):
+    """Writes as 256 authors of each of several accounts; honest rows must arrive meanwhile within seconds."""
+    for number in range(scene.many(8)):
+        member, zone, session = scene.enter(f"many{number}")
+        write_as_many(scene, member, session, zone)
+    arrives(scene.laptop, scene.tower, scene, 15)

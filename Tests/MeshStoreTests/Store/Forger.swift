@@ -12,8 +12,12 @@ struct Forger {
   private(set) var last: ChangeSet?
 
   init(_ seed: UInt8) throws {
-    keys = DeviceKeys(randomness: Seeded(seed: seed))
-    author = Author(device: DeviceID(keys.signingKey).unsafe, instance: InstanceID(UInt64(seed)))
+    try self.init(DeviceKeys(randomness: Seeded(seed: seed)), instance: InstanceID(UInt64(seed)))
+  }
+
+  init(_ keys: DeviceKeys, instance: InstanceID = InstanceID(1)) throws {
+    self.keys = keys
+    author = Author(device: DeviceID(keys.signingKey).unsafe, instance: instance)
     cryptography = try Sodium()
   }
 

@@ -36,6 +36,37 @@ private let table = "CREATE TABLE t (id INTEGER PRIMARY KEY NOT NULL, v TEXT)"
     #expect(try peer.store.pendingCount() == 0)
   }
 
+  @Test func `a transaction merges values in pieces up to the size that one may have`() throws {
+    let peer = try peer()
+    try peer.apply()
+    var forger = try Forger(9)
+    var time = HybridTime(milliseconds: peer.now - 1_000)
+    let (count, size) = (3, StoreLimits.longBytesTogether * 3 / 4)
+    var parts: [ChangeSet] = []
+    for ordinal in 0..<count {
+      for offset in stride(from: 0, to: size, by: Limits.piece) {
+        let bytes = [UInt8](repeating: 0x61, count: Limits.piece)
+        parts.append(
+          try forger.make(
+            .piece(LongValuePiece(ordinal: UInt64(ordinal), offset: UInt64(offset), bytes: bytes)), time: time,
+            part: .init(index: UInt64(parts.count), planned: 99, isFinal: false)))
+        time = time.next
+      }
+      parts.append(
+        try forger.make(
+          forger.births([ordinal], .long(ordinal: UInt64(ordinal), size: size, isText: true), time: time), time: time,
+          part: .init(index: UInt64(parts.count), planned: 99, isFinal: ordinal == count - 1)))
+      time = time.next
+    }
+    _ = try peer.store.store(parts, zone: Peer.zone, now: peer.now)
+    for total in [2, 3] {
+      let progress = try peer.store.apply(Peer.zone, peer.reader, now: peer.now)
+      #expect(progress == .merged(records: total == 2 ? 2 : 1, unitEnded: total == count))
+      #expect(try peer.rows("SELECT count(*) FROM t WHERE length(v) = \(size)") == ["\(total)"])
+      try peer.reopen()
+    }
+  }
+
   /// The last part refers to a value of 6 bytes.
   private func pieces(_ pieces: [(offset: UInt64, bytes: [UInt8])], _ peer: Peer) throws -> [WaitingReason: Int] {
     var forger = try Forger(9)

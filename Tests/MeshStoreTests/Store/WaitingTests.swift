@@ -1,4 +1,5 @@
 import MeshCore
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -48,6 +49,51 @@ import Testing
     try apply()
     #expect(try keys().count == 60)
     #expect(counting.decryptions == 20 + 40 + 1 + 20)
+  }
+
+  @Test("accounts have turns, however many authors they write as")
+  func accountsHaveTurns() throws {
+    let (crowd, other) = (try TestAccount(devices: 20, seed: 1), try TestAccount(devices: 1, seed: 2))
+    var authors = try crowd.devices.map { try Forger($0) }
+    var honest = try Forger(other.devices[0])
+    peer.store.setAccounts(Accounts([crowd.state, other.state]))
+    try store(
+      authors.indices.map { index in
+        try authors[index].make(authors[index].births([index], .value(.null), time: time), time: time)
+      })
+    _ = try peer.store.apply(Peer.zone, peer.reader, now: peer.now)
+    try store([try honest.make(honest.births([1_000], .value(.null), time: time), time: time)])
+    for _ in 0..<2 { _ = try peer.store.apply(Peer.zone, peer.reader, now: peer.now) }
+    #expect(try keys().contains("1000"))
+    #expect(try keys().count == 3)
+    try peer.apply()
+    #expect(try keys().count == 21)
+  }
+
+  @Test("what is known of each author is what the file says, whatever came and went")
+  func standings() throws {
+    var (one, two) = (try Forger(10), try Forger(11))
+    func check() throws {
+      let vector = try peer.store.storedVector(Peer.zone)
+      #expect(try peer.store.authorCount(Peer.zone) == vector.numbers.count)
+      for author in [one.author, two.author] {
+        let (number, citation) = try peer.store.stored(Peer.zone, author)
+        #expect(try number == vector[author] && citation == peer.store.citations(Peer.zone)[author])
+      }
+    }
+    try check()
+    try store([try one.make(one.births([1], .value(.null), time: time), time: time)])
+    try check()
+    try store([try two.make(two.births([2], .value(.null), time: time), time: time, context: past)])
+    try peer.apply()
+    try check()
+    #expect(try peer.store.authorCount(Peer.zone) == 2)
+    try peer.store.cut([two.author: 0], zone: Peer.zone, peer.reader, now: peer.now)
+    try check()
+    #expect(try peer.store.authorCount(Peer.zone) == 1)
+    try peer.reopen()
+    try check()
+    #expect(try keys() == ["1"])
   }
 
   @Test("an author that waits again waits for what it lacks now")

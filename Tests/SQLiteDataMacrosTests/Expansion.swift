@@ -55,7 +55,7 @@ struct Expansion {
     "DatabaseExpression": MacroSpec(type: DatabaseExpressionMacro.self),
     "DatabaseFunction": MacroSpec(type: DatabaseFunctionMacro.self),
     "Ephemeral": MacroSpec(type: EphemeralMacro.self),
-    "Selection": MacroSpec(type: SelectionMacro.self, conformances: ["Table"]),
-    "Table": MacroSpec(type: TableMacro.self, conformances: ["Table", "PrimaryKeyedTable"]),
+    "Selection": MacroSpec(type: SelectionMacro.self, conformances: ["Table", "_CaseTable"]),
+    "Table": MacroSpec(type: TableMacro.self, conformances: ["Table", "PrimaryKeyedTable", "_CaseTable"]),
   ]
 }

@@ -121,6 +121,10 @@ private func comparisonsExamples() -> [Example] {
     example("Reminder.where { $0.id.between(1, and: 10) }") { Reminder.where { $0.id.between(1, and: 10) } })
   examples.append(example("Reminder.where { $0.id.in([1, 2, 3]) }") { Reminder.where { $0.id.in([1, 2, 3]) } })
   examples.append(
+    example("Reminder.where { $0.priority.in([.low, .high]) }") { Reminder.where { $0.priority.in([.low, .high]) } })
+  examples.append(
+    example("Reminder.where { ($0.id % 2) == 1 }") { Reminder.where { ($0.id % 2) == 1 } })
+  examples.append(
     example("Reminder.where { $0.priority.in([Priority.low, .high]) }") {
       Reminder.where { $0.priority.in([Priority.low, .high]) }
     })
@@ -648,6 +652,34 @@ private func tableInsertExamples() -> [Example] {
         Reminder.select { ($0.title, $0.id) }
       }
     })
+  examples.append(
+    example(
+      #"""
+      RemindersList.insert {
+        ($0.title, $0.position)
+      } select: {
+        Reminder.select { ($0.title, $0.id) }
+      } onConflict: {
+        $0.title
+      } doUpdate: {
+        $0.position = $1.position
+      } where: {
+        $0.position.gt(0)
+      }
+      """#
+    ) {
+      RemindersList.insert {
+        ($0.title, $0.position)
+      } select: {
+        Reminder.select { ($0.title, $0.id) }
+      } onConflict: {
+        $0.title
+      } doUpdate: {
+        $0.position = $1.position
+      } where: {
+        $0.position.gt(0)
+      }
+    })
   examples.append(example("RemindersList.insert()") { RemindersList.insert() })
   examples.append(
     example(#"RemindersList.upsert { RemindersList.Draft(id: 1, title: "Personal") }"#) {
@@ -756,6 +788,7 @@ private func updatesExamples() -> [Example] {
     example("Reminder.update { $0.isCompleted.toggle() }") { Reminder.update { $0.isCompleted.toggle() } })
   examples.append(example("RemindersList.update { $0.position += 1 }") { RemindersList.update { $0.position += 1 } })
   examples.append(example(#"Reminder.update { $0.title += "!" }"#) { Reminder.update { $0.title += "!" } })
+  examples.append(example(#"Reminder.update { $0.notes += "!" }"#) { Reminder.update { $0.notes += "!" } })
   examples.append(example("RemindersList.update { $0.position -= 1 }") { RemindersList.update { $0.position -= 1 } })
   examples.append(example("RemindersList.update { $0.position *= 2 }") { RemindersList.update { $0.position *= 2 } })
   examples.append(example("RemindersList.update { $0.position /= 2 }") { RemindersList.update { $0.position /= 2 } })

@@ -117,12 +117,25 @@ extension DatabaseFunctionModel {
       let name = label == argument.name ? label : "\(label) \(argument.name)"
       return "\(name): some \(core).QueryExpression<\(argument.value)>"
     }
-    return """
-        \(visible)func callAsFunction(\(parameters.joined(separator: ", "))) -> \(core).SQLQueryExpression<\(output)> {
-          _call(\(arguments.map(\.name).joined(separator: ", ")))
-        }
+    guard isAggregate else { return call(parameters, passing: "") }
+    let clauses = [
+      "order __order: (some \(core).QueryExpression)? = \(core).OrderingTerm?.none",
+      "filter __filter: (some \(core).QueryExpression<Swift.Bool>)? = Swift.Bool?.none",
+    ]
+    let all = call(parameters + clauses, passing: ", order: __order, filter: __filter")
+    // SQLite takes DISTINCT only before a single argument.
+    guard arguments.count == 1 else { return all }
+    let distinct = "distinct \(arguments[0].name): some \(core).QueryExpression<\(arguments[0].value)>"
+    return all + call([distinct] + clauses, passing: ", distinct: true, order: __order, filter: __filter")
+  }
 
-      """
+  private func call(_ parameters: [String], passing clauses: String) -> String {
+    """
+      \(visible)func callAsFunction(\(parameters.joined(separator: ", "))) -> \(core).SQLQueryExpression<\(output)> {
+        _call(\(arguments.map(\.name).joined(separator: ", "))\(clauses))
+      }
+
+    """
   }
 
   /// Locals that can't clash with the names of the arguments.

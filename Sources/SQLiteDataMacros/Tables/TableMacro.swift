@@ -93,8 +93,9 @@ extension Record {
 
       """
     }
+    let refinement = isEnum ? ", \(core)._CaseTable" : key == nil ? "" : ", \(core).PrimaryKeyedTable"
     return ExtensionDeclSyntax(
-      header: "\(type.trimmed): \(core).Table\(key == nil ? "" : ", \(core).PrimaryKeyedTable")",
+      header: "\(type.trimmed): \(core).Table\(refinement)",
       members: """
         \(keyMembers ?? "")  \(access)static let tableName: Swift.String = \(table.literal)
         \(schema)\(requirements)

@@ -86,21 +86,12 @@ extension QueryExpression where QueryValue: QueryDecodable {
       fragment.append(raw: ", ")
       fragment.append(argument)
     }
-    if let order {
-      fragment.append(raw: " ORDER BY ")
-      fragment.append(order)
-    }
-    fragment.append(raw: ")")
-    if let filter {
-      fragment.append(raw: " FILTER (WHERE ")
-      fragment.append(filter)
-      fragment.append(raw: ")")
-    }
+    fragment.append(aggregateOrder: order, filter: filter)
     return SQLQueryExpression(fragment)
   }
 }
 
-extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optionalized == String? {
+extension QueryExpression where QueryValue: _TextValue {
   /// Joins the texts of all rows with a separator, which is a comma by default.
   ///
   /// ```swift

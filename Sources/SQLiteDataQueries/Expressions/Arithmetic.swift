@@ -139,7 +139,7 @@ extension _OperatorExpression where QueryValue: QueryDecodable {
   /// // SELECT ("reminders"."title") || ('!') …
   /// ```
   public static func + (lhs: Self, rhs: some QueryExpression<QueryValue>) -> SQLQueryExpression<QueryValue>
-  where QueryValue._Optionalized == String? {
+  where QueryValue: _TextValue {
     _binary(lhs.queryFragment, ") || (", rhs.queryFragment)
   }
 
@@ -150,8 +150,46 @@ extension _OperatorExpression where QueryValue: QueryDecodable {
   /// // SELECT ('Task: ') || ("reminders"."title") …
   /// ```
   public static func + (lhs: String, rhs: Self) -> SQLQueryExpression<QueryValue>
-  where QueryValue._Optionalized == String? {
+  where QueryValue: _TextValue {
     _binary(lhs.queryFragment, ") || (", rhs.queryFragment)
+  }
+}
+
+// Arithmetic of an expression that may be NULL and one that can't. The result may be NULL.
+extension _OperatorExpression {
+  @_disfavoredOverload
+  public static func + <Value: _NumericValue>(
+    lhs: Self, rhs: some QueryExpression<Value>
+  ) -> SQLQueryExpression<Value?> where QueryValue == Value? {
+    _binary(lhs.queryFragment, ") + (", rhs.queryFragment)
+  }
+
+  @_disfavoredOverload
+  public static func - <Value: _NumericValue>(
+    lhs: Self, rhs: some QueryExpression<Value>
+  ) -> SQLQueryExpression<Value?> where QueryValue == Value? {
+    _binary(lhs.queryFragment, ") - (", rhs.queryFragment)
+  }
+
+  @_disfavoredOverload
+  public static func * <Value: _NumericValue>(
+    lhs: Self, rhs: some QueryExpression<Value>
+  ) -> SQLQueryExpression<Value?> where QueryValue == Value? {
+    _binary(lhs.queryFragment, ") * (", rhs.queryFragment)
+  }
+
+  @_disfavoredOverload
+  public static func / <Value: _NumericValue>(
+    lhs: Self, rhs: some QueryExpression<Value>
+  ) -> SQLQueryExpression<Value?> where QueryValue == Value? {
+    _binary(lhs.queryFragment, ") / (", rhs.queryFragment)
+  }
+
+  @_disfavoredOverload
+  public static func % <Value: _NumericValue>(
+    lhs: Self, rhs: some QueryExpression<Value>
+  ) -> SQLQueryExpression<Value?> where QueryValue == Value? {
+    _binary(lhs.queryFragment, ") % (", rhs.queryFragment)
   }
 }
 

@@ -254,6 +254,17 @@ extension QueryExpression where QueryValue: QueryDecodable {
     _in(values)
   }
 
+  /// A condition that holds if the expression equals one of several values in the form that the column gives them.
+  ///
+  /// ```swift
+  /// Reminder.where { $0.priority.in([.low, .high]) }
+  /// // … WHERE ("reminders"."priority") IN ((1), (3))
+  /// ```
+  @_disfavoredOverload
+  public func `in`(_ values: [QueryValue.QueryOutput]) -> SQLQueryExpression<Bool> where QueryValue: QueryBindable {
+    _in(values.lazy.map(QueryValue.init(queryOutput:)))
+  }
+
   private func _in<Values: Sequence>(_ values: Values) -> SQLQueryExpression<Bool>
   where Values.Element: QueryExpression {
     var fragment: QueryFragment = "("
@@ -312,6 +323,33 @@ extension TableColumn {
   }
 }
 
+extension SQLQueryExpression where QueryValue: QueryBindable {
+  /// Compares an expression with a value, as `eq` does.
+  ///
+  /// ```swift
+  /// Reminder.where { ($0.id % 2) == 1 }
+  /// // … WHERE (("reminders"."id") % (2)) = (1)
+  /// ```
+  public static func == (lhs: Self, rhs: QueryValue.QueryOutput) -> SQLQueryExpression<Bool> {
+    _binary(lhs.queryFragment, equal, QueryValue(queryOutput: rhs).queryFragment)
+  }
+
+  /// Compares an expression with a value and negates the result.
+  public static func != (lhs: Self, rhs: QueryValue.QueryOutput) -> SQLQueryExpression<Bool> {
+    _binary(lhs.queryFragment, notEqual, QueryValue(queryOutput: rhs).queryFragment)
+  }
+
+  /// Compares two expressions.
+  public static func == (lhs: Self, rhs: some _OperatorExpression<QueryValue>) -> SQLQueryExpression<Bool> {
+    _binary(lhs.queryFragment, equal, rhs.queryFragment)
+  }
+
+  /// Compares two expressions and negates the result.
+  public static func != (lhs: Self, rhs: some _OperatorExpression<QueryValue>) -> SQLQueryExpression<Bool> {
+    _binary(lhs.queryFragment, notEqual, rhs.queryFragment)
+  }
+}
+
 extension Sequence where Element: QueryBindable {
   /// A condition that holds if an expression equals one of the elements.
   ///
@@ -320,6 +358,16 @@ extension Sequence where Element: QueryBindable {
   /// // … WHERE ("reminders"."id") IN ((1), (2))
   /// ```
   public func contains(_ element: some QueryExpression<Element.QueryValue>) -> SQLQueryExpression<Bool> {
+    element.in(self)
+  }
+
+  /// A condition that holds if an expression, which may be NULL, equals one of the elements.
+  @_disfavoredOverload
+  public func contains<Other: QueryExpression>(_ element: Other) -> SQLQueryExpression<Bool>
+  where
+    Other.QueryValue: QueryDecodable, Element.QueryValue: QueryDecodable,
+    Element.QueryValue._Optionalized == Other.QueryValue._Optionalized
+  {
     element.in(self)
   }
 }

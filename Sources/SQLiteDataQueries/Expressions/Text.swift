@@ -14,7 +14,7 @@ public struct Collation: Sendable, RawRepresentable {
   public static let rtrim = Collation(rawValue: "RTRIM")
 }
 
-extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optionalized == String? {
+extension QueryExpression where QueryValue: _TextValue {
   /// Compares and orders the text by another rule.
   ///
   /// ```swift
@@ -102,7 +102,7 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// Reminder.select { $0.title.lower() }
   /// // SELECT lower("reminders"."title") …
   /// ```
-  public func lower() -> SQLQueryExpression<QueryValue> { _call("lower") }
+  public func lower() -> SQLQueryExpression<QueryValue._Text> { _call("lower") }
 
   /// The text with ASCII letters in upper case.
   ///
@@ -110,7 +110,7 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// Reminder.select { $0.title.upper() }
   /// // SELECT upper("reminders"."title") …
   /// ```
-  public func upper() -> SQLQueryExpression<QueryValue> { _call("upper") }
+  public func upper() -> SQLQueryExpression<QueryValue._Text> { _call("upper") }
 
   /// The text without given characters, or spaces, at both ends.
   ///
@@ -118,7 +118,9 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// Reminder.select { $0.title.trim() }
   /// // SELECT trim("reminders"."title") …
   /// ```
-  public func trim(_ characters: (some QueryExpression<String>)? = String?.none) -> SQLQueryExpression<QueryValue> {
+  public func trim(
+    _ characters: (some QueryExpression<String>)? = String?.none
+  ) -> SQLQueryExpression<QueryValue._Text> {
     _call("trim", characters?.queryFragment)
   }
 
@@ -128,7 +130,9 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// Reminder.select { $0.title.ltrim() }
   /// // SELECT ltrim("reminders"."title") …
   /// ```
-  public func ltrim(_ characters: (some QueryExpression<String>)? = String?.none) -> SQLQueryExpression<QueryValue> {
+  public func ltrim(
+    _ characters: (some QueryExpression<String>)? = String?.none
+  ) -> SQLQueryExpression<QueryValue._Text> {
     _call("ltrim", characters?.queryFragment)
   }
 
@@ -138,7 +142,9 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// Reminder.select { $0.title.rtrim() }
   /// // SELECT rtrim("reminders"."title") …
   /// ```
-  public func rtrim(_ characters: (some QueryExpression<String>)? = String?.none) -> SQLQueryExpression<QueryValue> {
+  public func rtrim(
+    _ characters: (some QueryExpression<String>)? = String?.none
+  ) -> SQLQueryExpression<QueryValue._Text> {
     _call("rtrim", characters?.queryFragment)
   }
 
@@ -150,7 +156,7 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// ```
   public func replace(
     _ other: some QueryExpression<String>, _ replacement: some QueryExpression<String>
-  ) -> SQLQueryExpression<QueryValue> {
+  ) -> SQLQueryExpression<QueryValue._Text> {
     _call("replace", other.queryFragment, replacement.queryFragment)
   }
 
@@ -162,7 +168,7 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// ```
   public func substr(
     _ offset: some QueryExpression<Int>, _ length: (some QueryExpression<Int>)? = Int?.none
-  ) -> SQLQueryExpression<QueryValue> {
+  ) -> SQLQueryExpression<QueryValue._Text> {
     _call("substr", offset.queryFragment, length?.queryFragment)
   }
 
@@ -172,8 +178,7 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   /// Reminder.select { $0.title.instr("milk") }
   /// // SELECT instr("reminders"."title", 'milk') …
   /// ```
-  public func instr(_ occurrence: some QueryExpression<String>) -> SQLQueryExpression<QueryValue._Integer>
-  where QueryValue: _TextValue {
+  public func instr(_ occurrence: some QueryExpression<String>) -> SQLQueryExpression<QueryValue._Integer> {
     _call("instr", occurrence.queryFragment)
   }
 
@@ -186,13 +191,27 @@ extension QueryExpression where QueryValue: QueryDecodable, QueryValue._Optional
   public func unicode() -> SQLQueryExpression<Int?> { _call("unicode") }
 }
 
-/// A text, or an optional text.
+/// A text, an identifier that is a text, or an optional of one.
 public protocol _TextValue: QueryBindable {
   associatedtype _Integer: QueryBindable
+  /// The type of a text that is made from the value.
+  associatedtype _Text: _TextValue
 }
 
-extension String: _TextValue { public typealias _Integer = Int }
-extension Optional: _TextValue where Wrapped == String { public typealias _Integer = Int? }
+extension String: _TextValue {
+  public typealias _Integer = Int
+  public typealias _Text = String
+}
+
+extension Optional: _TextValue where Wrapped: _TextValue {
+  public typealias _Integer = Wrapped._Integer?
+  public typealias _Text = Wrapped._Text?
+}
+
+extension Tagged: _TextValue where RawValue: _TextValue {
+  public typealias _Integer = RawValue._Integer
+  public typealias _Text = RawValue._Text
+}
 
 extension QueryExpression {
   /// Makes a call of an SQL function whose first argument is this expression.

@@ -41,8 +41,35 @@ extension DatabaseFunction {
   ///
   /// The `@DatabaseFunction` macro generates methods that take expressions of the right types and call this one.
   public func _call<each Argument: QueryExpression>(_ argument: repeat each Argument) -> SQLQueryExpression<Output> {
-    var arguments: [QueryFragment] = []
-    for item in repeat each argument { arguments.append(item.queryFragment) }
-    return SQLQueryExpression("\(quote: name)(\(arguments.joined(separator: ", ")))")
+    SQLQueryExpression("\(quote: name)(\(_fragments(repeat each argument).joined(separator: ", ")))")
+  }
+}
+
+extension AggregateDatabaseFunction {
+  /// Makes a call of the function over the rows of a group.
+  public func _call<each Argument: QueryExpression>(
+    _ argument: repeat each Argument, distinct isDistinct: Bool = false, order: (some QueryExpression)?,
+    filter: (some QueryExpression<Bool>)?
+  ) -> SQLQueryExpression<Output> {
+    var fragment: QueryFragment = "\(quote: name)(\(raw: isDistinct ? "DISTINCT " : "")"
+    fragment.append(_fragments(repeat each argument).joined(separator: ", "))
+    fragment.append(aggregateOrder: order?.queryFragment, filter: filter?.queryFragment)
+    return SQLQueryExpression(fragment)
+  }
+}
+
+extension QueryFragment {
+  /// Ends the call of an aggregate.
+  mutating func append(aggregateOrder order: QueryFragment?, filter: QueryFragment?) {
+    if let order {
+      append(raw: " ORDER BY ")
+      append(order)
+    }
+    append(raw: ")")
+    if let filter {
+      append(raw: " FILTER (WHERE ")
+      append(filter)
+      append(raw: ")")
+    }
   }
 }

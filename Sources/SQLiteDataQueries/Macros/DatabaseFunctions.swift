@@ -10,8 +10,8 @@
 /// ```
 ///
 /// The macro declares `$exclaim`, the function as a value. A function whose only parameter is a sequence is an
-/// aggregate: SQLite calls it once for each group. A computed property is a function without arguments, and `$name` is
-/// an expression.
+/// aggregate: SQLite calls it once for each group. A call of an aggregate takes `order:` and `filter:`, and `distinct:`
+/// before a single argument. A computed property is a function without arguments, and `$name` is an expression.
 ///
 /// - Parameters:
 ///   - name: The name by which SQL calls the function. By default, the function's own name.

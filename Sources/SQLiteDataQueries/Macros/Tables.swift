@@ -23,7 +23,7 @@
 @attached(
   member, names: named(TableColumns), named(Selection), named(Columns), named(Draft), named(_Cases), named(_cases))
 @attached(
-  extension, conformances: Table, PrimaryKeyedTable,
+  extension, conformances: Table, PrimaryKeyedTable, _CaseTable,
   names: named(PrimaryKey), named(primaryKey), named(tableName), named(schemaName), named(columns), named(_columnWidth),
   named(init(decoder:)), named(_encode))
 public macro Table(_ name: String = "", schema: String? = nil) =
@@ -47,7 +47,7 @@ public macro Table(_ name: String = "", schema: String? = nil) =
 ///   lower camel case and in the plural.
 @attached(member, names: named(TableColumns), named(Selection), named(Columns), named(_Cases), named(_cases))
 @attached(
-  extension, conformances: Table,
+  extension, conformances: Table, _CaseTable,
   names: named(tableName), named(columns), named(_columnWidth), named(init(decoder:)), named(_encode))
 public macro Selection(_ name: String = "") = #externalMacro(module: "SQLiteDataMacros", type: "SelectionMacro")
 

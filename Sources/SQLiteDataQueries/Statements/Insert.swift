@@ -51,8 +51,8 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
     case .select(let query):
       fragment.append(raw: "\n")
       fragment.append(query)
-      // Without a WHERE, SQLite takes ON for the condition of a join.
-      if conflict != nil, !query.sql.contains("\nWHERE ") { fragment.append(raw: "\nWHERE 1") }
+      // After FROM, SQLite takes ON for the condition of a join.
+      if conflict != nil, Self.endsWithFrom(query.sql) { fragment.append(raw: "\nWHERE 1") }
     case .defaultValues:
       fragment.append(raw: "\nDEFAULT VALUES")
     }
@@ -78,6 +78,16 @@ public struct Insert<Into: Table, Returning>: Statement, Sendable {
 
   private static var placeholderRow: String {
     QueryFragment.placeholderRow(of: Into.TableColumns.writableColumns.count)
+  }
+
+  /// Returns whether the last clause of a query is FROM or a join. A clause starts a line, and its subqueries are indented.
+  private static func endsWithFrom(_ query: String) -> Bool {
+    let later: Set<Substring> = ["WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT"]
+    for line in query.split(separator: "\n").reversed() {
+      guard let first = line.first, first != " ", first != ")" else { continue }
+      return !later.contains(line.prefix { $0 != " " })
+    }
+    return true
   }
 
   /// Returns the names of columns as they stand after the table.

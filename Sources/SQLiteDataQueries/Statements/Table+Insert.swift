@@ -163,109 +163,18 @@ extension Table {
     return insert
   }
 
-  /// Inserts values of some columns; the other columns get their defaults.
-  ///
-  /// ```swift
-  /// RemindersList.insert {
-  ///   ($0.title, $0.position)
-  /// } values: {
-  ///   ("Personal", 1)
-  ///   ("Work", 2)
-  /// }
-  /// // INSERT INTO "remindersLists"
-  /// // ("title", "position")
-  /// // VALUES
-  /// // ('Personal', 1), ('Work', 2)
-  /// ```
-  public static func insert<Values>(
+  /// Inserts rows, and updates each row that has the same values in some columns if a condition holds, without a look at
+  /// the new values.
+  public static func insert<Targets>(
     or conflictResolution: ConflictResolution? = nil,
-    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
-    @InsertValuesBuilder<Values> values: () -> QueryFragment
-  ) -> InsertOf<Self> {
-    InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
-      source: .values(values()))
-  }
-
-  /// Inserts values of some columns, and updates each row that exists already.
-  public static func insert<Values>(
-    or conflictResolution: ConflictResolution? = nil,
-    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
-    @InsertValuesBuilder<Values> values: () -> QueryFragment,
-    onConflictDoUpdate updates: ((inout Updates<Self>, Excluded.TableColumns) -> Void)?,
-    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
-  ) -> InsertOf<Self> {
-    InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
-      source: .values(values()),
-      conflict: _conflict(updates, updateFilter))
-  }
-
-  /// Inserts values of some columns, and updates each row that has the same values in some columns.
-  public static func insert<Values, Targets>(
-    or conflictResolution: ConflictResolution? = nil,
-    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
-    @InsertValuesBuilder<Values> values: () -> QueryFragment,
+    @InsertValuesBuilder<Self> values: () -> QueryFragment,
     @InsertColumnsBuilder<Self> onConflict conflictTargets: (TableColumns) -> InsertColumns<Targets>,
-    @QueryFragmentBuilder<Bool> where targetFilter: (TableColumns) -> [QueryFragment] = { _ in [] },
-    doUpdate updates: (inout Updates<Self>, Excluded.TableColumns) -> Void = { _, _ in },
-    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
-  ) -> InsertOf<Self> {
-    InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
-      source: .values(values()),
-      conflict: _conflict(conflictTargets(Self.columns), targetFilter, updates, updateFilter))
-  }
-
-  /// Inserts values of some columns, and updates each row that has the same values in some columns if a condition holds.
-  public static func insert<Values, Targets>(
-    or conflictResolution: ConflictResolution? = nil,
-    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
-    @InsertValuesBuilder<Values> values: () -> QueryFragment,
-    @InsertColumnsBuilder<Self> onConflict conflictTargets: (TableColumns) -> InsertColumns<Targets>,
-    doUpdate updates: (inout Updates<Self>, Excluded.TableColumns) -> Void,
+    doUpdate updates: (inout Updates<Self>) -> Void,
     @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment]
   ) -> InsertOf<Self> {
-    InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
-      source: .values(values()),
-      conflict: _conflict(conflictTargets(Self.columns), { _ in [] }, updates, updateFilter))
-  }
-
-  /// Inserts the rows that a query returns.
-  ///
-  /// ```swift
-  /// RemindersList.insert {
-  ///   ($0.title, $0.position)
-  /// } select: {
-  ///   Reminder.select { ($0.title, $0.id) }
-  /// }
-  /// // INSERT INTO "remindersLists"
-  /// // ("title", "position")
-  /// // SELECT "reminders"."title", "reminders"."id"
-  /// // FROM "reminders"
-  /// ```
-  public static func insert<Values>(
-    or conflictResolution: ConflictResolution? = nil,
-    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
-    select selection: () -> some PartialSelectStatement<Values>
-  ) -> InsertOf<Self> {
-    InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
-      source: .select(selection().query))
-  }
-
-  /// Inserts the rows that a query returns, and updates each row that exists already.
-  public static func insert<Values>(
-    or conflictResolution: ConflictResolution? = nil,
-    @InsertColumnsBuilder<Self> _ columns: (TableColumns) -> InsertColumns<Values>,
-    select selection: () -> some PartialSelectStatement<Values>,
-    onConflictDoUpdate updates: ((inout Updates<Self>, Excluded.TableColumns) -> Void)?,
-    @QueryFragmentBuilder<Bool> where updateFilter: (TableColumns) -> [QueryFragment] = { _ in [] }
-  ) -> InsertOf<Self> {
-    InsertOf<Self>(
-      conflictResolution: conflictResolution, columns: InsertOf<Self>.list(of: columns(Self.columns)),
-      source: .select(selection().query), conflict: _conflict(updates, updateFilter))
+    var insert = _insert(conflictResolution, values())
+    insert.conflict = _conflict(conflictTargets(columns), { _ in [] }, { row, _ in updates(&row) }, updateFilter)
+    return insert
   }
 
   /// Inserts one row of default values.
@@ -292,7 +201,7 @@ extension Table {
     InsertOf<Self>(conflictResolution: conflictResolution, columns: nil, source: .values(values))
   }
 
-  private static func _conflict(
+  static func _conflict(
     _ updates: ((inout Updates<Self>, Excluded.TableColumns) -> Void)?,
     _ updateFilter: (TableColumns) -> [QueryFragment]
   ) -> InsertOf<Self>.Conflict? {
@@ -302,7 +211,7 @@ extension Table {
     return InsertOf<Self>.Conflict(assignments: assignments.fragment, conditions: updateFilter(columns))
   }
 
-  private static func _conflict<Targets>(
+  static func _conflict<Targets>(
     _ targets: InsertColumns<Targets>,
     _ targetFilter: (TableColumns) -> [QueryFragment],
     _ updates: (inout Updates<Self>, Excluded.TableColumns) -> Void,

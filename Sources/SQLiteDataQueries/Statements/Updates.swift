@@ -8,8 +8,11 @@
 ///   $0.priority = $0.priority + 1
 /// }
 /// ```
+public typealias Updates<Base: Table> = ColumnUpdates<Base, Base>
+
+/// The assignments to columns of the table `Root`: to all of them, or to a group that the `@Selection` `Base` describes.
 @dynamicMemberLookup
-public struct Updates<Base: Table> {
+public struct ColumnUpdates<Root: Table, Base: Table> {
   var assignments: [(column: String, value: QueryFragment)] = []
 
   var isEmpty: Bool { assignments.isEmpty }
@@ -21,6 +24,11 @@ public struct Updates<Base: Table> {
     set(column.name, value.queryFragment)
   }
 
+  /// Sets all columns of a group.
+  public mutating func set<Value: Table>(_ group: ColumnGroup<Base, Value>, _ value: Value) {
+    set(group, value._allColumns)
+  }
+
   mutating func set(_ column: String, _ value: QueryFragment) {
     if let index = assignments.firstIndex(where: { $0.column == column }) {
       assignments[index].value = value
@@ -29,11 +37,21 @@ public struct Updates<Base: Table> {
     }
   }
 
+  private mutating func set(_ group: ColumnGroup<Base, some Table>, _ values: [any QueryExpression]) {
+    for (column, value) in zip(group._tableColumns, values) { set(column.name, value.queryFragment) }
+  }
+
+  private func column<Value: QueryBindable>(
+    _ keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
+  ) -> TableColumn<Root, Value> {
+    TableColumn(Base.columns[keyPath: keyPath].name)
+  }
+
   /// A column, to be used in an expression.
   public subscript<Value: QueryBindable>(
     dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
-  ) -> TableColumn<Base, Value> {
-    Base.columns[keyPath: keyPath]
+  ) -> TableColumn<Root, Value> {
+    column(keyPath)
   }
 
   /// A column as an expression, which can be assigned.
@@ -41,8 +59,18 @@ public struct Updates<Base: Table> {
   public subscript<Value: QueryBindable>(
     dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
   ) -> any QueryExpression<Value> {
-    get { Base.columns[keyPath: keyPath] }
-    set { set(Base.columns[keyPath: keyPath].name, newValue.queryFragment) }
+    get { column(keyPath) }
+    set { set(column(keyPath).name, newValue.queryFragment) }
+  }
+
+  /// A column that may be NULL, which can be assigned an expression that can't: `$0.notes = $0.title`.
+  @_disfavoredOverload
+  public subscript<Wrapped: QueryBindable>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Wrapped?>>
+  ) -> any _OperatorExpression<Wrapped> {
+    @available(*, unavailable, message: "an assignment can't be read; use the column")
+    get { fatalError("an assignment can't be read") }
+    set { set(column(keyPath).name, newValue.queryFragment) }
   }
 
   /// A column that may be NULL, which can be assigned a Swift value without `#bind`: `$0.dueDate = nil`.
@@ -52,39 +80,63 @@ public struct Updates<Base: Table> {
   ) -> Wrapped.QueryOutput? {
     @available(*, unavailable, message: "an assignment can't be read; use the column")
     get { fatalError("an assignment can't be read") }
-    set { set(Base.columns[keyPath: keyPath].name, Wrapped?(queryOutput: newValue).queryFragment) }
+    set { set(column(keyPath).name, Wrapped?(queryOutput: newValue).queryFragment) }
+  }
+
+  /// A column of raw values, which can be assigned a Swift value without `#bind`: `$0.priority = .high`.
+  @_disfavoredOverload
+  public subscript<Value: QueryBindable & RawRepresentable>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
+  ) -> Value.QueryOutput {
+    @available(*, unavailable, message: "an assignment can't be read; use the column")
+    get { fatalError("an assignment can't be read") }
+    set { set(column(keyPath).name, Value(queryOutput: newValue).queryFragment) }
   }
 
   /// A Boolean column, which can be toggled.
   @_disfavoredOverload
-  public subscript(
-    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Bool>>
-  ) -> SQLQueryExpression<Bool> {
-    get { SQLQueryExpression(Base.columns[keyPath: keyPath].queryFragment) }
-    set { set(Base.columns[keyPath: keyPath].name, newValue.queryFragment) }
+  public subscript<Truth: QueryBindable & _TruthValue>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Truth>>
+  ) -> SQLQueryExpression<Truth> {
+    get { SQLQueryExpression(column(keyPath).queryFragment) }
+    set { set(column(keyPath).name, newValue.queryFragment) }
   }
 
   /// A group of columns, whose columns can be assigned.
   public subscript<Value: Table>(
     dynamicMember keyPath: KeyPath<Base.TableColumns, ColumnGroup<Base, Value>>
-  ) -> GroupUpdates<Base, Value> {
-    get { GroupUpdates() }
+  ) -> ColumnUpdates<Root, Value> {
+    get { ColumnUpdates<Root, Value>() }
     set { for (column, value) in newValue.assignments { set(column, value) } }
   }
 
-  /// All columns of a group, which can be assigned a value.
+  /// All columns of a group, which can be assigned: `$0.size = Size(width: 1, height: 2)`.
   @_disfavoredOverload
-  public subscript<Value: Table>(dynamicMember keyPath: KeyPath<Base.TableColumns, ColumnGroup<Base, Value>>) -> Value {
-    @available(*, unavailable, message: "an assignment can't be read; use the columns of the group")
-    get { fatalError("an assignment can't be read") }
-    set { set(Base.columns[keyPath: keyPath], newValue) }
+  public subscript<Value: Table>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, ColumnGroup<Base, Value>>
+  ) -> any QueryExpression<Value> {
+    get { ColumnGroup<Root, Value>() }
+    set { set(Base.columns[keyPath: keyPath], newValue._allColumns) }
   }
 
-  /// Sets all columns of a group.
-  public mutating func set<Value: Table>(_ group: ColumnGroup<Base, Value>, _ value: Value) {
-    for (column, value) in zip(Value.TableColumns.allColumns, value._allColumns) {
-      set(column.name, value.queryFragment)
-    }
+  /// All columns of an enum, which can be assigned a case: `$0.kind = .circle(1)`.
+  @_disfavoredOverload
+  public subscript<Value: _CaseTable>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, ColumnGroup<Base, Value>>
+  ) -> Value {
+    @available(*, unavailable, message: "an assignment can't be read; use the columns of the group")
+    get { fatalError("an assignment can't be read") }
+    set { set(Base.columns[keyPath: keyPath], newValue._allColumns) }
+  }
+
+  /// All columns of a group that may be NULL, which can be assigned: `$0.size = nil`.
+  @_disfavoredOverload
+  public subscript<Wrapped: Table>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, ColumnGroup<Base, Wrapped?>>
+  ) -> Wrapped? {
+    @available(*, unavailable, message: "an assignment can't be read; use the columns of the group")
+    get { fatalError("an assignment can't be read") }
+    set { set(Base.columns[keyPath: keyPath], newValue._allColumns) }
   }
 
   /// The assignments as they stand after SET.
@@ -100,21 +152,7 @@ public struct Updates<Base: Table> {
   }
 }
 
-/// The assignments to columns of a group.
-@dynamicMemberLookup
-public struct GroupUpdates<Root: Table, Base: Table> {
-  var assignments: [(column: String, value: QueryFragment)] = []
-
-  /// A column of the group as an expression, which can be assigned.
-  public subscript<Value: QueryBindable>(
-    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
-  ) -> any QueryExpression<Value> {
-    get { TableColumn<Root, Value>(Base.columns[keyPath: keyPath].name) }
-    set { assignments.append((Base.columns[keyPath: keyPath].name, newValue.queryFragment)) }
-  }
-}
-
-extension SQLQueryExpression<Bool> {
+extension SQLQueryExpression where QueryValue: QueryBindable & _TruthValue, QueryValue._Optionalized == Bool? {
   /// Negates a Boolean column in an update.
   ///
   /// ```swift
@@ -178,4 +216,37 @@ public func *= <Value: _NumericValue>(lhs: inout any QueryExpression<Value>, rhs
 /// ```
 public func /= <Value: _NumericValue>(lhs: inout any QueryExpression<Value>, rhs: some QueryExpression<Value>) {
   lhs = _binary(lhs.queryFragment, ") / (", rhs.queryFragment, as: Value.self)
+}
+
+// The same for a column that may be NULL, with a value that can't.
+
+/// Adds to a number that may be NULL in an update.
+public func += <Value: _NumericValue>(lhs: inout any QueryExpression<Value?>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") + (", rhs.queryFragment, as: Value?.self)
+}
+
+/// Appends to a text that may be NULL in an update.
+///
+/// ```swift
+/// Reminder.update { $0.notes += "!" }
+/// // UPDATE "reminders"
+/// // SET "notes" = ("reminders"."notes") || ('!')
+/// ```
+public func += <Value: _TextValue>(lhs: inout any QueryExpression<Value?>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") || (", rhs.queryFragment, as: Value?.self)
+}
+
+/// Subtracts from a number that may be NULL in an update.
+public func -= <Value: _NumericValue>(lhs: inout any QueryExpression<Value?>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") - (", rhs.queryFragment, as: Value?.self)
+}
+
+/// Multiplies a number that may be NULL in an update.
+public func *= <Value: _NumericValue>(lhs: inout any QueryExpression<Value?>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") * (", rhs.queryFragment, as: Value?.self)
+}
+
+/// Divides a number that may be NULL in an update.
+public func /= <Value: _NumericValue>(lhs: inout any QueryExpression<Value?>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") / (", rhs.queryFragment, as: Value?.self)
 }

@@ -45,3 +45,6 @@ public struct ColumnGroup<Root: Table, Value: Table>: _TableColumnList {
     ColumnGroup<Root, Member>()
   }
 }
+
+/// A table or selection that is an enum: each case is a column, or a group of columns.
+public protocol _CaseTable: Table {}

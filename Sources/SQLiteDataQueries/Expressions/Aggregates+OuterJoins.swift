@@ -64,9 +64,10 @@ extension QueryExpression where QueryValue: QueryBindable, QueryValue.QueryOutpu
 extension Optional.TableColumns where Wrapped: PrimaryKeyedTable & Codable {
   @_disfavoredOverload
   public func jsonGroupArray(
+    distinct isDistinct: Bool = false,
     order: (some QueryExpression)? = OrderingTerm?.none, filter: some QueryExpression<Bool?>
   ) -> SQLQueryExpression<[Wrapped].JSONRepresentation> {
-    jsonGroupArray(order: order, filter: filter._isTrue)
+    jsonGroupArray(distinct: isDistinct, order: order, filter: filter._isTrue)
   }
 }
 

@@ -136,7 +136,7 @@ extension PrimaryKeyedTableDefinition {
   public func count(
     distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
   ) -> SQLQueryExpression<Int> {
-    primaryKey.count(distinct: isDistinct, filter: filter)
+    _count(primaryKey._tableColumns, distinct: isDistinct, filter: filter)
   }
 }
 
@@ -145,23 +145,34 @@ extension Optional.TableColumns where Wrapped: PrimaryKeyedTable {
   public func count(
     distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
   ) -> SQLQueryExpression<Int> {
-    Wrapped.columns.primaryKey.count(distinct: isDistinct, filter: filter)
+    _count(Wrapped.columns.primaryKey._tableColumns, distinct: isDistinct, filter: filter)
   }
 }
 
 extension TableAlias.TableColumns where Base: PrimaryKeyedTable {
   /// The column of the primary key, or the group of its columns.
   public var primaryKey: SQLQueryExpression<Base.PrimaryKey> {
-    let columns = Base.columns.primaryKey._tableColumns.map { $0._column(of: TableAlias.self).queryFragment }
-    return SQLQueryExpression(_joined(columns, ", "))
+    SQLQueryExpression(_joined(_keyColumns.map(\.queryFragment), ", "))
+  }
+
+  private var _keyColumns: [any TableColumnExpression] {
+    Base.columns.primaryKey._tableColumns.map { $0._column(of: TableAlias.self) }
   }
 
   /// Counts the rows by their primary key.
   public func count(
     distinct isDistinct: Bool = false, filter: (some QueryExpression<Bool>)? = Bool?.none
   ) -> SQLQueryExpression<Int> {
-    primaryKey.count(distinct: isDistinct, filter: filter)
+    _count(_keyColumns, distinct: isDistinct, filter: filter)
   }
+}
+
+/// Counts the rows that have a key. No column of a key is NULL, so the first one stands for all of them.
+private func _count(
+  _ key: [any TableColumnExpression], distinct isDistinct: Bool, filter: (some QueryExpression<Bool>)?
+) -> SQLQueryExpression<Int> {
+  let columns = _joined(key.prefix(isDistinct ? key.count : 1).map(\.queryFragment), ", ")
+  return SQLQueryExpression<Int>(columns)._aggregate("count", distinct: isDistinct, filter: filter?.queryFragment)
 }
 
 /// The expression `count(*)`, for a select list or a condition of groups.

@@ -82,7 +82,7 @@ extension QueryExpression where QueryValue: QueryDecodable {
   @_disfavoredOverload
   public func `is`(_ other: QueryValue._Optionalized) -> SQLQueryExpression<Bool>
   where QueryValue._Optionalized: QueryExpression {
-    _binary(queryFragment, isSame, other.queryFragment)
+    _binary(queryFragment, isSame, _operand(other.queryFragment))
   }
 
   /// Compares two expressions and negates the result; NULL is the same as NULL.
@@ -105,7 +105,14 @@ extension QueryExpression where QueryValue: QueryDecodable {
   @_disfavoredOverload
   public func isNot(_ other: QueryValue._Optionalized) -> SQLQueryExpression<Bool>
   where QueryValue._Optionalized: QueryExpression {
-    _binary(queryFragment, isNotSame, other.queryFragment)
+    _binary(queryFragment, isNotSame, _operand(other.queryFragment))
+  }
+
+  /// Returns a NULL for each column of a group if the value is nil.
+  private func _operand(_ value: QueryFragment) -> QueryFragment {
+    let null = QueryFragment(QueryBinding.null)
+    guard QueryValue._columnWidth > 1, value == null else { return value }
+    return _joined(Array(repeating: null, count: QueryValue._columnWidth), ", ")
   }
 
   /// Compares two expressions by their order.

@@ -68,40 +68,86 @@ extension TableDefinition where QueryValue: Codable {
   /// // FROM "tags"
   /// ```
   public func jsonGroupArray(
+    distinct isDistinct: Bool = false,
     order: (some QueryExpression)? = OrderingTerm?.none,
     filter: (some QueryExpression<Bool>)? = Bool?.none
   ) -> SQLQueryExpression<[QueryValue].JSONRepresentation> {
-    jsonObject()._aggregate("json_group_array", order: order?.queryFragment, filter: filter?.queryFragment)
+    jsonObject()._aggregate(
+      "json_group_array", distinct: isDistinct, order: order?.queryFragment, filter: filter?.queryFragment)
   }
 }
 
 extension Optional.TableColumns where Wrapped: PrimaryKeyedTable & Codable {
+  /// The row as a JSON object, or NULL if an outer join left it out.
+  public func jsonObject() -> SQLQueryExpression<Wrapped.JSONRepresentation?> {
+    SQLQueryExpression("CASE WHEN \(_isPresent) THEN \(_jsonObject(Wrapped.self)) END")
+  }
+
+  private var _isPresent: QueryFragment { "(\(Wrapped.columns.primaryKey._tableColumns[0])) IS NOT (NULL)" }
+
   /// The rows as a JSON array of objects. A row that an outer join left out isn't in it.
   public func jsonGroupArray(
+    distinct isDistinct: Bool = false,
     order: (some QueryExpression)? = OrderingTerm?.none,
     filter: (some QueryExpression<Bool>)? = Bool?.none
   ) -> SQLQueryExpression<[Wrapped].JSONRepresentation> {
-    var condition: QueryFragment = "(\(Wrapped.columns.primaryKey)) IS NOT (NULL)"
+    var condition = _isPresent
     if let filter { condition = "(\(condition)) AND (\(filter))" }
     return SQLQueryExpression<Wrapped.JSONRepresentation>(
       _jsonObject(Wrapped.self), as: Wrapped.JSONRepresentation.self
     )
-    ._aggregate("json_group_array", order: order?.queryFragment, filter: condition)
+    ._aggregate("json_group_array", distinct: isDistinct, order: order?.queryFragment, filter: condition)
   }
 }
 
+/// The JSON objects of tables, which bind nothing.
+private let objects = TypeCache()
+
 /// Makes a JSON object of a table's columns.
 private func _jsonObject<T: Table>(_ table: T.Type) -> QueryFragment {
-  var fragment: QueryFragment = "json_object("
-  for (index, column) in T.TableColumns.allColumns.enumerated() {
-    if index > 0 { fragment.append(raw: ", ") }
-    func value<C: TableColumnExpression>(of column: C) -> QueryFragment {
-      (C.Value.self as? any _JSONElement.Type)?._json(of: column.queryFragment) ?? column.queryFragment
-    }
-    fragment.append("\(quote: column.name, delimiter: .text), \(value(of: column))")
+  QueryFragment(objects.text(for: table) { _jsonObject(table, in: table).sql })
+}
+
+/// Makes a JSON object of the columns that a table or selection has in another table.
+private func _jsonObject<T: Table, Root: Table>(_ table: T.Type, in root: Root.Type) -> QueryFragment {
+  func member<C: TableColumnExpression>(of column: C) -> QueryFragment {
+    let value = column._column(of: root).queryFragment
+    let json = (C.Value.self as? any _JSONElement.Type)?._json(of: value)
+    return "\(quote: column.name, delimiter: .text), \(json ?? value)"
   }
-  fragment.append(raw: ")")
-  return fragment
+  // A property that holds a group of columns is an object in the object.
+  let members = Mirror(reflecting: T.columns).children.compactMap { label, value -> QueryFragment? in
+    if let group = value as? any _JSONGroup {
+      return "\(quote: label ?? "", delimiter: .text), \(group._json(in: root))"
+    }
+    return (value as? any TableColumnExpression).map { member(of: $0) }
+  }
+  // An alias has no properties.
+  return "json_object(\(_joined(members.isEmpty ? T.TableColumns.allColumns.map { member(of: $0) } : members, ", ")))"
+}
+
+/// A group of columns, whose type has its own JSON object.
+private protocol _JSONGroup {
+  func _json(in root: (some Table).Type) -> QueryFragment
+}
+
+extension ColumnGroup: _JSONGroup {
+  fileprivate func _json(in root: (some Table).Type) -> QueryFragment {
+    (Value.self as? any _OptionalTable.Type)?._json(in: root) ?? _jsonObject(Value.self, in: root)
+  }
+}
+
+/// A group of columns that is nil if all of them are NULL.
+private protocol _OptionalTable {
+  static func _json(in root: (some Table).Type) -> QueryFragment
+}
+
+extension Optional: _OptionalTable where Wrapped: Table {
+  fileprivate static func _json(in root: (some Table).Type) -> QueryFragment {
+    let columns = Wrapped.TableColumns.allColumns.map { $0._column(of: root).queryFragment }
+    return
+      "CASE WHEN coalesce(\(_joined(columns + ["NULL"], ", "))) NOT NULL THEN \(_jsonObject(Wrapped.self, in: root)) END"
+  }
 }
 
 /// A form of values that isn't yet the JSON from which a value is decoded.

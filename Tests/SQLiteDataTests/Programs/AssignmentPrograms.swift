@@ -2,13 +2,13 @@ import Foundation
 import SQLiteData
 import Testing
 
-@Selection private struct Size: Hashable {
+@Selection private struct Size: Codable, Hashable {
   var width = 0
   var height = 0
   var unit: String?
 }
 
-@Selection private struct Crate: Hashable {
+@Selection private struct Crate: Codable, Hashable {
   var size = Size()
   var label: String?
   var isOpen = false
@@ -19,7 +19,7 @@ private enum Level: Int, Codable, QueryBindable {
   case medium, high
 }
 
-@Table private struct Parcel: Equatable {
+@Table private struct Parcel: Codable, Equatable {
   typealias ID = Tagged<Self, String>
   let id: ID
   var title = ""
@@ -35,7 +35,7 @@ private enum Level: Int, Codable, QueryBindable {
   var lid: Lid?
 }
 
-@Selection private struct Lid: Hashable {
+@Selection private struct Lid: Codable, Hashable {
   var color = ""
   var weight = 0
 }
@@ -140,6 +140,19 @@ struct AssignmentPrograms {
         $0.crate = Crate(label: "new")
         $0.lid = nil
       } == expected)
+  }
+
+  @Test("a group in a row is an object in the row's JSON, or null")
+  func groupsAsJSON() throws {
+    let rows = Parcel.order(by: \.id)
+    let size = try updated {
+      $0.crate.size = Size(width: 1, height: 2)
+      $0.lid = Lid(color: "red")
+    }?.crate.size
+    try database.read { (db) throws in
+      #expect(try rows.select { $0.jsonObject() }.fetchAll(db) == rows.fetchAll(db))
+      #expect(try Parcel.select { $0.jsonGroupArray() }.fetchOne(db)?.first?.crate.size == size)
+    }
   }
 
   @Test("an optional column is assigned a value, nil, and an expression that is never NULL")

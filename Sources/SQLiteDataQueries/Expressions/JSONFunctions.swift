@@ -115,12 +115,17 @@ private func _jsonObject<T: Table, Root: Table>(_ table: T.Type, in root: Root.T
     let json = (C.Value.self as? any _JSONElement.Type)?._json(of: value)
     return "\(quote: column.name, delimiter: .text), \(json ?? value)"
   }
-  // A property that holds a group of columns is an object in the object.
+  // A property that holds a group of columns is an object in the object. The primary key is listed a second time.
+  var listed: Set<String> = []
   let members = Mirror(reflecting: T.columns).children.compactMap { label, value -> QueryFragment? in
-    if let group = value as? any _JSONGroup {
-      return "\(quote: label ?? "", delimiter: .text), \(group._json(in: root))"
+    guard let list = value as? any _TableColumnList else { return nil }
+    let names = list._tableColumns.map(\.name)
+    guard !listed.isSuperset(of: names) else { return nil }
+    listed.formUnion(names)
+    guard let group = value as? any _JSONGroup else {
+      return (value as? any TableColumnExpression).map { member(of: $0) }
     }
-    return (value as? any TableColumnExpression).map { member(of: $0) }
+    return "\(quote: label ?? "", delimiter: .text), \(group._json(in: root))"
   }
   // An alias has no properties.
   return "json_object(\(_joined(members.isEmpty ? T.TableColumns.allColumns.map { member(of: $0) } : members, ", ")))"

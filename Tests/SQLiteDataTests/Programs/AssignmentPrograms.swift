@@ -201,6 +201,19 @@ struct AssignmentPrograms {
       } == expected)
   }
 
+  @Test("the last assignment to a column holds")
+  func repeatedAssignments() throws {
+    var expected = Parcel(id: "ab-1", title: "B", count: 3, level: .low)
+    expected.crate.size.width = 2
+    #expect(
+      try updated {
+        $0.title = "A"
+        $0.crate.size = Size(width: 1, height: 0)
+        $0.title = "B"
+        $0.crate.size.width = 2
+      } == expected)
+  }
+
   @Test("values are compared in the form that the column gives them")
   func comparisons() throws {
     try database.read { (db) throws in

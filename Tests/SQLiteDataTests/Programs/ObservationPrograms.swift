@@ -154,4 +154,12 @@ struct ObservationPrograms {
       #expect(context == .preview && count == 4)
     }
   }
+
+  @Test("the same SQL in another representation is another request")
+  func representations() {
+    @FetchOne(#sql("SELECT 2440588", as: Date.UnixTimeRepresentation.self), database: database) var unix = Date()
+    @FetchOne(#sql("SELECT 2440588", as: Date.JulianDayRepresentation.self), database: database) var day = Date()
+    #expect(unix == Date(timeIntervalSince1970: 2_440_588))
+    #expect(day == Date(timeIntervalSince1970: 43_200))
+  }
 }

@@ -8,8 +8,9 @@ struct DocumentationTests {
 
   @Test("all code in the articles is compiled in the samples", arguments: try articles())
   func codeIsCompiled(article: String) throws {
-    let compiled = try ["DocumentationSamples", "GRDBSample", "Sync/SyncSamples", "Sync/SharingSamples"]
-      .map { Self.normalized(try Self.text(of: "Tests/SQLiteDataTests/\($0).swift")) }
+    let compiled = try [
+      "DocumentationSamples", "GRDBSample", "Sync/SyncSamples", "Sync/SharingSamples", "Sync/ConflictPolicyTests",
+    ].map { Self.normalized(try Self.text(of: "Tests/SQLiteDataTests/\($0).swift")) }
     for block in try Self.code(in: article) {
       #expect(compiled.contains { $0.contains(Self.normalized(block)) }, "\(article): not among the samples:\n\(block)")
     }

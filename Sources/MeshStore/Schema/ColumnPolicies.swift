@@ -1,4 +1,4 @@
-import GRDB
+public import GRDB
 public import MeshCore
 
 /// The policies of a table's columns, by the columns' names. `mesh_policy` keeps them.
@@ -88,10 +88,11 @@ extension Store {
   public func checkPolicies(_ policies: [String: [String: ColumnPolicy]]) throws {
     try read { try $0.check(policies) }
   }
-}
 
-extension Session {
-  fileprivate func check(_ policies: [String: [String: ColumnPolicy]]) throws {
+  /// Returns every reason that columns can't have these policies.
+  public static func policyViolations(
+    _ db: Database, _ policies: [String: [String: ColumnPolicy]]
+  ) throws -> [String] {
     var reasons: [String] = []
     for (name, columns) in policies.sorted(by: { $0.key < $1.key }) {
       guard let schema = try TableSchema.read(db, name) else { throw StoreError.unknownTable(name) }
@@ -100,6 +101,13 @@ extension Session {
         reasons.append("\(schema.name): \(reason)")
       }
     }
+    return reasons
+  }
+}
+
+extension Session {
+  fileprivate func check(_ policies: [String: [String: ColumnPolicy]]) throws {
+    let reasons = try Store.policyViolations(db, policies)
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
 

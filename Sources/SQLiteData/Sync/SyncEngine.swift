@@ -2,6 +2,7 @@ import Dependencies
 public import GRDB
 public import Logging
 import MeshControl
+import MeshCore
 import MeshStore
 public import Observation
 public import SQLiteDataQueries
@@ -76,6 +77,8 @@ public final class SyncEngine: Observable, Sendable {
   ///   - database: The app's database, which is a file.
   ///   - tables: The tables to synchronize. Their primary key is one column with a text or a UUID.
   ///   - privateTables: More tables to synchronize, whose rows are never shared with other accounts.
+  ///   - policies: The conflict policies of columns of these tables. They become part of what all devices of the mesh
+  ///     know, like those of `mesh track --policy`. A column that you no longer list keeps its policy.
   ///   - node: The place of the node's keys, and the addresses for other devices.
   ///   - defaultZone: The name of the account's own zone, which is the account's name. It is used when the account is
   ///     created. Nil means the user's name.
@@ -88,6 +91,7 @@ public final class SyncEngine: Observable, Sendable {
     each T1: PrimaryKeyedTable, each T2: PrimaryKeyedTable
   >(
     for database: any DatabaseWriter, tables: repeat (each T1).Type, privateTables: repeat (each T2).Type,
+    policies: [ConflictPolicy] = [],
     node: NodeConfiguration = NodeConfiguration(), defaultZone: String? = nil, startImmediately: Bool? = nil,
     delegate: (any SyncEngineDelegate)? = nil, logger: Logger? = nil
   ) throws
@@ -98,8 +102,11 @@ public final class SyncEngine: Observable, Sendable {
     var (names, privateNames): ([String], [String]) = ([], [])
     for table in repeat (each T1).self { names.append(table.tableName) }
     for table in repeat (each T2).self { privateNames.append(table.tableName) }
+    var chosen: [String: [String: ColumnPolicy]] = [:]
+    for policy in policies { chosen[policy.table, default: [:]][policy.column] = policy.policy }
     try self.init(
-      tables: SyncedTables(database: database, shareable: names, privateTables: privateNames), node: node,
+      tables: SyncedTables(
+        database: database, shareable: names, privateTables: privateNames, policies: chosen), node: node,
       defaultZone: defaultZone, startImmediately: startImmediately, delegate: delegate, logger: logger)
   }
 

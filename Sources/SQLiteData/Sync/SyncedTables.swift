@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Logging
 import MeshControl
+import MeshCore
 import MeshNode
 import MeshStore
 
@@ -12,6 +13,9 @@ struct SyncedTables: Sendable {
   let shareable: [String]
   /// Tables whose records stay in the account.
   let privateTables: [String]
+
+  /// The policies of columns of these tables, by table and column.
+  var policies: [String: [String: ColumnPolicy]] = [:]
 
   var names: [String] { shareable + privateTables }
 
@@ -27,7 +31,13 @@ struct SyncedTables: Sendable {
           + "a test.")
     }
     let reasons = try database.read { db in
-      try Store.violations(db, tables: shareable, private: privateTables)
+      let reasons = try Store.violations(db, tables: shareable, private: privateTables)
+      let listed = Set(names.map(Self.folded))
+      let strangers = policies.keys.filter { !listed.contains(Self.folded($0)) }.sorted().map {
+        "\($0): it has a conflict policy and isn't synchronized; name it in the tables as well"
+      }
+      let known = try policies.filter { try listed.contains(Self.folded($0.key)) && db.tableExists($0.key) }
+      return try reasons + strangers + Store.policyViolations(db, known)
     }
     guard reasons.isEmpty else { throw Self.refusal(reasons) }
   }
@@ -68,7 +78,10 @@ struct SyncedTables: Sendable {
     if named[app] != before { try home.write(.appTables, Array(JSONEncoder().encode(named))) }
     guard !names.isEmpty else { return }
     do {
-      _ = try await control.perform(TrackRequest(tables: shareable, privateTables: privateTables))
+      _ = try await control.perform(
+        TrackRequest(
+          tables: shareable, privateTables: privateTables,
+          policies: policies.mapValues { $0.mapValues(\.name) }))
     } catch let error as any Refusing where error.refusal.code == SyncError.Code.schema.rawValue {
       throw Self.refusal(error.refusal.reasons)
     }

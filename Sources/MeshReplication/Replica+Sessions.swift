@@ -38,6 +38,8 @@ extension Replica {
         tables.map { ($0.table.folded, $0.policies) }, uniquingKeysWith: { first, _ in first })
     case .schema(let tables):
       guard let peer = sessions[link]?.peer else { break }
+      let bringsPolicies = peer.account == account.id && sessions[link]?.policies.isEmpty == false
+      let policies = bringsPolicies ? try ownPolicies() : []
       let isPrivate = try store.saveForeignSchema(
         try believed(of: peer.account, withRules(link, tables)), device: peer.device, isOwn: peer.account == account.id)
       for table in isPrivate {
@@ -48,6 +50,10 @@ extension Replica {
               + "it, untrack it on every device of the account, and track it again"))
       }
       hasForeignSchema = true
+      // A device that isn't connected to the one that set a policy gets it from this one.
+      if bringsPolicies, try ownPolicies() != policies {
+        for other in openLinks where other != link { try sendSchema(other) }
+      }
     case .goodbye(_, let text):
       let session = sessions.removeValue(forKey: link)
       let name = session?.name ?? "a peer"

@@ -62,6 +62,14 @@ extension Replica {
     send(link, .schema(tables))
   }
 
+  /// The sessions whose devices are told of a changed schema, in order.
+  var openLinks: [LinkID] { sessions.keys.sorted().filter { sessions[$0]?.conversation.isOpen == true } }
+
+  /// Returns the policies that this account set.
+  func ownPolicies() throws -> [NamedPolicies] {
+    try store.schemaDescriptions().map { NamedPolicies(table: $0.name, policies: $0.policies) }
+  }
+
   /// Returns the tables whose expressions a peer and this account exchange. Devices of one account exchange all. For a
   /// share, its owner tells them.
   private func ruled(

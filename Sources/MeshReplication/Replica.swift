@@ -412,7 +412,7 @@ public final class Replica {
   /// Handles tables that were tracked or changed, and new columns. Waiting values may now be shown, and peers learn the
   /// new schema.
   public func schemaChanged() throws {
-    for link in sessions.keys.sorted() where sessions[link]?.conversation.isOpen == true { try sendSchema(link) }
+    for link in openLinks { try sendSchema(link) }
     databaseChanged()
     for zone in zones.keys { zones[zone]?.needsApply = true }
   }

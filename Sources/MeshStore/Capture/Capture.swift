@@ -19,13 +19,14 @@ enum Capture {
     try MeshTables.create(db)
     try TrackingRules.validate(db, tables: tables, private: privateTables, integerKeys: integerKeys)
     let privateNames = Set(privateTables.map(\.folded))
+    let policies = try ColumnPolicies.all(db)
     var installed: [TrackedTable] = []
     for name in tables + privateTables {
       guard let schema = try TableSchema.read(db, name) else { continue }
       try register(db, schema.name, isPrivate: privateNames.contains(name.folded), integerKeys: integerKeys)
       guard let entry = try TrackedTable.read(db, name: schema.name), !installed.contains(where: { $0.id == entry.id })
       else { continue }
-      _ = try bringUpToDate(db, entry)
+      _ = try bringUpToDate(db, entry, policies)
       if let table = try TrackedTable.read(db, name: schema.name) { installed.append(table) }
     }
     try anchor(db)
@@ -59,8 +60,9 @@ enum Capture {
           """, arguments: [name, table])
     }
     var findings: [CaptureFinding] = []
+    let policies = try ColumnPolicies.all(db)
     for table in try TrackedTable.all(db) {
-      var finding = try bringUpToDate(db, table)
+      var finding = try bringUpToDate(db, table, policies)
       finding.newName = renamed[table.id]
       if !finding.reasons.isEmpty { findings.append(finding) }
     }
@@ -89,7 +91,9 @@ extension Capture {
         """, arguments: [name, isPrivate, integerKeys])
   }
 
-  private static func bringUpToDate(_ db: Database, _ table: TrackedTable) throws -> CaptureFinding {
+  private static func bringUpToDate(
+    _ db: Database, _ table: TrackedTable, _ policies: [FoldedName: ColumnPolicies]
+  ) throws -> CaptureFinding {
     var finding = CaptureFinding(table: table.id, name: table.name, reasons: [])
     guard let schema = table.schema, let form = table.form, let key = schema.keyColumn else {
       // It is reported once, when it disappears.
@@ -110,7 +114,7 @@ extension Capture {
       if !lost.isEmpty { finding.reasons.insert(.columnsLost) }
       finding.lostColumns = try lost.compactMap { try Layout.columnName(db, id: $0) }
     }
-    let policies = try ColumnPolicies.read(db, table: table.name).columns(of: schema, layout)
+    let policies = policies[table.name.folded]?.columns(of: schema, layout) ?? [:]
     guard let triggers = CaptureTriggers(schema, table: table.id, layout: layout.id, policies: policies) else {
       return finding
     }

@@ -27,11 +27,12 @@ extension FlushPlanner {
   ) throws -> ChangedParts {
     var changed = ChangedParts()
     let catalog = session.catalog
-    let policies = try catalog.policies(of: entry.table)
+    let policies = catalog.policies(of: entry.table)
     guard old.held == nil, !policies.isEmpty || !old.extra.isEmpty else { return changed }
+    let sums = try increments(entry.table, old)
     for (index, time) in edited.sorted(by: { $0.key < $1.key }) {
       let column = entry.table.columns[index].id
-      let increments = try increments(of: column, entry.table, old)
+      let increments = sums[column]
       guard policies[column] != nil || increments != nil else { continue }
       let new = row[index]
       if let policy = policies[column], let before = before(column, entry, old), !time.isImport {
@@ -75,7 +76,7 @@ extension FlushPlanner {
   ) throws -> ChangedParts {
     var changed = ChangedParts()
     guard !entry.was.isEmpty else { return changed }
-    for (column, policy) in try session.catalog.policies(of: entry.table).sorted(by: { $0.key < $1.key }) {
+    for (column, policy) in session.catalog.policies(of: entry.table).sorted(by: { $0.key < $1.key }) {
       guard let index = entry.table.indexes[column], let was = entry.was[column]?.value else { continue }
       let new = row[index]
       if policy != .counter, new != was, isRefused(new, was), !policy.beats(new, was) {
@@ -134,16 +135,16 @@ extension FlushPlanner {
     }
   }
 
-  /// Returns the sum of the column's increments, or nil if the column has no parts.
-  private func increments(of column: Int64, _ table: TableForm, _ old: StoredRecord) throws -> Int128? {
-    var sum: Int128?
+  /// Returns the sums of the increments of the columns that have parts.
+  private func increments(_ table: TableForm, _ old: StoredRecord) throws -> [Int64: Int128] {
+    var sums: [Int64: Int128] = [:]
     for (other, value) in old.extra where table.indexes[other] == nil {
-      guard let part = try session.catalog.part(other), try session.catalog.whole(of: part, table) == column else {
+      guard let part = try session.catalog.part(other), let whole = try session.catalog.whole(of: part, table) else {
         continue
       }
-      sum = sum ?? 0
-      if part.policy == .counter, case .integer(let integer) = value { sum = (sum ?? 0) + Int128(integer) }
+      let increment: Int128 = if part.policy == .counter, case .integer(let integer) = value { Int128(integer) } else { 0 }
+      sums[whole, default: 0] += increment
     }
-    return sum
+    return sums
   }
 }

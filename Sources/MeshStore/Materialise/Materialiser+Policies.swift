@@ -1,12 +1,12 @@
 import MeshCore
 
 /// Computes what rows show in columns that have parts.
-extension Materialiser {
+extension Session {
   /// Returns the values that the row shows in place of the columns' own, by column.
-  func folded(_ table: TableForm, _ state: State) throws -> [Int64: Value] {
+  func folded(_ table: TableForm, _ state: ZoneRecords.State) throws -> [Int64: Value] {
     var folds: [Int64: ColumnFold] = [:]
     for (column, cell) in state.cells where table.indexes[column] == nil {
-      guard let part = try session.catalog.part(column), let whole = try session.catalog.whole(of: part, table) else {
+      guard let part = try catalog.part(column), let whole = try catalog.whole(of: part, table) else {
         continue
       }
       let base = state.cells[whole]

@@ -138,7 +138,7 @@ final class Materialiser {
     let before = old?.isShown ?? false ? old : nil
     var assets = try assets(ref, table, values, old: before, updates: changed != nil && stays)
     if let column = assets.required { return try lack(column, ref, table, record, values, replacing: old) }
-    let folded = try folded(table, state)
+    let folded = try session.folded(table, state)
     let written = values.filter { !assets.untouched.contains($0.key) && assets.missing[$0.key] == nil }
       .merging(folded) { $1 }.merging(chosen) { $1 }
     if let before {

@@ -136,6 +136,11 @@ final class Catalog {
       tables[id] = try form(table)
       if tables[id] == nil { goneTables[id] = TableForm(gone: table) }
     }
+    let named = try ColumnPolicies.all(db)
+    for table in tables.values {
+      guard let named = named[table.schema.name.folded] else { continue }
+      policies[table.id] = table.columns.reduce(into: [:]) { $0[$1.id] = named.policy(of: $1.name, table.schema) }
+    }
     for (table, former) in try sql.all(
       "SELECT id, origin FROM mesh_table WHERE origin IS NOT NULL", [], { ($0.integer(0), $0.integer(1)) })
     {
@@ -248,9 +253,21 @@ final class Catalog {
   /// Returns the part that a column is, or nil if it is none.
   func part(_ id: Int64) throws -> ColumnPart? {
     if let known = parts[id] { return known }
-    let part = ColumnPart(name: try column(id).name)
+    let name = try column(id)
+    // SQLite takes two spellings for one column, and which one a file has depends on what it merged first.
+    let part = ColumnPart(name: String(decoding: name.folded, as: UTF8.self)).map {
+      ColumnPart(
+        $0.policy, author: $0.author,
+        column: String(decoding: name.name.utf8.suffix($0.column.utf8.count), as: UTF8.self))
+    }
     parts[id] = .some(part)
     return part
+  }
+
+  /// Returns a column's name for people. For a part, it says whose part of which column it is.
+  func displayedName(_ id: Int64) throws -> String {
+    guard let part = try part(id) else { return try column(id).name }
+    return "\(part.column) (\(part.policy == .counter ? "counted" : part.policy.name) by \(part.author))"
   }
 
   /// Returns the number of the table's column to which a part belongs, or nil if the table has no such column. A column
@@ -262,22 +279,7 @@ final class Catalog {
   }
 
   /// Returns the policies of the table's columns, by their numbers.
-  func policies(of table: TableForm) throws -> [Int64: ColumnPolicy] {
-    if let known = policies[table.id] { return known }
-    var found: [Int64: ColumnPolicy] = [:]
-    for (name, number) in try sql.all(
-      "SELECT col, policy FROM mesh_policy WHERE tbl = ? AND policy <> 0", [.text(table.schema.name)],
-      { ($0.text(0), $0.integer(1)) })
-    {
-      guard let index = table.index(named: name),
-        let policy = UInt8(exactly: number).flatMap(ColumnPolicy.init(rawValue:)),
-        ColumnPolicies.violation(policy, name, table.schema) == nil
-      else { continue }
-      found[table.columns[index].id] = policy
-    }
-    policies[table.id] = found
-    return found
-  }
+  func policies(of table: TableForm) -> [Int64: ColumnPolicy] { policies[table.id] ?? [:] }
 
   // MARK: Lists of columns
 

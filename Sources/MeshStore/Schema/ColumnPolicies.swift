@@ -1,31 +1,32 @@
 public import GRDB
 public import MeshCore
 
-/// The policies of a table's columns, by the columns' names. `mesh_policy` keeps them.
+/// The policies of a table's columns, by the columns' names. `mesh_policy` keeps them, and only this file reads and
+/// writes that table.
 struct ColumnPolicies {
   private var policies: [FoldedName: ColumnPolicy] = [:]
 
-  static func read(_ db: Database, table: String) throws -> ColumnPolicies {
-    var found = ColumnPolicies()
-    guard try db.tableExists("mesh_policy") else { return found }
-    for row in try Row.fetchAll(
-      db, sql: "SELECT col, policy FROM mesh_policy WHERE tbl = ? AND policy <> 0", arguments: [table])
-    {
-      let (column, number): (String, Int) = (row["col"], row["policy"])
-      found.policies[column.folded] = UInt8(exactly: number).flatMap(ColumnPolicy.init(rawValue:))
+  /// Returns the policies of all tables, by the tables' names. A file of an earlier format has none.
+  static func all(_ db: Database) throws -> [FoldedName: ColumnPolicies] {
+    guard try db.tableExists("mesh_policy") else { return [:] }
+    let rows = try Row.fetchAll(db, sql: "SELECT tbl, col, policy FROM mesh_policy WHERE policy <> 0")
+    return rows.reduce(into: [:]) { found, row in
+      let (table, column, number): (String, String, Int) = (row["tbl"], row["col"], row["policy"])
+      guard let policy = UInt8(exactly: number).flatMap(ColumnPolicy.init(rawValue:)) else { return }
+      found[table.folded, default: ColumnPolicies()].policies[column.folded] = policy
     }
-    return found
   }
 
-  subscript(column: String) -> ColumnPolicy? { policies[column.folded] }
-
   /// Returns the numbers of the table's columns that have a policy, by their names.
-  func columns(of schema: TableSchema, _ layout: Layout) throws -> [String: Int64] {
+  func columns(of schema: TableSchema, _ layout: Layout) -> [String: Int64] {
     guard !policies.isEmpty, let form = KeyForm(schema) else { return [:] }
-    let pairs = zip(Layout.names(of: schema, form), layout.columns).filter { name, _ in
-      self[name].map { Self.violation($0, name, schema) == nil } ?? false
-    }
+    let pairs = zip(Layout.names(of: schema, form), layout.columns).filter { policy(of: $0.0, schema) != nil }
     return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Returns the policy of a column, or nil if it has none or the table's schema doesn't allow it.
+  func policy(of column: String, _ schema: TableSchema) -> ColumnPolicy? {
+    policies[column.folded].flatMap { Self.violation($0, column, schema) == nil ? $0 : nil }
   }
 
   /// Returns the reason why a column can't have a policy, or nil if it can.
@@ -53,8 +54,8 @@ extension Store {
   /// Returns the columns of synchronized tables that have a policy other than last edit wins.
   public func columnPolicies() throws -> [(table: String, column: String, policy: ColumnPolicy)] {
     try read { session in
-      try session.catalog.allTables.flatMap { table in
-        let policies = try session.catalog.policies(of: table)
+      session.catalog.allTables.flatMap { table in
+        let policies = session.catalog.policies(of: table)
         return table.columns.compactMap { column in
           policies[column.id].map { (table: table.schema.name, column: column.name, policy: $0) }
         }

@@ -35,7 +35,7 @@ extension Session {
     let column = row.integer(3)
     return Conflict(
       id: row.integer(11), zone: zone, table: try catalog.tableName(row.integer(1)), key: row.value(2),
-      column: column == ZoneRecords.wholeRecord ? nil : try catalog.column(column).name,
+      column: column == ZoneRecords.wholeRecord ? nil : try catalog.displayedName(column),
       loserValue: try ExtraValues.decodeValue(row.bytes(4)),
       loser: loser, winnerValue: .null, isWinnerDelete: false, winner: winner ?? loser, hasBytes: nil,
       wasLocal: row.integer(9) == 1,

@@ -124,10 +124,7 @@ private struct Explainer {
 
   /// Returns a column's name. For a part, and for the column's own value beside parts, it says so.
   private func name(_ column: Int64, _ state: ZoneRecords.State) throws -> String {
-    let name = try session.catalog.column(column).name
-    if let part = try session.catalog.part(column) {
-      return "\(part.column) (\(part.policy == .counter ? "counted" : part.policy.name) by \(part.author))"
-    }
+    let name = try session.catalog.displayedName(column)
     let hasParts = try state.cells.keys.contains { try session.catalog.part($0)?.column.folded == name.folded }
     return hasParts ? "\(name) (assigned)" : name
   }

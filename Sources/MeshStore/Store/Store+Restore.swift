@@ -93,27 +93,46 @@ extension Session {
         guard record != nil else { throw RestoreError.unknownConflict(id) }
         return plan
       }
-      if record?.isAlive != true { plan.values = try lastValues(found.ref, place, record, zone, reader) }
-      plan.values = (plan.values ?? [:]).merging([found.column: found.value]) { $1 }
+      let last = record?.isAlive == true ? nil : try lastState(found.ref, place, record, reader)
+      if let last {
+        plan.values = try shownValues(found.ref, last)
+      } else if record?.isAlive != true {
+        plan.values = try lostValues(found.ref, zone)
+      }
+      // What the row showed already contains the lost value of a column with parts.
+      if last?.cells[found.column]?.value != found.value {
+        guard try catalog.part(found.column) == nil else {
+          throw RestoreError.nothingBeaten(column: try catalog.displayedName(found.column))
+        }
+        plan.values = (plan.values ?? [:]).merging([found.column: found.value]) { $1 }
+      }
       return plan
     }
   }
 
-  /// Returns the last values of a record that is not there. They come from the log, or from the conflicts if the log no
-  /// longer has them because of a cutoff.
-  private func lastValues(
-    _ ref: RecordRef, _ place: ZoneRecords, _ record: StoredRecord?, _ zone: ZoneRow,
-    _ reader: (ZoneID) throws -> ChangeSetReader
-  ) throws -> [Int64: Value] {
-    if let record {
-      let log = LogReader(session: self, zone: place.zone.id, reader: try reader(place.zone.zone))
-      if let last = try log.lastLives(before: [ref: record.generation])[ref] { return last.cells.mapValues(\.value) }
-    }
+  /// Returns the last state of a record that is not there, or nil if the log doesn't have it.
+  private func lastState(
+    _ ref: RecordRef, _ place: ZoneRecords, _ record: StoredRecord?, _ reader: (ZoneID) throws -> ChangeSetReader
+  ) throws -> ZoneRecords.State? {
+    guard let record else { return nil }
+    let log = LogReader(session: self, zone: place.zone.id, reader: try reader(place.zone.zone))
+    return try log.lastLives(before: [ref: record.generation])[ref]
+  }
+
+  /// Returns the values that the row of a record showed. Columns have in them what their parts say.
+  private func shownValues(_ ref: RecordRef, _ state: ZoneRecords.State) throws -> [Int64: Value] {
+    let values = try state.cells.filter { try catalog.part($0.key) == nil }.mapValues(\.value)
+    guard let table = catalog.table(ref.table) else { return values }
+    return try values.merging(folded(table, state)) { $1 }
+  }
+
+  /// Returns the values of a record that lost. The log no longer has its last ones because of a cutoff.
+  private func lostValues(_ ref: RecordRef, _ zone: ZoneRow) throws -> [Int64: Value] {
     let lost = try sql.all(
       "SELECT col, value FROM mesh_conflict WHERE zone = ? AND tbl = ? AND key = ? AND col <> ? ORDER BY id",
       [.integer(zone.id), .integer(ref.table), ref.key, .integer(ZoneRecords.wholeRecord)]
     ) { ($0.integer(0), try ExtraValues.decodeValue($0.bytes(1))) }
-    return Dictionary(lost, uniquingKeysWith: { $1 })
+    return try Dictionary(lost, uniquingKeysWith: { $1 }).filter { try catalog.part($0.key) == nil }
   }
 
   /// Returns the zone that shows the record, or else the zone in which it was deleted last.
@@ -153,7 +172,7 @@ extension Session {
       guard let last = try log.lastLives(before: [ref: record.generation])[ref] else {
         throw RestoreError.noHistory(table: name)
       }
-      plan.values = last.cells.mapValues(\.value)
+      plan.values = try shownValues(ref, last)
     }
     return plan
   }
@@ -191,7 +210,7 @@ extension Session {
           else { continue }
           generations[ref] = nil
           found.append(
-            RestorePlan(ref: ref, zone: zone.id, generation: generation, values: state.cells.mapValues(\.value)))
+            RestorePlan(ref: ref, zone: zone.id, generation: generation, values: try shownValues(ref, state)))
           parents.append(ref)
         }
       }

@@ -38,6 +38,8 @@ public final class ModelStore: ReplicaStore {
   var keptCopies: Set<ZoneID> = []
   /// The descriptions of tables that members sent.
   public private(set) var foreignSchemas: [DeviceID: [SchemaDescription]] = [:]
+  /// The descriptions of this device's tables, with the policies that it has learned.
+  public var schemas: [SchemaDescription] = []
 
   struct PendingChange {
     let name: RecordName
@@ -56,7 +58,7 @@ public final class ModelStore: ReplicaStore {
   public func copy() -> ModelStore {
     let copy = ModelStore(cryptography, partSize: partSize)
     (copy.rows, copy.pending, copy.zoneOrder, copy.zoneData) = (rows, pending, zoneOrder, zoneData)
-    (copy.accountStates, copy.foreignSchemas) = (accountStates, foreignSchemas)
+    (copy.accountStates, copy.foreignSchemas, copy.schemas) = (accountStates, foreignSchemas, schemas)
     (copy.standings, copy.noted) = (standings, noted)
     (copy.assets, copy.completed) = (assets, completed)
     return copy
@@ -208,11 +210,20 @@ public final class ModelStore: ReplicaStore {
 
   // MARK: Schema of others
 
-  /// Returns none, because rows have no declared form here.
-  public func schemaDescriptions() -> [SchemaDescription] { [] }
+  /// Returns the descriptions that a test gives, because rows have no declared form here.
+  public func schemaDescriptions() -> [SchemaDescription] { schemas }
 
   public func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) -> [String] {
     foreignSchemas[device] = descriptions
+    for description in descriptions where isOwn {
+      guard let place = schemas.firstIndex(where: { $0.name == description.name }) else { continue }
+      for setting in description.policies {
+        let known = schemas[place].policies.firstIndex { $0.column == setting.column }
+        if let known, schemas[place].policies[known].time >= setting.time { continue }
+        if let known { schemas[place].policies.remove(at: known) }
+        schemas[place].policies.append(setting)
+      }
+    }
     return []
   }
 }

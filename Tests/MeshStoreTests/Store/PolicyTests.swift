@@ -267,4 +267,58 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try synchronize(peers)
     try expectEqual(peers, "SELECT n FROM item", ["11"])
   }
+
+  @Test("a deleted row comes back with its counts")
+  func restoredRow() throws {
+    let peers = try peers()
+    for peer in peers { try peer.run("UPDATE item SET n = n + 1, best = best + 1") }
+    try synchronize(peers)
+    try peers[0].run("DELETE FROM item")
+    try synchronize(peers)
+    let restored = try peers[1].store.restore(
+      .record(table: "item", key: .text(Array("a".utf8)), columns: [])
+    ) { _ in peers[1].reader }
+    #expect(restored.lacking.isEmpty)
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n, best FROM item", ["8|6"])
+    for peer in peers { try peer.run("UPDATE item SET n = n + 1") }
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item", ["11"])
+  }
+
+  @Test("counts that lost against a delete are listed by column and device, and come back")
+  func lostCounts() throws {
+    let peers = try peers()
+    for peer in peers { try peer.run("UPDATE item SET n = n + 1") }
+    try synchronize(peers)
+    try peers[1].run("UPDATE item SET n = n + 10")
+    try peers[1].flush()
+    peers[0].now += 5
+    try peers[0].run("DELETE FROM item")
+    try synchronize(peers)
+    let lost = try peers.flatMap { try $0.store.conflicts(limit: 9) }
+    #expect(!lost.isEmpty)
+    #expect(lost.allSatisfy { $0.column == "n (counted by \(peers[1].author))" })
+    let conflict = try #require(try peers[1].store.conflicts(limit: 1).first)
+    let restored = try peers[1].store.restore(.conflict(conflict.id)) { _ in peers[1].reader }
+    #expect(restored.lacking.isEmpty)
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item", ["18"])
+    #expect(throws: RestoreError.nothingBeaten(column: conflict.column ?? "")) {
+      try peers[1].store.restore(.conflict(conflict.id)) { _ in peers[1].reader }
+    }
+  }
+
+  @Test("a part counts however its name is spelled, and whichever spelling came first")
+  func spelledParts() throws {
+    let peers = try peers()
+    try peers[0].run("UPDATE item SET n = n + 1")
+    try peers[0].flush()
+    let name = ColumnPart(.counter, author: peers[0].author, column: "n").name
+    // A file that merged another device's spelling first has that one.
+    try peers[2].run("INSERT INTO mesh_column (tbl, name) SELECT id, upper('\(name)') FROM mesh_table")
+    try peers[2].reopen()
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT n FROM item", ["6"])
+  }
 }

@@ -1,0 +1,37 @@
+import MeshCore
+import MeshReplication
+import MeshTesting
+import Testing
+
+/// Policies of columns reach devices that aren't connected to the one that set them.
+@Suite struct PolicyRelayTests {
+  private static let item = SchemaDescription(
+    name: "item", columns: [.init(name: "id", notNull: true), .init(name: "n", declaredType: "INTEGER")], key: 0)
+
+  /// Connects the nodes in a line, then sets a policy on the first one.
+  private func policies(_ devices: [Int], _ prepare: (TestMesh) throws -> Void = { _ in }) throws -> [ColumnPolicy?] {
+    let mesh = try TestMesh(devices)
+    for node in mesh.nodes { node.store.schemas = [Self.item] }
+    try prepare(mesh)
+    for index in mesh.nodes.indices.dropFirst() { try mesh.connect(index - 1, index) }
+    try mesh.pump()
+    mesh.nodes[0].store.schemas[0].policies = [.init(column: "n", policy: .counter, time: 7)]
+    try mesh.nodes[0].replica.schemaChanged()
+    try mesh.pump()
+    return mesh.nodes.map { $0.store.schemas[0].policies.first?.policy }
+  }
+
+  @Test("the policy that one device sets goes through others of the account in the same session")
+  func relayed() throws {
+    #expect(try policies([4]) == [.counter, .counter, .counter, .counter])
+  }
+
+  @Test("devices of another account get the policies of a share's owner, and don't pass them on as their own")
+  func otherAccounts() throws {
+    let known = try policies([1, 2]) { mesh in
+      let zone = try mesh.share()
+      try mesh.join(1, mesh.invite(zone), at: 0)
+    }
+    #expect(known[2] == nil)
+  }
+}

@@ -10,7 +10,8 @@ public struct TrackRequest: ControlRequest, Hashable {
   public var privateTables: [String]
   /// Whether to accept tables with integer keys, although row 1 of two devices becomes one row.
   public var integerKeys: Bool
-  /// The policies of columns: for each table, its columns and `last`, `greatest`, `least` or `counter`.
+  /// The policies of columns: for each table, its columns and `last`, `greatest`, `least`, `counter` or
+  /// `keepBoth`.
   public var policies: [String: [String: String]]
 
   /// Creates the request.
@@ -199,7 +200,7 @@ public struct SchemaReport: Codable, Hashable, Sendable {
     public var table: String
     /// The name of the column.
     public var column: String
-    /// `greatest`, `least` or `counter`.
+    /// `greatest`, `least`, `counter` or `keepBoth`.
     public var policy: String
 
     package init(table: String, column: String, policy: String) {

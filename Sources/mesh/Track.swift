@@ -33,8 +33,8 @@ struct Track: AsyncParsableCommand {
     name: .customLong("policy"),
     help: ArgumentHelp(
       """
-      How concurrent writes to a column become one value: last (the last edit wins), greatest, least or counter. A counter \
-      loses no increment: an assignment counts as its difference. Name the table if you track several: TABLE.COLUMN=POLICY.
+      How concurrent writes to a column become one value: last (the last edit wins), greatest, least, counter or \
+      keepBoth. A counter loses no increment: an assignment counts as its difference. keepBoth keeps each device's last value. Name the table if you track several: TABLE.COLUMN=POLICY.
       """,
       valueName: "column=policy"))
   var policies: [String] = []

@@ -94,5 +94,34 @@ extension Daemons {
         #expect(try await node.number("SELECT stars FROM notes") == 3)
       }
     }
+
+    @Test("a file that is restored from a copy loses no increment, neither those of the copy nor those after it")
+    func restoredCounter() async throws {
+      try await MeshProcess.pair { tower, laptop, _ in
+        try await tower.done("track", "notes", "--policy", "stars=counter")
+        try await eventually("the policy is known") {
+          try await laptop.report(SchemaReport.self, "schema").policies.count == 1
+        }
+        let copy = "\(laptop.directory)/copy.db"
+        try await laptop.sqlite("INSERT INTO notes VALUES ('n1', 'milk', 5)")
+        try await laptop.settled(with: "tower")
+        try await laptop.sqlite("UPDATE notes SET stars = stars + 1")
+        try await laptop.settled(with: "tower")
+        try await laptop.done("backup", copy)
+        try await laptop.sqlite("UPDATE notes SET stars = stars + 3")
+        try await tower.sqlite("UPDATE notes SET stars = stars + 10")
+        try await laptop.settled(with: "tower")
+        try await laptop.sqlite(".restore \(copy)\nUPDATE notes SET stars = stars + 100;")
+        try await laptop.done("wait")
+        for node in [tower, laptop] {
+          try await eventually("every increment") { try await node.number("SELECT stars FROM notes") == 119 }
+        }
+        try await tower.sqlite("UPDATE notes SET stars = stars + 1")
+        try await laptop.sqlite("UPDATE notes SET stars = stars + 1")
+        for node in [tower, laptop] {
+          try await eventually("later increments") { try await node.number("SELECT stars FROM notes") == 121 }
+        }
+      }
+    }
   }
 }

@@ -8,6 +8,8 @@ public enum ColumnPolicy: UInt8, Hashable, Sendable, CaseIterable {
   case least = 2
   /// An assignment counts as its difference from the value that was there.
   case counter = 3
+  /// The last edit wins, and the last value of each author is kept.
+  case keepBoth = 4
 
   /// The name in commands.
   public var name: String {
@@ -16,6 +18,7 @@ public enum ColumnPolicy: UInt8, Hashable, Sendable, CaseIterable {
     case .greatest: "greatest"
     case .least: "least"
     case .counter: "counter"
+    case .keepBoth: "keepBoth"
     }
   }
 
@@ -41,14 +44,14 @@ public struct ColumnPart: Hashable, Sendable {
     (self.policy, self.author, self.column) = (policy, author, column)
   }
 
-  /// The name of the part's column: `mesh_`, the policy, the author's device and instance as 80 hexadecimal digits, and
+  /// The name of the part's column: `mesh_`, the policy in lower case, the author's device and instance as 80 hexadecimal digits, and
   /// the column.
   public var name: String {
     let device = author.device.bytes.reduce(into: "") { $0 += Self.hex($1) }
     let instance = (0..<8).reduce(into: "") {
       $0 += Self.hex(UInt8(truncatingIfNeeded: author.instance.value >> UInt64(56 - 8 * $1)))
     }
-    return "mesh_\(policy.name)_\(device)\(instance)_\(column)"
+    return "mesh_\(policy.name.asciiLowercased)_\(device)\(instance)_\(column)"
   }
 
   /// Reads the name of a column, or returns nil if it isn't a part's.
@@ -56,9 +59,9 @@ public struct ColumnPart: Hashable, Sendable {
     let prefix = Array("mesh_".utf8)
     let bytes = Array(name.utf8)
     guard bytes.starts(with: prefix) else { return nil }
-    let policies: [ColumnPolicy] = [.greatest, .least, .counter]
+    let policies: [ColumnPolicy] = [.greatest, .least, .counter, .keepBoth]
     for policy in policies {
-      let start = prefix + Array(policy.name.utf8) + [UInt8(ascii: "_")]
+      let start = prefix + Array(policy.name.asciiLowercased.utf8) + [UInt8(ascii: "_")]
       guard bytes.starts(with: start), bytes.count > start.count + 2 * Self.authorSize + 1 else { continue }
       let digits = bytes[start.count..<start.count + 2 * Self.authorSize]
       guard bytes[start.count + 2 * Self.authorSize] == UInt8(ascii: "_"), let author = Self.author(Array(digits))
@@ -154,17 +157,20 @@ public struct ColumnFold: Sendable {
 }
 
 extension ColumnPolicy {
+  /// Whether the policy compares values, so that one gives way to another.
+  public var isComparison: Bool { self == .greatest || self == .least }
+
   /// Returns whether a value replaces the one that is shown. NULL and BLOBs replace nothing.
   public func beats(_ value: Value, _ shown: Value) -> Bool {
     switch value {
     case .null, .blob, .asset: return false
     case .integer, .real, .text: break
     }
-    if shown == .null { return self == .greatest || self == .least }
+    if shown == .null { return isComparison }
     return switch self {
     case .greatest: value > shown
     case .least: value < shown
-    case .last, .counter: false
+    case .last, .counter, .keepBoth: false
     }
   }
 }

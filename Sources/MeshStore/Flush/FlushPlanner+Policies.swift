@@ -35,7 +35,12 @@ extension FlushPlanner {
       let increments = sums[column]
       guard policies[column] != nil || increments != nil else { continue }
       let new = row[index]
-      if let policy = policies[column], let before = before(column, entry, old), !time.isImport {
+      if policies[column] == .keepBoth, !time.isImport, Self.isKept(new) {
+        // The write is an assignment as well.
+        let name = ColumnPart(.keepBoth, author: writer.author, column: entry.table.columns[index].name).name
+        let own = try catalog.columnNumber(name, of: entry.table.id)
+        changed.cells.append(ChangedParts.Cell(column: own, name: name, time: time, value: new))
+      } else if let policy = policies[column], let before = before(column, entry, old), !time.isImport {
         let name = ColumnPart(policy, author: writer.author, column: entry.table.columns[index].name).name
         let own = try catalog.columnNumber(name, of: entry.table.id)
         if let value = part(policy, before, new, own: old.extra[own], increments ?? 0) {
@@ -46,7 +51,7 @@ extension FlushPlanner {
           edited[index] = nil
           continue
         }
-        if policy != .counter, isRefused(new, before.shown) {
+        if policy.isComparison, isRefused(new, before.shown) {
           // The program's value doesn't beat the one that was there.
           changed.folded[column] = (before.base, before.shown)
           edited[index] = nil
@@ -79,7 +84,7 @@ extension FlushPlanner {
     for (column, policy) in session.catalog.policies(of: entry.table).sorted(by: { $0.key < $1.key }) {
       guard let index = entry.table.indexes[column], let was = entry.was[column]?.value else { continue }
       let new = row[index]
-      if policy != .counter, new != was, isRefused(new, was), !policy.beats(new, was) {
+      if policy.isComparison, new != was, isRefused(new, was), !policy.beats(new, was) {
         changed.folded[column] = (was, new)
         row[index] = was
         plan.reshown.append(entry.ref)
@@ -111,7 +116,7 @@ extension FlushPlanner {
     _ policy: ColumnPolicy, _ before: (base: Value, shown: Value), _ new: Value, own: Value?, _ increments: Int128
   ) -> Value? {
     switch policy {
-    case .last: return nil
+    case .last, .keepBoth: return nil
     case .greatest, .least:
       if case .text(let bytes) = new, bytes.count > Limits.inlineBlob { return nil }
       return policy.beats(new, before.shown) ? new : nil
@@ -126,6 +131,15 @@ extension FlushPlanner {
     }
   }
 
+  /// Returns whether a value becomes its author's kept one. BLOBs and long texts don't.
+  private static func isKept(_ value: Value) -> Bool {
+    switch value {
+    case .blob, .asset: false
+    case .text(let bytes): bytes.count <= Limits.inlineBlob
+    case .null, .integer, .real: true
+    }
+  }
+
   /// Returns whether a value that doesn't beat the shown one gives way to it. NULL, BLOBs and long texts are assignments.
   private func isRefused(_ new: Value, _ shown: Value) -> Bool {
     switch new {
@@ -135,15 +149,15 @@ extension FlushPlanner {
     }
   }
 
-  /// Returns the sums of the increments of the columns that have parts.
+  /// Returns the sums of the increments of the columns whose parts change what a row shows.
   private func increments(_ table: TableForm, _ old: StoredRecord) throws -> [Int64: Int128] {
     var sums: [Int64: Int128] = [:]
     for (other, value) in old.extra where table.indexes[other] == nil {
-      guard let part = try session.catalog.part(other), let whole = try session.catalog.whole(of: part, table) else {
-        continue
-      }
-      let increment: Int128 = if part.policy == .counter, case .integer(let integer) = value { Int128(integer) } else { 0 }
-      sums[whole, default: 0] += increment
+      guard let part = try session.catalog.part(other), part.policy != .keepBoth,
+        let whole = try session.catalog.whole(of: part, table)
+      else { continue }
+      sums[whole, default: 0] += 0
+      if part.policy == .counter, case .integer(let own) = value { sums[whole, default: 0] += Int128(own) }
     }
     return sums
   }

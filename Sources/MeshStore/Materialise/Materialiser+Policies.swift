@@ -6,9 +6,9 @@ extension Session {
   func folded(_ table: TableForm, _ state: ZoneRecords.State) throws -> [Int64: Value] {
     var folds: [Int64: ColumnFold] = [:]
     for (column, cell) in state.cells where table.indexes[column] == nil {
-      guard let part = try catalog.part(column), let whole = try catalog.whole(of: part, table) else {
-        continue
-      }
+      guard let part = try catalog.part(column), part.policy != .keepBoth,
+        let whole = try catalog.whole(of: part, table)
+      else { continue }
       let base = state.cells[whole]
       let initial = table.indexes[whole].map(table.defaultValue) ?? .null
       folds[whole, default: ColumnFold(base: base?.value ?? initial, since: base?.stamp)]

@@ -267,7 +267,13 @@ final class Catalog {
   /// Returns a column's name for people. For a part, it says whose part of which column it is.
   func displayedName(_ id: Int64) throws -> String {
     guard let part = try part(id) else { return try column(id).name }
-    return "\(part.column) (\(part.policy == .counter ? "counted" : part.policy.name) by \(part.author))"
+    let verb =
+      switch part.policy {
+      case .counter: "counted"
+      case .keepBoth: "kept"
+      case .greatest, .least, .last: part.policy.name
+      }
+    return "\(part.column) (\(verb) by \(part.author))"
   }
 
   /// Returns the number of the table's column to which a part belongs, or nil if the table has no such column. A column

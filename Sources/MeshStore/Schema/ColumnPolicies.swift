@@ -17,10 +17,13 @@ struct ColumnPolicies {
     }
   }
 
-  /// Returns the numbers of the table's columns that have a policy, by their names.
+  /// Returns the numbers of the table's columns whose former values triggers note, by the columns' names.
   func columns(of schema: TableSchema, _ layout: Layout) -> [String: Int64] {
     guard !policies.isEmpty, let form = KeyForm(schema) else { return [:] }
-    let pairs = zip(Layout.names(of: schema, form), layout.columns).filter { policy(of: $0.0, schema) != nil }
+    let pairs = zip(Layout.names(of: schema, form), layout.columns).filter {
+      let policy = policy(of: $0.0, schema)
+      return policy != nil && policy != .keepBoth
+    }
     return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
   }
 

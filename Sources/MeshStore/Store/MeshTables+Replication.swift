@@ -391,7 +391,7 @@ extension MeshTables {
     CREATE TABLE IF NOT EXISTS mesh_policy (
       tbl TEXT NOT NULL COLLATE NOCASE,           -- the table's name; it may be missing here
       col TEXT NOT NULL COLLATE NOCASE,           -- the column's
-      policy INTEGER NOT NULL,                    -- 0 last, 1 greatest, 2 least, 3 counter
+      policy INTEGER NOT NULL,                    -- 0 last, 1 greatest, 2 least, 3 counter, 4 keepBoth
       time INTEGER NOT NULL,                      -- when it was set, in milliseconds since 1970
       own INTEGER NOT NULL,                       -- 1: this account set it; 0: the owner of a share
       PRIMARY KEY (tbl, col)

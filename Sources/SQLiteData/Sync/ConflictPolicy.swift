@@ -40,4 +40,9 @@ public struct ConflictPolicy: Hashable, Sendable {
   public static func counter<Root: Table, Value>(_ column: some TableColumnExpression<Root, Value>) -> Self {
     Self(.counter, column)
   }
+
+  /// The last edit wins, and ``SyncEngine/keptValues(_:of:)`` lists the last value that each device wrote.
+  public static func keepBoth<Root: Table, Value>(_ column: some TableColumnExpression<Root, Value>) -> Self {
+    Self(.keepBoth, column)
+  }
 }

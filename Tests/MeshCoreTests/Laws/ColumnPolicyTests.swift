@@ -23,7 +23,7 @@ import Testing
     var generator = Generator(seed: 36)
     for _ in 0..<200 {
       let part = ColumnPart(
-        generator.pick([.greatest, .least, .counter]), author: generator.author(),
+        generator.pick([.greatest, .least, .counter, .keepBoth]), author: generator.author(),
         column: generator.pick(["n", "Likes", "a_b", "mesh_counter", "é\"'", String(repeating: "x", count: 128)]))
       #expect(ColumnPart(name: part.name) == part)
       #expect(part.name.utf8.count <= Limits.name)
@@ -81,6 +81,9 @@ import Testing
     #expect(shown(.integer(.min), [.min, .min]) == .integer(.min))
     #expect(shown(.integer(.max), [.max, .min, -5]) == .integer(.max - 6))
     #expect(shown(.null, [5]) == .null && shown(.text("x"), [5]) == .text("x"))
+    var kept = ColumnFold(base: .text("x"), since: nil)
+    kept.add(.keepBoth, stamp, .text("y"))
+    #expect(kept.shown == .text("x"))
     #expect(shown(.real(1.5), [5]) == .real(1.5) && shown(.blob([1]), [5]) == nil)
   }
 

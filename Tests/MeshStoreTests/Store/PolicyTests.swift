@@ -321,4 +321,61 @@ private let rows = "SELECT id, n, best, low, title FROM item ORDER BY id"
     try synchronize(peers)
     try expectEqual(peers, "SELECT n FROM item", ["6"])
   }
+
+  /// Returns the kept values of item a's title that a peer explains.
+  private func kept(_ peer: Peer) throws -> [String: Value] {
+    let records = try peer.store.explain(table: "item", key: .text(Array("a".utf8))) { _ in peer.reader }
+    let columns = try #require(records.first).columns.filter { $0.name.hasPrefix("title (kept by ") }
+    return Dictionary(uniqueKeysWithValues: columns.map { ($0.name, $0.value) })
+  }
+
+  @Test("keepBoth shows the last edit, and every device has the last value of each")
+  func keptValues() throws {
+    let peers = try (1...3).map { try peer($0, ["item": ["title": .keepBoth]]) }
+    try peers[0].run("INSERT INTO item VALUES ('a', 5, 5, 5, 't')")
+    try synchronize(peers)
+    #expect(try kept(peers[0]).isEmpty)
+    for (index, peer) in peers.enumerated() {
+      try peer.run("UPDATE item SET title = 'first'")
+      try peer.flush()
+      peer.now += Int64(index)
+      try peer.run("UPDATE item SET title = 'title \(index)', n = n + 1")
+    }
+    try synchronize(peers)
+    let shown = try peers[0].rows("SELECT title FROM item")
+    try expectEqual(peers, "SELECT title FROM item", shown)
+    #expect(shown == ["\"title 2\""])
+    for peer in peers {
+      #expect(
+        try Set(kept(peer).values) == Set((0...2).map { Value.text(Array("title \($0)".utf8)) }))
+      #expect(try kept(peer) == kept(peers[0]))
+    }
+    try peers[1].run("UPDATE item SET title = NULL")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT title FROM item", ["NULL"])
+    #expect(try kept(peers[2]).values.contains(.null) && kept(peers[2]).count == 3)
+    #expect(try peers.allSatisfy { try $0.store.heldCounts().isEmpty && $0.store.pendingCount() == 0 })
+    // Such values don't prevent other policies of the same column, and stay when the policy goes.
+    for peer in peers { try peer.store.setPolicies(["item": ["title": .greatest]], now: peer.now) }
+    try peers[0].run("UPDATE item SET title = 'z'")
+    try peers[1].run("UPDATE item SET title = 'y'")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT title FROM item", ["\"z\""])
+    #expect(try kept(peers[0]).count == 3)
+    // A longer text and a BLOB are assigned only.
+    for peer in peers { try peer.store.setPolicies(["item": ["title": .keepBoth]], now: peer.now) }
+    try peers[0].run("UPDATE item SET title = x'00'")
+    try synchronize(peers)
+    try peers[1].run("UPDATE item SET title = printf('%.*c', 20000, 'x')")
+    try synchronize(peers)
+    try expectEqual(peers, "SELECT length(title) FROM item", ["20000"])
+    #expect(try kept(peers[0]).count == 3)
+  }
+
+  @Test("keepBoth needs no note of the former value")
+  func keepingCostsNoNote() throws {
+    let peer = try peer(1, ["item": ["title": .keepBoth]])
+    try peer.run("INSERT INTO item VALUES ('a', 5, 5, 5, 't'); UPDATE item SET title = 'u'")
+    #expect(try peer.rows("SELECT count(*) FROM mesh_pending WHERE op = 9") == ["0"])
+  }
 }

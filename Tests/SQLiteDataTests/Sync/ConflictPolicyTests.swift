@@ -142,6 +142,36 @@ extension SyncTests {
       await again.stopAndWait()
     }
 
+    @Test("the last values of both devices are listed on both, the newest first")
+    func keptValues() async throws {
+      let network = NodeConfiguration.Network.separate()
+      let (mine, theirs) = (try appDatabase(), try appDatabase())
+      let tower = try engine(mine, [.keepBoth(Post.columns.title)], on: network)
+      let laptop = try engine(theirs, on: network)
+      let post = Post(id: UUID(), title: "inserted")
+      try await tower.start()
+      try await laptop.join(try await tower.inviteDevice().link)
+      try await mine.write { db in try Post.insert { post }.execute(db) }
+      try await eventually("the row") { try await theirs.read { db in try Post.fetchCount(db) } == 1 }
+      try await eventually("the policy") { try await policies(laptop)["posts"] == ["title": "keepBoth"] }
+      try await theirs.write { db in try Post.find(post.id).update { $0.title = "theirs" }.execute(db) }
+      try await eventually("the edit") {
+        try await mine.read { db in try Post.find(post.id).fetchOne(db) }?.title == "theirs"
+      }
+      try await mine.write { db in try Post.find(post.id).update { $0.title = "mine" }.execute(db) }
+      for syncEngine in [tower, laptop] {
+        try await eventually("both values") {
+          try await syncEngine.keptValues(Post.columns.title, of: post).map(\.value) == ["mine", "theirs"]
+        }
+        for kept in try await syncEngine.keptValues(Post.columns.title, of: post) {
+          print("\(kept.device ?? "A device") wrote \(kept.value).")
+        }
+        #expect(try await syncEngine.keptValues(Post.columns.likes, of: post).isEmpty)
+      }
+      await laptop.stopAndWait()
+      await tower.stopAndWait()
+    }
+
     @Test("every column that can't have its policy is listed")
     func violations() throws {
       let database = try appDatabase()

@@ -18,7 +18,7 @@ extension FlushPlanner {
     let isNew = old?.isAlive != true
     var state = try source.state(entry.ref, record)
     var generation = (old?.generation ?? 0).nextGeneration
-    var edits = try edits(entry, row, after: old)
+    var edits = try edits(entry, row, of: record, after: old)
     if let old, !isNew {
       let known = try records.state(entry.ref, old)
       if known.life != state.life { edits = overwriting(state, with: edits, at: time(entry.wall, after: old)) }
@@ -47,16 +47,26 @@ extension FlushPlanner {
   }
 
   /// Returns the edits made while the record moved.
+  ///
+  /// - Parameters:
+  ///   - record: The record in the zone that it leaves. Its values are those that the program has changed.
+  ///   - old: The record in this zone.
   private mutating func edits(
-    _ entry: PendingSlice.Entry, _ row: [Value]?, after old: StoredRecord?
+    _ entry: PendingSlice.Entry, _ row: [Value]?, of record: StoredRecord, after old: StoredRecord?
   ) throws -> [(column: Int64, cell: State.Cell)] {
-    guard let row else { return [] }
+    guard var row else { return [] }
     let isWhole = entry.isInserted || entry.isDeleted
-    return try entry.table.columns.indices.compactMap { index in
-      let column = entry.table.columns[index].id
-      guard let wall = entry.columns[column] ?? (isWhole ? entry.wall : nil) else { return nil }
-      return (column, State.Cell(stamp: global(time(wall, after: old)), value: try value(entry, index, row[index])))
+    var edited: [Int: HybridTime] = [:]
+    for (index, column) in entry.table.columns.enumerated() {
+      guard let wall = entry.columns[column.id] ?? (isWhole ? entry.wall : nil) else { continue }
+      edited[index] = time(wall, after: old)
     }
+    let parts = try takeParts(entry, record, &row, &edited)
+    let whole = try edited.sorted { $0.key < $1.key }.map { index, time in
+      let value = try value(entry, index, row[index])
+      return (column: entry.table.columns[index].id, cell: State.Cell(stamp: global(time), value: value))
+    }
+    return whole + parts.cells.map { ($0.column, State.Cell(stamp: global($0.time), value: $0.value)) }
   }
 
   /// Returns the value, with the name of a long BLOB.

@@ -26,8 +26,13 @@ public final class LocalNetwork: Sendable {
   // Every access goes through the box's lock.
   private let state = NIOLockedValueBox(State())
 
+  /// The wall clock of its nodes in milliseconds since 1970, or nil for that of the machine.
+  public let wallClock: (@Sendable () -> Int64)?
+
   /// Creates a network without nodes.
-  public init() {}
+  ///
+  /// - Parameter wallClock: The wall clock of its nodes in milliseconds since 1970, or nil for that of the machine.
+  public init(wallClock: (@Sendable () -> Int64)? = nil) { self.wallClock = wallClock }
 
   /// Listens on a port. Port 0 stands for the node's own port, which no other node gets.
   func listen(_ wanted: Int, _ keys: DeviceKeys) throws(TransportError) -> Listener {

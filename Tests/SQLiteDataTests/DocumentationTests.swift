@@ -10,6 +10,7 @@ struct DocumentationTests {
   func codeIsCompiled(article: String) throws {
     let compiled = try [
       "DocumentationSamples", "GRDBSample", "Sync/SyncSamples", "Sync/SharingSamples", "Sync/ConflictPolicyTests",
+      "Sync/AssetSamples",
     ].map { Self.normalized(try Self.text(of: "Tests/SQLiteDataTests/\($0).swift")) }
     for block in try Self.code(in: article) {
       #expect(compiled.contains { $0.contains(Self.normalized(block)) }, "\(article): not among the samples:\n\(block)")

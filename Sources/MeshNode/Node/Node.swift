@@ -13,7 +13,7 @@ actor Node {
   var configuration: Configuration
   private var database: NodeDatabase
   let transport: Transport
-  let time = SystemTime()
+  let time: SystemTime
   let logger: Logger
 
   /// The open connections, with the reasons given for their end.
@@ -81,6 +81,7 @@ actor Node {
     home: Home, configuration: Configuration, network: LocalNetwork? = nil,
     app: NodeApp? = nil, logger: Logger
   ) throws {
+    time = SystemTime(network)
     let keys = try NodeDatabase.Keys(home)
     var reader = ByteReader(try home.read(.accountState))
     guard let account = try? AccountState(from: &reader, keys.cryptography) else {

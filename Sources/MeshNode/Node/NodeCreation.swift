@@ -15,7 +15,7 @@ struct NodeCreation {
   let network: LocalNetwork?
   let cryptography: Sodium
   let keys: DeviceKeys
-  private let time = SystemTime()
+  private let time: SystemTime
   private let created: Bool
 
   /// Prepares the creation.
@@ -25,6 +25,7 @@ struct NodeCreation {
     self.options = options
     self.home = home
     self.network = network
+    time = SystemTime(network)
     cryptography = try Sodium()
     created = access(options.database, F_OK) != 0
     // This check comes before any key is created, so an unusable database leaves only an empty home. A database that

@@ -1,4 +1,4 @@
-import Dependencies
+public import Dependencies
 import Foundation
 import Logging
 import MeshNode
@@ -43,7 +43,13 @@ public struct NodeConfiguration: Sendable {
     public static let inProcess = Network(local: .ofProcess)
 
     /// Returns a network inside this process for the engines that you give it to.
-    public static func separate() -> Network { Network(local: LocalNetwork()) }
+    ///
+    /// - Parameter date: The clock of these engines, by which they date edits and invites. Nil means the clock of the
+    ///   machine. An edit gets at most the date of this clock, and at most the date of the machine's.
+    public static func separate(date: DateGenerator? = nil) -> Network {
+      guard let date else { return Network(local: LocalNetwork()) }
+      return Network(local: LocalNetwork { Int64(date().timeIntervalSince1970 * 1_000) })
+    }
   }
 }
 
@@ -69,6 +75,9 @@ struct NodePlan: Sendable {
       listen: try configuration.listen.map(Self.address), advertise: try configuration.advertise.map(Self.address),
       peers: try configuration.peers.map(Self.address))
   }
+
+  /// The wall clock of the node, in milliseconds since 1970.
+  var now: Int64 { network?.wallClock?() ?? Int64(Date().timeIntervalSince1970 * 1_000) }
 
   /// The time that another process may keep the home, such as a starting daemon or a running command.
   static let patience = Duration.seconds(15)

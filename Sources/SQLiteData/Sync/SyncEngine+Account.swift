@@ -94,7 +94,7 @@ extension SyncEngine {
   public func join(_ invite: String) async throws {
     try await SyncError.translating {
       let link = try DeviceLink(text: invite)
-      guard link.expires > Int64(Date().timeIntervalSince1970 * 1_000) else {
+      guard link.expires > plan.now else {
         throw SyncError(
           SyncError.Code(rawValue: "link.expired"), "The invite has expired. Make a new one: syncEngine.inviteDevice()")
       }

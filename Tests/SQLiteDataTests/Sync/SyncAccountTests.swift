@@ -116,6 +116,23 @@ extension SyncTests {
       await fewer.stopAndWait()
     }
 
+    @Test("a table that another app lists stays synchronized when this one leaves it out")
+    func tableOfAnotherApp() async throws {
+      let network = NodeConfiguration.Network.separate()
+      let tower = try SyncedDevice("tower", on: network)
+      try await tower.engine.start()
+      await tower.engine.stopAndWait()
+      let file = URL(filePath: "\(tower.home)/app-tables.json")
+      var named = try JSONDecoder().decode([String: [String]].self, from: Data(contentsOf: file))
+      named["another app"] = ["items"]
+      try JSONEncoder().encode(named).write(to: file)
+      let fewer = try SyncEngine(
+        for: tower.database, tables: SyncedList.self, node: NodeConfiguration(home: tower.home, network: network))
+      try await fewer.start()
+      #expect(try await fewer.perform(StatusRequest()).tables.sorted() == ["items", "lists"])
+      await fewer.stopAndWait()
+    }
+
     @Test("a damaged list of the apps' tables stops the engine, and stays as it is")
     func damagedTables() async throws {
       let device = try SyncedDevice("tower", on: .separate())

@@ -24,13 +24,16 @@ struct Measure: ParsableCommand {
   @Option(help: "Commits by each writer of the latency figures, and inserts of each shell loop.")
   var commits = 500
 
+  @Option(help: "Change sets that a device which was away merges.")
+  var changeSets = 3_000
+
   @OptionGroup var setting: Setting<Part>
 
   @Flag(help: "Only the idle daemon, with 1,000,000 rows. The setting up takes minutes.")
   var idle = false
 
   enum Part: String, CaseIterable, ExpressibleByArgument {
-    case local, replicate, lock, locked, latency, sizes, idle
+    case local, replicate, catchup, lock, locked, latency, sizes, idle
   }
 
   func run() throws {
@@ -47,6 +50,7 @@ struct Measure: ParsableCommand {
     switch part {
     case .local: try LocalWrites(workshop: workshop, rows: rows, rounds: rounds).measure()
     case .replicate: try Replication(workshop: workshop, rows: rows, rounds: min(rounds, 3)).measure()
+    case .catchup: try CatchUp(workshop: workshop, changeSets: changeSets, rounds: min(rounds, 3)).measure()
     case .lock: try WriteLock(workshop: workshop, rows: rows).measure()
     case .locked: try LockedWriters(workshop: workshop, inserts: commits).measure()
     case .latency: try Latency(workshop: workshop, commits: commits).measure()

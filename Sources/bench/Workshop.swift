@@ -104,9 +104,14 @@ final class Node {
 
   func open() throws -> Database { try Database(path) }
 
-  func serve() throws {
+  func start() throws {
     daemon = try workshop.start(
       [workshop.mesh, "serve", "--listen", "127.0.0.1:0"], environment: ["MESH_HOME": home])
+  }
+
+  /// Starts the daemon, and returns when it accepts commands.
+  func serve() throws {
+    try start()
     let deadline = Machine.seconds() + 30
     while true {
       let (_, code) = try workshop.start([workshop.mesh, "peers"], environment: ["MESH_HOME": home]).finish()

@@ -18,8 +18,8 @@ extension Store {
         guard let row = try ZoneRow.read(zone, session.sql) else { return .idle([:]) }
         var units = UnitReader(session, zone: row, reader, owners, now: now)
         let choice = try units.choose(&turns[zone, default: MergeTurns()])
-        if case .slice(let slice) = choice, try session.hasPending() {
-          matches = try PendingMatches(session, slice.refs(session.catalog))
+        if case .slices(let slices) = choice, try session.hasPending() {
+          matches = try PendingMatches(session, slices.refs(session.catalog))
         }
         return choice
       }
@@ -31,12 +31,12 @@ extension Store {
       case .malformed(let head, let reason)?:
         try refuse(head, reason, zone)
         if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
-      case .slice(let slice)?:
+      case .slices(let slices)?:
         do {
-          if !slice.long.isEmpty { turns[zone]?.hasLongInWAL = true }
-          return try merge(slice, zone, reader, writers, matches, now: now)
-        } catch let fault as UnitReader.Malformed {
-          try refuse(slice.head, fault.reason, zone)
+          if slices.contains(where: { !$0.long.isEmpty }) { turns[zone]?.hasLongInWAL = true }
+          return try merge(slices, zone, reader, writers, matches, now: now)
+        } catch let fault as MalformedSlice {
+          try refuse(fault.head, fault.reason, zone)
           if let progress = try takeBackHalfMerged(zone, reader, now: now) { return progress }
         }
       }
@@ -53,15 +53,23 @@ extension Store {
     }
   }
 
+  /// The error that the first of some slices can't be merged.
+  private struct MalformedSlice: Error {
+    let head: AuthorHead
+    let reason: String
+  }
+
   private func merge(
-    _ slice: UnitReader.Slice, _ zone: ZoneID, _ reader: ChangeSetReader, _ writers: [ZoneID: ChangeSetWriter],
+    _ chosen: [UnitReader.Slice], _ zone: ZoneID, _ reader: ChangeSetReader, _ writers: [ZoneID: ChangeSetWriter],
     _ matches: PendingMatches?, now: Int64
   ) throws -> ApplyProgress {
+    var slices = chosen[...]
     var refused: [RecordRef: String] = [:]
     // Nothing is acknowledged inside a unit. A power cut may revert a slice, and the unit's end makes all slices
     // durable.
-    var isDurable = slice.isUnitEnd
+    var isDurable = slices.contains(where: \.isUnitEnd)
     while true {
+      var merging = slices.startIndex
       do {
         return try write(isDurable: isDurable) { session in
           guard try session.isInStep() else { return .flushFirst }
@@ -72,13 +80,21 @@ extension Store {
               return .flushFirst
             }
             flushed = heads
-            if let progress = try waitForOthers(slice, session, zone, writers) {
+            if let progress = try waitForOthers(slices, session, zone, writers) {
               return flushed.isEmpty ? progress : .merged(records: 0, unitEnded: false, flushed: flushed)
             }
           }
-          let progress = try session.applying { try merge(slice, session, zone, reader, now: now, refused) }
-          guard case .merged(let records, let unitEnded, _) = progress else { return progress }
-          return .merged(records: records, unitEnded: unitEnded, flushed: flushed)
+          try session.applying {
+            let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
+            for slice in slices {
+              try merge(slice, records, reader, now: now, refused)
+              merging += 1
+            }
+            try records.zone.save(session.sql)
+          }
+          return .merged(
+            records: slices.reduce(0) { $0 + $1.rowCount }, unitEnded: slices.contains(where: \.isUnitEnd),
+            flushed: flushed)
         }
       } catch is NeedsDurability {
         isDurable = true
@@ -88,7 +104,19 @@ extension Store {
       } catch is FlushTakenBack {
         return .flushFirst
       } catch let taken as TakenBack where refused[taken.ref] == nil {
-        refused[taken.ref] = taken.message
+        // The table may accept what was merged before, and then goes on showing it.
+        if merging == slices.startIndex {
+          refused[taken.ref] = taken.message
+          slices = slices.prefix(1)
+        } else {
+          slices = slices[..<merging]
+        }
+      } catch let fault as UnitReader.Malformed {
+        // Every node has to merge what its author wrote before it.
+        guard merging > slices.startIndex else {
+          throw MalformedSlice(head: slices[merging].head, reason: fault.reason)
+        }
+        slices = slices[..<merging]
       }
     }
   }
@@ -96,15 +124,15 @@ extension Store {
   /// Flushes rows that were written for other zones first. Makes moved records leave this zone when all that belongs to
   /// them has moved. Returns nil if there are none.
   private func waitForOthers(
-    _ slice: UnitReader.Slice, _ session: Session, _ zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter]
+    _ slices: ArraySlice<UnitReader.Slice>, _ session: Session, _ zone: ZoneID, _ writers: [ZoneID: ChangeSetWriter]
   ) throws -> ApplyProgress? {
     let zones = try session.catalog.zones()
     guard zones.isRouted, try session.hasPending(),
-      try session.isElsewhere(slice.refs(session.catalog), than: ZoneRow.obtain(zone, session.sql).id)
+      try session.isElsewhere(slices.refs(session.catalog), than: ZoneRow.obtain(zone, session.sql).id)
     else { return nil }
     let waiting = try session.sql.all("SELECT DISTINCT zone FROM mesh_pending WHERE zone > 0") { $0.integer(0) }
     let isWithoutKey = !waiting.isEmpty && waiting.allSatisfy { zones.entries[$0].flatMap { writers[$0.zone] } == nil }
-    return isWithoutKey ? .idle(waiting: [.epochKey: slice.parts.count]) : .flushFirst
+    return isWithoutKey ? .idle(waiting: [.epochKey: slices.reduce(0) { $0 + $1.parts.count }]) : .flushFirst
   }
 
   /// The error that local rows arrived meanwhile, whose change set is sent after the commit.
@@ -125,14 +153,14 @@ extension Store {
   }
 
   private func merge(
-    _ slice: UnitReader.Slice, _ session: Session, _ zone: ZoneID, _ reader: ChangeSetReader, now: Int64,
+    _ slice: UnitReader.Slice, _ records: ZoneRecords, _ reader: ChangeSetReader, now: Int64,
     _ refused: [RecordRef: String]
-  ) throws -> ApplyProgress {
-    let records = ZoneRecords(session, zone: try ZoneRow.obtain(zone, session.sql))
+  ) throws {
+    let session = records.session
+    var head = try session.catalog.heads.of(slice.head.author, records.zone.id)
     let materialiser = try Materialiser(records, session.progress(), refused: refused)
     materialiser.believed = believed
-    let merger = Merger(records, materialiser, previous: slice.head, owners, now: now)
-    var head = slice.head
+    let merger = Merger(records, materialiser, previous: head, owners, now: now)
     var context: CausalContext?
     for part in slice.parts {
       let long = LongValues(
@@ -151,8 +179,6 @@ extension Store {
     try materialiser.settle()
     if slice.isUnitEnd, let last = slice.parts.last { try end(&head, last, records) }
     try session.catalog.heads.save(head, context: context, records.zone.id)
-    try records.zone.save(session.sql)
-    return .merged(records: slice.parts.reduce(0) { $0 + $1.rows.count }, unitEnded: slice.isUnitEnd)
   }
 
   private func end(_ head: inout AuthorHead, _ last: UnitReader.Part, _ records: ZoneRecords) throws {
@@ -162,8 +188,6 @@ extension Store {
       "SELECT sum(size) FROM mesh_log WHERE zone = ? AND author = ? AND number > ? AND number <= ?",
       [.integer(records.zone.id), .integer(head.author), .bits(head.merged), .bits(last.header.number)])
     head.waiting -= size ?? 0
-    head.merged = last.header.number
-    head.mergedID = last.id
-    head.mergedTime = last.header.time
+    head.finish(last)
   }
 }

@@ -47,18 +47,7 @@ struct UnitReader {
     /// The values of the rows that travel in pieces, by ordinal. They are put together before the write lock is taken.
     var long: [UInt64: [UInt8]] = [:]
 
-    /// Returns the records that the slice changes, as far as their tables are known here.
-    func refs(_ catalog: Catalog) -> Set<RecordRef> {
-      var refs: Set<RecordRef> = []
-      for part in parts {
-        guard case .changes(let tables) = part.body.content else { continue }
-        for table in tables {
-          guard let number = catalog.knownTable(table.table) else { continue }
-          for row in table.rows { refs.insert(RecordRef(table: number, key: row.key)) }
-        }
-      }
-      return refs
-    }
+    var rowCount: Int { parts.reduce(0) { $0 + $1.rows.count } }
   }
 
   struct Part {
@@ -74,7 +63,8 @@ struct UnitReader {
   }
 
   enum Choice {
-    case slice(Slice)
+    /// The slices that one transaction merges, in this order. Only the last one may leave a part of its unit for later.
+    case slices([Slice])
     /// The unit can never be merged. The reason is noted at its author's tip.
     case malformed(AuthorHead, String)
     case idle([WaitingReason: Int])
@@ -86,6 +76,9 @@ struct UnitReader {
   let now: Int64
   private let owners: Accounts
   private var waiting: [WaitingReason: Int] = [:]
+  /// For each author, by number, the state after the slices that were chosen so far.
+  private var ahead: [Int64: (head: AuthorHead, context: CausalContext)] = [:]
+  private var budget = Budget()
 
   /// - Parameter owners: The accounts, which know their devices.
   init(_ session: Session, zone: ZoneRow, _ reader: ChangeSetReader, _ owners: Accounts, now: Int64) {
@@ -96,19 +89,49 @@ struct UnitReader {
     self.now = now
   }
 
+  /// Returns what the next transaction merges. Small units are merged together, because a transaction of its own, with its
+  /// sync, costs many times as much as a small unit.
   mutating func choose(_ turns: inout MergeTurns) throws -> Choice {
+    var slices: [Slice] = []
+    while true {
+      let turn = try next(&turns)
+      guard case .slice(let slice) = turn else {
+        // A unit that can't be merged is met again, after the others are merged.
+        if !slices.isEmpty { return .slices(slices) }
+        switch turn {
+        case .slice(let slice): return .slices([slice])
+        case .malformed(let head, let reason): return .malformed(head, reason)
+        case .idle: return .idle(waiting)
+        }
+      }
+      slices.append(slice)
+      guard slice.isUnitEnd, budget.endUnit(slice), let last = slice.parts.last else { return .slices(slices) }
+      var head = slice.head
+      head.finish(last)
+      ahead[head.author] = (head, last.context)
+    }
+  }
+
+  private enum Turn {
+    case slice(Slice)
+    case malformed(AuthorHead, String)
+    case idle
+  }
+
+  private mutating func next(_ turns: inout MergeTurns) throws -> Turn {
     // A unit that was begun is finished first. Then accounts take turns, so that an account that floods the zone can't make
     // others wait, as however many authors it writes.
-    if let choice = try choose(from: session.catalog.heads.begun(zone.id), &turns) { return choice }
+    let begun = try session.catalog.heads.begun(zone.id).filter { ahead[$0] == nil }
+    if let turn = try choose(from: begun, &turns) { return turn }
     while let authors = turns.round.popLast() {
-      if let choice = try choose(from: authors, &turns) { return choice }
+      if let turn = try choose(from: authors, &turns) { return turn }
     }
     waiting = [:]
     turns.round = try round(turns)
     while let authors = turns.round.popLast() {
-      if let choice = try choose(from: authors, &turns) { return choice }
+      if let turn = try choose(from: authors, &turns) { return turn }
     }
-    return .idle(waiting)
+    return .idle
   }
 
   /// Returns the authors that have change sets to merge, by account. A round looks at each of them once and merges a slice of
@@ -131,9 +154,9 @@ struct UnitReader {
     }
   }
 
-  private mutating func choose(from authors: [Int64], _ turns: inout MergeTurns) throws -> Choice? {
+  private mutating func choose(from authors: [Int64], _ turns: inout MergeTurns) throws -> Turn? {
     for number in authors {
-      guard let head = try session.catalog.heads.find(number, zone.id), head.stored > head.applied else { continue }
+      guard let head = try head(number), head.stored > head.applied else { continue }
       let author = try session.catalog.author(number)
       do {
         guard let slice = try slice(head, author, &turns) else { continue }
@@ -144,6 +167,10 @@ struct UnitReader {
       }
     }
     return nil
+  }
+
+  private func head(_ author: Int64) throws -> AuthorHead? {
+    try ahead[author]?.head ?? session.catalog.heads.find(author, zone.id)
   }
 
   /// The error that a change set breaks a rule of the format.
@@ -217,11 +244,10 @@ struct UnitReader {
     // Change sets above a cutoff are neither merged nor waited for.
     guard end <= limit(author, head) else { return nil }
     var slice = Slice(head: head, author: author)
-    var context = try session.catalog.heads.context(of: head.author, zone.id)
-    var budget = Budget()
+    var context = try ahead[head.author]?.context ?? session.catalog.heads.context(of: head.author, zone.id)
     var number = first
     while number <= end, !budget.isSpent {
-      guard let part = try part(number, head, &context, &budget, &turns) else {
+      guard let part = try part(number, head, &context, &turns) else {
         return slice.parts.isEmpty ? nil : try assemble(slice)
       }
       slice.parts.append(part)
@@ -236,7 +262,16 @@ struct UnitReader {
   private struct Budget {
     var rows = Choices.slice
     var longBytes = StoreLimits.longBytesTogether
+    /// The encoded bytes of units that may still be merged with others.
+    var bytes = Limits.changeSet
     var isSpent: Bool { rows <= 0 || longBytes <= 0 }
+
+    /// Counts a unit. Returns whether another one may follow it in the same transaction.
+    mutating func endUnit(_ slice: Slice) -> Bool {
+      rows -= StoreLimits.rowsOfUnit
+      for part in slice.parts { bytes -= part.size }
+      return !isSpent && bytes > 0
+    }
 
     /// Returns the rows of a change set that the transaction merges, from the row `first` on: at least one, if any is left.
     mutating func take(_ body: ChangeSetBody, from first: Int) -> Range<Int> {
@@ -273,8 +308,7 @@ struct UnitReader {
 
   /// Returns the part, or nil if it has to wait. Then its reason is counted.
   private mutating func part(
-    _ number: UInt64, _ head: AuthorHead, _ context: inout CausalContext, _ budget: inout Budget,
-    _ turns: inout MergeTurns
+    _ number: UInt64, _ head: AuthorHead, _ context: inout CausalContext, _ turns: inout MergeTurns
   ) throws -> Part? {
     guard let bytes = try LogRow.bytes(session.sql, zone: zone.id, author: head.author, number: number) else {
       throw StoreError(.corrupt, "mesh_log lacks a change set that mesh_head counts; restore the file from a copy")
@@ -326,8 +360,23 @@ struct UnitReader {
 
   /// Returns whether a change set is merged, or is above a cutoff and therefore not waited for.
   private func isMerged(_ author: Author, _ number: UInt64) throws -> Bool {
-    let head = try session.catalog.knownAuthor(author).flatMap { try session.catalog.heads.find($0, zone.id) }
+    let head = try session.catalog.knownAuthor(author).flatMap { try self.head($0) }
     return min(number, limit(author, head)) <= head?.merged ?? 0
+  }
+}
+
+extension Sequence<UnitReader.Slice> {
+  /// Returns the records that the slices change, as far as their tables are known here.
+  func refs(_ catalog: Catalog) -> Set<RecordRef> {
+    var refs: Set<RecordRef> = []
+    for part in lazy.flatMap(\.parts) {
+      guard case .changes(let tables) = part.body.content else { continue }
+      for table in tables {
+        guard let number = catalog.knownTable(table.table) else { continue }
+        for row in table.rows { refs.insert(RecordRef(table: number, key: row.key)) }
+      }
+    }
+    return refs
   }
 }
 

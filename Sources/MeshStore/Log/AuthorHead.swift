@@ -29,6 +29,12 @@ struct AuthorHead {
   /// Whether a unit is partly merged.
   var isInsideUnit: Bool { applied > merged || appliedRows > 0 }
 
+  /// Makes the last part of a unit the merged tip.
+  mutating func finish(_ last: UnitReader.Part) {
+    (applied, appliedRows) = (last.header.number, 0)
+    (merged, mergedID, mergedTime) = (last.header.number, last.id, last.header.time)
+  }
+
   var mergedHead: ChangeSetHead? {
     mergedID.map { ChangeSetHead(number: merged, id: $0, time: mergedTime) }
   }

@@ -29,6 +29,9 @@ enum StoreLimits {
   /// Records whose states a cut has in memory at one time (some 25 MiB, where they are short): for each so many it reads the log
   /// of the zone.
   static let restatedTogether = 16 * Choices.slice
+  /// The rows of the budget of a transaction that each unit takes beside its own: a unit of one row costs as much as so many
+  /// rows of a large one.
+  static let rowsOfUnit = 4
   /// Bytes of a value that travels among others; a longer one travels in pieces of its own.
   static let inlineValue = 256 << 10
   /// The bytes of values in pieces after which a transaction merges no more rows: as many as one value may have.

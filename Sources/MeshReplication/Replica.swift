@@ -360,6 +360,16 @@ public final class Replica {
     loseSource(link, session?.peer?.device)
   }
 
+  /// Returns whether something waits for one of the next ticks. Without it, two ticks a second are enough.
+  public var needsTick: Bool {
+    !fetching.isEmpty || !grownAssets.isEmpty || completeAssets > 0 || !lastSources.isEmpty || !evictions.isEmpty
+      || !dropping.isEmpty || zones.values.contains { $0.owesAcknowledgement || $0.hasUnread }
+      || sessions.values.contains { session in
+        !session.conversation.isOpen || !session.owedHeads.isEmpty || !session.owedAsks.isEmpty
+          || !session.outflow.isEmpty || !session.outflow.asked.isEmpty
+      }
+  }
+
   /// Does the periodic work. The driver calls it a few times a second.
   public func tick(now: Moment) throws {
     if !hasSettled, try vault.isCopy() { try vault.settle() }

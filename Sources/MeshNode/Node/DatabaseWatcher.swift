@@ -6,8 +6,6 @@ import Glibc
 struct DatabaseWatcher: Sendable {
   let node: Node
 
-  private static let poll = Duration.milliseconds(500)
-
   func run() async {
     while !Task.isCancelled {
       let opening = await node.openings
@@ -25,7 +23,7 @@ struct DatabaseWatcher: Sendable {
   }
 
   private func pollSlowly(_ opening: Int) async {
-    while !Task.isCancelled, await isLookedAt(opening) { try? await Task.sleep(for: Self.poll) }
+    while !Task.isCancelled, await isLookedAt(opening) { await Beat.wait() }
   }
 
   /// Checks the database. Returns false once it was opened again.

@@ -8,8 +8,6 @@ struct Dialler: Sendable {
 
   /// The duration after which a session counts as good. Then the next attempt comes soon.
   private static let goodSession = Duration.seconds(10)
-  /// The time between two checks whether an address is wanted and its device isn't connected.
-  private static let look = Duration.milliseconds(500)
 
   func run() async {
     await withDiscardingTaskGroup { group in
@@ -18,7 +16,7 @@ struct Dialler: Sendable {
         for address in await node.wantedPeers where dialled.insert(address).inserted {
           group.addTask { await keep(address) }
         }
-        try? await Task.sleep(for: Self.look)
+        await Beat.wait()
       }
     }
   }
@@ -27,7 +25,7 @@ struct Dialler: Sendable {
     var failures = 0
     while !Task.isCancelled {
       guard await node.shouldDial(address) else {
-        try? await Task.sleep(for: Self.look)
+        await Beat.wait()
         continue
       }
       let started = ContinuousClock.now
@@ -43,7 +41,7 @@ struct Dialler: Sendable {
   private func isDueEarly(_ address: HostPort, within delay: Duration) async -> Bool {
     let end = ContinuousClock.now + delay
     while ContinuousClock.now < end, !Task.isCancelled {
-      try? await Task.sleep(for: min(Self.look, end - ContinuousClock.now))
+      try? await Task.sleep(for: min(Beat.interval, end - ContinuousClock.now))
       if await node.isDue(address) { return true }
     }
     return false

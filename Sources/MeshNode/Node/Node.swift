@@ -202,9 +202,9 @@ actor Node {
     performActions()
   }
 
-  /// Does the periodic work, several times a second.
-  func tick() {
-    guard suspension == nil else { return }
+  /// Does the periodic work. Returns whether the next tick has something to do soon.
+  func tick() -> Bool {
+    guard suspension == nil else { return false }
     for (id, open) in links { replica.noteQueued(open.link.queuedBytes, on: id) }
     do {
       try store.waiting(atMost: Self.lockPatience) { try replica.tick(now: time.now) }
@@ -215,6 +215,7 @@ actor Node {
     }
     performActions()
     rest()
+    return replica.needsTick || worked.steps > 0
   }
 
   /// The steps of work after which releasing memory is worthwhile, and the ticks without work before that: some
@@ -225,8 +226,8 @@ actor Node {
   private func rest() {
     store.restIdleBlobs()
     worked.ticksSince += 1
-    guard worked.steps >= Self.muchWork, worked.ticksSince >= Self.quietTicks else { return }
-    store.releaseMemory()
+    guard worked.ticksSince >= Self.quietTicks else { return }
+    if worked.steps >= Self.muchWork { store.releaseMemory() }
     worked.steps = 0
   }
 

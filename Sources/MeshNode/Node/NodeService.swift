@@ -10,8 +10,8 @@ struct NodeService: Service {
   /// The listener, which is already bound. An address that isn't available is reported before anything runs.
   let listener: Listener
 
-  /// The time between two ticks of the replica. It is short compared with the replica's timeouts, and long enough to
-  /// use little processor time.
+  /// The time between two ticks of the replica while they have something to do. It is short compared with the replica's
+  /// timeouts. Otherwise there is one tick each beat.
   private static let tick = Duration.milliseconds(200)
   /// The time for the goodbyes to leave.
   private static let farewell = Duration.seconds(1)
@@ -44,9 +44,8 @@ struct NodeService: Service {
   /// The time between two checks of the write-ahead log. After two checks, a program that waits for the guard is let
   /// through. That program and those that wait for it therefore wait little longer than the lock budget.
   private static let guardInterval = Duration.milliseconds(20)
-  /// The same time after `quietLooks` checks without activity. An idle node then uses little processor time, and the
-  /// first waiting program waits longer.
-  private static let quietGuardInterval = Duration.milliseconds(100)
+  /// After so many checks without activity, there is one check each beat. An idle node then uses little processor time,
+  /// and the first waiting program waits longer.
   private static let quietLooks = 50
 
   /// Maintains the guard outside the node's turn, because the node may itself wait for the program that waits for the
@@ -59,7 +58,7 @@ struct NodeService: Service {
       } catch {
         await node.report(error)
       }
-      try? await Task.sleep(for: quiet > Self.quietLooks ? Self.quietGuardInterval : Self.guardInterval)
+      if quiet > Self.quietLooks { await Beat.wait() } else { try? await Task.sleep(for: Self.guardInterval) }
     }
   }
 
@@ -72,8 +71,7 @@ struct NodeService: Service {
 
   private func runTicks() async {
     while !Task.isCancelled {
-      await node.tick()
-      try? await Task.sleep(for: Self.tick)
+      if await node.tick() { try? await Task.sleep(for: Self.tick) } else { await Beat.wait() }
     }
   }
 }

@@ -14,7 +14,7 @@ final class Catalog {
   private var columns: [Int64: ColumnName] = [:]
   private var columnNumbers: [ColumnKey: Int64] = [:]
   private var parts: [Int64: ColumnPart?] = [:]
-  private var policies: [Int64: [Int64: ColumnPolicy]] = [:]
+  private var policies: [Int64: [AccountID?: [Int64: ColumnPolicy]]] = [:]
   private var layouts: [Int64: [Int64]] = [:]
   private var layoutNumbers: [[Int64]: Int64] = [:]
   private var authorsByNumber: [Int64: Author] = [:]
@@ -139,7 +139,11 @@ final class Catalog {
     let named = try ColumnPolicies.all(db)
     for table in tables.values {
       guard let named = named[table.schema.name.folded] else { continue }
-      policies[table.id] = table.columns.reduce(into: [:]) { $0[$1.id] = named.policy(of: $1.name, table.schema) }
+      for owner in named.owners {
+        policies[table.id, default: [:]][owner] = table.columns.reduce(into: [:]) {
+          $0[$1.id] = named.policy(of: $1.name, table.schema, in: owner)
+        }
+      }
     }
     for (table, former) in try sql.all(
       "SELECT id, origin FROM mesh_table WHERE origin IS NOT NULL", [], { ($0.integer(0), $0.integer(1)) })
@@ -285,7 +289,15 @@ final class Catalog {
   }
 
   /// Returns the policies of the table's columns, by their numbers.
-  func policies(of table: TableForm) -> [Int64: ColumnPolicy] { policies[table.id] ?? [:] }
+  ///
+  /// - Parameter owner: The account that owns the zone, or nil if it is this account.
+  func policies(of table: TableForm, in owner: AccountID?) -> [Int64: ColumnPolicy] {
+    guard let known = policies[table.id] else { return [:] }
+    return known[owner] ?? known[nil] ?? [:]
+  }
+
+  /// Returns the accounts in whose zones the table's columns have policies. Nil is this account.
+  func policyOwners(of table: TableForm) -> [AccountID?] { policies[table.id].map { Array($0.keys) } ?? [] }
 
   // MARK: Lists of columns
 

@@ -66,8 +66,25 @@ extension MeshTables {
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
     if format < 16 { try add("was", to: "mesh_pending", db) }
+    if format < 17 {
+      try add("owner BLOB", to: "mesh_zone", db)
+      try separatePolicies(db)
+    }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
+  }
+
+  /// Keeps this account's policies. Owners of shares send theirs again in each session.
+  private static func separatePolicies(_ db: Database) throws {
+    guard try db.columns(in: "mesh_policy").contains(where: { $0.name == "own" }) else { return }
+    let own = try Row.fetchAll(db, sql: "SELECT tbl, col, policy, time, x'' FROM mesh_policy WHERE own")
+    try db.execute(sql: "DROP TABLE mesh_policy")
+    try db.execute(sql: policy)
+    for row in own {
+      try db.execute(
+        sql: "INSERT INTO mesh_policy (tbl, col, policy, time, account) VALUES (?, ?, ?, ?, ?)",
+        arguments: StatementArguments(Array(row.databaseValues)))
+    }
   }
 
   private static let columnsOfFormat7 = [
@@ -105,7 +122,8 @@ extension MeshTables {
       root_table TEXT, root_key,                  -- of a share
       stopped INTEGER NOT NULL DEFAULT 0,         -- 1: an owned share that is over: its records belong to the private zone again
       root_gone INTEGER NOT NULL DEFAULT 0,       -- 1: the root was deleted here, and the share is to be ended or left
-      keep_copy INTEGER NOT NULL DEFAULT 0        -- 1: its rows stay when the share ends, as records of the private zone
+      keep_copy INTEGER NOT NULL DEFAULT 0,       -- 1: its rows stay when the share ends, as records of the private zone
+      owner BLOB                                  -- the account that owns the share; NULL: this one
     )
     """
 
@@ -393,8 +411,8 @@ extension MeshTables {
       col TEXT NOT NULL COLLATE NOCASE,           -- the column's
       policy INTEGER NOT NULL,                    -- 0 last, 1 greatest, 2 least, 3 counter, 4 keepBoth
       time INTEGER NOT NULL,                      -- when it was set, in milliseconds since 1970
-      own INTEGER NOT NULL,                       -- 1: this account set it; 0: the owner of a share
-      PRIMARY KEY (tbl, col)
+      account BLOB NOT NULL,                      -- the owner of a share that set it, for its shares; empty: this account
+      PRIMARY KEY (tbl, col, account)
     ) WITHOUT ROWID
     """
 

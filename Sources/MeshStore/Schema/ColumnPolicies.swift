@@ -194,7 +194,9 @@ extension Session {
 
   /// Returns the policies that this account set for the columns of a table.
   func ownPolicies(of table: String) throws -> [ColumnPolicySetting] {
-    try sql.all("SELECT col, policy, time FROM mesh_policy WHERE tbl = ? AND account = x'' ORDER BY col", [.text(table)]) { row in
+    try sql.all(
+      "SELECT col, policy, time FROM mesh_policy WHERE tbl = ? AND account = x'' ORDER BY col", [.text(table)]
+    ) { row in
       UInt8(exactly: row.integer(1)).flatMap(ColumnPolicy.init(rawValue:)).map {
         ColumnPolicySetting(column: row.text(0), policy: $0, time: row.integer(2))
       }

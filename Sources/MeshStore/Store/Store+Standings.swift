@@ -17,7 +17,8 @@ extension Store {
           [
             .integer(standing.role.rawValue), standing.root.map { .text($0.table) } ?? .null,
             standing.root?.key ?? .null, .integer(standing.isStopped ? 1 : 0),
-            .integer(try ZoneRow.obtain(standing.zone, session.sql).id), standing.owner.map { .blob($0.bytes) } ?? .null,
+            .integer(try ZoneRow.obtain(standing.zone, session.sql).id),
+            standing.owner.map { .blob($0.bytes) } ?? .null,
           ])
       }
       session.catalog.forgetZones()

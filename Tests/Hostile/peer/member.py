@@ -66,14 +66,14 @@ class Session:
 
     def _heard(self, message):
         name, fields = message
+        if name == "hello":
+            self.peer_certificate = fields["certificate"]
         if self.polite:
             self.member.answer(self, name, fields)
         if name == "goodbye":
             self.goodbye = (fields["code"], fields["text"].decode(errors="replace"))
         with self._arrived:
             self.counts[name] = self.counts.get(name, 0) + 1
-            if name == "hello":
-                self.peer_certificate = fields["certificate"]
             if name != "change sets":
                 self.said.put(message)
             self._arrived.notify_all()
@@ -150,7 +150,7 @@ class Member:
 
     def push(self, session, zone, vector):
         """Sends what of this device's own change sets a vector lacks."""
-        raws = [raw for author, numbers in zone.change_sets.items() if author[0] == self.device.id
+        raws = [raw for author, numbers in list(zone.change_sets.items()) if author[0] == self.device.id
                 for number, raw in sorted(numbers.items()) if number > vector.get(author, 0)]
         for raw in raws:
             session.send("change sets", zone=zone.id, changeSets=[raw])
@@ -203,12 +203,12 @@ class Member:
         self.open(session)
         return session
 
-    def open(self, session):
+    def open(self, session, role=0):
         peer = session.peer_certificate["account"]
         heads = [{"account": id, "hash": crypto.blake(codec.STATE.encode(state))}
-                 for id, state in sorted(self.states.items()) if id != peer]
+                 for id, state in sorted(list(self.states.items())) if id != peer]
         session.send("account heads", heads=heads)
-        session.send("zones", tags=[zone_tag(id, 0, session.link.hash) for id in self.zones])
+        session.send("zones", tags=[zone_tag(id, role, session.link.hash) for id in self.zones])
         session.send("clock", now=int(time.time() * 1000))
         for zone in list(self.zones.values()):
             session.send("control heads", zone=zone.id, heads=zone.heads()[:1_024])

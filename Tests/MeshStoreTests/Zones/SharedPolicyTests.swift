@@ -79,7 +79,9 @@ import Testing
   }
 
   /// Bob, in a share of each of two accounts, whose devices have told their policies of lists' titles.
-  private func guest(_ policies: [ColumnPolicySetting], _ more: [ColumnPolicySetting] = []) throws -> (Member, [TestAccount]) {
+  private func guest(_ policies: [ColumnPolicySetting], _ more: [ColumnPolicySetting] = []) throws -> (
+    Member, [TestAccount]
+  ) {
     let owners = [try TestAccount(devices: 1, seed: 11), try TestAccount(devices: 1, seed: 12)]
     let other = RecordName(table: "lists", key: .text("O"))
     let bob = try Member(
@@ -135,7 +137,8 @@ import Testing
     bob.store.setAccounts(Accounts())
     var lists = try #require(try bob.store.schemaDescriptions().first { $0.name == "lists" })
     lists.policies = [.init(column: "title", policy: .counter, time: 2)]
-    _ = try bob.store.saveForeignSchema([lists], device: DeviceID(accounts[0].devices[0].signingKey).unsafe, isOwn: false)
+    _ = try bob.store.saveForeignSchema(
+      [lists], device: DeviceID(accounts[0].devices[0].signingKey).unsafe, isOwn: false)
     #expect(try bob.rows("SELECT count(*) FROM mesh_policy") == ["1"])
   }
 

@@ -76,6 +76,8 @@ class Owner(Member):
             super().answer(session, name, fields)
             if name == "want" and fields["zone"] == self.share.id:
                 self.acknowledge(session, self.share)
+                nothing = {"assets": 0, "bytes": 0}
+                session.send("asset backlog", zone=self.share.id, coming=nothing, absent=nothing)
 
     def tell_records(self, session, heads=True):
         """Sends the whole log, and what it ends with."""

@@ -1,5 +1,6 @@
 import CSQLite
 import GRDB
+import Foundation
 import MeshCore
 
 /// The numbers of the tables, columns and layouts in the file. They are read again when the schema has changed.
@@ -305,7 +306,7 @@ final class Catalog {
     if let known = layouts[id] { return known }
     let text = try sql.first("SELECT columns FROM mesh_layout WHERE id = ?", [.integer(id)]) { $0.text(0) } ?? "[]"
     let list = text.dropFirst().dropLast().split(separator: ",").compactMap { Int64($0) }
-    layouts[id] = list
+    remember(list, as: id)
     return list
   }
 
@@ -315,15 +316,24 @@ final class Catalog {
     if let known = layoutNumbers[list] { return known }
     let text = Value.text("[" + list.map(String.init).joined(separator: ",") + "]")
     var id = try sql.integer(
-      "SELECT id FROM mesh_layout WHERE columns = ? AND tbl = ?", [text, .integer(table)])
+      "SELECT id FROM mesh_layout WHERE tbl = ? AND columns = ?", [.integer(table), text])
     if id == nil {
       try requireLock()
       try sql.run("INSERT INTO mesh_layout (tbl, key, columns) VALUES (?, 0, ?)", [.integer(table), text])
       id = sql.lastInsertedID
     }
+    if layoutNumbers.count >= Self.layoutsKept { layoutNumbers = [:] }
     layoutNumbers[list] = id
-    layouts[id ?? 0] = list
+    remember(list, as: id ?? 0)
     return id ?? 0
+  }
+
+  /// The lists of columns that are kept in memory. Rows of others may have any number of lists.
+  private static let layoutsKept = 4_096
+
+  private func remember(_ list: [Int64], as id: Int64) {
+    if layouts.count >= Self.layoutsKept { layouts = [:] }
+    layouts[id] = list
   }
 
   // MARK: Authors
@@ -374,5 +384,16 @@ struct ColumnName {
   init(_ name: String) {
     self.name = name
     self.folded = name.folded.bytes
+  }
+
+  /// Returns whether one folded name comes before another. A record may have thousands of long names.
+  static func areInOrder(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    let order = left.withUnsafeBytes { left in
+      right.withUnsafeBytes { right in
+        guard let first = left.baseAddress, let second = right.baseAddress else { return Int32(0) }
+        return memcmp(first, second, min(left.count, right.count))
+      }
+    }
+    return order == 0 ? left.count < right.count : order < 0
   }
 }

@@ -11,7 +11,7 @@ extension MeshTables {
   ]
 
   /// The indexes that are created once the tables have the columns of this format.
-  static let indexes = [assetWaiting, conflictCause]
+  static let indexes = [assetWaiting, conflictCause, layoutColumns]
 
   /// Brings tables of an earlier format up to this one.
   static func update(_ db: Database, from format: Int) throws {
@@ -343,6 +343,9 @@ extension MeshTables {
 
   static let assetWaiting =
     "CREATE INDEX IF NOT EXISTS mesh_asset_waiting ON mesh_asset_use (zone, asset) WHERE shown = 0"
+
+  /// A member can write rows with any number of different columns.
+  static let layoutColumns = "CREATE INDEX IF NOT EXISTS mesh_layout_columns ON mesh_layout (tbl, columns)"
 
   static let control = """
     CREATE TABLE IF NOT EXISTS mesh_control (

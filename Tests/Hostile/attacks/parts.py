@@ -201,3 +201,23 @@ def kept_values_of_every_size(scene):
     scene.carol.sql("UPDATE notes SET text = 'bread' WHERE id = 'root'")
     eventually("the last edit", lambda: all(node.sql("SELECT text FROM notes WHERE id = 'root'") == [("bread",)]
                                             for node in scene.honest))
+
+
+@attack("row: gaps[]", "row: gaps (count)", "table: rows (count)", alone=True)
+def births_with_every_choice_of_columns(scene):
+    """Births thousands of rows, each with columns that no other row has together; each must cost its own bytes alone."""
+    member, zone, session = scene.enter()
+    log, used, before = Log(member.device, zone), scene.tower.processor(), scene.tower.disk()
+    names, number = [f"c{n:02}" for n in range(16)], 0
+    for _ in range(scene.many(20)):
+        rows = []
+        for _ in range(1_000):
+            number += 1
+            chosen = {names[bit]: None for bit in range(16) if number >> bit & 1}
+            rows.append((scene.name("t"), {"name": "x", "note": "root", **chosen}))
+        session = scene.again(member, session)
+        session.try_send("change sets", zone=zone.id, changeSets=[log.insert("tags", rows)])
+    started = time.monotonic()
+    eventually("the rows", lambda: scene.carol.sql("SELECT count(*) FROM tags WHERE name = 'x'")[0][0] >= number, 120)
+    scene.tell(f"{number} rows took {time.monotonic() - started:.1f} s; the tower used {scene.tower.processor() - used:.1f} s "
+               f"of processor and {(scene.tower.disk() - before) >> 10} KiB")

@@ -126,3 +126,16 @@ def share_link(text):
 
 def device_link(text):
     return codec.decode(DEVICE_LINK, crypto.unlink(text, "mesh-device-"))
+
+
+class Borrowed:
+    """An account of somebody else, as one of its devices knows it: without the account's key."""
+
+    def __init__(self, id):
+        self.id, self.known = id, None
+
+    def state(self):
+        return self.known
+
+    def head(self):
+        return crypto.blake(codec.STATE.encode(self.known)) if self.known else bytes(32)

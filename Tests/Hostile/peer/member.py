@@ -6,7 +6,7 @@ import threading
 import time
 
 from . import codec, crypto
-from .identity import share_link
+from .identity import Borrowed, Device, device_link, share_link
 from .link import Ended, Link
 from .zone import Author, Log, Zone, now
 
@@ -249,3 +249,31 @@ class Member:
 
     def author(self, zone):
         return Author(self.device, zone)
+
+
+class Linked(Member):
+    """A device that came into an account by a device invite."""
+
+    def __init__(self, link_text, address=None, name="thief"):
+        link = device_link(link_text)
+        device = Device(Borrowed(link["account"]), name)
+        self.device, self.states, self.zones, self.logs, self.lock = device, {}, {}, {}, threading.RLock()
+        address = address or link["addresses"][0].decode()
+        session = Session(self, address, hello=False)
+        session.send("hello", **device.hello(session.link, proof=link["seed"], certificate=None, head=bytes(32)))
+        session.wait(lambda: self.states.get(device.account.id), what="the account")
+        request = device.request(link["account"])
+        text = crypto.ed25519(link["seed"])[0] + link["account"] + codec.REQUEST.encode(request)
+        session.send("claim", request=request, byLink=crypto.sign(link["seed"], "mesh/1/claim", text),
+                     byDevice=crypto.sign(device.seed, "mesh/1/claim", text))
+        session.wait(lambda: session.heard("admitted"), what="the certificate")
+        session.close()
+
+    def answer(self, session, name, fields):
+        super().answer(session, name, fields)
+        account = self.device.account
+        if name == "account" and account.id in self.states:
+            account.known = self.states[account.id]
+        if name == "admitted":
+            self.device.certificate = fields["certificate"]
+            self.device.certificate["request"]["device"] = self.device.id

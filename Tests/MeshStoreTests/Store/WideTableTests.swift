@@ -36,6 +36,21 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
+  @Test("a list of columns is found by an index, because rows of others may have any number of lists")
+  func listsOfColumnsAreFound() throws {
+    let plan = try peer(1).rows("EXPLAIN QUERY PLAN SELECT id FROM mesh_layout WHERE tbl = 1 AND columns = '[1]'")
+    #expect(plan.count == 1 && plan[0].contains("USING COVERING INDEX"))
+  }
+
+  @Test("names are in the order of their bytes, the shorter first", arguments: ["", "a", "ab", "b", "\u{0}", "ä"])
+  func orderOfNames(name: String) {
+    for other in ["", "a", "aa", "ab", "abc", "b", "\u{0}a", "z", "ä", "ö"] {
+      let (left, right) = (Array(name.utf8), Array(other.utf8))
+      #expect(ColumnName.areInOrder(left, right) == left.lexicographicallyPrecedes(right))
+      #expect(ColumnName.areInOrder(right, left) == right.lexicographicallyPrecedes(left))
+    }
+  }
+
   @Test func whatIsWrittenAgainAfterACutIsWithinTheBoundToo() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run(Self.fill)

@@ -1,6 +1,6 @@
 import CSQLite
-import GRDB
 import Foundation
+import GRDB
 import MeshCore
 
 /// The numbers of the tables, columns and layouts in the file. They are read again when the schema has changed.

@@ -175,7 +175,7 @@ def rules_of_an_owner_that_refuse_everything(scene):
     scene.carol.sql(f'DROP TABLE IF EXISTS "{table.decode()}"')
 
 
-@attack("act title", "act participant: permission", "act share genesis: table (length)")
+@attack("act title: time", "act participant: permission", "act share genesis: table (length)")
 def an_owner_that_changes_its_mind(scene):
     """Lowers and raises its participant hundreds of times, renames and opens its share anew, and names roots that are the
     participant's own rows; the participant goes on elsewhere."""

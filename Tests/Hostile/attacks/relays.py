@@ -17,7 +17,10 @@ def others(zone, member):
 
 
 def everywhere(scene, member, zone):
-    """A session with each honest device."""
+    """A session with each honest device, once it knows the account."""
+    account = crypto.shown("account", member.device.account.id)
+    for node in scene.honest:
+        eventually(f"{node.name} knows the account", lambda: account in str(node.report("share", "list")))
     return {node.name: scene.session(member, node, zone) for node in scene.honest}
 
 
@@ -102,8 +105,13 @@ def records_of_others_in_every_order(scene):
     """Passes on the control log backwards, one by one, with changed bits, as another's, and under another zone, to each honest device;
     the members stay who they are."""
     member, zone, session = scene.enter()
-    before = {node.name: str(node.report("share", "list")["shares"]) for node in scene.honest}
+    def members(node):
+        return str([(one["title"], one["stopped"], one["epoch"], sorted((each["account"], each["permission"], each["status"])
+                                                                       for each in one["participants"]))
+                    for one in node.report("share", "list")["shares"]])
+
     sessions = everywhere(scene, member, zone)
+    before = {node.name: members(node) for node in scene.honest}
     raws = [raw for _, raw in list(zone.records.values())][-60:]
     forged = list(reversed(raws))
     for raw in raws[-15:]:
@@ -116,8 +124,8 @@ def records_of_others_in_every_order(scene):
         sessions[node.name].try_send("control heads", zone=zone.id, heads=sorted(os.urandom(32) for _ in range(64)))
         scene.answered(sessions[node.name], 60)
     for node in scene.honest:
-        if str(node.report("share", "list")["shares"]) != before[node.name]:
-            raise Failed(f"the share on {node.name} is another")
+        if members(node) != before[node.name]:
+            raise Failed(f"the share on {node.name} was {before[node.name]} and is {members(node)}")
 
 
 @attack("message asset chunk: index", "message asset has: chunks (count)")

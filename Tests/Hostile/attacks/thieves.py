@@ -185,7 +185,7 @@ def statements_for_an_account_that_is_not_its_own(scene):
         raise Failed("the owner's devices have changed")
 
 
-@attack("successor: version", "promotion: version", "demotion: version", "act authorized cut: authority.parts", alone=True)
+@attack("successor: version", "promotion: version", "demotion: version", "authority: parts", alone=True)
 def an_account_that_changes_its_key_again_and_again(scene):
     """Replaces its own key hundreds of times, shows different keys of one generation to different devices, promotes and demotes
     its own, and has each of them cut the others; honest rows must pass."""
@@ -221,7 +221,7 @@ def an_account_that_changes_its_key_again_and_again(scene):
     scene.check_sync()
 
 
-@attack("promotion: issued", "authority: successor.generation", alone=True)
+@attack("promotion: issued", "certificate: version", alone=True)
 def an_administrator_gone_bad(scene):
     """Is promoted, certifies devices, more than it can, and writes as them, promotes, demotes and replaces the key by its own
     signature; once it is demoted and its devices are revoked, everything honest goes on."""

@@ -51,6 +51,21 @@ import Testing
     }
   }
 
+  @Test("a table with as many columns as SQLite allows may be in a share that is read-only here")
+  func readOnlyShare() throws {
+    let columns = (0..<1_999).map { "c\($0) INTEGER" }.joined(separator: ", ")
+    let peer = try Peer(1, schema: "CREATE TABLE wide (id TEXT PRIMARY KEY NOT NULL, \(columns))", track: ["wide"])
+    let other = ZoneID([UInt8](repeating: 9, count: 32)).unsafe
+    try peer.store.setStandings([
+      ZoneStanding(zone: Peer.zone, role: .privateZone),
+      ZoneStanding(zone: other, role: .readOnly, root: RecordName(table: "wide", key: .text("L"))),
+    ])
+    #expect(
+      try peer.rows("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'mesh_permit_%_update'") == ["1"])
+    try peer.run("INSERT INTO wide (id) VALUES ('mine'); UPDATE wide SET c1998 = 1")
+    #expect(try peer.rows("SELECT c1998 FROM wide") == ["1"])
+  }
+
   @Test func whatIsWrittenAgainAfterACutIsWithinTheBoundToo() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run(Self.fill)

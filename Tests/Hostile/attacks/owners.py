@@ -327,3 +327,28 @@ def an_owner_whose_blobs_never_come(scene):
         scene.tower.sql("INSERT INTO tags VALUES (?, 'root', ?)", blob, data)
         eventually("the BLOB on carol", lambda: scene.carol.sql(
             "SELECT length(CAST(name AS BLOB)) FROM tags WHERE id = ?", blob) == [(len(data),)], 30)
+
+
+@attack("message schema: tables[].columns (count)", "act participant: permission", slower=300,
+        reason="a person adopts what the owner describes meanwhile")
+def a_table_as_wide_as_there_can_be(scene):
+    """Describes a table with as many columns as there can be, which a person adopts, and then takes the permission away, and the share;
+    the participant goes on elsewhere, and can leave."""
+    table = scene.name("evil").replace("-", "_").encode()
+    columns = [{"name": f"c{n}".encode(), "type": b"TEXT", "flags": 0, "collation": 0} for n in range(1_990)]
+    up = {"name": b"up", "type": b"TEXT", "flags": 0, "collation": 0}
+    wide = {"name": table, "flags": 0, "key": 0, "columns": [KEY, up, *columns],
+            "foreignKeys": [{"column": 1, "parent": b"notes", "onDelete": 4, "onUpdate": 0}]}
+    with shared(scene) as (owner, session, key):
+        describe(owner, session, tables=[NOTES, TAGS, wide])
+        scene.answered(session, 60)
+        scene.carol.done("schema", "--apply", timeout=120)
+        carol = session.peer_certificate["account"]
+        for permission in (1, 2, 1):
+            scene.send_records(session, owner.share, [
+                owner.act("participant", account=carol, permission=permission, invite=None, cuts=[])])
+            scene.answered(session)
+        eventually("the share is read-only", lambda: scene.carol.sql(
+            "SELECT role FROM mesh_zone WHERE zone = ?", owner.share.id) == [(3,)])
+        scene.check_sync()
+    scene.carol.sql(f'DROP TABLE "{table.decode()}"')

@@ -41,7 +41,8 @@ extension Replica {
       let bringsPolicies = peer.account == account.id && sessions[link]?.policies.isEmpty == false
       let policies = bringsPolicies ? try ownPolicies() : []
       let isPrivate = try store.saveForeignSchema(
-        try believed(of: peer.account, withRules(link, tables)), device: peer.device, isOwn: peer.account == account.id)
+        try believed(of: peer.account, withRules(link, tables, now: now)), device: peer.device,
+        isOwn: peer.account == account.id)
       for table in isPrivate {
         actions.append(
           .log(

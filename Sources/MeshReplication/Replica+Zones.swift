@@ -108,7 +108,7 @@ extension Replica {
 
   /// Returns the tables of a message with the rules and policies that arrived before it, if the peer may tell them and
   /// they fit.
-  func withRules(_ link: LinkID, _ tables: [SchemaDescription]) -> [SchemaDescription] {
+  func withRules(_ link: LinkID, _ tables: [SchemaDescription], now: Moment) -> [SchemaDescription] {
     guard let session = sessions[link], let peer = session.peer else { return tables }
     sessions[link]?.rules = [:]
     sessions[link]?.policies = [:]
@@ -117,7 +117,10 @@ extension Replica {
       guard ruled.contains(table.name.folded) else { return table }
       var policed = table
       let names = Set(table.columns.map(\.name.folded))
-      policed.policies = (session.policies[table.name.folded] ?? []).filter { names.contains($0.column.folded) }
+      policed.policies = (session.policies[table.name.folded] ?? []).filter {
+        // Nobody could set another policy after one of the end of time.
+        names.contains($0.column.folded) && $0.time <= now.wall.saturatingAdding(Choices.clockBound)
+      }
       var described = policed
       described.rules = session.rules[table.name.folded]
       return (try? described.check()) == nil ? policed : described
@@ -251,7 +254,9 @@ extension Replica {
   private func standing(_ state: ZoneState) -> ZoneStanding? {
     guard let owner = state.owner else { return nil }
     func standing(_ role: ZoneStanding.Role) -> ZoneStanding {
-      ZoneStanding(zone: state.zone, role: role, root: state.root, isStopped: role == .owned && state.isStopped)
+      ZoneStanding(
+        zone: state.zone, role: role, root: state.root, owner: owner == account.id ? nil : owner,
+        isStopped: role == .owned && state.isStopped)
     }
     if owner == account.id { return standing(state.root == nil ? .privateZone : .owned) }
     // Until its old rows are gone, the share has ended, even if the account was admitted again.

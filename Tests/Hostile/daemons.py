@@ -68,6 +68,14 @@ class Node:
         return subprocess.run([BINARY, *arguments], env=self.environment, input=input, capture_output=True, text=True,
                               timeout=timeout)
 
+    def start(self, *arguments, input=""):
+        """Starts a verb that may wait, and returns its process."""
+        process = subprocess.Popen([BINARY, *arguments], env=self.environment, stdin=subprocess.PIPE, text=True,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process.stdin.write(input)
+        process.stdin.close()
+        return process
+
     def done(self, *arguments, input="", timeout=60):
         finished = self.run(*arguments, input=input, timeout=timeout)
         if finished.returncode != 0:

@@ -9,13 +9,15 @@ import Testing
     name: "item", columns: [.init(name: "id", notNull: true), .init(name: "n", declaredType: "INTEGER")], key: 0)
 
   /// Connects the nodes in a line, then sets a policy on the first one.
-  private func policies(_ devices: [Int], _ prepare: (TestMesh) throws -> Void = { _ in }) throws -> [ColumnPolicy?] {
+  private func policies(
+    _ devices: [Int], at time: Int64 = 7, _ prepare: (TestMesh) throws -> Void = { _ in }
+  ) throws -> [ColumnPolicy?] {
     let mesh = try TestMesh(devices)
     for node in mesh.nodes { node.store.schemas = [Self.item] }
     try prepare(mesh)
     for index in mesh.nodes.indices.dropFirst() { try mesh.connect(index - 1, index) }
     try mesh.pump()
-    mesh.nodes[0].store.schemas[0].policies = [.init(column: "n", policy: .counter, time: 7)]
+    mesh.nodes[0].store.schemas[0].policies = [.init(column: "n", policy: .counter, time: time)]
     try mesh.nodes[0].replica.schemaChanged()
     try mesh.pump()
     return mesh.nodes.map { $0.store.schemas[0].policies.first?.policy }
@@ -24,6 +26,11 @@ import Testing
   @Test("the policy that one device sets goes through others of the account in the same session")
   func relayed() throws {
     #expect(try policies([4]) == [.counter, .counter, .counter, .counter])
+  }
+
+  @Test("a policy of the end of time, which nobody could replace, is not taken")
+  func endOfTime() throws {
+    #expect(try policies([2], at: ColumnPolicySetting.latest) == [.counter, nil])
   }
 
   @Test("devices of another account get the policies of a share's owner, and don't pass them on as their own")

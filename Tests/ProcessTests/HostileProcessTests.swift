@@ -32,7 +32,9 @@ extension Daemons {
     @Test(
       "honest devices sync, keep their pace, survive a restart and are not blamed after attacks",
       arguments: [
-        "accounts", "apart", "assets", "changesets", "claims", "control", "crowds", "extremes", "listener", "transport",
+        "accounts", "apart", "assets", "changesets", "claims", "control", "crowds", "extremes", "listener", "owners",
+        "parts",
+        "relays", "thieves", "transport",
       ])
     func honestDevicesGoOn(attacks: String) async throws { try await python("run.py", attacks) }
   }

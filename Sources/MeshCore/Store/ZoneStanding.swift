@@ -19,13 +19,16 @@ public struct ZoneStanding: Hashable, Sendable {
   /// The record that the share was made of. The share contains it and all records that reference it, directly or
   /// through others.
   public var root: RecordName?
+  /// The account that owns the share, or nil if it is this account.
+  public var owner: AccountID?
   /// True if this account owns the share and stopped sharing it. The records belong to the private zone again.
   public var isStopped: Bool
 
-  public init(zone: ZoneID, role: Role, root: RecordName? = nil, isStopped: Bool = false) {
+  public init(zone: ZoneID, role: Role, root: RecordName? = nil, owner: AccountID? = nil, isStopped: Bool = false) {
     self.zone = zone
     self.role = role
     self.root = root
+    self.owner = owner
     self.isStopped = isStopped
   }
 

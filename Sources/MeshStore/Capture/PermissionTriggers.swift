@@ -63,10 +63,19 @@ struct PermissionTriggers {
   /// columns that a migration has just added, and columns that only this device has.
   private var changed: String {
     let columns = table.columns.filter { !local.contains($0.id) }.map(\.name)
-    return ([table.keyName] + columns).map { name in
+    let changes = ([table.keyName] + columns).map { name in
       let (old, new) = ("OLD.\(name.quotedName)", "NEW.\(name.quotedName)")
       return "\(old) COLLATE BINARY IS NOT \(new) OR typeof(\(old)) <> typeof(\(new))"
-    }.joined(separator: "\n    OR ")
+    }
+    return Self.any(of: changes[...])
+  }
+
+  /// Joins conditions with OR. SQLite refuses an expression that is deeper than 1,000, and a chain is as deep as it is
+  /// long.
+  private static func any(of conditions: ArraySlice<String>) -> String {
+    guard conditions.count > 100 else { return conditions.joined(separator: "\n    OR ") }
+    let middle = conditions.startIndex + conditions.count / 2
+    return "(\(any(of: conditions[..<middle])))\n    OR (\(any(of: conditions[middle...])))"
   }
 
   private func record(_ row: String) -> String {

@@ -200,7 +200,7 @@ extension FlushPlanner {
       return (
         name: try session.catalog.column(entry.column).folded, stamp: try stamp(entry.stamp), value: value
       )
-    }.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    }.sorted { ColumnName.areInOrder($0.name, $1.name) }
     var bytes = RecordBytes(
       table: table.schema.name.folded.bytes, key: ref.key, generation: generation)
     for cell in named { bytes.add(cell.name, cell.stamp, cell.value) }

@@ -27,7 +27,7 @@ extension FlushPlanner {
   ) throws -> ChangedParts {
     var changed = ChangedParts()
     let catalog = session.catalog
-    let policies = catalog.policies(of: entry.table)
+    let policies = catalog.policies(of: entry.table, in: try owner)
     guard old.held == nil, !policies.isEmpty || !old.extra.isEmpty else { return changed }
     let sums = try increments(entry.table, old)
     for (index, time) in edited.sorted(by: { $0.key < $1.key }) {
@@ -81,7 +81,7 @@ extension FlushPlanner {
   ) throws -> ChangedParts {
     var changed = ChangedParts()
     guard !entry.was.isEmpty else { return changed }
-    for (column, policy) in session.catalog.policies(of: entry.table).sorted(by: { $0.key < $1.key }) {
+    for (column, policy) in session.catalog.policies(of: entry.table, in: try owner).sorted(by: { $0.key < $1.key }) {
       guard let index = entry.table.indexes[column], let was = entry.was[column]?.value else { continue }
       let new = row[index]
       if policy.isComparison, new != was, isRefused(new, was), !policy.beats(new, was) {
@@ -97,6 +97,11 @@ extension FlushPlanner {
       }
     }
     return changed
+  }
+
+  /// The account that owns the zone, or nil if it is this account.
+  private var owner: AccountID? {
+    get throws { try session.catalog.zones().entries[records.zone.id]?.standing.owner }
   }
 
   /// Returns the column's own value and the one that its row showed before the write, or nil if that is unknown.

@@ -20,7 +20,7 @@ enum StoreLimits {
   static let waitingShare: Int64 = 64 << 20
   /// Devices of another account whose descriptions of tables are kept: 4 MiB.
   static let schemasOfAccount = 4
-  /// The greatest number of policies that owners of shares have set here.
+  /// The greatest number of policies that are kept of one owner of shares.
   static let policies: Int64 = 4_096
   /// Columns that one transaction adds to tables: with 2,000 columns in a table, each takes some 4 ms.
   static let columnsTogether = 256

@@ -14,7 +14,7 @@ struct BirthShape {
     self.table = table.schema.name.folded.bytes
     layout = try catalog.layoutNumber(columns.sorted(), of: table.id)
     order = try columns.enumerated().map { (name: try catalog.column($1).folded, place: $0) }
-      .sorted { $0.name.lexicographicallyPrecedes($1.name) }
+      .sorted { ColumnName.areInOrder($0.name, $1.name) }
   }
 
   /// Returns the record of a birth.

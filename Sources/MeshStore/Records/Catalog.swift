@@ -1,4 +1,5 @@
 import CSQLite
+import Foundation
 import GRDB
 import MeshCore
 
@@ -14,7 +15,7 @@ final class Catalog {
   private var columns: [Int64: ColumnName] = [:]
   private var columnNumbers: [ColumnKey: Int64] = [:]
   private var parts: [Int64: ColumnPart?] = [:]
-  private var policies: [Int64: [Int64: ColumnPolicy]] = [:]
+  private var policies: [Int64: [AccountID?: [Int64: ColumnPolicy]]] = [:]
   private var layouts: [Int64: [Int64]] = [:]
   private var layoutNumbers: [[Int64]: Int64] = [:]
   private var authorsByNumber: [Int64: Author] = [:]
@@ -139,7 +140,11 @@ final class Catalog {
     let named = try ColumnPolicies.all(db)
     for table in tables.values {
       guard let named = named[table.schema.name.folded] else { continue }
-      policies[table.id] = table.columns.reduce(into: [:]) { $0[$1.id] = named.policy(of: $1.name, table.schema) }
+      for owner in named.owners {
+        policies[table.id, default: [:]][owner] = table.columns.reduce(into: [:]) {
+          $0[$1.id] = named.policy(of: $1.name, table.schema, in: owner)
+        }
+      }
     }
     for (table, former) in try sql.all(
       "SELECT id, origin FROM mesh_table WHERE origin IS NOT NULL", [], { ($0.integer(0), $0.integer(1)) })
@@ -285,7 +290,15 @@ final class Catalog {
   }
 
   /// Returns the policies of the table's columns, by their numbers.
-  func policies(of table: TableForm) -> [Int64: ColumnPolicy] { policies[table.id] ?? [:] }
+  ///
+  /// - Parameter owner: The account that owns the zone, or nil if it is this account.
+  func policies(of table: TableForm, in owner: AccountID?) -> [Int64: ColumnPolicy] {
+    guard let known = policies[table.id] else { return [:] }
+    return known[owner] ?? known[nil] ?? [:]
+  }
+
+  /// Returns the accounts in whose zones the table's columns have policies. Nil is this account.
+  func policyOwners(of table: TableForm) -> [AccountID?] { policies[table.id].map { Array($0.keys) } ?? [] }
 
   // MARK: Lists of columns
 
@@ -293,7 +306,7 @@ final class Catalog {
     if let known = layouts[id] { return known }
     let text = try sql.first("SELECT columns FROM mesh_layout WHERE id = ?", [.integer(id)]) { $0.text(0) } ?? "[]"
     let list = text.dropFirst().dropLast().split(separator: ",").compactMap { Int64($0) }
-    layouts[id] = list
+    remember(list, as: id)
     return list
   }
 
@@ -303,15 +316,24 @@ final class Catalog {
     if let known = layoutNumbers[list] { return known }
     let text = Value.text("[" + list.map(String.init).joined(separator: ",") + "]")
     var id = try sql.integer(
-      "SELECT id FROM mesh_layout WHERE columns = ? AND tbl = ?", [text, .integer(table)])
+      "SELECT id FROM mesh_layout WHERE tbl = ? AND columns = ?", [.integer(table), text])
     if id == nil {
       try requireLock()
       try sql.run("INSERT INTO mesh_layout (tbl, key, columns) VALUES (?, 0, ?)", [.integer(table), text])
       id = sql.lastInsertedID
     }
+    if layoutNumbers.count >= Self.layoutsKept { layoutNumbers = [:] }
     layoutNumbers[list] = id
-    layouts[id ?? 0] = list
+    remember(list, as: id ?? 0)
     return id ?? 0
+  }
+
+  /// The lists of columns that are kept in memory. Rows of others may have any number of lists.
+  private static let layoutsKept = 4_096
+
+  private func remember(_ list: [Int64], as id: Int64) {
+    if layouts.count >= Self.layoutsKept { layouts = [:] }
+    layouts[id] = list
   }
 
   // MARK: Authors
@@ -362,5 +384,16 @@ struct ColumnName {
   init(_ name: String) {
     self.name = name
     self.folded = name.folded.bytes
+  }
+
+  /// Returns whether one folded name comes before another. A record may have thousands of long names.
+  static func areInOrder(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    let order = left.withUnsafeBytes { left in
+      right.withUnsafeBytes { right in
+        guard let first = left.baseAddress, let second = right.baseAddress else { return Int32(0) }
+        return memcmp(first, second, min(left.count, right.count))
+      }
+    }
+    return order == 0 ? left.count < right.count : order < 0
   }
 }

@@ -45,7 +45,7 @@ struct ZoneBook {
   static func read(_ sql: Connection) throws -> ZoneBook {
     ZoneBook(
       try sql.all(
-        "SELECT id, zone, role, root_table, root_key, root_gone, stopped, keep_copy FROM mesh_zone WHERE role IS NOT NULL"
+        "SELECT id, zone, role, root_table, root_key, root_gone, stopped, keep_copy, owner FROM mesh_zone WHERE role IS NOT NULL"
       ) {
         row in
         ZoneID(row.bytes(1)).flatMap { zone in
@@ -53,7 +53,9 @@ struct ZoneBook {
             let root = row.isNull(3) ? nil : RecordName(table: row.text(3), key: row.value(4))
             return Entry(
               id: row.integer(0),
-              standing: ZoneStanding(zone: zone, role: role, root: root, isStopped: row.integer(6) == 1),
+              standing: ZoneStanding(
+                zone: zone, role: role, root: root, owner: row.isNull(8) ? nil : AccountID(row.bytes(8)),
+                isStopped: row.integer(6) == 1),
               isRootGone: row.integer(5) == 1, keepsCopy: row.integer(7) == 1)
           }
         }

@@ -158,7 +158,7 @@ final class ZoneRecords {
     _ ref: RecordRef, generation: UInt64, _ cells: [(column: Int64, stamp: Stamp, value: Value)]
   ) throws -> RecordHash {
     let named = try cells.map { (name: try catalog.column($0.column).folded, stamp: $0.stamp, value: $0.value) }
-      .sorted { $0.name.lexicographicallyPrecedes($1.name) }
+      .sorted { ColumnName.areInOrder($0.name, $1.name) }
     var bytes = RecordBytes(
       table: try catalog.tableName(ref.table).folded.bytes, key: ref.key, generation: generation)
     for cell in named { bytes.add(cell.name, cell.stamp, cell.value) }

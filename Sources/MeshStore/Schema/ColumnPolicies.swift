@@ -1,19 +1,31 @@
+import Foundation
 public import GRDB
 public import MeshCore
 
 /// The policies of a table's columns, by the columns' names. `mesh_policy` keeps them, and only this file reads and
 /// writes that table.
+///
+/// The policies that this account set are those of all zones. A policy that the owner of a share set is that of the
+/// owner's shares alone, unless this account has set one: nobody else decides what becomes of writes to a private row.
 struct ColumnPolicies {
-  private var policies: [FoldedName: ColumnPolicy] = [:]
+  /// By the account that set them. Nil is this account.
+  private var policies: [AccountID?: [FoldedName: ColumnPolicy]] = [:]
+
+  /// The accounts in whose zones columns have policies. Nil is this account.
+  var owners: Set<AccountID?> { Set(policies.keys).union([nil]) }
 
   /// Returns the policies of all tables, by the tables' names. A file of an earlier format has none.
   static func all(_ db: Database) throws -> [FoldedName: ColumnPolicies] {
     guard try db.tableExists("mesh_policy") else { return [:] }
-    let rows = try Row.fetchAll(db, sql: "SELECT tbl, col, policy FROM mesh_policy WHERE policy <> 0")
+    let rows = try Row.fetchAll(db, sql: "SELECT tbl, col, policy, account FROM mesh_policy")
     return rows.reduce(into: [:]) { found, row in
-      let (table, column, number): (String, String, Int) = (row["tbl"], row["col"], row["policy"])
+      let (table, column, number, bytes): (String, String, Int, Data) = (
+        row["tbl"], row["col"], row["policy"], row["account"]
+      )
       guard let policy = UInt8(exactly: number).flatMap(ColumnPolicy.init(rawValue:)) else { return }
-      found[table.folded, default: ColumnPolicies()].policies[column.folded] = policy
+      let account = AccountID(Array(bytes))
+      guard bytes.isEmpty || account != nil else { return }
+      found[table.folded, default: ColumnPolicies()].policies[account, default: [:]][column.folded] = policy
     }
   }
 
@@ -21,15 +33,22 @@ struct ColumnPolicies {
   func columns(of schema: TableSchema, _ layout: Layout) -> [String: Int64] {
     guard !policies.isEmpty, let form = KeyForm(schema) else { return [:] }
     let pairs = zip(Layout.names(of: schema, form), layout.columns).filter {
-      let policy = policy(of: $0.0, schema)
-      return policy != nil && policy != .keepBoth
+      let column = $0.0
+      return owners.contains {
+        let policy = policy(of: column, schema, in: $0)
+        return policy != nil && policy != .keepBoth
+      }
     }
     return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
   }
 
-  /// Returns the policy of a column, or nil if it has none or the table's schema doesn't allow it.
-  func policy(of column: String, _ schema: TableSchema) -> ColumnPolicy? {
-    policies[column.folded].flatMap { Self.violation($0, column, schema) == nil ? $0 : nil }
+  /// Returns the policy of a column other than last edit wins, or nil if it has none or the table's schema doesn't
+  /// allow it.
+  ///
+  /// - Parameter owner: The account that owns the zone, or nil if it is this account.
+  func policy(of column: String, _ schema: TableSchema, in owner: AccountID?) -> ColumnPolicy? {
+    let policy = policies[nil]?[column.folded] ?? policies[owner]?[column.folded]
+    return policy.flatMap { $0 != .last && Self.violation($0, column, schema) == nil ? $0 : nil }
   }
 
   /// Returns the reason why a column can't have a policy, or nil if it can.
@@ -54,13 +73,16 @@ struct ColumnPolicies {
 }
 
 extension Store {
-  /// Returns the columns of synchronized tables that have a policy other than last edit wins.
+  /// Returns the columns of synchronized tables that have a policy other than last edit wins. A column has several if
+  /// owners of shares set others.
   public func columnPolicies() throws -> [(table: String, column: String, policy: ColumnPolicy)] {
     try read { session in
       session.catalog.allTables.flatMap { table in
-        let policies = session.catalog.policies(of: table)
-        return table.columns.compactMap { column in
-          policies[column.id].map { (table: table.schema.name, column: column.name, policy: $0) }
+        let policies = session.catalog.policyOwners(of: table).map { session.catalog.policies(of: table, in: $0) }
+        return table.columns.flatMap { column in
+          Set(policies.compactMap { $0[column.id] }).sorted { $0.rawValue < $1.rawValue }.map {
+            (table: table.schema.name, column: column.name, policy: $0)
+          }
         }
       }
     }
@@ -77,7 +99,7 @@ extension Store {
       for (name, columns) in policies {
         for (column, policy) in columns {
           let setting = ColumnPolicySetting(column: column, policy: policy, time: now)
-          isChanged = try session.savePolicy(setting, of: name, isOwn: true, isNew: true) || isChanged
+          isChanged = try session.savePolicy(setting, of: name, by: nil, isNew: true) || isChanged
         }
       }
       if isChanged { try session.policiesChanged() }
@@ -115,33 +137,51 @@ extension Session {
     guard reasons.isEmpty else { throw StoreError(.schemaRefused, reasons: reasons) }
   }
 
-  /// Saves a policy unless a later one is known. This account's settings come before those of a share's owner.
+  /// Saves a policy unless a later one of the same account is known.
   ///
-  /// - Parameter isNew: True if a person set it now. It is then later than every known one.
-  /// - Returns: Whether the policy has changed.
-  func savePolicy(_ setting: ColumnPolicySetting, of table: String, isOwn: Bool, isNew: Bool = false) throws -> Bool {
-    let place: [Value] = [.text(table), .text(setting.column)]
-    let known = try sql.first("SELECT policy, time, own FROM mesh_policy WHERE tbl = ? AND col = ?", place) {
-      (policy: $0.integer(0), time: $0.integer(1), isOwn: $0.integer(2) == 1)
-    }
+  /// - Parameters:
+  ///   - account: The owner of shares that set it, or nil if this account did.
+  ///   - isNew: True if a person set it now. It is then later than every known one.
+  /// - Returns: Whether the account's policy has changed.
+  func savePolicy(
+    _ setting: ColumnPolicySetting, of table: String, by account: AccountID?, isNew: Bool = false
+  ) throws -> Bool {
+    let by = Value.blob(account?.bytes ?? [])
+    let place: [Value] = [.text(table), .text(setting.column), by]
+    let known = try sql.first(
+      "SELECT policy, time FROM mesh_policy WHERE tbl = ? AND col = ? AND account = ?", place
+    ) { (policy: $0.integer(0), time: $0.integer(1)) }
     var time = setting.time
     let policy = Int64(setting.policy.rawValue)
     if let known {
       if isNew {
-        if known.isOwn, known.policy == policy { return false }
-        if known.isOwn { time = min(max(time, known.time.saturatingAdding(1)), ColumnPolicySetting.latest) }
+        if known.policy == policy { return false }
+        time = min(max(time, known.time.saturatingAdding(1)), ColumnPolicySetting.latest)
       } else {
-        guard isOwn || !known.isOwn else { return false }
         // Of two settings with one time, all devices choose the same.
-        guard (isOwn && !known.isOwn) || (time, policy) > (known.time, known.policy) else { return false }
+        guard (time, policy) > (known.time, known.policy) else { return false }
       }
-    } else if !isOwn, try sql.integer("SELECT count(*) FROM mesh_policy WHERE own = 0") ?? 0 >= StoreLimits.policies {
+    } else if account != nil,
+      try sql.integer("SELECT count(*) FROM mesh_policy WHERE account = ?", [by]) ?? 0 >= StoreLimits.policies
+    {
       return false
     }
     try sql.run(
-      "INSERT OR REPLACE INTO mesh_policy (tbl, col, policy, time, own) VALUES (?, ?, ?, ?, ?)",
-      place + [.integer(policy), .integer(time), .integer(isOwn ? 1 : 0)])
-    return known?.policy ?? 0 != policy
+      "INSERT OR REPLACE INTO mesh_policy (tbl, col, account, policy, time) VALUES (?, ?, ?, ?, ?)",
+      place + [.integer(policy), .integer(time)])
+    return known?.policy != policy
+  }
+
+  /// Forgets the policies of accounts in whose shares this account takes no part any more.
+  func forgetPolicies() throws {
+    let roles: [ZoneStanding.Role] = [.readWrite, .readOnly]
+    try sql.run(
+      """
+      DELETE FROM mesh_policy WHERE account <> x'' AND account NOT IN (
+        SELECT owner FROM mesh_zone WHERE owner IS NOT NULL
+          AND role IN (\(roles.map { String($0.rawValue) }.joined(separator: ", "))))
+      """)
+    if try sql.integer("SELECT changes()") ?? 0 > 0 { try policiesChanged() }
   }
 
   /// Brings the triggers up to date after policies have changed.
@@ -154,7 +194,9 @@ extension Session {
 
   /// Returns the policies that this account set for the columns of a table.
   func ownPolicies(of table: String) throws -> [ColumnPolicySetting] {
-    try sql.all("SELECT col, policy, time FROM mesh_policy WHERE tbl = ? AND own ORDER BY col", [.text(table)]) { row in
+    try sql.all(
+      "SELECT col, policy, time FROM mesh_policy WHERE tbl = ? AND account = x'' ORDER BY col", [.text(table)]
+    ) { row in
       UInt8(exactly: row.integer(1)).flatMap(ColumnPolicy.init(rawValue:)).map {
         ColumnPolicySetting(column: row.text(0), policy: $0, time: row.integer(2))
       }

@@ -11,7 +11,7 @@ extension MeshTables {
   ]
 
   /// The indexes that are created once the tables have the columns of this format.
-  static let indexes = [assetWaiting, conflictCause]
+  static let indexes = [assetWaiting, conflictCause, layoutColumns]
 
   /// Brings tables of an earlier format up to this one.
   static func update(_ db: Database, from format: Int) throws {
@@ -66,8 +66,25 @@ extension MeshTables {
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
     if format < 16 { try add("was", to: "mesh_pending", db) }
+    if format < 17 {
+      try add("owner BLOB", to: "mesh_zone", db)
+      try separatePolicies(db)
+    }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
+  }
+
+  /// Keeps this account's policies. Owners of shares send theirs again in each session.
+  private static func separatePolicies(_ db: Database) throws {
+    guard try db.columns(in: "mesh_policy").contains(where: { $0.name == "own" }) else { return }
+    let own = try Row.fetchAll(db, sql: "SELECT tbl, col, policy, time, x'' FROM mesh_policy WHERE own")
+    try db.execute(sql: "DROP TABLE mesh_policy")
+    try db.execute(sql: policy)
+    for row in own {
+      try db.execute(
+        sql: "INSERT INTO mesh_policy (tbl, col, policy, time, account) VALUES (?, ?, ?, ?, ?)",
+        arguments: StatementArguments(Array(row.databaseValues)))
+    }
   }
 
   private static let columnsOfFormat7 = [
@@ -105,7 +122,8 @@ extension MeshTables {
       root_table TEXT, root_key,                  -- of a share
       stopped INTEGER NOT NULL DEFAULT 0,         -- 1: an owned share that is over: its records belong to the private zone again
       root_gone INTEGER NOT NULL DEFAULT 0,       -- 1: the root was deleted here, and the share is to be ended or left
-      keep_copy INTEGER NOT NULL DEFAULT 0        -- 1: its rows stay when the share ends, as records of the private zone
+      keep_copy INTEGER NOT NULL DEFAULT 0,       -- 1: its rows stay when the share ends, as records of the private zone
+      owner BLOB                                  -- the account that owns the share; NULL: this one
     )
     """
 
@@ -326,6 +344,9 @@ extension MeshTables {
   static let assetWaiting =
     "CREATE INDEX IF NOT EXISTS mesh_asset_waiting ON mesh_asset_use (zone, asset) WHERE shown = 0"
 
+  /// A member can write rows with any number of different columns.
+  static let layoutColumns = "CREATE INDEX IF NOT EXISTS mesh_layout_columns ON mesh_layout (tbl, columns)"
+
   static let control = """
     CREATE TABLE IF NOT EXISTS mesh_control (
       id INTEGER PRIMARY KEY,                     -- parents before children
@@ -393,8 +414,8 @@ extension MeshTables {
       col TEXT NOT NULL COLLATE NOCASE,           -- the column's
       policy INTEGER NOT NULL,                    -- 0 last, 1 greatest, 2 least, 3 counter, 4 keepBoth
       time INTEGER NOT NULL,                      -- when it was set, in milliseconds since 1970
-      own INTEGER NOT NULL,                       -- 1: this account set it; 0: the owner of a share
-      PRIMARY KEY (tbl, col)
+      account BLOB NOT NULL,                      -- the owner of a share that set it, for its shares; empty: this account
+      PRIMARY KEY (tbl, col, account)
     ) WITHOUT ROWID
     """
 

@@ -7,20 +7,22 @@ extension Store {
     guard try read({ try $0.standings() }) != Set(standings) else { return }
     try write { session in
       let before = try session.catalog.zones()
-      try session.sql.run("UPDATE mesh_zone SET role = NULL, root_table = NULL, root_key = NULL")
+      try session.sql.run("UPDATE mesh_zone SET role = NULL, root_table = NULL, root_key = NULL, owner = NULL")
       for standing in standings {
         try session.sql.run(
           """
           UPDATE mesh_zone SET role = ?1, root_table = ?, root_key = ?, stopped = ?4, root_gone = iif(?4, 0, root_gone),
-            keep_copy = keep_copy AND ?1 = \(ZoneStanding.Role.ended.rawValue) WHERE id = ?
+            keep_copy = keep_copy AND ?1 = \(ZoneStanding.Role.ended.rawValue), owner = ?6 WHERE id = ?5
           """,
           [
             .integer(standing.role.rawValue), standing.root.map { .text($0.table) } ?? .null,
             standing.root?.key ?? .null, .integer(standing.isStopped ? 1 : 0),
             .integer(try ZoneRow.obtain(standing.zone, session.sql).id),
+            standing.owner.map { .blob($0.bytes) } ?? .null,
           ])
       }
       session.catalog.forgetZones()
+      try session.forgetPolicies()
       let after = try session.catalog.zones()
       // A run that was sorted before several zones existed contains the rows of all zones.
       if before.isRouted != after.isRouted { try session.run.endAll() }

@@ -159,9 +159,11 @@ extension Store {
             description.rules.map { .blob($0.encoded) } ?? .null,
           ])
       }
+      let owner = isOwn ? nil : owners.account(certifying: device)
       let hasNew = try descriptions.reduce(false) { hasNew, description in
-        try description.policies.reduce(hasNew) {
-          try session.savePolicy($1, of: description.name, isOwn: isOwn) || $0
+        guard isOwn || owner != nil else { return hasNew }
+        return try description.policies.reduce(hasNew) {
+          try session.savePolicy($1, of: description.name, by: owner) || $0
         }
       }
       if hasNew { try session.policiesChanged() }

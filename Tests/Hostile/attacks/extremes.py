@@ -176,6 +176,53 @@ def every_number_of_an_account(scene):
             signed(codec.REVOCATION, dict(variant), account.seed, "mesh/1/revocation")]}))
 
 
+@attack(*of("successor", "promotion", "demotion", "authority", "account state: signers"))
+def every_number_of_the_signers_of_an_account(scene):
+    """Signs successors, promotions, demotions and what they authorize with each number at its extremes, each for an account of
+    its own; no honest account or device may be affected."""
+    def fresh():
+        """An account that has all of it: (member, session, state, signers, seed of its key)."""
+        member, _, session = scene.enter()
+        account, seed = member.device.account, os.urandom(32)
+        successor = account.replaced(1, crypto.ed25519(seed)[0])
+        promotion = account.promoted(member.device.id, seed, generation=1)
+        signers = {"version": 1, "successor": successor, "promotions": [promotion],
+                   "demotions": [account.demoted(os.urandom(16), seed, generation=1)]}
+        certificate = account.certify(
+            member.device.certificate["request"], listed=False, seed=seed, authority={"parts": 1, "successor": successor})
+        return member, session, {**account.state(), "certificates": [certificate], "signers": signers}, signers, seed
+
+    def each(section, type, choose, change):
+        """Sends a state for each number of a structure in it."""
+        sample = choose(*fresh()[2:4])
+        for index, _ in enumerate(list(forge(scene, section, type, sample))):
+            member, session, state, signers, seed = fresh()
+            _, variant = list(forge(scene, section, type, choose(state, signers)))[index]
+            session.try_send("account", state=change(member.device.account, variant, state, signers, seed))
+            scene.answered(session)
+
+    def signer(place, type, context, is_list):
+        def change(account, variant, state, signers, seed):
+            by = account.recovery if place == "successor" else seed
+            made = signed(type, dict(variant), by, f"mesh/1/{context}")
+            return {**state, "signers": {**signers, place: [made] if is_list else made}}
+        return change
+
+    def authorized(account, variant, state, signers, seed):
+        certificate = {**state["certificates"][0], "authority": variant}
+        return {**state, "certificates": [signed(codec.CERTIFICATE, certificate, seed, "mesh/1/certificate")]}
+
+    each("successor", codec.SUCCESSOR, lambda _, signers: signers["successor"],
+         signer("successor", codec.SUCCESSOR, "successor", False))
+    each("promotion", codec.PROMOTION, lambda _, signers: signers["promotions"][0],
+         signer("promotions", codec.PROMOTION, "promotion", True))
+    each("demotion", codec.DEMOTION, lambda _, signers: signers["demotions"][0],
+         signer("demotions", codec.DEMOTION, "demotion", True))
+    each("authority", codec.AUTHORITY, lambda state, _: state["certificates"][0]["authority"], authorized)
+    each("account state", codec.Struct(signers=codec.STATE.fields["signers"]), lambda state, _: {"signers": state["signers"]},
+         lambda account, variant, state, signers, seed: {**state, **variant})
+
+
 def sample_acts(scene, member, zone):
     device, account = member.device, member.device.account
     author = {"device": device.id, "instance": 5}

@@ -206,6 +206,13 @@ class If(Type):
         return self.type.children()
 
 
+class Rest(If):
+    """A value that is there unless the bytes end before it."""
+
+    def __init__(self, type):
+        super().__init__(None, type)
+
+
 class Struct(Type):
     def __init__(self, **fields):
         self.fields = fields
@@ -226,7 +233,9 @@ class Struct(Type):
     def read(self, reader):
         value = {}
         for name, type in self.fields.items():
-            if isinstance(type, If):
+            if isinstance(type, Rest):
+                value[name] = type.type.read(reader) if reader.at < len(reader.data) else None
+            elif isinstance(type, If):
                 value[name] = type.type.read(reader) if type.condition(value) else None
             else:
                 value[name] = type.read(reader)
@@ -449,18 +458,23 @@ BODY = Struct(context=CONTEXT, content=Variant({
 
 GENESIS = Struct(version=U8, signing=ID, recovery=ID, salt=Bytes(16))
 REQUEST = Struct(device=ID, session=ID, sealing=ID, name=Sized(64), signature=SIGNATURE)
-CERTIFICATE = Struct(
-    version=U8, account=ID, generation=VARINT, request=REQUEST, serial=Bytes(16), issued=SIGNED, signature=SIGNATURE)
-REVOCATION = Struct(
-    version=U8, account=ID, generation=VARINT, device=ID, serial=Bytes(16), issued=SIGNED, signature=SIGNATURE)
-STATE = Struct(genesis=GENESIS, certificates=List(CERTIFICATE, 512), revocations=List(REVOCATION, 512))
-
-CUTS = List(Struct(author=AUTHOR, number=VARINT, id=ID), 8_192)
 SUCCESSOR = Struct(version=U8, account=ID, generation=VARINT, key=ID, issued=SIGNED, signature=SIGNATURE)
 PROMOTION = Struct(
     version=U8, account=ID, generation=VARINT, device=ID, serial=Bytes(16), issued=SIGNED, signature=SIGNATURE)
+DEMOTION = Struct(version=U8, account=ID, generation=VARINT, serial=Bytes(16), issued=SIGNED, signature=SIGNATURE)
 AUTHORITY = Struct(
     parts=U8, successor=If(lambda v: v["parts"] & 1, SUCCESSOR), promotion=If(lambda v: v["parts"] & 2, PROMOTION))
+# The key of the genesis signs version 1, any other signer version 2.
+SIGNER = {"generation": If(lambda v: v["version"] != 2, VARINT), "authority": If(lambda v: v["version"] == 2, AUTHORITY)}
+CERTIFICATE = Struct(
+    version=U8, account=ID, **SIGNER, request=REQUEST, serial=Bytes(16), issued=SIGNED, signature=SIGNATURE)
+REVOCATION = Struct(
+    version=U8, account=ID, **SIGNER, device=ID, serial=Bytes(16), issued=SIGNED, signature=SIGNATURE)
+SIGNERS = Struct(version=U8, successor=Optional(SUCCESSOR), promotions=List(PROMOTION, 8), demotions=List(DEMOTION, 8))
+STATE = Struct(
+    genesis=GENESIS, certificates=List(CERTIFICATE, 768), revocations=List(REVOCATION, 768), signers=Rest(SIGNERS))
+
+CUTS = List(Struct(author=AUTHOR, number=VARINT, id=ID), 8_192)
 DEVICE_CUT = Struct(
     device=ID, number=VARINT, record=If(lambda v: v["number"], ID),
     ends=List(Struct(instance=U64, number=VARINT, id=ID), 8_192), signature=SIGNATURE)

@@ -89,6 +89,12 @@ def shown(kind, id):
     return f"{kind}-" + base64.b32encode(beginning + check.to_bytes(2, "big")).decode().lower()
 
 
+def link(content, prefix):
+    """Returns the text of a link with this content."""
+    data = content + zlib.crc32(content).to_bytes(4, "big")
+    return prefix + base64.b32encode(data).decode().lower().rstrip("=")
+
+
 def unlink(text, prefix):
     """Returns the content of a link text: base32, without padding, of content ‖ u32 CRC-32 of the content."""
     text = "".join(text.split()).lower()

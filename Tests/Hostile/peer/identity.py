@@ -22,6 +22,7 @@ class Account:
             "salt": os.urandom(16)}
         self.id = crypto.blake(codec.GENESIS.encode(self.genesis))
         self.certificates, self.revocations = [], []
+        self.successor, self.promotions, self.demotions = None, [], []
 
     def device(self, name="b", listed=True, **changes):
         """Makes a device and certifies it."""
@@ -30,26 +31,55 @@ class Account:
         device.certificate = self.certify(request, listed=listed, **changes)
         return device
 
-    def certify(self, request, listed=True, **changes):
+    def signer(self, authority):
+        """The fields that say who signs."""
+        if authority is None:
+            return {"version": 1, "account": self.id, "generation": 0}
+        return {"version": 2, "account": self.id, "authority": authority}
+
+    def certify(self, request, listed=True, seed=None, authority=None, **changes):
         certificate = {
-            "version": 1, "account": self.id, "generation": 0, "request": request, "serial": os.urandom(16),
-            "issued": int(time.time() * 1000), **changes}
-        signed(codec.CERTIFICATE, certificate, self.seed, "mesh/1/certificate")
+            **self.signer(authority), "request": request, "serial": os.urandom(16), "issued": int(time.time() * 1000),
+            **changes}
+        signed(codec.CERTIFICATE, certificate, seed or self.seed, "mesh/1/certificate")
         if listed:
             self.certificates.append(certificate)
         return certificate
 
-    def revoke(self, device, **changes):
+    def revoke(self, device, seed=None, authority=None, **changes):
         revocation = {
-            "version": 1, "account": self.id, "generation": 0, "device": device.id,
-            "serial": device.certificate["serial"], "issued": int(time.time() * 1000), **changes}
-        self.revocations.append(signed(codec.REVOCATION, revocation, self.seed, "mesh/1/revocation"))
+            **self.signer(authority), "device": device.id, "serial": device.certificate["serial"],
+            "issued": int(time.time() * 1000), **changes}
+        self.revocations.append(signed(codec.REVOCATION, revocation, seed or self.seed, "mesh/1/revocation"))
+
+    def replaced(self, generation, key, **changes):
+        """A successor: the recovery key names another key."""
+        successor = {"version": 1, "account": self.id, "generation": generation, "key": key, "issued": 0, **changes}
+        return signed(codec.SUCCESSOR, successor, self.recovery, "mesh/1/successor")
+
+    def promoted(self, device, seed=None, **changes):
+        promotion = {"version": 1, "account": self.id, "generation": 0, "device": device, "serial": os.urandom(16),
+                     "issued": 0, **changes}
+        return signed(codec.PROMOTION, promotion, seed or self.seed, "mesh/1/promotion")
+
+    def demoted(self, serial, seed=None, **changes):
+        demotion = {"version": 1, "account": self.id, "generation": 0, "serial": serial, "issued": 0, **changes}
+        return signed(codec.DEMOTION, demotion, seed or self.seed, "mesh/1/demotion")
 
     def state(self):
+        by_account = [r for r in self.revocations if not (r.get("authority") or {}).get("promotion")]
+        by_others = [r for r in self.revocations if (r.get("authority") or {}).get("promotion")]
+        signers = None
+        if self.successor or self.promotions or self.demotions:
+            signers = {"version": 1, "successor": self.successor,
+                       "promotions": sorted(self.promotions, key=lambda p: p["serial"]),
+                       "demotions": sorted(self.demotions, key=lambda d: d["serial"])}
         return {
             "genesis": self.genesis,
             "certificates": sorted(self.certificates, key=lambda c: c["request"]["device"]),
-            "revocations": sorted(self.revocations, key=lambda r: r["device"])}
+            "revocations": sorted(by_account, key=lambda r: r["device"]) + sorted(
+                by_others, key=lambda r: (r["authority"]["promotion"]["serial"], r["device"])),
+            "signers": signers}
 
     def head(self):
         return crypto.blake(codec.STATE.encode(self.state()))
@@ -96,3 +126,16 @@ def share_link(text):
 
 def device_link(text):
     return codec.decode(DEVICE_LINK, crypto.unlink(text, "mesh-device-"))
+
+
+class Borrowed:
+    """An account of somebody else, as one of its devices knows it: without the account's key."""
+
+    def __init__(self, id):
+        self.id, self.known = id, None
+
+    def state(self):
+        return self.known
+
+    def head(self):
+        return crypto.blake(codec.STATE.encode(self.known)) if self.known else bytes(32)

@@ -6,7 +6,7 @@ import threading
 import time
 
 from . import codec, crypto
-from .identity import share_link
+from .identity import Borrowed, Device, device_link, share_link
 from .link import Ended, Link
 from .zone import Author, Log, Zone, now
 
@@ -66,14 +66,14 @@ class Session:
 
     def _heard(self, message):
         name, fields = message
+        if name == "hello":
+            self.peer_certificate = fields["certificate"]
         if self.polite:
             self.member.answer(self, name, fields)
         if name == "goodbye":
             self.goodbye = (fields["code"], fields["text"].decode(errors="replace"))
         with self._arrived:
             self.counts[name] = self.counts.get(name, 0) + 1
-            if name == "hello":
-                self.peer_certificate = fields["certificate"]
             if name != "change sets":
                 self.said.put(message)
             self._arrived.notify_all()
@@ -150,7 +150,7 @@ class Member:
 
     def push(self, session, zone, vector):
         """Sends what of this device's own change sets a vector lacks."""
-        raws = [raw for author, numbers in zone.change_sets.items() if author[0] == self.device.id
+        raws = [raw for author, numbers in list(zone.change_sets.items()) if author[0] == self.device.id
                 for number, raw in sorted(numbers.items()) if number > vector.get(author, 0)]
         for raw in raws:
             session.send("change sets", zone=zone.id, changeSets=[raw])
@@ -203,12 +203,12 @@ class Member:
         self.open(session)
         return session
 
-    def open(self, session):
+    def open(self, session, role=0):
         peer = session.peer_certificate["account"]
         heads = [{"account": id, "hash": crypto.blake(codec.STATE.encode(state))}
-                 for id, state in sorted(self.states.items()) if id != peer]
+                 for id, state in sorted(list(self.states.items())) if id != peer]
         session.send("account heads", heads=heads)
-        session.send("zones", tags=[zone_tag(id, 0, session.link.hash) for id in self.zones])
+        session.send("zones", tags=[zone_tag(id, role, session.link.hash) for id in self.zones])
         session.send("clock", now=int(time.time() * 1000))
         for zone in list(self.zones.values()):
             session.send("control heads", zone=zone.id, heads=zone.heads()[:1_024])
@@ -249,3 +249,31 @@ class Member:
 
     def author(self, zone):
         return Author(self.device, zone)
+
+
+class Linked(Member):
+    """A device that came into an account by a device invite."""
+
+    def __init__(self, link_text, address=None, name="thief"):
+        link = device_link(link_text)
+        device = Device(Borrowed(link["account"]), name)
+        self.device, self.states, self.zones, self.logs, self.lock = device, {}, {}, {}, threading.RLock()
+        address = address or link["addresses"][0].decode()
+        session = Session(self, address, hello=False)
+        session.send("hello", **device.hello(session.link, proof=link["seed"], certificate=None, head=bytes(32)))
+        session.wait(lambda: self.states.get(device.account.id), what="the account")
+        request = device.request(link["account"])
+        text = crypto.ed25519(link["seed"])[0] + link["account"] + codec.REQUEST.encode(request)
+        session.send("claim", request=request, byLink=crypto.sign(link["seed"], "mesh/1/claim", text),
+                     byDevice=crypto.sign(device.seed, "mesh/1/claim", text))
+        session.wait(lambda: session.heard("admitted"), what="the certificate")
+        session.close()
+
+    def answer(self, session, name, fields):
+        super().answer(session, name, fields)
+        account = self.device.account
+        if name == "account" and account.id in self.states:
+            account.known = self.states[account.id]
+        if name == "admitted":
+            self.device.certificate = fields["certificate"]
+            self.device.certificate["request"]["device"] = self.device.id

@@ -37,7 +37,7 @@ class Zone:
             self.records.setdefault(record_id(raw), (codec.decode(codec.RECORD, raw), raw))
 
     def heads(self):
-        named = {parent for record, _ in self.records.values() for parent in record["parents"]}
+        named = {parent for record, _ in list(self.records.values()) for parent in record["parents"]}
         return sorted(set(self.records) - named)
 
     def acts(self, name):
@@ -88,7 +88,7 @@ class Zone:
 
     def vector(self):
         return [{"author": {"device": device, "instance": instance}, "number": number}
-                for (device, instance), (number, _) in sorted(self.tips.items())]
+                for (device, instance), (number, _) in sorted(list(self.tips.items()))]
 
     def read(self, raw):
         """Decrypts a change set: (header, body)."""
@@ -109,7 +109,7 @@ class Zone:
     def rows(self, table):
         """What the readable change sets say of a table: key → {column: value}, by the greatest generation and stamp."""
         found = {}
-        for author, numbers in sorted(self.change_sets.items()):
+        for author, numbers in sorted(list(self.change_sets.items())):
             for _, raw in sorted(numbers.items()):
                 header, body = self.read(raw)
                 kind, content = body["content"]
@@ -151,7 +151,7 @@ class Log:
 
     def seen(self):
         """The context that is new since the last change set: all that is stored here."""
-        fresh = {author: tip for author, tip in self.zone.tips.items()
+        fresh = {author: tip for author, tip in list(self.zone.tips.items())
                  if tip[0] > self.context.get(author, (0, 0))[0] and author != (self.device.id, self.instance)}
         self.context.update(fresh)
         return [{"author": {"device": d, "instance": i}, "number": n, "time": t} for (d, i), (n, t) in sorted(fresh.items())]
@@ -217,7 +217,7 @@ class Author:
     def __init__(self, device, zone):
         self.device, self.zone = device, zone
         self.number, self.previous = 0, bytes(32)
-        for id, (record, _) in zone.records.items():
+        for id, (record, _) in list(zone.records.items()):
             if record["author"] == device.id and record["number"] > self.number:
                 self.number, self.previous = record["number"], id
 

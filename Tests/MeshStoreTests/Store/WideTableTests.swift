@@ -36,6 +36,36 @@ import Testing
     #expect(try a.digest() == b.digest())
   }
 
+  @Test("a list of columns is found by an index, because rows of others may have any number of lists")
+  func listsOfColumnsAreFound() throws {
+    let plan = try peer(1).rows("EXPLAIN QUERY PLAN SELECT id FROM mesh_layout WHERE tbl = 1 AND columns = '[1]'")
+    #expect(plan.count == 1 && plan[0].contains("USING COVERING INDEX"))
+  }
+
+  @Test("names are in the order of their bytes, the shorter first", arguments: ["", "a", "ab", "b", "\u{0}", "ä"])
+  func orderOfNames(name: String) {
+    for other in ["", "a", "aa", "ab", "abc", "b", "\u{0}a", "z", "ä", "ö"] {
+      let (left, right) = (Array(name.utf8), Array(other.utf8))
+      #expect(ColumnName.areInOrder(left, right) == left.lexicographicallyPrecedes(right))
+      #expect(ColumnName.areInOrder(right, left) == right.lexicographicallyPrecedes(left))
+    }
+  }
+
+  @Test("a table with as many columns as SQLite allows may be in a share that is read-only here")
+  func readOnlyShare() throws {
+    let columns = (0..<1_999).map { "c\($0) INTEGER" }.joined(separator: ", ")
+    let peer = try Peer(1, schema: "CREATE TABLE wide (id TEXT PRIMARY KEY NOT NULL, \(columns))", track: ["wide"])
+    let other = ZoneID([UInt8](repeating: 9, count: 32)).unsafe
+    try peer.store.setStandings([
+      ZoneStanding(zone: Peer.zone, role: .privateZone),
+      ZoneStanding(zone: other, role: .readOnly, root: RecordName(table: "wide", key: .text("L"))),
+    ])
+    #expect(
+      try peer.rows("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'mesh_permit_%_update'") == ["1"])
+    try peer.run("INSERT INTO wide (id) VALUES ('mine'); UPDATE wide SET c1998 = 1")
+    #expect(try peer.rows("SELECT c1998 FROM wide") == ["1"])
+  }
+
   @Test func whatIsWrittenAgainAfterACutIsWithinTheBoundToo() throws {
     let (a, b) = (try peer(1), try peer(2))
     try a.run(Self.fill)

@@ -1,4 +1,6 @@
 import MeshCore
+import MeshCrypto
+import MeshTesting
 import Testing
 
 @testable import MeshStore
@@ -74,6 +76,88 @@ import Testing
     try alice.run("UPDATE reminders SET done = done + 1")
     try converge([alice, bob])
     #expect(try done(alice) == ["11"] && done(bob) == ["11"])
+  }
+
+  /// Bob, in a share of each of two accounts, whose devices have told their policies of lists' titles.
+  private func guest(_ policies: [ColumnPolicySetting], _ more: [ColumnPolicySetting] = []) throws -> (
+    Member, [TestAccount]
+  ) {
+    let owners = [try TestAccount(devices: 1, seed: 11), try TestAccount(devices: 1, seed: 12)]
+    let other = RecordName(table: "lists", key: .text("O"))
+    let bob = try Member(
+      9,
+      [
+        ZoneStanding(zone: SharedList.bobs, role: .privateZone),
+        ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root, owner: owners[0].state.id),
+        ZoneStanding(zone: Member.zone(4), role: .readWrite, root: other, owner: owners[1].state.id),
+      ])
+    bob.store.setAccounts(Accounts(owners.map(\.state)))
+    for (owner, policies) in zip(owners, [policies, more]) {
+      var lists = try #require(try bob.store.schemaDescriptions().first { $0.name == "lists" })
+      lists.policies = policies
+      _ = try bob.store.saveForeignSchema([lists], device: DeviceID(owner.devices[0].signingKey).unsafe, isOwn: false)
+    }
+    return (bob, owners)
+  }
+
+  @Test("the policy of a share's owner doesn't change what becomes of writes to private rows")
+  func privateRows() throws {
+    let (bob, _) = try guest([.init(column: "title", policy: .greatest, time: 1)])
+    try bob.run("INSERT INTO lists VALUES ('mine', 'b')")
+    try bob.settle()
+    try bob.run("UPDATE lists SET title = 'a'")
+    try bob.settle()
+    #expect(try bob.rows("SELECT title FROM lists") == ["a"])
+    // The account's own policy counts there.
+    try bob.store.setPolicies(["lists": ["title": .greatest]], now: bob.now)
+    try bob.run("UPDATE lists SET title = 'Z'")
+    try bob.settle()
+    #expect(try bob.rows("SELECT title FROM lists") == ["a"])
+  }
+
+  @Test("the policies of one share's owner take no place from those of another, and go with the last share")
+  func owners() throws {
+    let many = (0...StoreLimits.policies).map { ColumnPolicySetting(column: "c\($0)", policy: .least, time: 1) }
+    let (bob, accounts) = try guest(
+      many + [.init(column: "title", policy: .greatest, time: ColumnPolicySetting.latest)],
+      [.init(column: "title", policy: .least, time: 1)])
+    func kept(_ owner: TestAccount) throws -> [String] {
+      let id = owner.state.id.bytes.map { String($0, radix: 16) }.map { $0.count == 1 ? "0" + $0 : $0 }.joined()
+      return try bob.rows("SELECT count(*) FROM mesh_policy WHERE account = x'\(id)'")
+    }
+    #expect(try kept(accounts[0]) == ["\(StoreLimits.policies)"] && kept(accounts[1]) == ["1"])
+    let ended = bob.standings.map {
+      $0.owner == accounts[0].state.id
+        ? ZoneStanding(zone: $0.zone, role: .ended, root: $0.root, owner: $0.owner) : $0
+    }
+    try bob.stand(ended)
+    #expect(try kept(accounts[0]) == ["0"] && kept(accounts[1]) == ["1"])
+    #expect(try bob.store.columnPolicies().map(\.policy) == [.least])
+    // A device of an account that is in no share sets nothing.
+    bob.store.setAccounts(Accounts())
+    var lists = try #require(try bob.store.schemaDescriptions().first { $0.name == "lists" })
+    lists.policies = [.init(column: "title", policy: .counter, time: 2)]
+    _ = try bob.store.saveForeignSchema(
+      [lists], device: DeviceID(accounts[0].devices[0].signingKey).unsafe, isOwn: false)
+    #expect(try bob.rows("SELECT count(*) FROM mesh_policy") == ["1"])
+  }
+
+  @Test("a file of the format before keeps this account's policies")
+  func formerFormat() throws {
+    let bob = try SharedList.bob()
+    try bob.store.setPolicies(Self.policies, now: bob.now)
+    try bob.run(
+      """
+      CREATE TABLE saved AS SELECT tbl, col, policy, time, 1 AS own FROM mesh_policy;
+      DROP TABLE mesh_policy;
+      ALTER TABLE saved RENAME TO mesh_policy;
+      INSERT INTO mesh_policy VALUES ('lists', 'id', 1, 1, 0);
+      UPDATE mesh_state SET format = 16;
+      """)
+    try bob.reopen()
+    #expect(try bob.store.columnPolicies().count == 3)
+    #expect(try bob.rows("SELECT count(*) FROM mesh_policy WHERE account = x''") == ["3"])
+    #expect(try bob.rows("SELECT count(*) FROM mesh_policy") == ["3"])
   }
 
   @Test("the rows of a share that ends keep their counts with the owner, and with a participant that keeps a copy")

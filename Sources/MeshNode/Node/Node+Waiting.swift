@@ -14,14 +14,14 @@ extension Node {
       let isOver = ContinuousClock.now >= deadline
       if request.here {
         // Without a daemon, no other process does the work.
-        if listening == nil, try workAlone(until: deadline) { return try waitReport(here: true) }
+        if listening == nil, try workAlone(until: deadline) { return try naming(waitReport(here: true)) }
         let report = try waitReport(here: true)
-        if report.complete || isOver { return report }
+        if report.complete || isOver { return try naming(report) }
       } else if replica.peerViews.isEmpty {
         if isOver || !mayConnect { throw noMember }
       } else {
         let report = try waitReport(here: false)
-        if report.complete || isOver { return report }
+        if report.complete || isOver { return try naming(report) }
       }
       try await Task.sleep(for: Self.look)
     }
@@ -39,6 +39,13 @@ extension Node {
       if ContinuousClock.now >= deadline { return false }
     }
     return true
+  }
+
+  /// Adds what is merged and not where it should be.
+  private func naming(_ report: WaitReport) throws -> WaitReport {
+    var report = report
+    report.held = try heldCounts()
+    return report
   }
 
   private func waitReport(here: Bool) throws -> WaitReport {

@@ -169,7 +169,9 @@ extension Session {
       }
       try request(
         finding.reasons.contains(.returned)
-          ? .compareReturned : finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
+          ? .compareReturned
+          : finding.reasons.contains(.recreated) && !finding.reasons.contains(.exchanged)
+            ? .compareRecreated : .compare, finding.table,
         layout: finding.newColumns.isEmpty ? 0 : layout)
       if finding.needsRecall { try compareReferrers(of: finding) }
     }

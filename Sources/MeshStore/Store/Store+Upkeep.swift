@@ -169,10 +169,8 @@ extension Session {
       }
       try request(
         finding.reasons.contains(.returned)
-          ? .compareReturned
-          : finding.reasons.contains(.recreated) && !finding.reasons.contains(.exchanged)
-            ? .compareRecreated : .compare, finding.table,
-        layout: finding.newColumns.isEmpty ? 0 : layout)
+          ? .compareReturned : finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
+        layout: finding.reasons.contains(.exchanged) ? -layout : finding.newColumns.isEmpty ? 0 : layout)
       if finding.needsRecall { try compareReferrers(of: finding) }
     }
     try updatePermissions()

@@ -90,8 +90,12 @@ extension Node {
   /// Whether another device may still connect: an address is dialled, or the node has just started and knows others.
   var mayConnect: Bool {
     guard !replica.isRevoked else { return false }
-    return !wantedPeers.isEmpty || isExpectingPeers && knowsOthers
+    return wantedPeers.contains(where: mayAnswer) || isExpectingPeers && knowsOthers
   }
+
+  /// Returns whether the device at an address may have something in common with this one. It is not known before the
+  /// first session.
+  private func mayAnswer(_ address: HostPort) -> Bool { dials[address]?.device.map { !hasNoPart($0) } ?? true }
 
   private var knowsOthers: Bool {
     replica.account.liveDevices.contains { $0 != replica.device }
@@ -108,6 +112,7 @@ extension Node {
       return Refusal(code: "device.revoked", message: "\(revocation.what) \(revocation.wayOut ?? "")")
     }
     let tried = wantedPeers.map { address -> String in
+      guard mayAnswer(address) else { return "\(address): its device has nothing in common with this one any more" }
       guard let dial = dials[address], let since = dial.triedSince else { return "\(address): not tried yet" }
       let outcome = dial.lastError.map { printable($0) } ?? "no answer yet"
       return "\(address), tried since \(ControlJSON.text(Self.date(since))): \(outcome)"

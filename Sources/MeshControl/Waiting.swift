@@ -31,6 +31,8 @@ public struct VerifyReport: Codable, Hashable, Sendable {
   public var older: [Older]
   /// The number of such records.
   public var olderCount: Int
+  /// The number of records that this node has not where they should be, by reason. See ``HeldReport/counts``.
+  public var held: [String: Int]
 
   /// A record whose row is older than what is merged.
   public struct Older: Codable, Hashable, Sendable {
@@ -82,7 +84,8 @@ public struct VerifyReport: Codable, Hashable, Sendable {
   }
 
   package init(
-    comparisons: [Comparison], locked: String? = nil, older: [Older] = [], olderCount: Int = 0
+    comparisons: [Comparison], locked: String? = nil, older: [Older] = [], olderCount: Int = 0,
+    held: [String: Int] = [:]
   ) {
     // What members have said meanwhile may wait for the lock as well.
     self.comparisons = comparisons.map { comparison in
@@ -91,7 +94,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
       return comparison
     }
     self.equal = self.comparisons.allSatisfy { $0.outcome == .equal }
-    (self.locked, self.older, self.olderCount) = (locked, older, olderCount)
+    (self.locked, self.older, self.olderCount, self.held) = (locked, older, olderCount, held)
   }
 }
 
@@ -152,6 +155,8 @@ public struct WaitReport: Codable, Hashable, Sendable {
   public var without: [Missing]
   /// Which program has the write lock, so that something may wait. It is nil if none has.
   @OrNull public var locked: String?
+  /// The number of records that this node has not where they should be, by reason. See ``HeldReport/counts``.
+  public var held: [String: Int]
 
   /// The changes that one device is missing in one zone.
   public struct Missing: Codable, Hashable, Sendable {
@@ -176,12 +181,13 @@ public struct WaitReport: Codable, Hashable, Sendable {
   /// - Parameter members: One for each member and zone in common.
   package init(
     working: Bool = false, pending: Int, tooLong: Int, members: [Missing], assets: LackingAssets = LackingAssets(),
-    locked: String? = nil
+    locked: String? = nil, held: [String: Int] = [:]
   ) {
     missing = members.filter { !$0.isComplete }
     without = members.filter { $0.isComplete && ($0.assets?.absent.assets ?? 0) > 0 }
     // What members have sent meanwhile may wait for the lock as well.
     complete = locked == nil && !working && pending == 0 && tooLong == 0 && missing.isEmpty && assets.coming.assets == 0
-    (self.working, self.pending, self.tooLong, self.assets, self.locked) = (working, pending, tooLong, assets, locked)
+    (self.working, self.pending, self.tooLong, self.assets) = (working, pending, tooLong, assets)
+    (self.locked, self.held) = (locked, held)
   }
 }

@@ -43,6 +43,14 @@ enum Output {
     "\(amount.assets.counted("BLOB", "BLOBs")) (\(bytes(amount.bytes)))"
   }
 
+  /// Returns how many records are held on this machine, with the reasons.
+  static func held(_ counts: [String: Int]) -> String {
+    let count = counts.values.reduce(0, +)
+    let reasons = counts.count == 1 ? counts.keys.joined() : counts.sorted { $0.key < $1.key }
+      .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+    return "\(count.counted("record is", "records are")) held here (\(reasons))"
+  }
+
   /// Returns a size for people, with about 3 significant digits.
   static func bytes(_ count: Int) -> String {
     guard count >= 1_000 else { return count.counted("byte", "bytes") }

@@ -11,7 +11,7 @@ struct Verify: AsyncParsableCommand {
       code 0: all equal; 1: unequal, not in time, or rows that can't be sent; 4: no device is connected.
 
       A digest covers what is merged. If a table here refuses a merged version, its row is the last one that the table \
-      accepted; verify names these records, and they don't change the exit code.
+      accepted; verify names these records, and they don't change the exit code. Neither do records that are held here.
 
       Examples:
         mesh verify
@@ -35,6 +35,8 @@ struct Verify: AsyncParsableCommand {
   }
 
   private static let olderNamed = 5
+  /// The reason of the records in `VerifyReport.older`.
+  private static let older = "edit-refused"
 
   private func show(_ report: VerifyReport) {
     var table = TextTable("ZONE", "DEVICE", "ANSWER", "HERE", "THERE")
@@ -60,6 +62,8 @@ struct Verify: AsyncParsableCommand {
           + named.joined(separator: ", ") + (report.olderCount > named.count ? ", …" : "")
           + ". mesh held shows both versions.")
     }
+    let held = report.held.filter { $0.key != Self.older }
+    if !held.isEmpty { Output.print("\(Output.held(held)): mesh held lists them.") }
     if report.comparisons.contains(where: { $0.outcome == .unsentHere || $0.outcome == .unsentThere }) {
       Output.print(
         "On the machine whose rows are not sent, mesh status shows what is pending, and mesh doctor what can't be sent."
@@ -76,7 +80,8 @@ struct Wait: AsyncParsableCommand {
       Also waits until this machine's own tables show what was merged. If no device is connected yet, waits for one as long as \
       the node dials an address, or has just started.
 
-      Skips BLOBs that the other device is set not to download, or that no device connected to it has, and lists them.
+      Skips BLOBs that the other device is set not to download, or that no device connected to it has, and lists them. Also \
+      says how many records are held on this machine: they are merged, and not in their tables.
 
       Exit code 0: nothing is pending, and every connected device has everything; 1: not in time, with what is missing; 4: no \
       device has connected, with what was tried.
@@ -106,7 +111,8 @@ struct Wait: AsyncParsableCommand {
     if report.complete {
       let here = report.assets.absent
       Output.print(
-        "Every connected device has everything\(report.without.isEmpty && here.assets == 0 ? "." : ", but:")")
+        "Every connected device has everything"
+          + (report.without.isEmpty && here.assets == 0 && report.held.isEmpty ? "." : ", but:"))
       for one in report.without {
         guard let absent = one.assets?.absent else { continue }
         // The other device could download the BLOBs that are here.
@@ -121,6 +127,7 @@ struct Wait: AsyncParsableCommand {
       if here.assets > 0 {
         Output.print("  this machine is without \(Output.blobs(here)): mesh asset list says why.")
       }
+      if !report.held.isEmpty { Output.print("  \(Output.held(report.held)): mesh held says why.") }
       return
     }
     if let locked = report.locked { Output.print(printable(locked)) }

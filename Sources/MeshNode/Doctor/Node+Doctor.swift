@@ -11,6 +11,7 @@ extension Node {
     lookAtDatabase()
     if let suspension { return DoctorReport(unopened: suspension) }
     var checks = [.library, daemonCheck(), configurationCheck(), workCheck(), fileCheck(), logCheck()]
+    if let check = try await lockCheck() { checks.append(check) }
     checks += [store.place, home.path].map(HealthCheck.disk)
     checks += try captureChecks() + pendingChecks()
     checks +=

@@ -76,7 +76,7 @@ extension Node {
 
   /// Returns whether a device has nothing in common with this one any more, because it was revoked or no common zone is
   /// left.
-  private func hasNoPart(_ device: DeviceID) -> Bool {
+  func hasNoPart(_ device: DeviceID) -> Bool {
     guard let account = replica.certificate(of: device)?.account else { return false }
     return replica.isRevoked(device)
       || account != replica.account.id && !replica.zoneIDs.contains { replica.isMember(account, of: $0) }

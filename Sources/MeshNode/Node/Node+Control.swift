@@ -7,7 +7,8 @@ import MeshStore
 
 /// Answers commands with the node itself, in the daemon and on the home alone.
 extension Node {
-  func status() throws -> StatusReport {
+  func status() async throws -> StatusReport {
+    let lock = try await lockCheck()
     let zone = try replica.privateZone.flatMap { try replica.zoneView($0) }
     return StatusReport(
       running: listening != nil, account: replica.account.id.description, accountName: zone?.title ?? "",
@@ -22,7 +23,7 @@ extension Node {
       ended: Dictionary(endedShares.map { ($0.zone.description, $0.reason) }, uniquingKeysWith: { $1 }),
       assets: try lackingAssets(), fetching: try fetchingAssets(),
       keptBlobs: KeptBlobs(bytes: try store.overwrittenBytes(), limit: configuration.keptBlobs),
-      quotas: try quotas(), alarms: try alarms(), warnings: warnings(),
+      quotas: try quotas(), alarms: try alarms(), warnings: warnings(lock),
       zones: try zoneReports(), peers: try peerReports())
   }
 
@@ -36,12 +37,12 @@ extension Node {
 
   /// Returns the alarms of the doctor that don't need the schema, because they are requested often.
   private func alarms() throws -> [String] {
-    let checks = try [workCheck(), logCheck()] + deviceChecks() + zoneChecks() + clockChecks() + digestChecks()
+    let checks = try [configurationCheck(), workCheck(), logCheck()] + deviceChecks() + zoneChecks() + clockChecks() + digestChecks()
     return checks.filter { $0.state == .alarm }.map(Self.text)
   }
 
-  private func warnings() -> [String] {
-    (historyChecks() + refusalChecks()).filter { $0.state == .warning }.map(Self.text)
+  private func warnings(_ lock: HealthCheck?) -> [String] {
+    ([configurationCheck()] + (lock.map { [$0] } ?? []) + historyChecks() + refusalChecks()).filter { $0.state == .warning }.map(Self.text)
   }
 
   private static func text(_ check: HealthCheck) -> String {
@@ -168,7 +169,7 @@ extension Node {
           comparisons: comparisons.map(\.comparison), locked: locked,
           older: try store.refusedRecords(limit: Self.olderNamed).map {
             VerifyReport.Older(zone: $0.zone.description, table: $0.table, key: ReportedValue($0.key))
-          }, olderCount: try store.refusedCount())
+          }, olderCount: try store.refusedCount(), held: try heldCounts())
       }
       try await Task.sleep(for: Self.look)
       if ContinuousClock.now - asked > Self.askAgain {
@@ -211,13 +212,17 @@ extension Node {
     }
   }
 
+  /// The message about a program that currently has the write lock, with what to do, or nil if none has.
+  var lockedBy: String? { lock.map { "\($0) \(Self.wayOutOfLock)" } }
+
+  static let wayOutOfLock = "End the transaction, or the program."
+
   /// The message about a program that currently has the write lock, or nil if none has.
-  var lockedBy: String? {
+  var lock: String? {
     guard store.isWriteLocked else { return nil }
     let names = store.writers.map { "process \($0.pid) (\(printable($0.program)))" }
     let who = names.isEmpty ? "another program" : names.joined(separator: ", ")
-    return
-      "\(store.path) is locked by \(who): nothing is flushed or merged before its transaction ends. End the transaction, or the program."
+    return "\(store.path) is locked by \(who): nothing is flushed or merged before its transaction ends."
   }
 
   // MARK: Tables

@@ -124,6 +124,8 @@ struct WaysOut {
     case .missingParent, nil: return "They are shown when the records that they refer to are here and shown."
     case .parentDeleted: return "Their parent was deleted: they are shown again when it is written again."
     case .unknownTable, .untracked: return unknown(held)
+    case .constraint where records.allSatisfy(\.isKeyUnfit):
+      return "The table has another key here. Give it the same key on every machine, and they are shown."
     case .constraint:
       return
         "A constraint or trigger of this file refuses them. \(resolve(records)) gives one values that fit, everywhere. Or "
@@ -158,17 +160,11 @@ struct WaysOut {
     guard records.count == 1, let record = records.first else {
       return "mesh held resolve TABLE KEY --column COLUMN --value VALUE"
     }
-    let columns = Self.inQuestion(record)
+    let refused = Set(record.refused.map(\.column))
+    let deciding = refused.isDisjoint(with: record.deciding) ? record.deciding : record.deciding.filter(refused.contains)
+    let columns = deciding.isEmpty ? record.refused.filter { $0.shown != nil }.map(\.column) : deciding
     let values = (columns.isEmpty ? ["COLUMN"] : columns).map { " --column \($0) --value VALUE" }.joined()
     return "mesh held resolve \(record.table) \(ReportedValue(record.key))\(values)"
-  }
-
-  /// Returns the columns that SQLite's message names, as the text of a `CHECK` does. If it names none, it returns the
-  /// columns that the row shows with another value.
-  private static func inQuestion(_ record: HeldRecord) -> [String] {
-    let words = (record.message ?? "").split { !($0.isLetter || $0.isNumber || $0 == "_") }.map { $0.lowercased() }
-    let named = record.refused.map(\.column).filter { words.contains($0.lowercased()) }
-    return named.isEmpty ? record.refused.filter { $0.shown != nil }.map(\.column) : named
   }
 
   private func unknown(_ held: Set<String>) -> String {

@@ -21,7 +21,7 @@ extension Node: NodeControl {
   /// All requests to a node. The daemon's routes are the same.
   static let handlers: RequestHandlers = {
     var handlers = RequestHandlers()
-    handlers.on(StatusRequest.self) { node, _ in try node.status() }
+    handlers.on(StatusRequest.self) { node, _ in try await node.status() }
     handlers.on(PeersRequest.self) { node, _ in PeersReport(peers: try node.peerReports()) }
     handlers.on(ZonesRequest.self) { node, _ in ZonesReport(zones: try node.zoneReports()) }
     handlers.on(ConflictsRequest.self) { try $0.conflicts($1) }

@@ -14,14 +14,14 @@ extension Node {
       let isOver = ContinuousClock.now >= deadline
       if request.here {
         // Without a daemon, no other process does the work.
-        if listening == nil, try workAlone(until: deadline) { return try waitReport(here: true) }
+        if listening == nil, try workAlone(until: deadline) { return try naming(waitReport(here: true)) }
         let report = try waitReport(here: true)
-        if report.complete || isOver { return report }
+        if report.complete || isOver { return try naming(report) }
       } else if replica.peerViews.isEmpty {
         if isOver || !mayConnect { throw noMember }
       } else {
         let report = try waitReport(here: false)
-        if report.complete || isOver { return report }
+        if report.complete || isOver { return try naming(report) }
       }
       try await Task.sleep(for: Self.look)
     }
@@ -39,6 +39,13 @@ extension Node {
       if ContinuousClock.now >= deadline { return false }
     }
     return true
+  }
+
+  /// Adds what is merged and not where it should be.
+  private func naming(_ report: WaitReport) throws -> WaitReport {
+    var report = report
+    report.held = try heldCounts()
+    return report
   }
 
   private func waitReport(here: Bool) throws -> WaitReport {
@@ -83,8 +90,12 @@ extension Node {
   /// Whether another device may still connect: an address is dialled, or the node has just started and knows others.
   var mayConnect: Bool {
     guard !replica.isRevoked else { return false }
-    return !wantedPeers.isEmpty || isExpectingPeers && knowsOthers
+    return wantedPeers.contains(where: mayAnswer) || isExpectingPeers && knowsOthers
   }
+
+  /// Returns whether the device at an address may have something in common with this one. It is not known before the
+  /// first session.
+  private func mayAnswer(_ address: HostPort) -> Bool { dials[address]?.device.map { !hasNoPart($0) } ?? true }
 
   private var knowsOthers: Bool {
     replica.account.liveDevices.contains { $0 != replica.device }
@@ -101,6 +112,7 @@ extension Node {
       return Refusal(code: "device.revoked", message: "\(revocation.what) \(revocation.wayOut ?? "")")
     }
     let tried = wantedPeers.map { address -> String in
+      guard mayAnswer(address) else { return "\(address): its device has nothing in common with this one any more" }
       guard let dial = dials[address], let since = dial.triedSince else { return "\(address): not tried yet" }
       let outcome = dial.lastError.map { printable($0) } ?? "no answer yet"
       return "\(address), tried since \(ControlJSON.text(Self.date(since))): \(outcome)"

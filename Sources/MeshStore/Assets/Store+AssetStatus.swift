@@ -150,19 +150,20 @@ extension Store {
 
 extension Session {
   fileprivate func assetPlaces(_ condition: String, _ arguments: [Value], limit: Int) throws -> [AssetPlace] {
-    try sql.all(
+    let hasPlace = try placesOfAssets()
+    return try sql.all(
       """
       SELECT u.asset, a.size, z.zone, u.tbl, u.key, u.col, u.shown, r.held, \(Self.fetched), a.choice, t.on_demand,
         d.device, a.source, a.source_time
       FROM \(Self.uses) JOIN mesh_zone z ON z.id = u.zone LEFT JOIN mesh_author d ON d.id = u.author
       WHERE \(condition) ORDER BY a.size, u.asset, u.tbl, u.key, u.col LIMIT ?
       """, arguments + [.count(limit)], place
-    ).compactMap(\.self).map { try $0.complete(self) }
+    ).compactMap(\.self).filter { $0.place.isShown || hasPlace($0.table, $0.column) }.map { try $0.complete(self) }
   }
 
   /// A row of the query, whose names are still numbers.
   private struct Found {
-    var place: AssetPlace
+    let place: AssetPlace
     let table: Int64
     let column: Int64
 

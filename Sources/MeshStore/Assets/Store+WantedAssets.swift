@@ -92,7 +92,7 @@ extension Session {
   ///
   /// - Parameter zone: The zone, or nil for all zones.
   func assetsLacking(in zone: ZoneID? = nil) throws -> [Lack] {
-    try sql.all(
+    let lacking = try sql.all(
       """
       SELECT u.asset, a.size, u.tbl, u.col, \(Self.fetched) FROM \(Self.uses)
       WHERE u.shown = 0 AND (?1 IS NULL OR u.zone = (SELECT id FROM mesh_zone WHERE zone = ?1))
@@ -104,6 +104,26 @@ extension Session {
           isFetched: row.integer(4) == 1)
       }
     }.compactMap(\.self)
+    let hasPlace = try placesOfAssets()
+    return lacking.filter { hasPlace($0.table, $0.column) }
+  }
+
+  /// Returns a function that tells whether some device has the column, as far as this one knows. Nothing waits for the
+  /// BLOBs of a column that was dropped, or renamed, everywhere.
+  func placesOfAssets() throws -> (_ table: Int64, _ column: Int64) -> Bool {
+    let missing = try sql.all("SELECT DISTINCT tbl, col FROM mesh_asset_use WHERE shown = 0") {
+      (table: $0.integer(0), column: $0.integer(1))
+    }.filter { use in catalog.table(use.table).map { $0.isHere && $0.indexes[use.column] == nil } ?? false }
+    if missing.isEmpty { return { _, _ in true } }
+    let described = try foreignDescriptions(trusts: { _ in false }).map(\.table)
+    var nowhere: [Int64: Set<Int64>] = [:]
+    for (table, column) in missing {
+      let (name, of) = (try catalog.column(column).name.folded, try catalog.tableName(table).folded)
+      if !described.contains(where: { $0.name.folded == of && $0.columns.contains { $0.name.folded == name } }) {
+        nowhere[table, default: []].insert(column)
+      }
+    }
+    return { [nowhere] table, column in nowhere[table]?.contains(column) != true }
   }
 
   func takes(_ size: Int, table: Int64, column: Int64) -> Bool {

@@ -61,9 +61,12 @@ enum Capture {
     }
     var findings: [CaptureFinding] = []
     let policies = try ColumnPolicies.all(db)
-    for table in try TrackedTable.all(db) {
+    let tables = try TrackedTable.all(db)
+    let exchanged = try exchanged(db, tables)
+    for table in tables {
       var finding = try bringUpToDate(db, table, policies)
       finding.newName = renamed[table.id]
+      if finding.reasons.contains(.recreated), exchanged.contains(table.id) { finding.reasons.insert(.exchanged) }
       if !finding.reasons.isEmpty { findings.append(finding) }
     }
     try anchor(db)
@@ -139,6 +142,23 @@ extension Capture {
         """,
       arguments: [layout.id, row, key.collation, key.name, key.affinity.keyClass, table.id])
     return finding
+  }
+
+  /// Returns the tables that have each other's places in `sqlite_schema`. If `VACUUM` moves the places, all move in the
+  /// same direction.
+  private static func exchanged(_ db: Database, _ tables: [TrackedTable]) throws -> Set<Int64> {
+    var (owners, takes): ([Int64: Int64], [Int64: Int64]) = ([:], [:])
+    for table in tables { if let row = table.schemaRow { owners[row] = table.id } }
+    for table in tables where table.schemaRow != nil {
+      guard let row = try schemaRow(db, table.name), let owner = owners[row], owner != table.id else { continue }
+      takes[table.id] = owner
+    }
+    return Set(
+      takes.keys.filter { table in
+        var next = takes[table]
+        for _ in takes where next != table { next = next.flatMap { takes[$0] } }
+        return next == table
+      })
   }
 
   /// Distinguishes renamed columns from new ones: SQLite has put the new names of renamed ones into the trigger.

@@ -97,6 +97,8 @@ struct CaptureFinding: Hashable, Sendable {
     static let returned = Reasons(rawValue: 128)
     /// It lacks columns that it had.
     static let columnsLost = Reasons(rawValue: 64)
+    /// Synchronized tables exchanged their names, and this is one of them. All their rows are there.
+    static let exchanged = Reasons(rawValue: 1024)
     /// The triggers for `UNIQUE` indexes were made for other indexes.
     static let indexesChanged = Reasons(rawValue: 256)
     /// Its key is another column, or is compared differently. Nothing is captured until the key is restored.
@@ -157,6 +159,12 @@ struct CaptureFinding: Hashable, Sendable {
         The table \(name) has another key than when it joined the mesh, or one that is compared otherwise, so its rows would be \
         other records and nothing of it is synchronized now. Give it its key again; for another key make a table of another \
         name, copy the rows, and mesh track that on every machine.
+        """
+    }
+    if reasons.contains(.exchanged) {
+      return """
+        The table \(name) has the rows of another synchronized table now, because tables exchanged their names here. Other \
+        machines get the same rows in \(name), and rows that are not in it any more are deleted.
         """
     }
     if reasons.contains(.recreated) {

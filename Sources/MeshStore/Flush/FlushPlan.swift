@@ -73,6 +73,9 @@ struct FlushPlan {
     let table: TableForm
     let state: ZoneRecords.State
     let old: StoredRecord?
+    /// The columns into which a program wrote the values of `state`. The row has them, and no other place has the bytes
+    /// of long ones.
+    var written: [Int64] = []
   }
 
   /// A value or a delete that is not sent, because another one is merged.

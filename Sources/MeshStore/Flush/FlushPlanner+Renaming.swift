@@ -8,6 +8,7 @@ extension FlushPlanner {
   mutating func rename(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]?) throws -> Bool {
     let before = try records.state(entry.ref, old)
     var news: [Int64: State.Cell] = [:]
+    var written: [Int64] = []
     for (column, wall) in entry.columns.sorted(by: { $0.key < $1.key }) {
       guard let index = entry.table.indexes[column] else { continue }
       let former = entry.table.origins[column]?.first { before.cells[$0] != nil && old.extra[$0] != nil }
@@ -36,6 +37,7 @@ extension FlushPlanner {
       case PendingSlice.migrated:
         guard let row, before.cells[column] == nil else { continue }
         news[column] = State.Cell(stamp: global(importTime), value: try value(entry, index, row[index]))
+        written.append(column)
       default:
         guard let row else { continue }
         // Somebody wrote a value under the new name that this row never showed.
@@ -46,10 +48,11 @@ extension FlushPlanner {
         } else {
           news[column] = State.Cell(
             stamp: global(time(wall, after: old)), value: try value(entry, index, row[index]))
+          written.append(column)
         }
       }
     }
-    return try go(on: entry, before, old, with: news)
+    return try go(on: entry, before, old, with: news, written)
   }
 
   /// Notes the lesser of a column's values under its two names as a conflict, if the author of the other value had not
@@ -90,7 +93,8 @@ extension FlushPlanner {
   /// Gives the record these cells and sends them. It uses the row of a birth, which may contain stamps of others. The
   /// time of the birth doesn't change.
   private mutating func go(
-    on entry: PendingSlice.Entry, _ before: State, _ old: StoredRecord?, with news: [Int64: State.Cell]
+    on entry: PendingSlice.Entry, _ before: State, _ old: StoredRecord?, with news: [Int64: State.Cell],
+    _ written: [Int64]
   ) throws -> Bool {
     if news.isEmpty {
       if old != nil { plan.reshown.append(entry.ref) }
@@ -100,7 +104,7 @@ extension FlushPlanner {
     guard try emit(entry, news, before.generation, life) else { return false }
     let after = State(
       generation: before.generation, life: before.life, cells: before.cells.merging(news) { $1 })
-    plan.placed.append(.init(ref: entry.ref, table: entry.table, state: after, old: old))
+    plan.placed.append(.init(ref: entry.ref, table: entry.table, state: after, old: old, written: written))
     return true
   }
 
@@ -177,12 +181,14 @@ extension FlushPlanner {
       }
       cells[column] = cell
     }
-    return try place(entry, State(generation: state.generation, life: state.life, cells: cells), old, known)
+    return try place(
+      entry, State(generation: state.generation, life: state.life, cells: cells), old, known,
+      written.map { entry.table.columns[$0].id })
   }
 
   /// Gives the record this state, and sends the new parts.
   private mutating func place(
-    _ entry: PendingSlice.Entry, _ state: State, _ old: StoredRecord?, _ known: State
+    _ entry: PendingSlice.Entry, _ state: State, _ old: StoredRecord?, _ known: State, _ written: [Int64] = []
   ) throws -> Bool {
     guard state.isAlive else { return try adoptDelete(entry, state.generation, old) }
     let news = state.cells.filter { known.cells[$0.key] != $0.value || known.generation != state.generation }
@@ -190,7 +196,7 @@ extension FlushPlanner {
     if !news.isEmpty || known.generation != state.generation {
       guard try emit(entry, news, state.generation, life) else { return false }
     }
-    plan.placed.append(.init(ref: entry.ref, table: entry.table, state: state, old: old))
+    plan.placed.append(.init(ref: entry.ref, table: entry.table, state: state, old: old, written: written))
     return true
   }
 

@@ -241,6 +241,8 @@ private struct Flusher {
       for change in plan.changes { try present(change, materialiser) }
       for placed in plan.placed {
         let changed = placed.old?.isShown == true ? Set(placed.state.cells.keys) : nil
+        let written = placed.state.cells.filter { placed.written.contains($0.key) }.mapValues(\.value)
+        try materialiser.keep(written, from: placed.ref, placed.table)
         try materialiser.place(placed.ref, placed.state, replacing: placed.old, changed: changed)
         // A row that a program wrote before its table was synchronized is deleted with its record.
         if !placed.state.isAlive, placed.table.isHere { try materialiser.vacate(placed.ref, placed.table) }

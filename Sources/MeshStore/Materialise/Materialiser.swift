@@ -183,6 +183,8 @@ final class Materialiser {
     if stays { try release(ref, table) } else { try appear(ref) }
   }
 
+  static let sameKey = "give the table the same key on every machine"
+
   /// Holds a record whose key the table would convert to another one, so that two records would share one row.
   private func hold(
     _ ref: RecordRef, _ table: TableForm, _ record: StoredRecord, _ values: [Int64: Value], replacing old: StoredRecord?
@@ -194,8 +196,7 @@ final class Materialiser {
     let (kind, made) = if case .text = ref.key { ("text", "number") } else { ("number", "text") }
     try note(
       ref, .constraint,
-      "the key is a \(kind), and the column \(table.keyName) makes a \(made) of it here; give the table the same key on every machine"
-    )
+      "the key is a \(kind), and the column \(table.keyName) makes a \(made) of it here; \(Self.sameKey)")
   }
 
   /// Holds a record whose table requires a BLOB that is not complete here.

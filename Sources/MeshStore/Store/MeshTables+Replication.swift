@@ -250,7 +250,8 @@ extension MeshTables {
     CREATE TABLE IF NOT EXISTS mesh_import (
       tbl INTEGER PRIMARY KEY,                    -- mesh_table.id
       task INTEGER NOT NULL,                      -- 1 compare, 2 with a table made anew, 3 with one that returned, 4 take in
-      layout INTEGER NOT NULL,                    -- mesh_layout.id before the table changed; 0 where it did not
+      layout INTEGER NOT NULL,                    -- mesh_layout.id before the table changed; 0 where it did not;
+                                                  -- negative where tables exchanged their names
       after,                                      -- key of the last row; NULL before the first
       done INTEGER NOT NULL DEFAULT 0             -- rows before it and itself
     )

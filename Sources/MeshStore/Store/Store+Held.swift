@@ -16,6 +16,10 @@ public struct HeldRecord: Hashable, Sendable {
   /// The columns that the table refuses, by name. They are the columns in which the row differs from the merged values,
   /// or all columns if there is no row.
   public var refused: [Refused] = []
+  /// The columns that decide: those that SQLite's message names, or those of the `CHECK` that it names.
+  public var deciding: [String] = []
+  /// Whether the key doesn't fit the table here. No value of another column helps.
+  public var isKeyUnfit: Bool { message?.hasSuffix(Materialiser.sameKey) == true }
 
   /// A column of a version that SQLite refuses.
   public struct Refused: Hashable, Sendable {
@@ -132,7 +136,10 @@ extension Session {
       zone: zone.zone, table: try catalog.tableName(ref.table), key: ref.key, reason: reason,
       message: noted?.0 == reason ? noted?.1 : nil,
       since: record?.held == nil && reason != .editRefused ? noted?.2 : record?.heldSince, waitsFor: [])
-    if reason == .constraint || reason == .editRefused, let record { held.refused = try refused(ref, record) }
+    if reason == .constraint || reason == .editRefused, let record {
+      held.refused = try refused(ref, record)
+      if let message = held.message { held.deciding = try deciding(ref, message) }
+    }
     switch reason {
     case .slotTaken: held.waitsFor = [try awaited(ref, besides: zone)]
     case .parentElsewhere: held.waitsFor = try waited(ref, zone).map { try awaited($0, besides: zone) }
@@ -141,6 +148,19 @@ extension Session {
     case .unknownTable, .untracked, .constraint, .valueTooLong, .outsideShare, .assetIncomplete, .editRefused: break
     }
     return held
+  }
+
+  /// Returns the columns that SQLite's message names. For the name of a `CHECK`, it returns the columns of the `CHECK`.
+  private func deciding(_ ref: RecordRef, _ message: String) throws -> [String] {
+    guard let schema = catalog.table(ref.table)?.schema else { return [] }
+    let intro = message.hasPrefix("cannot store ") ? " column " : "constraint failed: "
+    guard let end = message.firstRange(of: intro)?.upperBound else { return [] }
+    var text = String(message[end...])
+    if text.hasPrefix("\(schema.name).") { text.removeFirst(schema.name.count + 1) }
+    let check = schema.travelling.flatMap { schema.rules(for: $0).checks.first { $0.name?.folded == text.folded } }
+    let words = (try? SQLTokens.all(text))?.compactMap { $0.name?.folded } ?? []
+    let names = check?.expression.columns ?? Set(words)
+    return schema.columns.filter { !$0.isKey && names.contains($0.name.folded) }.map(\.name)
   }
 
   private func refused(_ ref: RecordRef, _ record: StoredRecord) throws -> [HeldRecord.Refused] {

@@ -170,7 +170,7 @@ extension Session {
       try request(
         finding.reasons.contains(.returned)
           ? .compareReturned : finding.reasons.contains(.recreated) ? .compareRecreated : .compare, finding.table,
-        layout: finding.newColumns.isEmpty ? 0 : layout)
+        layout: finding.reasons.contains(.exchanged) ? -layout : finding.newColumns.isEmpty ? 0 : layout)
       if finding.needsRecall { try compareReferrers(of: finding) }
     }
     try updatePermissions()

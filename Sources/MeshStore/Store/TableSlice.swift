@@ -7,7 +7,8 @@ struct TableSlice {
     /// Notes each difference as if a trigger had seen it. Missing rows were deleted.
     case compare = 1
     /// Does the same for a table that was recreated. If most rows are there, a migration has copied them, and the
-    /// missing rows were deleted. If most rows are missing, they come back, because nobody deleted them.
+    /// missing rows were deleted. If most rows are missing, they come back, because nobody deleted them. If synchronized
+    /// tables exchanged their names, the number of the layout is negative: all rows are in one of them.
     case compareRecreated = 2
     /// Does the same for a table that had been missing for a while. Missing rows come back.
     case compareReturned = 3
@@ -70,10 +71,12 @@ struct TableSlice {
         slice.notes += try Self.deletedMeanwhile(session, table, isSame: layout == Self.again)
       }
     case .compare, .compareRecreated, .compareReturned:
+      let isExchanged = layout < 0
       let merged = reader.map {
         LoggedValues(session, table: id, keys: Set(keys.map(table.form.canonical)), places, $0)
       }
-      let comparison = try Comparison(session, table, before: session.catalog.layout(layout), merged)
+      let before = try session.catalog.layout(isExchanged ? -layout : layout)
+      let comparison = try Comparison(session, table, before: before, merged)
       slice.rows = keys.count
       for key in keys {
         let notes = try comparison.notes(key)
@@ -83,7 +86,7 @@ struct TableSlice {
       if let merged { slice.places = merged.places }
       if slice.last == nil {
         slice.notes += try comparison.renamedAside()
-        let missing = try comparison.deleted(task)
+        let missing = try comparison.deleted(task, isExchanged: isExchanged)
         slice.notes += missing
         slice.differences += missing.count
       }
@@ -284,7 +287,7 @@ extension TableSlice {
     }
 
     /// Returns notes for records whose row is missing because it was deleted.
-    func deleted(_ task: Task) throws -> [Note] {
+    func deleted(_ task: Task, isExchanged: Bool) throws -> [Note] {
       if task == .compareReturned { return [] }
       // Records of a table that was recreated are held until it is filled.
       let shown = task == .compareRecreated ? "ifnull(held, 3) = \(HeldReason.unknownTable.rawValue)" : "held IS NULL"
@@ -294,7 +297,7 @@ extension TableSlice {
           SELECT 1 FROM main.\(table.schema.name.quotedName) AS t WHERE t.\(table.keyName.quotedName) = mesh_record.key)
         """, [.integer(table.id)]
       ) { Note(key: $0.value(0), op: PendingSlice.Op.delete) }
-      if task == .compareRecreated {
+      if task == .compareRecreated, !isExchanged {
         let all = try session.sql.integer(
           "SELECT count(*) FROM mesh_record WHERE tbl = ? AND generation & 1 AND \(shown)", [.integer(table.id)])
         if missing.count * 2 > all ?? 0 { return [] }

@@ -71,4 +71,59 @@ import Testing
     #expect(try b.rows("SELECT length(image) FROM photo") == ["70000"])
     try expectNothingWaits(b)
   }
+
+  /// What a node does between two statements of a program.
+  private enum Look: Int, CaseIterable {
+    case nothing, step, upkeep, flush
+
+    func happen(_ peer: Peer) throws {
+      switch self {
+      case .nothing: break
+      case .step: _ = try peer.store.upkeep({ _ in peer.reader }, now: peer.now)
+      case .upkeep: try peer.upkeep()
+      case .flush: try peer.flush()
+      }
+    }
+  }
+
+  @Test(
+    "a BLOB arrives whenever the node looks while its column is renamed there and back", arguments: Look.allCases,
+    Look.allCases)
+  private func thereAndBack(first: Look, second: Look) throws {
+    for third in Look.allCases {
+      let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+      try a.insertPhoto("x", 50_000)
+      try a.insertPhoto("y", 20_000)
+      try synchronize([a, b])
+      for _ in 0..<2 {
+        try a.run("ALTER TABLE photo RENAME COLUMN image TO picture")
+        try first.happen(a)
+        try a.run("UPDATE photo SET picture = randomblob(40000) WHERE id = 'x'")
+        try second.happen(a)
+        try a.run("ALTER TABLE photo RENAME COLUMN picture TO image")
+        try third.happen(a)
+        try a.run("UPDATE photo SET image = randomblob(45000) WHERE id = 'x'")
+        try synchronize([a, b])
+        #expect(try a.photos() == b.photos() && a.digest() == b.digest(), "\(first) \(second) \(third)")
+        for peer in [a, b] { try expectNothingWaits(peer) }
+      }
+    }
+  }
+
+  @Test("no row waits for a BLOB in a column that no device has any more")
+  func dropped() throws {
+    let (a, b) = (try Peer.withPhotos(1), try Peer.withPhotos(2))
+    try a.insertPhoto("x", 50_000)
+    try synchronize([a, b])
+    for peer in [a, b] {
+      try peer.run("PRAGMA legacy_alter_table = ON; ALTER TABLE photo DROP COLUMN image")
+      try peer.upkeep()
+    }
+    #expect(try a.store.awaitedAssets(limit: 9).isEmpty && a.store.fetchedAssets().isEmpty)
+    #expect(try a.store.assetBacklog(Peer.zone, absent: []) == AssetBacklog())
+    let c = try Peer.withPhotos(3)
+    _ = try a.store.saveForeignSchema(c.store.schemaDescriptions(), device: c.author.device, isOwn: true)
+    #expect(try a.store.awaitedAssets(limit: 9).map(\.obstacle?.isEmpty) == [false])
+    #expect(try a.store.assetBacklog(Peer.zone, absent: []).absent.assets == 1)
+  }
 }

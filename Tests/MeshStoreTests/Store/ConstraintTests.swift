@@ -14,17 +14,20 @@ import Testing
     /// The refused value of `v`.
     let value: String
     let message: String
+    /// Whether the message tells the column.
+    var tellsColumn = false
     var testDescription: String { name }
   }
 
   private static let free = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v)"
 
   static let cases = [
-    Case(name: "CHECK", columns: "v CHECK (v < 10))", value: "11", message: "CHECK constraint failed: v < 10"),
-    Case(name: "a CHECK with a name", columns: "v, CONSTRAINT small CHECK (v < 10))", value: "11", message: "small"),
-    Case(name: "NOT NULL", columns: "v NOT NULL)", value: "NULL", message: "NOT NULL constraint failed: t.v"),
+    Case(name: "CHECK", columns: "v CHECK (v < 10))", value: "11", message: "CHECK constraint failed: v < 10", tellsColumn: true),
+    Case(name: "a CHECK with a name", columns: "v, CONSTRAINT small CHECK (v < 10))", value: "11", message: "small", tellsColumn: true),
+    Case(name: "NOT NULL", columns: "v NOT NULL)", value: "NULL", message: "NOT NULL constraint failed: t.v", tellsColumn: true),
     Case(
-      name: "STRICT", columns: "v INTEGER) STRICT", value: "'x'", message: "cannot store TEXT value in INTEGER column"),
+      name: "STRICT", columns: "v INTEGER) STRICT", value: "'x'", message: "cannot store TEXT value in INTEGER column",
+      tellsColumn: true),
     Case(
       name: "RAISE (ABORT)", columns: "v)",
       trigger: "CREATE TRIGGER g BEFORE INSERT ON t WHEN NEW.v = 3 BEGIN SELECT RAISE(ABORT, 'no three'); END",
@@ -63,6 +66,7 @@ import Testing
     let held = try b.store.heldRecords(limit: 9)
     #expect(held.map(\.key) == [.text(Array("b".utf8))] && held.map(\.reason) == [.constraint])
     #expect(held.first?.message?.contains(one.message) == true, "\(held)")
+    #expect(held.first?.deciding == (one.tellsColumn ? ["v"] : []))
     #expect(try a.digest() == b.digest())
     // It is edited while it is held, and a rescan is no statement about it.
     try b.store.rescan()

@@ -304,7 +304,7 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// ```
   public func `in`<Query: PartialSelectStatement>(_ query: Query) -> SQLQueryExpression<Bool>
   where Query.QueryValue: QueryDecodable, Query.QueryValue._Optionalized == QueryValue._Optionalized {
-    SQLQueryExpression("(\(queryFragment)) IN \(query)")
+    SQLQueryExpression("(\(queryFragment)) IN \(query._rows)")
   }
 }
 
@@ -391,6 +391,19 @@ extension ClosedRange where Bound: QueryBindable, Bound.QueryValue == Bound {
   }
 }
 
+extension PartialSelectStatement where QueryValue: QueryDecodable {
+  /// A condition that holds if the query returns the value.
+  ///
+  /// ```swift
+  /// Tag.where { Reminder.select(\.id).contains($0.id) }
+  /// // … WHERE ("tags"."id") IN (…)
+  /// ```
+  public func contains<Element: QueryExpression>(_ element: Element) -> SQLQueryExpression<Bool>
+  where Element.QueryValue: QueryDecodable, QueryValue._Optionalized == Element.QueryValue._Optionalized {
+    element.in(self)
+  }
+}
+
 extension Statement {
   /// A condition that holds if the query returns a row.
   ///
@@ -399,6 +412,6 @@ extension Statement {
   /// // … WHERE EXISTS (…)
   /// ```
   public func exists() -> SQLQueryExpression<Bool> {
-    SQLQueryExpression("EXISTS \(queryFragment)")
+    SQLQueryExpression("EXISTS \(_rows)")
   }
 }

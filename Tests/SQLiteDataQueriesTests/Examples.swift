@@ -126,6 +126,7 @@ private func comparisonsExamples() -> [Example] {
     example("Reminder.where { $0.priority.in([.low, .high]) }") { Reminder.where { $0.priority.in([.low, .high]) } })
   examples.append(
     example("Reminder.where { ($0.id % 2) == 1 }") { Reminder.where { ($0.id % 2) == 1 } })
+  examples.append(example("Reminder.where { $0.dueDate == nil }") { Reminder.where { $0.dueDate == nil } })
   examples.append(
     example("Reminder.where { $0.priority.in([Priority.low, .high]) }") {
       Reminder.where { $0.priority.in([Priority.low, .high]) }

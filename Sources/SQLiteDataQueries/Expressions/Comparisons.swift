@@ -308,15 +308,29 @@ extension QueryExpression where QueryValue: QueryDecodable {
   }
 }
 
+// In Swift, `value == nil` is true or false. In SQL, `= NULL` is neither.
+private func _equality(_ lhs: QueryFragment, _ rhs: QueryFragment) -> SQLQueryExpression<Bool> {
+  _binary(lhs, rhs == QueryFragment(QueryBinding.null) ? isSame : equal, rhs)
+}
+
+private func _inequality(_ lhs: QueryFragment, _ rhs: QueryFragment) -> SQLQueryExpression<Bool> {
+  _binary(lhs, rhs == QueryFragment(QueryBinding.null) ? isNotSame : notEqual, rhs)
+}
+
 extension TableColumn {
-  /// Compares a column with a value, as `eq` does.
+  /// Compares a column with a value, as `eq` does. It compares with nil as `is` does.
+  ///
+  /// ```swift
+  /// Reminder.where { $0.dueDate == nil }
+  /// // … WHERE ("reminders"."dueDate") IS (NULL)
+  /// ```
   public static func == (lhs: Self, rhs: Value.QueryOutput) -> SQLQueryExpression<Bool> {
-    _binary(lhs.queryFragment, equal, Value(queryOutput: rhs).queryFragment)
+    _equality(lhs.queryFragment, Value(queryOutput: rhs).queryFragment)
   }
 
   /// Compares a column with a value and negates the result.
   public static func != (lhs: Self, rhs: Value.QueryOutput) -> SQLQueryExpression<Bool> {
-    _binary(lhs.queryFragment, notEqual, Value(queryOutput: rhs).queryFragment)
+    _inequality(lhs.queryFragment, Value(queryOutput: rhs).queryFragment)
   }
 
   /// Compares two columns.
@@ -331,19 +345,19 @@ extension TableColumn {
 }
 
 extension SQLQueryExpression where QueryValue: QueryBindable {
-  /// Compares an expression with a value, as `eq` does.
+  /// Compares an expression with a value, as `eq` does. It compares with nil as `is` does.
   ///
   /// ```swift
   /// Reminder.where { ($0.id % 2) == 1 }
   /// // … WHERE (("reminders"."id") % (2)) = (1)
   /// ```
   public static func == (lhs: Self, rhs: QueryValue.QueryOutput) -> SQLQueryExpression<Bool> {
-    _binary(lhs.queryFragment, equal, QueryValue(queryOutput: rhs).queryFragment)
+    _equality(lhs.queryFragment, QueryValue(queryOutput: rhs).queryFragment)
   }
 
   /// Compares an expression with a value and negates the result.
   public static func != (lhs: Self, rhs: QueryValue.QueryOutput) -> SQLQueryExpression<Bool> {
-    _binary(lhs.queryFragment, notEqual, QueryValue(queryOutput: rhs).queryFragment)
+    _inequality(lhs.queryFragment, QueryValue(queryOutput: rhs).queryFragment)
   }
 
   /// Compares two expressions.

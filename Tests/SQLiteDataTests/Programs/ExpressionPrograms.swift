@@ -51,6 +51,17 @@ struct ExpressionPrograms {
     }
   }
 
+  @Test("== and != compare with nil as Swift does")
+  func equality() throws {
+    try database.read { db in
+      let country: String? = nil
+      try expectSame(db, Artist.where { $0.country == country }.select(\.id), "VALUES (2)")
+      try expectSame(db, Artist.where { $0.country != nil }.select(\.id), "VALUES (1), (3)")
+      try expectSame(db, Artist.where { $0.country == "CA" }.select(\.id), "VALUES (3)")
+      try expectSame(db, Artist.where { $0.country.lower() != nil }.select(\.id), "VALUES (1), (3)")
+    }
+  }
+
   @Test("updates change numbers and texts by operators and in place")
   func assignments() throws {
     try database.write { db in

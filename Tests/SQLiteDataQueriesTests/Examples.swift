@@ -66,6 +66,8 @@ private func arithmeticExamples() -> [Example] {
   examples.append(example("Reminder.select { $0.id / 2 }") { Reminder.select { $0.id / 2 } })
   examples.append(example("Reminder.select { $0.id % 2 }") { Reminder.select { $0.id % 2 } })
   examples.append(example("Reminder.select { -$0.id }") { Reminder.select { -$0.id } })
+  examples.append(example("Reminder.select { +$0.id }") { Reminder.select { +$0.id } })
+  examples.append(example("Reminder.select { 1 + $0.id }") { Reminder.select { 1 + $0.id } })
   examples.append(example("Reminder.select { $0.id & 1 }") { Reminder.select { $0.id & 1 } })
   examples.append(example("Reminder.select { $0.id | 1 }") { Reminder.select { $0.id | 1 } })
   examples.append(example("Reminder.select { $0.id << 1 }") { Reminder.select { $0.id << 1 } })
@@ -124,6 +126,7 @@ private func comparisonsExamples() -> [Example] {
     example("Reminder.where { $0.priority.in([.low, .high]) }") { Reminder.where { $0.priority.in([.low, .high]) } })
   examples.append(
     example("Reminder.where { ($0.id % 2) == 1 }") { Reminder.where { ($0.id % 2) == 1 } })
+  examples.append(example("Reminder.where { $0.dueDate == nil }") { Reminder.where { $0.dueDate == nil } })
   examples.append(
     example("Reminder.where { $0.priority.in([Priority.low, .high]) }") {
       Reminder.where { $0.priority.in([Priority.low, .high]) }
@@ -134,6 +137,10 @@ private func comparisonsExamples() -> [Example] {
     })
   examples.append(example("Reminder.where { [1, 2].contains($0.id) }") { Reminder.where { [1, 2].contains($0.id) } })
   examples.append(example("Reminder.where { (1...3).contains($0.id) }") { Reminder.where { (1...3).contains($0.id) } })
+  examples.append(
+    example(#"Tag.where { Reminder.select(\.id).contains($0.id) }"#) {
+      Tag.where { Reminder.select(\.id).contains($0.id) }
+    })
   examples.append(
     example("RemindersList.where { list in Reminder.where { $0.remindersListID.eq(list.id) }.exists() }") {
       RemindersList.where { list in Reminder.where { $0.remindersListID.eq(list.id) }.exists() }
@@ -197,6 +204,9 @@ private func scalarExamples() -> [Example] {
   examples.append(example("Reminder.select { $0.title.length() }") { Reminder.select { $0.title.length() } })
   examples.append(example("Reminder.select { $0.notes.length() }") { Reminder.select { $0.notes.length() } })
   examples.append(example("Reminder.select { $0.title.hex() }") { Reminder.select { $0.title.hex() } })
+  examples.append(example("Reminder.select { $0.title.octetLength() }") { Reminder.select { $0.title.octetLength() } })
+  examples.append(example("Reminder.select { $0.id.randomblob() }") { Reminder.select { $0.id.randomblob() } })
+  examples.append(example("Reminder.select { $0.id.zeroblob() }") { Reminder.select { $0.id.zeroblob() } })
   examples.append(example("Reminder.select { $0.title.quote() }") { Reminder.select { $0.title.quote() } })
   examples.append(example("Reminder.select { $0.title.typeof() }") { Reminder.select { $0.title.typeof() } })
   examples.append(example("Reminder.select { $0.id.abs() }") { Reminder.select { $0.id.abs() } })
@@ -253,6 +263,7 @@ private func textExamples() -> [Example] {
   examples.append(
     example(#"Reminder.select { $0.title.instr("milk") }"#) { Reminder.select { $0.title.instr("milk") } })
   examples.append(example("Reminder.select { $0.title.unicode() }") { Reminder.select { $0.title.unicode() } })
+  examples.append(example(#"Reminder.select { $0.notes.unhex("-") }"#) { Reminder.select { $0.notes.unhex("-") } })
   return examples
 }
 
@@ -792,6 +803,14 @@ private func updatesExamples() -> [Example] {
   examples.append(example("RemindersList.update { $0.position -= 1 }") { RemindersList.update { $0.position -= 1 } })
   examples.append(example("RemindersList.update { $0.position *= 2 }") { RemindersList.update { $0.position *= 2 } })
   examples.append(example("RemindersList.update { $0.position /= 2 }") { RemindersList.update { $0.position /= 2 } })
+  examples.append(example("RemindersList.update { $0.position %= 2 }") { RemindersList.update { $0.position %= 2 } })
+  examples.append(example("RemindersList.update { $0.position &= 2 }") { RemindersList.update { $0.position &= 2 } })
+  examples.append(example("RemindersList.update { $0.position |= 2 }") { RemindersList.update { $0.position |= 2 } })
+  examples.append(example("RemindersList.update { $0.position <<= 2 }") { RemindersList.update { $0.position <<= 2 } })
+  examples.append(example("RemindersList.update { $0.position >>= 2 }") { RemindersList.update { $0.position >>= 2 } })
+  examples.append(
+    example("RemindersList.update { $0.position.negate() }") { RemindersList.update { $0.position.negate() } })
+  examples.append(example(#"Reminder.update { $0.title.append("!") }"#) { Reminder.update { $0.title.append("!") } })
   return examples
 }
 
@@ -853,6 +872,7 @@ private func namedQueryExamples() -> [Example] {
   examples.append(example(#"Reminder.where(\.isCompleted).flagged"#) { Reminder.where(\.isCompleted).flagged })
   examples.append(example(#"Reminder.select(\.title).flagged"#) { Reminder.select(\.title).flagged })
   examples.append(example(#"Reminder.select(\.title).byTitle"#) { Reminder.select(\.title).byTitle })
+  examples.append(example(#"Reminder.select(\.id).titles"#) { Reminder.select(\.id).titles })
   return examples
 }
 

@@ -224,6 +224,7 @@ extension Reminder: Table, PrimaryKeyedTable {
 extension Reminder {
   static let flagged = Self.where(\.isFlagged)
   static let byTitle = Self.order(by: \.title)
+  static let titles = Self.select(\.title)
 }
 
 struct OpenReminder: Equatable, Sendable {

@@ -149,24 +149,58 @@ struct FetchTests {
     #expect(await eventually { observation == nil })
   }
 
-  @Test("cancelling a load interrupts its query and keeps the earlier one")
-  func cancellation() async throws {
-    struct Endless: FetchKeyRequest {
-      static let hasEnded = Atomic(false)
-      func fetch(_ db: Database) throws -> [String] {
-        defer { Self.hasEnded.store(true, ordering: .relaxed) }
-        return try String.fetchAll(
-          db, sql: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
-      }
+  /// A request that ends only by an interruption.
+  private struct Endless: FetchKeyRequest {
+    final class End: Sendable {
+      let isReached = Atomic(false)
     }
+    let end = End()
+
+    func fetch(_ db: Database) throws -> [String] {
+      defer { end.isReached.store(true, ordering: .relaxed) }
+      return try String.fetchAll(
+        db, sql: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n")
+    }
+
+    static func == (lhs: Self, rhs: Self) -> Bool { lhs.end === rhs.end }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(end)) }
+  }
+
+  @Test("a load that another one replaces is interrupted, and returns")
+  func replacedLoad() async throws {
+    try database.add("a")
     @Fetch(Titles()) var titles = []
     let projected = $titles
-    let task = Task { _ = try await projected.load(Endless()) }
+    let endless = Endless()
+    let task = Task { _ = try await projected.load(endless) }
+    #expect(await eventually { projected.isLoading })
+    try await Task.sleep(for: .milliseconds(20))
+    try await projected.load(Upper())
+    #expect(titles == ["A"])
+    #expect(await eventually { endless.end.isReached.load(ordering: .relaxed) })
+    try await task.value
+    #expect(titles == ["A"])
+    #expect(!$titles.isLoading)
+    #expect($titles.loadError == nil)
+  }
+
+  private struct Upper: FetchKeyRequest {
+    func fetch(_ db: Database) throws -> [String] {
+      try String.fetchAll(db, sql: "SELECT upper(title) FROM items ORDER BY id")
+    }
+  }
+
+  @Test("cancelling a load interrupts its query and keeps the earlier one")
+  func cancellation() async throws {
+    @Fetch(Titles()) var titles = []
+    let projected = $titles
+    let endless = Endless()
+    let task = Task { _ = try await projected.load(endless) }
     #expect(await eventually { projected.isLoading })
     try await Task.sleep(for: .milliseconds(20))
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(await eventually { Endless.hasEnded.load(ordering: .relaxed) })
+    #expect(await eventually { endless.end.isReached.load(ordering: .relaxed) })
     #expect(!$titles.isLoading)
     try database.add("a")
     #expect(await eventually { titles == ["a"] })

@@ -30,6 +30,8 @@ final class FetchBox<Value: Sendable>: Observable, Sendable {
     var observed = 0
     var observation: SharedObservation<Value>?
     var subscription: ObservationSubscription?
+    /// The latest call of `load` with a request, while its fetch runs.
+    var pending: PendingLoad?
     var order: SharedObservation<Value>.Order?
     var streams: [Int: AsyncStream<Value>.Continuation] = [:]
     var lastStream = 0
@@ -161,12 +163,54 @@ final class FetchBox<Value: Sendable>: Observable, Sendable {
     let observation = source.observation
     registrar.withMutation(of: self, keyPath: \.isLoading) { state.withLock { $0.loads += 1 } }
     defer { registrar.withMutation(of: self, keyPath: \.isLoading) { state.withLock { $0.loads -= 1 } } }
-    // If the task is cancelled, this throws, and the box continues with its former request.
-    let outcome = try await observation.refresh()
+    let subscription = FetchSubscription { [weak self] in self?.stop(ticket) }
+    let outcome: SharedObservation<Value>.Outcome
+    do {
+      // If the task is cancelled, this throws, and the box continues with its former request.
+      outcome = try await refresh(observation, ticket)
+    } catch is CancellationError where !Task.isCancelled {
+      // A later call replaced this one.
+      return subscription
+    }
     adopt(observation, source, ticket)
     receive(outcome, from: ObjectIdentifier(observation))
     _ = try outcome.result.get()
-    return FetchSubscription { [weak self] in self?.stop(ticket) }
+    return subscription
+  }
+
+  /// Fetches the value of an observation. It throws a `CancellationError` if the task is cancelled, or if a later call
+  /// of `load` asks for another request. Nobody needs the value in these cases, and the query is interrupted.
+  private func refresh(
+    _ observation: SharedObservation<Value>, _ ticket: Int
+  ) async throws -> SharedObservation<Value>.Outcome {
+    let load = PendingLoad(ticket: ticket, observation: observation, waiter: observation.announceWaiter())
+    let replaced: PendingLoad? = state.withLock { state in
+      // A call without a request fetches the observed one again, and replaces nothing.
+      guard state.observed < ticket else { return nil }
+      // The calls may arrive here in another order than they were made.
+      let later = state.pending.map { $0.ticket > ticket } ?? false
+      let earlier = state.pending
+      if !later { state.pending = load }
+      guard let earlier, earlier.observation !== observation else { return nil }
+      return later ? load : earlier
+    }
+    if let replaced { replaced.observation.cancelWaiter(replaced.waiter) }
+    defer {
+      let ended: PendingLoad? = state.withLock { state in
+        guard let pending = state.pending, pending.ticket == ticket else { return nil }
+        state.pending = nil
+        return pending
+      }
+      // It is released outside of the lock, because this may be its last reference.
+      _ = ended
+    }
+    return try await observation.refresh(load.waiter)
+  }
+
+  private struct PendingLoad {
+    let ticket: Int
+    let observation: SharedObservation<Value>
+    let waiter: Int
   }
 
   private func source(

@@ -32,6 +32,8 @@ final class SharedObservation<Value: Sendable>: Sendable {
     var subscribers: [Int: @Sendable (Outcome) -> Void] = [:]
     /// The callers that wait for a value fetched after their request.
     var waiters: [Int: (start: Int, continuation: CheckedContinuation<Outcome, any Error>)] = [:]
+    /// The numbers of the callers that haven't begun to wait and aren't cancelled.
+    var announced: Set<Int> = []
     var lastID = 0
 
     mutating func nextID() -> Int {
@@ -75,28 +77,42 @@ final class SharedObservation<Value: Sendable>: Sendable {
   ///
   /// The result is fetched after this call. If the task is cancelled, the method throws. The query is then interrupted
   /// if no other caller waits for it.
-  func refresh() async throws -> Outcome {
-    // A quick fetch would end before the cancellation below.
-    try Task.checkCancellation()
-    let id = state.withLock { $0.nextID() }
-    return try await withTaskCancellationHandler {
+  ///
+  /// - Parameter id: The number of the caller, from ``announceWaiter()``.
+  func refresh(_ id: Int) async throws -> Outcome {
+    try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let start = state.withLock { state in
+        let start: Int? = state.withLock { state in
+          // The cancellation may have come before the caller waits.
+          guard state.announced.remove(id) != nil else { return nil }
           state.start += 1
           state.waiters[id] = (state.start, continuation)
           return state.start
         }
+        guard let start else { return continuation.resume(throwing: CancellationError()) }
         observe(start, WithoutImmediateValue(scheduler))
-        // The cancellation may have happened before the waiter was added.
-        if Task.isCancelled { cancelWaiter(id) }
       }
     } onCancel: {
       cancelWaiter(id)
     }
   }
 
-  private func cancelWaiter(_ id: Int) {
-    state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+  /// Returns a number for a caller that is about to fetch.
+  func announceWaiter() -> Int {
+    state.withLock { state in
+      let id = state.nextID()
+      state.announced.insert(id)
+      return id
+    }
+  }
+
+  /// Ends the wait of a caller, which then throws. The query is interrupted if no other caller and no property needs it.
+  func cancelWaiter(_ id: Int) {
+    let waiter = state.withLock { state in
+      state.announced.remove(id)
+      return state.waiters.removeValue(forKey: id)
+    }
+    waiter?.continuation.resume(throwing: CancellationError())
   }
 
   /// Calls a closure with each value and error from now on, until the returned subscription is released.

@@ -95,12 +95,17 @@ extension DatabaseFunctionModel {
       \(isProperty ? propertyMembers : "")\
         let body: \(bodyType)
         \(visible)var name: Swift.String { \(name.literal) }
-        \(visible)var argumentCount: Swift.Int? { \(arguments.count) }
+        \(visible)var argumentCount: Swift.Int? { \(argumentCount) }
         \(visible)var isDeterministic: Swift.Bool { \(isDeterministic) }
       \(isProperty ? "" : call)\
       \(isAggregate ? aggregation : invocation)
       }
       """
+  }
+
+  /// A row or a group of columns is an argument for each column.
+  private var argumentCount: String {
+    arguments.isEmpty ? "0" : arguments.map { "(\($0.value))._columnWidth" }.joined(separator: " + ")
   }
 
   private var propertyMembers: String {

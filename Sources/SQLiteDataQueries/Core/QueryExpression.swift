@@ -23,7 +23,7 @@ extension QueryExpression {
 /// An expression made from SQL that the caller wrote, as the `#sql` macro does.
 ///
 /// It is a statement too, so it can be executed as it stands.
-public struct SQLQueryExpression<QueryValue>: Statement {
+public struct SQLQueryExpression<QueryValue>: PartialSelectStatement {
   public let queryFragment: QueryFragment
 
   public var query: QueryFragment { queryFragment }

@@ -41,7 +41,7 @@ extension QueryExpression where QueryValue: QueryDecodable {
   fileprivate var _isTrue: SQLQueryExpression<Bool> { SQLQueryExpression(queryFragment) }
 }
 
-extension QueryExpression where QueryValue: _TextValue {
+extension QueryExpression where QueryValue: QueryBindable {
   @_disfavoredOverload
   public func groupConcat(
     _ separator: (some QueryExpression<String>)? = String?.none,

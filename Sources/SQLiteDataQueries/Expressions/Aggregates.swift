@@ -91,7 +91,7 @@ extension QueryExpression where QueryValue: QueryDecodable {
   }
 }
 
-extension QueryExpression where QueryValue: _TextValue {
+extension QueryExpression where QueryValue: QueryBindable {
   /// Joins the texts of all rows with a separator, which is a comma by default.
   ///
   /// ```swift

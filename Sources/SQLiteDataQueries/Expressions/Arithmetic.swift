@@ -66,6 +66,17 @@ extension _OperatorExpression where QueryValue: QueryDecodable {
     _binary(lhs.queryFragment, ") % (", rhs.queryFragment)
   }
 
+  /// A number as it is.
+  ///
+  /// ```swift
+  /// Reminder.select { +$0.id }
+  /// // SELECT +("reminders"."id") …
+  /// ```
+  public static prefix func + (expression: Self) -> SQLQueryExpression<QueryValue>
+  where QueryValue: _NumericValue {
+    SQLQueryExpression("+(\(expression.queryFragment))")
+  }
+
   /// Negates a number.
   ///
   /// ```swift

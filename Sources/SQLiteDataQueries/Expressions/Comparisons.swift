@@ -304,19 +304,33 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// ```
   public func `in`<Query: PartialSelectStatement>(_ query: Query) -> SQLQueryExpression<Bool>
   where Query.QueryValue: QueryDecodable, Query.QueryValue._Optionalized == QueryValue._Optionalized {
-    SQLQueryExpression("(\(queryFragment)) IN \(query)")
+    SQLQueryExpression("(\(queryFragment)) IN \(query._rows)")
   }
 }
 
+// In Swift, `value == nil` is true or false. In SQL, `= NULL` is neither.
+private func _equality(_ lhs: QueryFragment, _ rhs: QueryFragment) -> SQLQueryExpression<Bool> {
+  _binary(lhs, rhs == QueryFragment(QueryBinding.null) ? isSame : equal, rhs)
+}
+
+private func _inequality(_ lhs: QueryFragment, _ rhs: QueryFragment) -> SQLQueryExpression<Bool> {
+  _binary(lhs, rhs == QueryFragment(QueryBinding.null) ? isNotSame : notEqual, rhs)
+}
+
 extension TableColumn {
-  /// Compares a column with a value, as `eq` does.
+  /// Compares a column with a value, as `eq` does. It compares with nil as `is` does.
+  ///
+  /// ```swift
+  /// Reminder.where { $0.dueDate == nil }
+  /// // … WHERE ("reminders"."dueDate") IS (NULL)
+  /// ```
   public static func == (lhs: Self, rhs: Value.QueryOutput) -> SQLQueryExpression<Bool> {
-    _binary(lhs.queryFragment, equal, Value(queryOutput: rhs).queryFragment)
+    _equality(lhs.queryFragment, Value(queryOutput: rhs).queryFragment)
   }
 
   /// Compares a column with a value and negates the result.
   public static func != (lhs: Self, rhs: Value.QueryOutput) -> SQLQueryExpression<Bool> {
-    _binary(lhs.queryFragment, notEqual, Value(queryOutput: rhs).queryFragment)
+    _inequality(lhs.queryFragment, Value(queryOutput: rhs).queryFragment)
   }
 
   /// Compares two columns.
@@ -331,19 +345,19 @@ extension TableColumn {
 }
 
 extension SQLQueryExpression where QueryValue: QueryBindable {
-  /// Compares an expression with a value, as `eq` does.
+  /// Compares an expression with a value, as `eq` does. It compares with nil as `is` does.
   ///
   /// ```swift
   /// Reminder.where { ($0.id % 2) == 1 }
   /// // … WHERE (("reminders"."id") % (2)) = (1)
   /// ```
   public static func == (lhs: Self, rhs: QueryValue.QueryOutput) -> SQLQueryExpression<Bool> {
-    _binary(lhs.queryFragment, equal, QueryValue(queryOutput: rhs).queryFragment)
+    _equality(lhs.queryFragment, QueryValue(queryOutput: rhs).queryFragment)
   }
 
   /// Compares an expression with a value and negates the result.
   public static func != (lhs: Self, rhs: QueryValue.QueryOutput) -> SQLQueryExpression<Bool> {
-    _binary(lhs.queryFragment, notEqual, QueryValue(queryOutput: rhs).queryFragment)
+    _inequality(lhs.queryFragment, QueryValue(queryOutput: rhs).queryFragment)
   }
 
   /// Compares two expressions.
@@ -391,6 +405,19 @@ extension ClosedRange where Bound: QueryBindable, Bound.QueryValue == Bound {
   }
 }
 
+extension PartialSelectStatement where QueryValue: QueryDecodable {
+  /// A condition that holds if the query returns the value.
+  ///
+  /// ```swift
+  /// Tag.where { Reminder.select(\.id).contains($0.id) }
+  /// // … WHERE ("tags"."id") IN (…)
+  /// ```
+  public func contains<Element: QueryExpression>(_ element: Element) -> SQLQueryExpression<Bool>
+  where Element.QueryValue: QueryDecodable, QueryValue._Optionalized == Element.QueryValue._Optionalized {
+    element.in(self)
+  }
+}
+
 extension Statement {
   /// A condition that holds if the query returns a row.
   ///
@@ -399,6 +426,6 @@ extension Statement {
   /// // … WHERE EXISTS (…)
   /// ```
   public func exists() -> SQLQueryExpression<Bool> {
-    SQLQueryExpression("EXISTS \(queryFragment)")
+    SQLQueryExpression("EXISTS \(_rows)")
   }
 }

@@ -23,6 +23,14 @@ extension QueryExpression where QueryValue: QueryDecodable {
   /// ```
   public func hex() -> SQLQueryExpression<String> { _call("hex") }
 
+  /// The number of bytes of the value in the encoding of the database. It needs SQLite 3.43.
+  ///
+  /// ```swift
+  /// Reminder.select { $0.title.octetLength() }
+  /// // SELECT octet_length("reminders"."title") …
+  /// ```
+  public func octetLength() -> SQLQueryExpression<Int> { _call("octet_length") }
+
   /// The value as an SQL literal.
   ///
   /// ```swift
@@ -139,6 +147,24 @@ extension QueryExpression where QueryValue: QueryDecodable {
   public func `asOptional`() -> SQLQueryExpression<QueryValue._Optionalized> {
     SQLQueryExpression(queryFragment)
   }
+}
+
+extension QueryExpression where QueryValue: BinaryInteger & QueryDecodable {
+  /// As many random bytes as the number says.
+  ///
+  /// ```swift
+  /// Reminder.select { $0.id.randomblob() }
+  /// // SELECT randomblob("reminders"."id") …
+  /// ```
+  public func randomblob() -> SQLQueryExpression<[UInt8]> { _call("randomblob") }
+
+  /// As many zero bytes as the number says.
+  ///
+  /// ```swift
+  /// Reminder.select { $0.id.zeroblob() }
+  /// // SELECT zeroblob("reminders"."id") …
+  /// ```
+  public func zeroblob() -> SQLQueryExpression<[UInt8]> { _call("zeroblob") }
 }
 
 extension QueryExpression where Self == SQLQueryExpression<Int> {

@@ -189,6 +189,20 @@ extension QueryExpression where QueryValue: _TextValue {
   /// // SELECT unicode("reminders"."title") …
   /// ```
   public func unicode() -> SQLQueryExpression<Int?> { _call("unicode") }
+
+  /// The bytes that the hexadecimal digits of the text stand for, or NULL. It needs SQLite 3.41.
+  ///
+  /// ```swift
+  /// Reminder.select { $0.notes.unhex("-") }
+  /// // SELECT unhex("reminders"."notes", '-') …
+  /// ```
+  ///
+  /// - Parameter characters: The characters to skip.
+  public func unhex(
+    _ characters: (some QueryExpression<String>)? = String?.none
+  ) -> SQLQueryExpression<[UInt8]?> {
+    _call("unhex", characters?.queryFragment)
+  }
 }
 
 /// A text, an identifier that is a text, or an optional of one.

@@ -143,6 +143,7 @@ extension TemporaryTrigger.Operation {
 
 extension TemporaryTrigger.Operation where On: PrimaryKeyedTable {
   /// Sets columns of each inserted row.
+  @_disfavoredOverload
   public static func insert(
     touch updates: (inout Updates<On>) -> Void,
     @QueryFragmentBuilder<Bool> when condition: (TemporaryTrigger.NewColumns) -> [QueryFragment] = { _ in [] }
@@ -163,6 +164,7 @@ extension TemporaryTrigger.Operation where On: PrimaryKeyedTable {
   /// //   WHERE ("reminders"."id") = ("new"."id");
   /// // END
   /// ```
+  @_disfavoredOverload
   public static func update(
     touch updates: (inout Updates<On>) -> Void,
     @QueryFragmentBuilder<Bool> when condition: (

@@ -100,7 +100,7 @@ extension PartialSelectStatement {
 }
 
 // The same for whole rows, whose type a query without a selection doesn't name.
-extension SelectStatement where QueryValue == () {
+extension SelectStatement where QueryValue == (), Joins == () {
   /// The rows of both queries.
   ///
   /// ```swift
@@ -117,46 +117,81 @@ extension SelectStatement where QueryValue == () {
   /// - Parameters:
   ///   - all: Whether equal rows are kept.
   ///   - other: The other query.
-  public func union<each J: Table>(
-    all: Bool = false, _ other: some SelectStatement<(), From, Joins>
-  ) -> CompoundSelect<(From, repeat each J)> where Joins == (repeat each J) {
+  public func union(all: Bool = false, _ other: some SelectStatement<(), From, ()>) -> CompoundSelect<From> {
     CompoundSelect(query, all ? .unionAll : .union, other)
   }
 
   /// The rows that both queries return.
-  public func intersect<each J: Table>(
-    _ other: some SelectStatement<(), From, Joins>
-  ) -> CompoundSelect<(From, repeat each J)> where Joins == (repeat each J) {
+  public func intersect(_ other: some SelectStatement<(), From, ()>) -> CompoundSelect<From> {
     CompoundSelect(query, .intersect, other)
   }
 
   /// The rows of this query that the other one doesn't return.
-  public func except<each J: Table>(
+  public func except(_ other: some SelectStatement<(), From, ()>) -> CompoundSelect<From> {
+    CompoundSelect(query, .except, other)
+  }
+}
+
+extension CompoundSelect where QueryValue: Table {
+  /// The rows of both queries.
+  public func union(all: Bool = false, _ other: some SelectStatement<(), QueryValue, ()>) -> Self {
+    CompoundSelect(query, all ? .unionAll : .union, other)
+  }
+
+  /// The rows that both queries return.
+  public func intersect(_ other: some SelectStatement<(), QueryValue, ()>) -> Self {
+    CompoundSelect(query, .intersect, other)
+  }
+
+  /// The rows of this query that the other one doesn't return.
+  public func except(_ other: some SelectStatement<(), QueryValue, ()>) -> Self {
+    CompoundSelect(query, .except, other)
+  }
+}
+
+// The same for the rows of several tables.
+extension SelectStatement where QueryValue == () {
+  /// The rows of both queries.
+  public func union<J1: Table, each J2: Table>(
+    all: Bool = false, _ other: some SelectStatement<(), From, Joins>
+  ) -> CompoundSelect<(From, J1, repeat each J2)> where Joins == (J1, repeat each J2) {
+    CompoundSelect(query, all ? .unionAll : .union, other)
+  }
+
+  /// The rows that both queries return.
+  public func intersect<J1: Table, each J2: Table>(
     _ other: some SelectStatement<(), From, Joins>
-  ) -> CompoundSelect<(From, repeat each J)> where Joins == (repeat each J) {
+  ) -> CompoundSelect<(From, J1, repeat each J2)> where Joins == (J1, repeat each J2) {
+    CompoundSelect(query, .intersect, other)
+  }
+
+  /// The rows of this query that the other one doesn't return.
+  public func except<J1: Table, each J2: Table>(
+    _ other: some SelectStatement<(), From, Joins>
+  ) -> CompoundSelect<(From, J1, repeat each J2)> where Joins == (J1, repeat each J2) {
     CompoundSelect(query, .except, other)
   }
 }
 
 extension CompoundSelect {
   /// The rows of both queries.
-  public func union<From: Table, each J: Table>(
-    all: Bool = false, _ other: some SelectStatement<(), From, (repeat each J)>
-  ) -> Self where QueryValue == (From, repeat each J) {
+  public func union<From: Table, J1: Table, each J2: Table>(
+    all: Bool = false, _ other: some SelectStatement<(), From, (J1, repeat each J2)>
+  ) -> Self where QueryValue == (From, J1, repeat each J2) {
     CompoundSelect(query, all ? .unionAll : .union, other)
   }
 
   /// The rows that both queries return.
-  public func intersect<From: Table, each J: Table>(
-    _ other: some SelectStatement<(), From, (repeat each J)>
-  ) -> Self where QueryValue == (From, repeat each J) {
+  public func intersect<From: Table, J1: Table, each J2: Table>(
+    _ other: some SelectStatement<(), From, (J1, repeat each J2)>
+  ) -> Self where QueryValue == (From, J1, repeat each J2) {
     CompoundSelect(query, .intersect, other)
   }
 
   /// The rows of this query that the other one doesn't return.
-  public func except<From: Table, each J: Table>(
-    _ other: some SelectStatement<(), From, (repeat each J)>
-  ) -> Self where QueryValue == (From, repeat each J) {
+  public func except<From: Table, J1: Table, each J2: Table>(
+    _ other: some SelectStatement<(), From, (J1, repeat each J2)>
+  ) -> Self where QueryValue == (From, J1, repeat each J2) {
     CompoundSelect(query, .except, other)
   }
 

@@ -61,3 +61,22 @@ extension Select where Columns == (), Joins == () {
     combining(From.self[keyPath: keyPath])
   }
 }
+
+extension Select {
+  /// Adds the clauses, joins and selection of a named query of the table to those of this query.
+  ///
+  /// ```swift
+  /// Reminder.select(\.id).titles
+  /// // SELECT "reminders"."id", "reminders"."title"
+  /// // FROM "reminders"
+  /// ```
+  @_disfavoredOverload
+  public subscript<
+    each C1: QueryRepresentable, each C2: QueryRepresentable, each J1: Table, each J2: Table
+  >(
+    dynamicMember keyPath: KeyPath<From.Type, Select<(repeat each C2), From, (repeat each J2)>>
+  ) -> Select<(repeat each C1, repeat each C2), From, (repeat each J1, repeat each J2)>
+  where Columns == (repeat each C1), Joins == (repeat each J1) {
+    combining(From.self[keyPath: keyPath])
+  }
+}

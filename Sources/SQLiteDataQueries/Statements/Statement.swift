@@ -20,7 +20,10 @@ extension Statement {
   }
 
   /// The statement in parentheses, as it stands inside of another one.
-  public var queryFragment: QueryFragment {
+  public var queryFragment: QueryFragment { _rows }
+
+  /// The statement in parentheses, as the rows that a condition or a value is taken from.
+  var _rows: QueryFragment {
     let width = (QueryValue.self as? any QueryDecodable.Type)?._columnWidth ?? 1
     var fragment: QueryFragment = "(\n"
     fragment.append(query.orNoRows(of: width).indented())

@@ -134,6 +134,13 @@ extension Table {
     all.asSelect().grouping(grouping(columns))
   }
 
+  /// Keeps the groups for which a Boolean column is true.
+  public static func having<Predicate: QueryExpression<Truth>, Truth: _TruthValue>(
+    _ keyPath: KeyPath<TableColumns, Predicate>
+  ) -> Select<(), Self, ()> {
+    all.having(keyPath)
+  }
+
   /// Keeps the groups for which conditions hold.
   ///
   /// ```swift
@@ -157,6 +164,20 @@ extension Table {
   /// // LIMIT 10
   /// ```
   public static func limit(_ maxLength: Int, offset: Int? = nil) -> Select<(), Self, ()> {
+    all.limit(maxLength, offset: offset)
+  }
+
+  /// Returns at most a number of rows, which an expression gives.
+  public static func limit<Limit: QueryExpression<Int>>(
+    _ maxLength: (TableColumns) -> Limit
+  ) -> Select<(), Self, ()> {
+    all.limit(maxLength)
+  }
+
+  /// Returns at most a number of rows, and leaves out the first ones. Expressions give both numbers.
+  public static func limit<Limit: QueryExpression<Int>, Offset: QueryExpression<Int>>(
+    _ maxLength: (TableColumns) -> Limit, offset: (TableColumns) -> Offset
+  ) -> Select<(), Self, ()> {
     all.limit(maxLength, offset: offset)
   }
 

@@ -95,9 +95,27 @@ public struct ColumnUpdates<Root: Table, Base: Table> {
 
   /// A Boolean column, which can be toggled.
   @_disfavoredOverload
-  public subscript<Truth: QueryBindable & _TruthValue>(
-    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Truth>>
-  ) -> SQLQueryExpression<Truth> {
+  public subscript<Value: QueryBindable & _TruthValue>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
+  ) -> SQLQueryExpression<Value> {
+    get { SQLQueryExpression(column(keyPath).queryFragment) }
+    set { set(column(keyPath).name, newValue.queryFragment) }
+  }
+
+  /// A column of numbers, which can be negated.
+  @_disfavoredOverload
+  public subscript<Value: _NumericValue>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
+  ) -> SQLQueryExpression<Value> {
+    get { SQLQueryExpression(column(keyPath).queryFragment) }
+    set { set(column(keyPath).name, newValue.queryFragment) }
+  }
+
+  /// A column of texts, to which a text can be appended.
+  @_disfavoredOverload
+  public subscript<Value: _TextValue>(
+    dynamicMember keyPath: KeyPath<Base.TableColumns, TableColumn<Base, Value>>
+  ) -> SQLQueryExpression<Value> {
     get { SQLQueryExpression(column(keyPath).queryFragment) }
     set { set(column(keyPath).name, newValue.queryFragment) }
   }
@@ -161,6 +179,31 @@ extension SQLQueryExpression where QueryValue: QueryBindable & _TruthValue, Quer
   /// // SET "isCompleted" = NOT ("reminders"."isCompleted")
   /// ```
   public mutating func toggle() { self = not() }
+}
+
+extension SQLQueryExpression where QueryValue: _NumericValue {
+  /// Negates a number in an update.
+  ///
+  /// ```swift
+  /// RemindersList.update { $0.position.negate() }
+  /// // UPDATE "remindersLists"
+  /// // SET "position" = -("remindersLists"."position")
+  /// ```
+  public mutating func negate() { self = -self }
+}
+
+extension SQLQueryExpression where QueryValue: _TextValue {
+  /// Appends to a text in an update.
+  ///
+  /// ```swift
+  /// Reminder.update { $0.title.append("!") }
+  /// // UPDATE "reminders"
+  /// // SET "title" = ("reminders"."title") || ('!')
+  /// ```
+  public mutating func append(_ other: some QueryExpression<QueryValue>) { self = self + other }
+
+  /// Appends to a text in an update.
+  public mutating func append(contentsOf other: some QueryExpression<QueryValue>) { append(other) }
 }
 
 /// Adds to a number in an update.
@@ -249,4 +292,59 @@ public func *= <Value: _NumericValue>(lhs: inout any QueryExpression<Value?>, rh
 /// Divides a number that may be NULL in an update.
 public func /= <Value: _NumericValue>(lhs: inout any QueryExpression<Value?>, rhs: some QueryExpression<Value>) {
   lhs = _binary(lhs.queryFragment, ") / (", rhs.queryFragment, as: Value?.self)
+}
+
+/// Replaces a number by the remainder of a division in an update.
+///
+/// ```swift
+/// RemindersList.update { $0.position %= 2 }
+/// // UPDATE "remindersLists"
+/// // SET "position" = ("remindersLists"."position") % (2)
+/// ```
+public func %= <Value: _NumericValue>(lhs: inout any QueryExpression<Value>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") % (", rhs.queryFragment, as: Value.self)
+}
+
+/// Keeps the bits of an integer that are set in another one in an update.
+///
+/// ```swift
+/// RemindersList.update { $0.position &= 2 }
+/// // UPDATE "remindersLists"
+/// // SET "position" = ("remindersLists"."position") & (2)
+/// ```
+public func &= <Value: _NumericValue>(lhs: inout any QueryExpression<Value>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") & (", rhs.queryFragment, as: Value.self)
+}
+
+/// Sets the bits of an integer that are set in another one in an update.
+///
+/// ```swift
+/// RemindersList.update { $0.position |= 2 }
+/// // UPDATE "remindersLists"
+/// // SET "position" = ("remindersLists"."position") | (2)
+/// ```
+public func |= <Value: _NumericValue>(lhs: inout any QueryExpression<Value>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") | (", rhs.queryFragment, as: Value.self)
+}
+
+/// Moves the bits of an integer to the left in an update.
+///
+/// ```swift
+/// RemindersList.update { $0.position <<= 2 }
+/// // UPDATE "remindersLists"
+/// // SET "position" = ("remindersLists"."position") << (2)
+/// ```
+public func <<= <Value: _NumericValue>(lhs: inout any QueryExpression<Value>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") << (", rhs.queryFragment, as: Value.self)
+}
+
+/// Moves the bits of an integer to the right in an update.
+///
+/// ```swift
+/// RemindersList.update { $0.position >>= 2 }
+/// // UPDATE "remindersLists"
+/// // SET "position" = ("remindersLists"."position") >> (2)
+/// ```
+public func >>= <Value: _NumericValue>(lhs: inout any QueryExpression<Value>, rhs: some QueryExpression<Value>) {
+  lhs = _binary(lhs.queryFragment, ") >> (", rhs.queryFragment, as: Value.self)
 }

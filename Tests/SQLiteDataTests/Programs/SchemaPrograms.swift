@@ -38,6 +38,32 @@ struct SchemaPrograms {
 
   init() throws { database = try musicDatabase(in: DatabaseQueue()) }
 
+  @Test("a trigger runs several statements, of which one selects what it inserts")
+  func severalStatements() throws {
+    try database.write { db in
+      try Artist.createTemporaryTrigger(
+        after: .insert { new in
+          Genre.insert {
+            $0.title
+          } select: {
+            Values(new.name)
+          }
+          Album.where { $0.artistID.eq(1) }.update { $0.title += new.name }
+        }
+      ).execute(db)
+      try Artist.createTemporaryTrigger(
+        after: .update { old, new in
+          Genre.where { $0.title.eq(old.name) }.update { $0.title = new.name }
+          Album.find(2).update { $0.title = old.name + new.name }
+        }
+      ).execute(db)
+      try Artist.insert { Artist.Draft(id: 9, name: "Ida") }.execute(db)
+      try Artist.find(9).update { $0.name = "Eve" }.execute(db)
+      #expect(try Genre.order { $0.id.desc() }.fetchOne(db)?.title == "Eve")
+      #expect(try Album.find([1, 2]).select(\.title).fetchAll(db) == ["OneIda", "IdaEve"])
+    }
+  }
+
   @Test("triggers count, keep order and refuse")
   func triggers() throws {
     try database.write { (db) throws in

@@ -177,7 +177,7 @@ struct FetchTests {
     try await Task.sleep(for: .milliseconds(20))
     try await projected.load(Upper())
     #expect(titles == ["A"])
-    #expect(await eventually { endless.end.isReached.load(ordering: .relaxed) })
+    try #require(await eventually { endless.end.isReached.load(ordering: .relaxed) })
     try await task.value
     #expect(titles == ["A"])
     #expect(!$titles.isLoading)

@@ -133,6 +133,18 @@ struct ExpressionPrograms {
     }
   }
 
+  @Test("the limit, the offset and DISTINCT of a joined query hold for the result")
+  func joinedClauses() throws {
+    try database.read { db in
+      try expectSame(
+        db, Track.order(by: \.id).join(Album.limit(2, offset: 3)) { $0.albumID.eq($1.id) }.select { ($0.id, $1.id) },
+        "SELECT tracks.id, albumID FROM tracks JOIN albums ON albumID = albums.id ORDER BY 1 LIMIT 2 OFFSET 3")
+      try expectSame(
+        db, Track.order(by: \.title).join(Album.distinct()) { $0.albumID.eq($1.id) }.select { track, _ in track.title },
+        "SELECT DISTINCT title FROM tracks ORDER BY title")
+    }
+  }
+
   @Test("a join in which one side selects one column returns values")
   func oneColumn() throws {
     try database.read { db in

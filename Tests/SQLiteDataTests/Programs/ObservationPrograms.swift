@@ -77,6 +77,14 @@ struct ObservationPrograms {
     #expect(model.overview.tracks.map(\.id) == [3, 5])
   }
 
+  @Test("rows without an == follow a change of their last column")
+  func lastColumn() async throws {
+    @FetchAll(Track.where { $0.id.eq(1) }.select { ($0.title, $0.plays) }) var rows
+    #expect(rows.map(\.1) == [5])
+    try await database.write { db in try Track.find(1).update { $0.plays = 6 }.execute(db) }
+    #expect(await eventually { rows.map(\.1) == [6] })
+  }
+
   @Test("a change tells the observer of an @Observable model")
   func tracking() async throws {
     let model = LibraryModel()

@@ -372,14 +372,14 @@ struct SelectPrograms {
         Track.order(by: \.id).select {
           (
             $0.id, rowNumber().over(Window().partition(by: $0.albumID).order(by: $0.seconds.desc())),
-            $0.plays.sum().over(Window().order(by: $0.id).frame("ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW")),
+            $0.plays.sum().over(Window().order(by: $0.id).frame("ROWS BETWEEN 1 PRECEDING AND CURRENT ROW")),
             $0.title.lag().over(Window().order(by: $0.id)), rank().over(Window().order(by: $0.plays)),
             $0.seconds.firstValue().over(Window().partition(by: $0.albumID).order(by: $0.id))
           )
         },
         """
         SELECT id, row_number() OVER (PARTITION BY albumID ORDER BY seconds DESC),
-          sum(plays) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
+          sum(plays) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW),
           lag(title) OVER (ORDER BY id), rank() OVER (ORDER BY plays),
           first_value(seconds) OVER (PARTITION BY albumID ORDER BY id)
         FROM tracks ORDER BY id

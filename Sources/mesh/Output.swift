@@ -46,8 +46,11 @@ enum Output {
   /// Returns how many records are held on this machine, with the reasons.
   static func held(_ counts: [String: Int]) -> String {
     let count = counts.values.reduce(0, +)
-    let reasons = counts.count == 1 ? counts.keys.joined() : counts.sorted { $0.key < $1.key }
-      .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+    let reasons =
+      counts.count == 1
+      ? counts.keys.joined()
+      : counts.sorted { $0.key < $1.key }
+        .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
     return "\(count.counted("record is", "records are")) held here (\(reasons))"
   }
 

@@ -37,12 +37,16 @@ extension Node {
 
   /// Returns the alarms of the doctor that don't need the schema, because they are requested often.
   private func alarms() throws -> [String] {
-    let checks = try [configurationCheck(), workCheck(), logCheck()] + deviceChecks() + zoneChecks() + clockChecks() + digestChecks()
+    let checks =
+      try [configurationCheck(), workCheck(), logCheck()] + deviceChecks() + zoneChecks() + clockChecks()
+      + digestChecks()
     return checks.filter { $0.state == .alarm }.map(Self.text)
   }
 
   private func warnings(_ lock: HealthCheck?) -> [String] {
-    ([configurationCheck()] + (lock.map { [$0] } ?? []) + historyChecks() + refusalChecks()).filter { $0.state == .warning }.map(Self.text)
+    ([configurationCheck()] + (lock.map { [$0] } ?? []) + historyChecks() + refusalChecks()).filter {
+      $0.state == .warning
+    }.map(Self.text)
   }
 
   private static func text(_ check: HealthCheck) -> String {

@@ -161,7 +161,8 @@ struct WaysOut {
       return "mesh held resolve TABLE KEY --column COLUMN --value VALUE"
     }
     let refused = Set(record.refused.map(\.column))
-    let deciding = refused.isDisjoint(with: record.deciding) ? record.deciding : record.deciding.filter(refused.contains)
+    let deciding =
+      refused.isDisjoint(with: record.deciding) ? record.deciding : record.deciding.filter(refused.contains)
     let columns = deciding.isEmpty ? record.refused.filter { $0.shown != nil }.map(\.column) : deciding
     let values = (columns.isEmpty ? ["COLUMN"] : columns).map { " --column \($0) --value VALUE" }.joined()
     return "mesh held resolve \(record.table) \(ReportedValue(record.key))\(values)"

@@ -22,9 +22,15 @@ import Testing
   private static let free = "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, v)"
 
   static let cases = [
-    Case(name: "CHECK", columns: "v CHECK (v < 10))", value: "11", message: "CHECK constraint failed: v < 10", tellsColumn: true),
-    Case(name: "a CHECK with a name", columns: "v, CONSTRAINT small CHECK (v < 10))", value: "11", message: "small", tellsColumn: true),
-    Case(name: "NOT NULL", columns: "v NOT NULL)", value: "NULL", message: "NOT NULL constraint failed: t.v", tellsColumn: true),
+    Case(
+      name: "CHECK", columns: "v CHECK (v < 10))", value: "11", message: "CHECK constraint failed: v < 10",
+      tellsColumn: true),
+    Case(
+      name: "a CHECK with a name", columns: "v, CONSTRAINT small CHECK (v < 10))", value: "11", message: "small",
+      tellsColumn: true),
+    Case(
+      name: "NOT NULL", columns: "v NOT NULL)", value: "NULL", message: "NOT NULL constraint failed: t.v",
+      tellsColumn: true),
     Case(
       name: "STRICT", columns: "v INTEGER) STRICT", value: "'x'", message: "cannot store TEXT value in INTEGER column",
       tellsColumn: true),

@@ -53,6 +53,27 @@ struct ColumnPolicies {
   }
 }
 
+extension ColumnPolicies {
+  /// Lets the policy of a column, or those of all columns, continue under a new name. Later settings under that name
+  /// stay.
+  ///
+  /// - Parameters:
+  ///   - former: The names of the table and the column, which is nil for all columns.
+  ///   - new: The new names.
+  static func follow(
+    _ db: Database, _ former: (table: String, column: String?), to new: (table: String, column: String?)
+  ) throws {
+    guard try db.tableExists("mesh_policy") else { return }
+    try db.execute(
+      sql: """
+        INSERT INTO mesh_policy (tbl, col, policy, time, own)
+        SELECT ?3, ifnull(?4, col), policy, time, own FROM mesh_policy WHERE tbl = ?1 AND col = ifnull(?2, col)
+        ON CONFLICT (tbl, col) DO UPDATE SET policy = excluded.policy, time = excluded.time, own = excluded.own
+        WHERE (excluded.own, excluded.time, excluded.policy) > (own, time, policy)
+        """, arguments: [former.table, former.column, new.table, new.column])
+  }
+}
+
 extension Store {
   /// Returns the columns of synchronized tables that have a policy other than last edit wins.
   public func columnPolicies() throws -> [(table: String, column: String, policy: ColumnPolicy)] {
@@ -120,6 +141,23 @@ extension Session {
   /// - Parameter isNew: True if a person set it now. It is then later than every known one.
   /// - Returns: Whether the policy has changed.
   func savePolicy(_ setting: ColumnPolicySetting, of table: String, isOwn: Bool, isNew: Bool = false) throws -> Bool {
+    var hasChanged = try savePolicyByName(setting, of: table, isOwn: isOwn, isNew: isNew)
+    // The device that set it may use a former name.
+    guard let number = catalog.knownTable(table), let here = catalog.table(number) ?? catalog.heir(of: number) else {
+      return hasChanged
+    }
+    let column = try catalog.knownColumn(setting.column, of: here.id).flatMap { here.successors[$0] }
+    let name = try column.map { try catalog.column($0).name } ?? setting.column
+    if here.id != number || column != nil {
+      let setting = ColumnPolicySetting(column: name, policy: setting.policy, time: setting.time)
+      hasChanged = try savePolicyByName(setting, of: here.schema.name, isOwn: isOwn, isNew: false) || hasChanged
+    }
+    return hasChanged
+  }
+
+  private func savePolicyByName(
+    _ setting: ColumnPolicySetting, of table: String, isOwn: Bool, isNew: Bool
+  ) throws -> Bool {
     let place: [Value] = [.text(table), .text(setting.column)]
     let known = try sql.first("SELECT policy, time, own FROM mesh_policy WHERE tbl = ? AND col = ?", place) {
       (policy: $0.integer(0), time: $0.integer(1), isOwn: $0.integer(2) == 1)

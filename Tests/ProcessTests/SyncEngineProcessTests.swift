@@ -85,5 +85,54 @@ extension Daemons {
         }
       }
     }
+
+    @Test("three accounts in two processes share a note, and go on when one of the processes is killed")
+    func threeAccounts() async throws {
+      try await MeshProcess.scope { alice in
+        try await MeshProcess.scope { bob in
+          try await MeshProcess.scope { carol in
+            let daemon = try await serve(alice, account: "alice")
+            for mesh in [bob, carol] {
+              try await mesh.sqlite("CREATE TABLE notes (id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL DEFAULT '')")
+            }
+            let (mine, reader, writer) = (try app(alice), try app(bob), try app(carol))
+            for engine in [mine.engine, reader.engine, writer.engine] { try await engine.start() }
+            let note = Note(id: "milk", title: "Buy milk")
+            try await mine.database.write { db in try Note.insert { note }.execute(db) }
+            let shared = try await mine.engine.share(record: note) { $0.publicPermission = .readOnly }
+            let link = try #require(shared.link)
+            #expect(try await reader.engine.acceptShare(link).permission == .readOnly)
+            let invite = try await mine.engine.inviteParticipant(to: shared.share, permission: .readWrite)
+            #expect(try await writer.engine.acceptShare(invite).permission == .readWrite)
+            func write(_ title: String, _ database: any DatabaseWriter) async throws {
+              try await database.write { db in try Note.find("milk").update { $0.title = title }.execute(db) }
+            }
+            func show(_ title: String) async throws {
+              for (name, database) in [("alice", mine.database), ("bob", reader.database), ("carol", writer.database)] {
+                try await eventually("\(name) shows \(title)") {
+                  try await database.read { db in try Note.find("milk").fetchOne(db)?.title } == title
+                }
+              }
+            }
+            try await write("Buy oat milk", writer.database)
+            try await show("Buy oat milk")
+            await #expect(throws: DatabaseError.self) { try await write("Mine", reader.database) }
+            await daemon.kill()
+            try await write("Buy two bottles", mine.database)
+            try await show("Buy two bottles")
+            try await write("Buy three bottles", writer.database)
+            try await show("Buy three bottles")
+            try await mine.engine.unshare(record: note)
+            for database in [reader.database, writer.database] {
+              try await eventually("no rows") { try await database.read { db in try Note.fetchCount(db) } == 0 }
+            }
+            for engine in [mine.engine, reader.engine, writer.engine] { engine.stop() }
+            for mesh in [alice, bob, carol] {
+              try await eventually("stopped") { try await mesh.run("status").status == 0 }
+            }
+          }
+        }
+      }
+    }
   }
 }

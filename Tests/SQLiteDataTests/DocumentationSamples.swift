@@ -493,3 +493,9 @@ struct Note: Identifiable {
 final class NotesModel {
   @FetchAll(Note.order(by: \.text)) var notes
 }
+func startSynchronizing(_ database: any DatabaseWriter) throws {
+  try prepareDependencies {
+    $0.defaultDatabase = database
+    $0.defaultSyncEngine = try SyncEngine(for: database, tables: Note.self)
+  }
+}

@@ -136,7 +136,7 @@ final class Merger {
       let known = try records.load(target).map { try records.state(target, $0) } ?? State()
       for column in Set(before.cells.keys).union(state.cells.keys).sorted() {
         let same = try session.catalog.columnNumber(session.catalog.column(column).name, of: heir.id)
-        let number = heir.successors[same] ?? same
+        let number = try session.catalog.successor(of: same, in: heir) ?? same
         let (own, new) = (known.cells[number], state.cells[column])
         // One value was written under the new name, and one under the former name.
         let isOwn = own.map { own in before.cells[column].map { $0.stamp < own.stamp } ?? true } ?? false

@@ -63,7 +63,8 @@ struct UnitReader {
   }
 
   enum Choice {
-    /// The slices that one transaction merges, in this order. Only the last one may leave a part of its unit for later.
+    /// The slices that one transaction merges, in this order: the ends of units, or one slice that leaves a part of its unit
+    /// for later.
     case slices([Slice])
     /// The unit can never be merged. The reason is noted at its author's tip.
     case malformed(AuthorHead, String)
@@ -103,6 +104,12 @@ struct UnitReader {
         case .malformed(let head, let reason): return .malformed(head, reason)
         case .idle: return .idle(waiting)
         }
+      }
+      if !slice.isUnitEnd, !slices.isEmpty {
+        // It comes first the next time, and with the whole budget. Otherwise the merged state would contain a part of a unit
+        // beyond the merged vector, and a unit that fits into a transaction would be split.
+        turns.round.append([slice.head.author])
+        return .slices(slices)
       }
       slices.append(slice)
       guard slice.isUnitEnd, budget.endUnit(slice), let last = slice.parts.last else { return .slices(slices) }

@@ -108,8 +108,8 @@ extension Session {
     return lacking.filter { hasPlace($0.table, $0.column) }
   }
 
-  /// Returns a function that tells whether some device may have the column. Nothing waits for the BLOBs of a column that
-  /// was dropped, or renamed, on every device that has described its table.
+  /// Returns a function that tells whether some device has the column, as far as this one knows. Nothing waits for the
+  /// BLOBs of a column that was dropped, or renamed, everywhere.
   func placesOfAssets() throws -> (_ table: Int64, _ column: Int64) -> Bool {
     let missing = try sql.all("SELECT DISTINCT tbl, col FROM mesh_asset_use WHERE shown = 0") {
       (table: $0.integer(0), column: $0.integer(1))
@@ -119,8 +119,7 @@ extension Session {
     var nowhere: [Int64: Set<Int64>] = [:]
     for (table, column) in missing {
       let (name, of) = (try catalog.column(column).name.folded, try catalog.tableName(table).folded)
-      let others = described.filter { $0.name.folded == of }
-      if !others.isEmpty, !others.contains(where: { $0.columns.contains { $0.name.folded == name } }) {
+      if !described.contains(where: { $0.name.folded == of && $0.columns.contains { $0.name.folded == name } }) {
         nowhere[table, default: []].insert(column)
       }
     }

@@ -106,19 +106,23 @@ extension Capture {
       try db.execute(sql: "UPDATE mesh_table SET schema_row = NULL WHERE id = ?", arguments: [table.id])
       return finding
     }
+    var policies = policies
     let before = try table.layout.flatMap { try Layout.read(db, id: $0) }
     let layout = try Layout.intern(
       db, table: table.id, current: table.layout, key: key.name, columns: Layout.names(of: schema, form))
     if layout.id != table.layout { finding.reasons.insert(.layoutChanged) }
     if let before {
-      try noteRenamed(db, table.id, before, layout)
+      for (old, new) in try noteRenamed(db, table.id, before, layout) {
+        try ColumnPolicies.follow(db, (table.name, old), to: (table.name, new))
+        policies[table.name.folded] = try ColumnPolicies.all(db)[table.name.folded]
+      }
       finding.newColumns = layout.columns.filter { !before.columns.contains($0) }
       let lost = before.columns.filter { !layout.columns.contains($0) }
       if !lost.isEmpty { finding.reasons.insert(.columnsLost) }
       finding.lostColumns = try lost.compactMap { try Layout.columnName(db, id: $0) }
     }
-    let policies = policies[table.name.folded]?.columns(of: schema, layout) ?? [:]
-    guard let triggers = CaptureTriggers(schema, table: table.id, layout: layout.id, policies: policies) else {
+    let noted = policies[table.name.folded]?.columns(of: schema, layout) ?? [:]
+    guard let triggers = CaptureTriggers(schema, table: table.id, layout: layout.id, policies: noted) else {
       return finding
     }
     var found = 0
@@ -162,17 +166,24 @@ extension Capture {
   }
 
   /// Distinguishes renamed columns from new ones: SQLite has put the new names of renamed ones into the trigger.
-  private static func noteRenamed(_ db: Database, _ table: Int64, _ before: Layout, _ layout: Layout) throws {
+  ///
+  /// - Returns: The former and the new names.
+  private static func noteRenamed(
+    _ db: Database, _ table: Int64, _ before: Layout, _ layout: Layout
+  ) throws -> [(old: String, new: String)] {
+    var renamed: [(old: String, new: String)] = []
     let sql = try String.fetchOne(
       db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?",
       arguments: [CaptureTriggers.name(table, .update)])
     let names = sql.map(CaptureTriggers.columns(ofUpdate:)) ?? []
-    guard names.count == before.columns.count else { return }
+    guard names.count == before.columns.count else { return renamed }
     for (old, name) in zip(before.columns, names) where !layout.columns.contains(old) {
       let new = try Layout.columnID(db, table: table, name: name)
       guard new != old, layout.columns.contains(new), !before.columns.contains(new) else { continue }
       try db.execute(sql: "UPDATE mesh_column SET origin = ? WHERE id = ?", arguments: [old, new])
+      if let former = try Layout.columnName(db, id: old) { renamed.append((former, name)) }
     }
+    return renamed
   }
 
   private static func schemaRow(_ db: Database, _ table: String) throws -> Int64? {

@@ -63,15 +63,63 @@ extension FlushPlanner {
       switch new {
       case .blob, .asset: continue
       case .integer(let integer):
-        let own = Int128(integer) - increments
-        row[index] = .integer(Int64(clamping: own))
+        row[index] = Self.own(new, increments)
         // With these increments, no value of the column's own makes what the program wrote.
-        if Int64(exactly: own) == nil { plan.reshown.append(entry.ref) }
+        if Int64(exactly: Int128(integer) - increments) == nil { plan.reshown.append(entry.ref) }
       case .null, .real, .text: break
       }
       changed.folded[column] = (row[index], new)
     }
     return changed
+  }
+
+  /// Adds a program's write to a record's cells, by the column's policy.
+  ///
+  /// - Parameter shown: The value that the row showed before, or nil if that is unknown.
+  mutating func write(
+    _ entry: PendingSlice.Entry, _ index: Int, _ new: Value, at time: HybridTime, over shown: Value?,
+    _ cells: inout [Int64: State.Cell]
+  ) throws {
+    let (column, stamp) = (entry.table.columns[index], global(time))
+    let increments = try increments(column.id, entry.table, cells)
+    if let policy = session.catalog.policies(of: entry.table, in: try owner)[column.id], !time.isImport {
+      let name = ColumnPart(policy, author: writer.author, column: column.name).name
+      let own = try session.catalog.columnNumber(name, of: entry.table.id)
+      if policy == .keepBoth {
+        if Self.isKept(new) { cells[own] = State.Cell(stamp: stamp, value: new) }
+      } else if let shown {
+        let base = cells[column.id]?.value ?? entry.table.defaultValue(index)
+        if let value = part(policy, (base, shown), new, own: cells[own]?.value, increments) {
+          cells[own] = State.Cell(stamp: stamp, value: value)
+          return
+        }
+        if policy.isComparison, isRefused(new, shown) { return }
+      }
+    }
+    cells[column.id] = State.Cell(stamp: stamp, value: try value(entry, index, Self.own(new, increments)))
+  }
+
+  /// Returns whether the values that a row shows in a column depend on parts.
+  func hasParts(_ column: Int64, _ table: TableForm, _ cells: [Int64: State.Cell]) throws -> Bool {
+    try cells.keys.contains { number in
+      try session.catalog.part(number, in: table).map { $0.whole == column && $0.part.policy != .keepBoth } ?? false
+    }
+  }
+
+  /// Returns the sum of the increments of a column.
+  func increments(_ column: Int64, _ table: TableForm, _ cells: [Int64: State.Cell]) throws -> Int128 {
+    try cells.reduce(0) { sum, cell in
+      guard case .integer(let value) = cell.value.value,
+        let part = try session.catalog.part(cell.key, in: table), part.whole == column, part.part.policy == .counter
+      else { return sum }
+      return sum + Int128(value)
+    }
+  }
+
+  /// Returns the own value of a column that shows a value with these increments.
+  static func own(_ shown: Value, _ increments: Int128) -> Value {
+    guard case .integer(let integer) = shown else { return shown }
+    return .integer(Int64(clamping: Int128(integer) - increments))
   }
 
   /// Returns the parts of a new record whose columns were written after the row was inserted. `row` then has the values
@@ -100,7 +148,7 @@ extension FlushPlanner {
   }
 
   /// The account that owns the zone, or nil if it is this account.
-  private var owner: AccountID? {
+  var owner: AccountID? {
     get throws { try session.catalog.zones().entries[records.zone.id]?.standing.owner }
   }
 
@@ -157,10 +205,8 @@ extension FlushPlanner {
   /// Returns the sums of the increments of the columns whose parts change what a row shows.
   private func increments(_ table: TableForm, _ old: StoredRecord) throws -> [Int64: Int128] {
     var sums: [Int64: Int128] = [:]
-    for (other, value) in old.extra where table.indexes[other] == nil {
-      guard let part = try session.catalog.part(other), part.policy != .keepBoth,
-        let whole = try session.catalog.whole(of: part, table)
-      else { continue }
+    for (other, value) in old.extra {
+      guard let (part, whole) = try session.catalog.part(other, in: table), part.policy != .keepBoth else { continue }
       sums[whole, default: 0] += 0
       if part.policy == .counter, case .integer(let own) = value { sums[whole, default: 0] += Int128(own) }
     }

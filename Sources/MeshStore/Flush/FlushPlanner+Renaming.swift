@@ -7,7 +7,7 @@ extension FlushPlanner {
   /// Copies the merged values of former names to columns that were renamed.
   mutating func rename(_ entry: PendingSlice.Entry, _ old: StoredRecord, _ row: [Value]?) throws -> Bool {
     let before = try records.state(entry.ref, old)
-    var news: [Int64: State.Cell] = [:]
+    var news = try renamedParts(entry, before)
     var written: [Int64] = []
     for (column, wall) in entry.columns.sorted(by: { $0.key < $1.key }) {
       guard let index = entry.table.indexes[column] else { continue }
@@ -19,7 +19,10 @@ extension FlushPlanner {
         if let known = before.cells[column] {
           if let moved = moved(entry, column, before, known), cell.stamp <= known.stamp, cell.value != known.value {
             if moved != known { lose(entry, column, known, to: global(time(now, after: old))) }
-            news[column] = State.Cell(stamp: global(time(now, after: old)), value: cell.value)
+            let shown = former.flatMap { old.shown[$0] } ?? cell.value
+            news[column] = State.Cell(
+              stamp: global(time(now, after: old)),
+              value: try Self.own(shown, increments(column, entry.table, before.cells)))
             continue
           }
           guard cell.stamp != known.stamp else {
@@ -40,8 +43,27 @@ extension FlushPlanner {
         written.append(column)
       default:
         guard let row else { continue }
+        let isShown = try old.hides(column) || old.extra[column] == nil && isStamped(column, old)
+        var cells = before.cells.merging(news) { $1 }
+        if try session.catalog.policies(of: entry.table, in: owner)[column] != nil
+          || hasParts(column, entry.table, cells)
+        {
+          if !isShown, let cell {
+            if let known = before.cells[column], known.stamp != cell.stamp { try settle(entry, column, cell, known) }
+            if before.cells[column].map({ $0.stamp < cell.stamp }) ?? true { cells[column] = cell }
+          }
+          let shown =
+            isShown
+            ? old.shown[column] ?? before.cells[column]?.value
+            : entry.table.origins[column]?.lazy.compactMap { old.shown[$0] ?? old.extra[$0] }.first
+              ?? entry.was[column]?.value
+          try write(entry, index, row[index], at: time(wall, after: old), over: shown, &cells)
+          news = cells.filter { before.cells[$0.key] != $0.value }
+          written.append(column)
+          continue
+        }
         // Somebody wrote a value under the new name that this row never showed.
-        if let known = before.cells[column], let cell, known.stamp > cell.stamp,
+        if let known = before.cells[column], let cell, !isShown, known.stamp > cell.stamp,
           moved(entry, column, before, known) == nil
         {
           try lose(entry, index, row[index], at: time(wall), to: records.local(known.stamp))
@@ -53,6 +75,24 @@ extension FlushPlanner {
       }
     }
     return try go(on: entry, before, old, with: news, written)
+  }
+
+  /// Returns the parts that continue under the new names of their columns.
+  private func renamedParts(_ entry: PendingSlice.Entry, _ before: State) throws -> [Int64: State.Cell] {
+    var news: [Int64: State.Cell] = [:]
+    for (number, cell) in before.cells where entry.table.indexes[number] == nil {
+      guard try session.catalog.part(number) != nil,
+        let successor = try session.catalog.successor(of: number, in: entry.table)
+      else { continue }
+      let known = news[successor] ?? before.cells[successor]
+      if known.map({ $0.stamp < cell.stamp }) ?? true { news[successor] = cell }
+    }
+    return news
+  }
+
+  /// Returns whether parts under a former name of a column are later than those under its name.
+  func hasRenamedParts(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
+    try !entry.renamed.isEmpty && !renamedParts(entry, records.state(entry.ref, old)).isEmpty
   }
 
   /// Notes the lesser of a column's values under its two names as a conflict, if the author of the other value had not
@@ -172,9 +212,14 @@ extension FlushPlanner {
     var cells = state.cells
     for index in written {
       let column = entry.table.columns[index].id
-      let cell = State.Cell(
-        stamp: global(time(entry.columns[column] ?? entry.wall, after: old)), value: try value(entry, index, row[index])
-      )
+      let time = time(entry.columns[column] ?? entry.wall, after: old)
+      if try session.catalog.policies(of: entry.table, in: owner)[column] != nil || hasParts(column, entry.table, cells)
+      {
+        let shown = old?.shown[column] ?? known.cells[column]?.value
+        try write(entry, index, row[index], at: time, over: shown, &cells)
+        continue
+      }
+      let cell = State.Cell(stamp: global(time), value: try value(entry, index, row[index]))
       if let theirs = state.cells[column], theirs != known.cells[column], theirs.value != cell.value {
         let loss = State.Loss(column: column, loser: theirs, winner: cell.stamp, wasLocal: true)
         plan.losses.append(.init(ref: entry.ref, loss: loss))
@@ -209,16 +254,15 @@ extension FlushPlanner {
     for (column, cell) in state.cells {
       let number = try session.catalog.columnNumber(session.catalog.column(column).name, of: new)
       // The column may also have another name here.
-      for number in [number, session.catalog.table(new)?.successors[number]].compactMap(\.self)
+      let successor = try session.catalog.table(new).flatMap { try session.catalog.successor(of: number, in: $0) }
+      for number in [number, successor].compactMap(\.self)
       where cells[number].map({ $0.stamp < cell.stamp }) ?? true {
         cells[number] = cell
         base[number] = source.base(column)
       }
     }
-    if !state.isAlive {
-      for (column, value) in source.shown {
-        base[try session.catalog.columnNumber(session.catalog.column(column).name, of: new)] = value
-      }
+    for (column, value) in source.shown where !state.isAlive || state.cells[column] == nil {
+      base[try session.catalog.columnNumber(session.catalog.column(column).name, of: new)] = value
     }
     return (State(generation: state.generation, life: state.life, cells: cells), base)
   }
@@ -230,6 +274,11 @@ extension FlushPlanner {
   ) throws {
     for index in entry.table.columns.indices {
       let column = entry.table.columns[index].id
+      if let shown = base[column], try hasParts(column, entry.table, cells) {
+        if row[index] == shown { continue }
+        try write(entry, index, row[index], at: time(entry.columns[column] ?? now), over: shown, &cells)
+        continue
+      }
       let shown = try value(entry, index, row[index])
       guard let known = cells[column] else {
         if row[index] != .null, index != entry.table.keyColumn || row[index] != entry.ref.key {

@@ -116,7 +116,7 @@ struct FlushPlanner {
   /// they did.
   private func isRenamed(_ entry: PendingSlice.Entry, _ old: StoredRecord) throws -> Bool {
     guard old.isAlive, !entry.isInserted, !entry.isDeleted, !entry.table.origins.isEmpty else { return false }
-    if entry.hasRenamed { return true }
+    if try entry.hasRenamed || hasRenamedParts(entry, old) { return true }
     return try entry.columns.keys.contains { column in
       guard entry.table.origins[column]?.contains(where: { old.extra[$0] != nil }) == true else { return false }
       return try old.extra[column] != nil || !isStamped(column, old)
@@ -240,7 +240,7 @@ struct FlushPlanner {
       key: key ?? AssetManifest.key(of: writer.zone, session.cryptography), session)
   }
 
-  private func isStamped(_ column: Int64, _ old: StoredRecord) throws -> Bool {
+  func isStamped(_ column: Int64, _ old: StoredRecord) throws -> Bool {
     try records.columns(old.stamps).contains { $0.column == column }
   }
 

@@ -34,6 +34,8 @@ struct PendingSlice {
     var wall: Int64 = 0
     /// The changed columns and their times. A time may also be `migrated` or `renamed`.
     var columns: [Int64: Int64] = [:]
+    /// The columns whose former names have later values. Parts continue even if a program has written the column.
+    var renamed: Set<Int64> = []
     /// The values that columns with a policy had before the first noted write, and the ids of those notes.
     var was: [Int64: (id: Int64, value: Value)] = [:]
     /// Whether columns take on the values of their former names.
@@ -204,6 +206,7 @@ extension PendingSlice.Entry {
         // These notes were made before the column was renamed.
         let column = table.successors[layout[index]] ?? layout[index]
         columns[column] = max(columns[column] ?? noted, noted)
+        if noted == PendingSlice.renamed { renamed.insert(column) }
       }
     }
   }

@@ -5,10 +5,8 @@ extension Session {
   /// Returns the values that the row shows in place of the columns' own, by column.
   func folded(_ table: TableForm, _ state: ZoneRecords.State) throws -> [Int64: Value] {
     var folds: [Int64: ColumnFold] = [:]
-    for (column, cell) in state.cells where table.indexes[column] == nil {
-      guard let part = try catalog.part(column), part.policy != .keepBoth,
-        let whole = try catalog.whole(of: part, table)
-      else { continue }
+    for (column, cell) in state.cells {
+      guard let (part, whole) = try catalog.part(column, in: table), part.policy != .keepBoth else { continue }
       let base = state.cells[whole]
       let initial = table.indexes[whole].map(table.defaultValue) ?? .null
       folds[whole, default: ColumnFold(base: base?.value ?? initial, since: base?.stamp)]

@@ -173,6 +173,13 @@ final class Materialiser {
     }
     record.extra = unseen(table, values).merging(assets.missing.mapValues(Value.asset)) { $1 }
     record.shown = assets.shown
+    // The row still shows this value under a new name, because no flush has noticed the renaming yet.
+    for (column, value) in before?.shown ?? [:] where value.asset == nil && record.shown[column] == nil {
+      guard let successor = table.successors[column], values[successor] == nil, folded[successor] == nil else {
+        continue
+      }
+      record.shown[column] = value
+    }
     for (column, value) in folded {
       record.extra[column] = values[column] ?? table.indexes[column].map(table.defaultValue)
       record.shown[column] = value

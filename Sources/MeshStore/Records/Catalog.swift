@@ -281,12 +281,25 @@ final class Catalog {
     return "\(part.column) (\(verb) by \(part.author))"
   }
 
-  /// Returns the number of the table's column to which a part belongs, or nil if the table has no such column. A column
-  /// has the parts of its former names.
-  func whole(of part: ColumnPart, _ table: TableForm) throws -> Int64? {
-    guard let column = try knownColumn(part.column, of: table.id) else { return nil }
-    if table.indexes[column] != nil { return column }
-    return table.successors[column]
+  /// Returns the part that a column is, and the number of the table's column to which it belongs. Returns nil if it is
+  /// no part, or if the table has no such column.
+  func part(_ id: Int64, in table: TableForm) throws -> (part: ColumnPart, whole: Int64)? {
+    guard table.indexes[id] == nil, let part = try part(id),
+      let whole = try knownColumn(part.column, of: table.id), table.indexes[whole] != nil
+    else { return nil }
+    return (part, whole)
+  }
+
+  /// Returns the column that continues a former column of the table, or a part of one. Returns nil if none does.
+  func successor(of id: Int64, in table: TableForm) throws -> Int64? {
+    if table.successors.isEmpty { return nil }
+    guard let part = try part(id) else { return table.successors[id] }
+    guard let whole = try knownColumn(part.column, of: table.id), let successor = table.successors[whole],
+      table.leftTo[successor] == nil
+    else { return nil }
+    let column = try column(successor).name
+    guard column.utf8.count <= ColumnPolicy.nameLimit else { return nil }
+    return try columnNumber(ColumnPart(part.policy, author: part.author, column: column).name, of: table.id)
   }
 
   /// Returns the policies of the table's columns, by their numbers.

@@ -72,6 +72,27 @@ struct ColumnPolicies {
   }
 }
 
+extension ColumnPolicies {
+  /// Lets the policy of a column, or those of all columns, continue under a new name. Later settings under that name
+  /// stay.
+  ///
+  /// - Parameters:
+  ///   - former: The names of the table and the column, which is nil for all columns.
+  ///   - new: The new names.
+  static func follow(
+    _ db: Database, _ former: (table: String, column: String?), to new: (table: String, column: String?)
+  ) throws {
+    guard try db.tableExists("mesh_policy") else { return }
+    try db.execute(
+      sql: """
+        INSERT INTO mesh_policy (tbl, col, account, policy, time)
+        SELECT ?3, ifnull(?4, col), account, policy, time FROM mesh_policy WHERE tbl = ?1 AND col = ifnull(?2, col)
+        ON CONFLICT (tbl, col, account) DO UPDATE SET policy = excluded.policy, time = excluded.time
+        WHERE (excluded.time, excluded.policy) > (time, policy)
+        """, arguments: [former.table, former.column, new.table, new.column])
+  }
+}
+
 extension Store {
   /// Returns the columns of synchronized tables that have a policy other than last edit wins. A column has several if
   /// owners of shares set others.
@@ -145,6 +166,23 @@ extension Session {
   /// - Returns: Whether the account's policy has changed.
   func savePolicy(
     _ setting: ColumnPolicySetting, of table: String, by account: AccountID?, isNew: Bool = false
+  ) throws -> Bool {
+    var hasChanged = try savePolicyByName(setting, of: table, by: account, isNew: isNew)
+    // The device that set it may use a former name.
+    guard let number = catalog.knownTable(table), let here = catalog.table(number) ?? catalog.heir(of: number) else {
+      return hasChanged
+    }
+    let column = try catalog.knownColumn(setting.column, of: here.id).flatMap { here.successors[$0] }
+    let name = try column.map { try catalog.column($0).name } ?? setting.column
+    if here.id != number || column != nil {
+      let setting = ColumnPolicySetting(column: name, policy: setting.policy, time: setting.time)
+      hasChanged = try savePolicyByName(setting, of: here.schema.name, by: account, isNew: false) || hasChanged
+    }
+    return hasChanged
+  }
+
+  private func savePolicyByName(
+    _ setting: ColumnPolicySetting, of table: String, by account: AccountID?, isNew: Bool
   ) throws -> Bool {
     let by = Value.blob(account?.bytes ?? [])
     let place: [Value] = [.text(table), .text(setting.column), by]

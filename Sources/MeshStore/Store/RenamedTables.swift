@@ -161,6 +161,8 @@ extension Session {
       origin = name
     }
     try sql.run("UPDATE mesh_table SET origin = ? WHERE id = ?", [.integer(origin), .integer(table.id)])
+    try ColumnPolicies.follow(db, (catalog.tableName(former), nil), to: (table.name, nil))
+    try policiesChanged()
   }
 
   /// The condition on `mesh_record` as `r` that the record has not moved to another zone. A record that has moved says

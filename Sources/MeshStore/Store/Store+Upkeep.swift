@@ -224,7 +224,14 @@ extension Session {
   /// Handles a value that arrived for a column that was renamed in this table. The value belongs to the renamed column.
   func noteRenamed(_ ref: RecordRef, _ changed: Set<Int64>) throws {
     guard let table = catalog.table(ref.table), !table.successors.isEmpty else { return }
-    for column in changed.compactMap({ table.successors[$0] }) {
+    var renamed = Set(changed.compactMap { table.successors[$0] })
+    for number in changed {
+      guard let part = try catalog.part(number), let whole = try catalog.knownColumn(part.column, of: table.id),
+        let successor = table.successors[whole]
+      else { continue }
+      renamed.insert(successor)
+    }
+    for column in renamed.sorted() {
       try sql.run(
         "INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall) VALUES (?, ?, ?, ?, 0, 1, ?)",
         [

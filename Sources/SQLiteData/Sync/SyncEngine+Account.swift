@@ -155,9 +155,17 @@ extension SyncEngine {
     try await requireConnectedDevice()
     let others = try await Bookkeeping.otherTables(besides: tables.names, in: tables.database)
     await stopAndWait()
-    let isRemoved = try await Bookkeeping.remove(
-      from: tables.database, deletingRowsOf: tables.names, ifChangeSetsAre: count)
+    let removal: Result<Bool, any Error>
+    do {
+      removal = .success(
+        try await Bookkeeping.remove(
+          from: tables.database, deletingRowsOf: tables.names, ifChangeSetsAre: count))
+    } catch {
+      removal = .failure(error)
+    }
+    // A failure, such as a full disk, leaves the engine as it was.
     try await start()
+    let isRemoved = try removal.get()
     if isRemoved { for request in others { _ = try await perform(request) } }
     guard isRemoved else {
       throw SyncError(

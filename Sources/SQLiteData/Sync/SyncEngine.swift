@@ -102,11 +102,9 @@ public final class SyncEngine: Observable, Sendable {
     var (names, privateNames): ([String], [String]) = ([], [])
     for table in repeat (each T1).self { names.append(table.tableName) }
     for table in repeat (each T2).self { privateNames.append(table.tableName) }
-    var chosen: [String: [String: ColumnPolicy]] = [:]
-    for policy in policies { chosen[policy.table, default: [:]][policy.column] = policy.policy }
     try self.init(
       tables: SyncedTables(
-        database: database, shareable: names, privateTables: privateNames, policies: chosen), node: node,
+        database: database, shareable: names, privateTables: privateNames, chosen: policies), node: node,
       defaultZone: defaultZone, startImmediately: startImmediately, delegate: delegate, logger: logger)
   }
 
@@ -116,10 +114,17 @@ public final class SyncEngine: Observable, Sendable {
   ) throws {
     @Dependency(\.context) var context
     try tables.validate()
-    // With the tables, queries of the metadata find nothing before the first start instead of failing.
-    try tables.database.write { db in
-      try Store.createTables(db)
-      try db.attachMetadatabase()
+    do {
+      // With the tables, queries of the metadata find nothing before the first start instead of failing.
+      try tables.database.write { db in
+        try Store.createTables(db)
+        try db.attachMetadatabase()
+      }
+    } catch let error as DatabaseError {
+      throw SyncError(
+        .database,
+        "\(tables.database.path) can't be synchronized, because it can't be written: \(error.message ?? "\(error)"). Make the file "
+          + "and its directory writable, open the database without readonly, and create the engine again.")
     }
     // Connections that were opened before have no metadata.
     (tables.database as? DatabasePool)?.invalidateReadOnlyConnections()

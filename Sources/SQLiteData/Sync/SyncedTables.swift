@@ -14,8 +14,13 @@ struct SyncedTables: Sendable {
   /// Tables whose records stay in the account.
   let privateTables: [String]
 
-  /// The policies of columns of these tables, by table and column.
-  var policies: [String: [String: ColumnPolicy]] = [:]
+  /// The policies of columns of these tables, in the app's order.
+  var chosen: [ConflictPolicy] = []
+
+  /// The policies by table and column.
+  private var policies: [String: [String: ColumnPolicy]] {
+    chosen.reduce(into: [:]) { $0[$1.table, default: [:]][$1.column] = $1.policy }
+  }
 
   var names: [String] { shareable + privateTables }
 
@@ -36,8 +41,13 @@ struct SyncedTables: Sendable {
       let strangers = policies.keys.filter { !listed.contains(Self.folded($0)) }.sorted().map {
         "\($0): it has a conflict policy and isn't synchronized; name it in the tables as well"
       }
+      let twice = Dictionary(grouping: chosen) { "\($0.table): \($0.column)" }.compactMap { column, chosen in
+        let names = Set(chosen.map(\.policy)).map(\.name).sorted()
+        if names.count < 2 { return String?.none }
+        return "\(column) has the policies \(names.joined(separator: " and ")); choose one of them"
+      }.sorted()
       let known = try policies.filter { try listed.contains(Self.folded($0.key)) && db.tableExists($0.key) }
-      return try reasons + strangers + Store.policyViolations(db, known)
+      return try reasons + strangers + twice + Store.policyViolations(db, known)
     }
     guard reasons.isEmpty else { throw Self.refusal(reasons) }
   }

@@ -72,6 +72,7 @@ import Testing
     let a = try Peer.withPhotos(1)
     let b = try Peer.withPhotos(2, "CREATE TABLE photo (id TEXT PRIMARY KEY NOT NULL, title TEXT)")
     try a.insertPhoto("x", 300_000)
+    _ = try b.store.saveForeignSchema(a.store.schemaDescriptions(), device: a.author.device, isOwn: true)
     try b.learn(from: a)
     #expect(try b.store.fetchedAssets().first?.obstacle?.contains("mesh schema --apply") == true)
     try b.run("ALTER TABLE photo ADD COLUMN image BLOB")

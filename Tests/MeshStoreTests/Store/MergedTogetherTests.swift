@@ -68,4 +68,47 @@ import Testing
     #expect(try peer.store.mergedVector(Peer.zone)[one.author] == 3)
     #expect(try peer.rows("SELECT malformed IS NOT NULL FROM mesh_head ORDER BY malformed") == ["0", "1"])
   }
+
+  @Test("a unit that fits into a transaction is merged in one, though smaller ones come before it")
+  func wholeUnits() throws {
+    var (small, large) = (try Forger(10), try Forger(11))
+    for index in 0..<100 {
+      try store([try small.make(small.births([index], .value(.null), time: time(index)), time: time(index))])
+    }
+    let rows = Choices.slice - 10
+    try store([try large.make(large.births(1_000..<1_000 + rows, .value(.null), time: time), time: time)])
+    var counts: Set<Int> = []
+    while case .merged = try peer.store.apply(Peer.zone, peer.reader, now: peer.now) {
+      counts.insert(try peer.rows("SELECT id FROM t WHERE id >= 1000").count)
+      #expect(try peer.rows("SELECT 1 FROM mesh_head WHERE applied > merged OR applied_rows > 0").isEmpty)
+    }
+    #expect(try keys().count == 100 + rows)
+    #expect(counts.isSubset(of: [0, rows]))
+  }
+
+  @Test("a large unit has its turn, however many small ones arrive")
+  func largeUnitsHaveTurns() throws {
+    var (small, large) = (try Forger(10), try Forger(11))
+    let rows = 3 * Choices.slice
+    let parts = stride(from: 0, to: rows, by: Choices.slice / 2).map { $0..<$0 + Choices.slice / 2 }
+    for (index, part) in parts.enumerated() {
+      let births = large.births(part.map { $0 + 10_000 }, .value(.null), time: time)
+      let place = ChangeSetHeader.Part(
+        index: UInt64(index), planned: UInt64(parts.count), isFinal: index == parts.count - 1)
+      try store([try large.make(births, time: time(index), part: place)])
+    }
+    var index = 0
+    func flood() throws {
+      for _ in 0..<10 {
+        try store([try small.make(small.births([index], .value(.null), time: time(index)), time: time(index))])
+        index += 1
+      }
+    }
+    try flood()
+    for _ in 0..<12 {
+      _ = try peer.store.apply(Peer.zone, peer.reader, now: peer.now)
+      try flood()
+    }
+    #expect(try peer.rows("SELECT id FROM t WHERE id >= 10000").count == rows)
+  }
 }

@@ -173,4 +173,29 @@ import Testing
     try bob.settle()
     #expect(try done(bob) == ["4"] && done(alice) == ["3"])
   }
+
+  @Test("a policy that the owner turns off keeps the counts in the share, and later writes are assignments")
+  func turnedOff() throws {
+    let (alice, laptop, bob) = try members()
+    for member in [alice, laptop, bob] { try member.run("UPDATE reminders SET done = done + 1 WHERE id = 'r1'") }
+    try converge([alice, laptop, bob])
+    // Alice's devices know of it, and Bob's doesn't yet.
+    for member in [alice, laptop] {
+      try member.store.setPolicies(["reminders": ["done": .last]], now: member.now)
+      #expect(try done(member) == ["3"])
+    }
+    try bob.run("UPDATE reminders SET done = done + 1 WHERE id = 'r1'")
+    try alice.run("UPDATE reminders SET done = 10 WHERE id = 'r1'")
+    try converge([alice, laptop, bob])
+    for member in [alice, laptop, bob] { #expect(try done(member) == ["11"]) }
+    try bob.store.setPolicies(["reminders": ["done": .last]], now: bob.now)
+    try bob.run("UPDATE reminders SET done = 20 WHERE id = 'r1'")
+    try converge([alice, laptop, bob])
+    try laptop.run("UPDATE reminders SET done = done + 1 WHERE id = 'r1'")
+    try converge([alice, laptop, bob])
+    for member in [alice, laptop, bob] {
+      #expect(try done(member) == ["21"])
+      #expect(try member.held().isEmpty && member.store.pendingCount() == 0)
+    }
+  }
 }

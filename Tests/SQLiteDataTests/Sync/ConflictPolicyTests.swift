@@ -181,11 +181,14 @@ extension SyncTests {
           for: database, tables: Post.self,
           policies: [
             .counter(Post.columns.title), .greatest(Post.columns.id), .counter(Post.columns.likes),
-            .least(SyncedList.columns.title),
+            .least(SyncedList.columns.title), .counter(Post.columns.bestScore), .greatest(Post.columns.bestScore),
+            .counter(Post.columns.likes),
           ])
       }
       #expect(error?.code == .schema)
-      #expect(error?.reasons.count == 3)
+      #expect(error?.reasons.count == 4)
+      let twice = "posts: bestScore has the policies counter and greatest; choose one of them"
+      #expect(error?.reasons.contains(twice) == true)
       let message = error?.message ?? ""
       for name in ["title", "id", "lists: it has a conflict policy and isn't synchronized"] {
         #expect(message.contains(name))

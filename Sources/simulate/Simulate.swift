@@ -7,6 +7,9 @@ struct Simulate: ParsableCommand {
     commandName: "run", abstract: "Runs nodes under simulated faults, in virtual time and from one seed.",
     discussion: discussion)
 
+  /// The name of a plan that is drawn from the seed.
+  private static let random = "random"
+
   static let discussion = """
     The last line is “digest” and a hash over the whole trace. Exit code 1 where a rule was broken, 2 where the arguments \
     or the plan cannot be used.
@@ -27,7 +30,11 @@ struct Simulate: ParsableCommand {
   @Option(help: ArgumentHelp("A file with a plan of faults, in JSON.", valueName: "file"))
   var faults: String?
 
-  @Option(help: "A plan by its name: \(FaultPlan.named.keys.sorted().joined(separator: ", ")).")
+  @Option(
+    help: """
+      A plan by its name: \(FaultPlan.named.keys.sorted().joined(separator: ", ")). Several with “+” between them are \
+      mixed: shares+assets. With “\(Self.random)”, two to four are drawn from the seed.
+      """)
   var profile: String?
 
   @Option(help: "sqlite (the real store) or model (in memory, faster). (default: the plan's, or sqlite)")
@@ -75,22 +82,21 @@ struct Simulate: ParsableCommand {
   /// The file's, and what the command line says instead.
   private func planned() throws -> PlannedRun {
     var run = PlannedRun(plan: .ordinary)
+    let known = storage.flatMap { Simulation.Storage(rawValue: $0) }
+    if let storage, known == nil { throw SimulationError("there is no storage “\(storage)”: use sqlite or model") }
     if let faults {
       guard profile == nil else { throw SimulationError("--faults and --profile name two plans: leave one out") }
-      run = try PlanSource.read(faults)
+      run = try PlanSource.read(faults, storage: known)
     } else if let profile {
-      guard let plan = FaultPlan.named[profile] else {
+      let name = profile == Self.random ? FaultPlan.mixture(from: seed ?? 1) : profile
+      guard let plan = FaultPlan.plan(named: name) else {
         throw SimulationError(
-          "there is no plan “\(profile)”: use one of \(FaultPlan.named.keys.sorted().joined(separator: ", "))")
+          "there is no plan “\(profile)”: use one or several of \(FaultPlan.named.keys.sorted().joined(separator: ", "))"
+        )
       }
       run.plan = plan
     }
-    if let storage {
-      guard let known = Simulation.Storage(rawValue: storage) else {
-        throw SimulationError("there is no storage “\(storage)”: use sqlite or model")
-      }
-      run.storage = known
-    }
+    run.storage = known ?? run.storage
     (run.seed, run.nodes, run.steps) = (seed ?? run.seed, nodes ?? run.nodes, steps ?? run.steps)
     guard run.steps ?? 0 >= 0 else { throw SimulationError("--steps is below zero: give 0 or more") }
     return run

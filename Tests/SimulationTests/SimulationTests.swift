@@ -7,7 +7,7 @@ import Testing
   /// With `MESH_TEST_FAST`, few of each kind.
   static let isFast = ProcessInfo.processInfo.environment["MESH_TEST_FAST"] != nil
 
-  @Test(arguments: 1...(isFast ? 8 : 60))
+  @Test(arguments: 1...(isFast ? 8 : 40))
   func `small meshes converge and lose nothing`(seed: UInt64) throws {
     try run(seed: seed, nodes: 2 + Int(seed % 3), steps: 60, profile: "ordinary")
   }
@@ -87,10 +87,18 @@ import Testing
     try run(seed: seed, nodes: 6, steps: 100, profile: "shares")
   }
 
-  @Test(arguments: 1...(isFast ? 10 : 60))
+  @Test(arguments: 1...(isFast ? 10 : 40))
   func `the model store keeps the same promises`(seed: UInt64) throws {
     let profiles = ["ordinary", "crashing", "partitioned", "wrong-clocks", "line", "lying"]
     try run(seed: seed, nodes: 5, steps: 120, profile: profiles[Int(seed) % profiles.count], storage: .model)
+  }
+
+  /// The plans mix what the tests above keep apart.
+  @Test("mixed meshes keep all promises", arguments: 1...(isFast ? 6 : 40))
+  func mixtures(seed: UInt64) throws {
+    try run(
+      seed: seed, nodes: 3 + Int(seed % 4), steps: 40 + Int(seed % 3) * 20, profile: FaultPlan.mixture(from: seed),
+      storage: seed.isMultiple(of: 5) ? .model : .sqlite)
   }
 
   @Test(.enabled(if: !isFast))
@@ -118,7 +126,7 @@ import Testing
     seed: UInt64, nodes: Int, steps: Int, profile: String, storage: Simulation.Storage = .sqlite
   ) throws -> Outcome.Counts {
     let outcome = try Simulation(
-      seed: seed, nodes: nodes, steps: steps, plan: try #require(FaultPlan.named[profile]), storage: storage
+      seed: seed, nodes: nodes, steps: steps, plan: try #require(FaultPlan.plan(named: profile)), storage: storage
     ).run()
     #expect(
       outcome.violation == nil,

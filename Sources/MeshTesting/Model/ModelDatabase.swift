@@ -21,6 +21,8 @@ final class ModelDatabase: SimulatedDatabase {
   var unique: Set<String> { [] }
   var referring: Set<String> { [] }
   var untracked: Set<String> { [] }
+  var away: Set<String> { [] }
+  var spelling: Spelling { .plain }
   func isInStep() -> Bool { true }
   func isCutting() -> Bool { false }
   func mergedIDs() -> Set<ChangeSetID> { store.mergedIDs }
@@ -111,6 +113,14 @@ final class ModelDatabase: SimulatedDatabase {
       }
     case .bulk(_, nil):
       for name in store.rows.keys.sorted() where name.table == AppSchema.stock.name { store.delete(name) }
+    case .fill(let list, let count, let title):
+      for row in 0..<count {
+        store.write(
+          RecordName(table: "item", key: .text("many\(row)")),
+          full("item", ["list": list, "title": title]))
+      }
+    case .empty:
+      for name in store.rows.keys.sorted() where name.key.shown.hasPrefix("many") { store.delete(name) }
     case .alter, .count: break
     case .rename(let table, let key, let to):
       guard let old = name(table, key), let new = name(table, to) else { return false }

@@ -18,6 +18,9 @@ struct UnitValues {
       pieces[piece.ordinal, default: []] += piece.bytes
     case .changes(let changes):
       for var table in changes {
+        // Nodes may spell names in different case.
+        table.table = table.table.asciiLowercased
+        table.columns = table.columns.map(\.asciiLowercased)
         for row in table.rows.indices {
           for field in table.rows[row].fields.indices {
             if case .asset(let manifest) = table.rows[row].fields[field].value {

@@ -55,6 +55,9 @@ enum AppSchema {
   /// The tables of random statements.
   static let mixed = [list, item, folder, tag]
 
+  /// The name of the table to which `step` refers.
+  static let items = item.name
+
   /// The tables into which apps write long BLOBs.
   static let withAssets = [item.name, tag.name]
 
@@ -151,12 +154,22 @@ enum AppSchema {
 
   /// Returns the statement that adds a column.
   ///
-  /// - Parameter refers: False if the column is not to be a foreign key.
-  static func addition(_ table: Table, _ column: Column, refers: Bool = true) -> String {
+  /// - Parameters:
+  ///   - refers: False if the column is not to be a foreign key.
+  ///   - name: The name of the table, if it is another one.
+  static func addition(
+    _ table: Table, _ column: Column, refers: Bool = true, spelling: Spelling = .plain, to name: String? = nil
+  ) -> String {
     var clause = column.defaultValue == .null ? "" : " DEFAULT '\(column.defaultValue.shown)'"
     if refers, let reference = column.reference { clause += " REFERENCES \(reference.parent) ON DELETE SET NULL" }
-    return "ALTER TABLE \(table.name) ADD COLUMN \(column.name) TEXT\(clause)"
+    return "ALTER TABLE \(spelling.name(name ?? table.name)) ADD COLUMN \(spelling.name(column.name)) TEXT\(clause)"
   }
+
+  /// Returns the name of a table while its app has renamed it.
+  static func away(_ table: Table) -> String { "\(table.name)_away" }
+
+  /// The tables that apps may rename for a while. No other table refers to them.
+  static let movable = [tag, leg, stock]
 
   /// Returns the name of the index for a column that allows no value twice, regardless of case.
   static func index(_ table: Table) -> String { "app_unique_\(table.name)" }

@@ -15,6 +15,10 @@ struct AppTransaction: Sendable {
     case group(Int, value: Value)
     /// Creates or overwrites this many rows of `AppSchema.stock`, or deletes all of them if the amount is nil.
     case bulk(count: Int, amount: Int?)
+    /// Creates or overwrites this many rows of the table `item`, all of one list.
+    case fill(list: Value, count: Int, title: Value)
+    /// Deletes the rows that `fill` creates.
+    case empty
     /// Adds to one of the counters of `AppSchema.tally`, which it creates with 0.
     case count(Int, by: Int)
     case alter(table: String, sql: [String], losing: Loss = .nothing)
@@ -27,6 +31,14 @@ struct AppTransaction: Sendable {
     case rows
     /// Nothing is lost. Values written under the first name continue under the second.
     case renamed(String, to: String)
+
+    /// Whether values are gone.
+    var isDiscard: Bool {
+      switch self {
+      case .column, .rows: true
+      case .nothing, .renamed: false
+      }
+    }
   }
 
   enum Ending: Sendable { case commit, rollback }
@@ -67,6 +79,7 @@ extension AppTransaction.Statement {
       table
     case .group: AppSchema.leg.name
     case .bulk: AppSchema.stock.name
+    case .fill, .empty: "item"
     case .count: AppSchema.tally.name
     }
   }
@@ -79,7 +92,8 @@ extension AppTransaction.Statement {
     case .insert(_, let values), .upsert(_, let values), .replace(_, let values), .update(_, _, let values):
       Set(values.keys)
     case .updateAll(_, let column, _): [column]
-    case .delete, .rename, .group, .bulk, .count, .alter: []
+    case .fill: ["list", "title"]
+    case .delete, .rename, .group, .bulk, .empty, .count, .alter: []
     }
   }
 }
@@ -90,8 +104,8 @@ extension AppTransaction.Statement {
     switch self {
     case .insert(_, let values), .upsert(_, let values), .replace(_, let values), .update(_, _, let values):
       Array(values.values)
-    case .updateAll(_, _, let value), .group(_, let value): [value]
-    case .delete, .rename, .bulk, .count, .alter: []
+    case .updateAll(_, _, let value), .group(_, let value), .fill(_, _, let value): [value]
+    case .delete, .rename, .bulk, .empty, .count, .alter: []
     }
   }
 }
@@ -112,6 +126,8 @@ extension AppTransaction.Statement: CustomStringConvertible {
     case .group(let group, let value): "write group \(group) value=\(value.shown)"
     case .bulk(let count, let amount?): "write \(count) of stock amount=\(amount)"
     case .bulk(_, nil): "delete all stock"
+    case .fill(let list, let count, let title): "write \(count) of item list=\(list.shown) title=\(title.shown)"
+    case .empty: "delete all of item that came together"
     case .count(let counter, let number): "count c\(counter) by \(number)"
     case .alter(_, let sql, _): sql.joined(separator: "; ")
     }

@@ -10,25 +10,17 @@ extension AppWriter {
   /// One statement in this many on a record that can be shared deletes the record or changes its key.
   private static let rootDeletes = 25
 
-  mutating func shared() -> AppTransaction {
-    written += 1
-    if generator.once(in: 12) {
-      let group = AppTransaction.Statement.group(
-        Int.random(in: 0..<AppSchema.groups, using: &generator), value: .text("n\(node)-\(written)"))
-      return AppTransaction(statements: [group], ending: .commit)
-    }
-    let count = generator.once(in: 3) ? Int.random(in: 2...5, using: &generator) : 1
-    let statements = (0..<count).map { _ in sharedStatement() }
-    return AppTransaction(
-      statements: statements, ending: generator.once(in: 12) ? .rollback : .commit,
-      savepoint: count > 2 && generator.once(in: 4) ? Int.random(in: 1..<count, using: &generator) : nil)
+  /// Returns a statement that writes to many rows of one list, so that they move with it between zones, or deletes them.
+  mutating func fill(_ count: Int) -> AppTransaction.Statement {
+    guard let list = AppSchema.table("list"), !generator.once(in: 4) else { return .empty }
+    return .fill(list: sharedKey(list, isNew: false), count: count, title: .text("n\(node)-\(written)"))
   }
 
-  private mutating func sharedStatement() -> AppTransaction.Statement {
+  mutating func sharedStatement(_ added: Set<String>) -> AppTransaction.Statement {
     let names = ["list", "list", "list", "item", "item", "item", "item", "step", "step", "step", "tag", "folder"]
     let name = names[Int.random(in: 0..<names.count, using: &generator)]
     guard let table = AppSchema.table(name) else { return .delete(table: name, key: .null) }
-    let columns = table.firstColumns
+    let columns = table.columns.filter { !$0.isAdded || added.contains("\(table.name).\($0.name)") }
     let key = sharedKey(table, isNew: false)
     switch Int.random(in: 0..<20, using: &generator) {
     case 0..<6: return .insert(table: name, values: row(table, columns, sharedKey(table, isNew: true)))

@@ -27,7 +27,6 @@ struct AppWriter: Sendable {
 
   /// - Parameter added: The columns that exist besides the first ones, as `table.column`.
   mutating func next(added: Set<String> = []) -> AppTransaction {
-    if place != nil { return shared() }
     if plan.counts > 0, generator.once(in: plan.counts) {
       let counter = Int.random(in: 0..<AppSchema.counters, using: &generator)
       return AppTransaction(
@@ -36,7 +35,7 @@ struct AppWriter: Sendable {
     }
     if let odd = odd() { return AppTransaction(statements: [odd], ending: .commit) }
     let count = generator.once(in: 3) ? Int.random(in: 2...5, using: &generator) : 1
-    let statements = (0..<count).map { _ in statement(added) }
+    let statements = (0..<count).map { _ in place == nil ? statement(added) : sharedStatement(added) }
     return AppTransaction(
       statements: statements, ending: generator.once(in: 12) ? .rollback : .commit,
       savepoint: count > 2 && generator.once(in: 4) ? Int.random(in: 1..<count, using: &generator) : nil)
@@ -44,13 +43,15 @@ struct AppWriter: Sendable {
 
   private mutating func odd() -> AppTransaction.Statement? {
     let (isGroup, isBulk, isLong) = (
-      generator.once(in: 8), generator.once(in: plan.bulkWrites), generator.once(in: plan.longValues)
+      generator.once(in: place == nil ? 8 : 12), generator.once(in: plan.bulkWrites),
+      generator.once(in: plan.longValues)
     )
     let isPhoto = generator.once(in: plan.photos)
     written += 1
     if isBulk {
       oddities.append("writers.bulk")
       let count = min(Self.stockBound, Int.random(in: plan.bulkSize, using: &generator))
+      if place != nil, generator.once(in: 2) { return fill(count) }
       return .bulk(count: count, amount: generator.once(in: 4) ? nil : node * 100_000 + written)
     }
     if isLong {
@@ -72,7 +73,7 @@ struct AppWriter: Sendable {
       return .upsert(
         table: "folder",
         values: [
-          "id": .text("folder\(Int.random(in: 0..<Self.pool, using: &generator))"),
+          "id": keyOfLong("folder"),
           "name": .text((0..<size).map { bytes[$0 % bytes.count] }),
         ])
     }
@@ -80,9 +81,14 @@ struct AppWriter: Sendable {
     return .upsert(
       table: "tag",
       values: [
-        "name": .text("tag\(Int.random(in: 0..<Self.pool, using: &generator))"),
+        "name": keyOfLong("tag"),
         "note": .blob((0..<size).map { seed[$0 % 64] }),
       ])
+  }
+
+  private mutating func keyOfLong(_ name: String) -> Value {
+    if let table = AppSchema.table(name), place != nil { return sharedKey(table, isNew: false) }
+    return .text("\(name)\(Int.random(in: 0..<Self.pool, using: &generator))")
   }
 
   /// Returns one of a few BLOBs. All writers use the same ones.

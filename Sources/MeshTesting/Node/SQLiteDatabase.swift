@@ -16,11 +16,13 @@ final class SQLiteDatabase: SimulatedDatabase {
   private(set) var unique: Set<String> = []
   private(set) var referring: Set<String> = []
   private(set) var untracked: Set<String> = []
+  private(set) var away: Set<String> = []
   private let vfs: String
   private let tables: [AppSchema.Table]
   private let cryptography: any Cryptography
   private let clock: VirtualClock
   private let foreignKeys: Bool
+  let spelling: Spelling
   /// True if the app has a trigger that writes without checking who is writing.
   private let hasBadTrigger: Bool
   private let staging = VirtualStaging()
@@ -39,7 +41,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   init(
     disk: VirtualDisk, clock: VirtualClock, cryptography: any Cryptography,
     tables: [AppSchema.Table] = AppSchema.tables,
-    foreignKeys: Bool, hasBadTrigger: Bool
+    foreignKeys: Bool, hasBadTrigger: Bool, spelling: Spelling = .plain
   ) {
     self.disk = disk
     vfs = disk.name
@@ -48,13 +50,14 @@ final class SQLiteDatabase: SimulatedDatabase {
     self.cryptography = cryptography
     self.foreignKeys = foreignKeys
     self.hasBadTrigger = hasBadTrigger
+    self.spelling = spelling
   }
 
   func open() throws -> any ReplicaStore {
     _ = try connection()
     let store = try Store(path: Self.path, cryptography: cryptography, vfs: vfs, staging: staging)
     self.store = store
-    let missing = try tables.map(\.name).filter { try !store.isTracked($0) }
+    let missing = try tables.map(\.name).filter { try !away.contains($0) && !store.isTracked($0) }
     if !missing.isEmpty { try store.track(tables: missing, now: clock.milliseconds()) }
     if tables.contains(where: { $0.name == AppSchema.tally.name }) {
       try store.setPolicies([AppSchema.tally.name: ["count": .counter]], now: clock.milliseconds())
@@ -109,7 +112,9 @@ final class SQLiteDatabase: SimulatedDatabase {
     app = opened
     // If creating them was interrupted, some tables may exist.
     try opened.write { db in
-      for table in tables where try !db.tableExists(table.name) { try db.execute(sql: table.sql) }
+      for table in tables where try !db.tableExists(table.name) && !db.tableExists(AppSchema.away(table)) {
+        try db.execute(sql: spelling.sql(table))
+      }
       if hasBadTrigger { try db.execute(sql: Self.badTrigger) }
     }
     try lookAtColumns()
@@ -127,17 +132,22 @@ final class SQLiteDatabase: SimulatedDatabase {
         try Set(
           String.fetchAll(
             db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' AND instr(sql, ?)",
-            arguments: [AppSchema.mark]))
+            arguments: [AppSchema.mark]
+          ).map(\.asciiLowercased))
       } ?? []
     unique = try names("SELECT tbl_name FROM sqlite_schema WHERE type = 'index' AND name GLOB 'app_unique_*'")
     referring = try names(
-      "SELECT name FROM sqlite_schema, pragma_foreign_key_list(name) AS k WHERE type = 'table' AND k.\"from\" = 'folder'"
+      "SELECT name FROM sqlite_schema, pragma_foreign_key_list(name) AS k WHERE type = 'table' AND k.\"from\" = 'folder' COLLATE NOCASE"
     )
+    away = Set(
+      try tables.filter { table in
+        try app?.read { try $0.tableExists(AppSchema.away(table)) } ?? false
+      }.map(\.name))
     knownColumns =
       try app?.read { db in
         var columns: [String: Set<String>] = [:]
         for table in tables where try db.tableExists(table.name) {
-          columns[table.name] = Set(try db.columns(in: table.name).map(\.name))
+          columns[table.name] = Set(try db.columns(in: table.name).map(\.name.asciiLowercased))
         }
         return columns
       } ?? [:]
@@ -156,7 +166,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   }
 
   private func names(_ sql: String) throws -> Set<String> {
-    try app?.read { Set(try String.fetchAll($0, sql: sql)) } ?? []
+    try app?.read { Set(try String.fetchAll($0, sql: sql).map(\.asciiLowercased)) } ?? []
   }
 
   var added: Set<String> {
@@ -230,7 +240,9 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   private func hasPermissionTriggers(_ table: String, _ db: Database) throws -> Bool {
     try Row.fetchOne(
-      db, sql: "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND name GLOB 'mesh_permit_*'",
+      db,
+      sql:
+        "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name GLOB 'mesh_permit_*'",
       arguments: [table]) != nil
   }
 
@@ -246,7 +258,8 @@ final class SQLiteDatabase: SimulatedDatabase {
     let names = try String.fetchAll(
       db,
       sql: """
-        SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND name GLOB 'mesh_capture_*_update*'
+        SELECT name FROM sqlite_schema
+        WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE AND name GLOB 'mesh_capture_*_update*'
         """, arguments: [table])
     for name in names { try db.execute(sql: "DROP TRIGGER \(name)") }
   }
@@ -272,6 +285,17 @@ final class SQLiteDatabase: SimulatedDatabase {
         )
       ]
     case .bulk(_, nil): [("DELETE FROM stock", [])]
+    case .fill(let list, let count, let title):
+      [
+        (
+          """
+          WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?)
+          INSERT INTO item (id, list, title) SELECT 'many' || i, ?, ? FROM n WHERE true
+          ON CONFLICT (id) DO UPDATE SET list = excluded.list, title = excluded.title
+          """, [.integer(Int64(count)), list, title]
+        )
+      ]
+    case .empty: [("DELETE FROM item WHERE id GLOB 'many*'", [])]
     case .count(let counter, let number):
       [
         ("INSERT OR IGNORE INTO tally (id, count) VALUES (?, 0)", [AppSchema.counter(counter).key]),
@@ -286,7 +310,7 @@ final class SQLiteDatabase: SimulatedDatabase {
 
   private static func single(_ statement: AppTransaction.Statement) -> (String, [Value]) {
     switch statement {
-    case .alter, .group, .bulk, .count: return ("", [])
+    case .alter, .group, .bulk, .fill, .empty, .count: return ("", [])
     case .insert(let table, let values): return insert("INSERT", table, values)
     case .replace(let table, let values): return insert("REPLACE", table, values)
     case .upsert(let table, let values):
@@ -355,7 +379,9 @@ final class SQLiteDatabase: SimulatedDatabase {
     return Set(
       found.compactMap { conflict in
         conflict.column.map {
-          LostValue(record: RecordName(table: conflict.table, key: conflict.key), column: $0, stamp: conflict.loser)
+          LostValue(
+            record: RecordName(table: conflict.table.asciiLowercased, key: conflict.key), column: $0.asciiLowercased,
+            stamp: conflict.loser)
         }
       })
   }
@@ -363,14 +389,14 @@ final class SQLiteDatabase: SimulatedDatabase {
   func kept() throws -> Set<Ledger.Fact> {
     var facts: Set<Ledger.Fact> = []
     for conflict in try store?.conflicts(limit: Self.conflictBound) ?? [] {
-      let record = RecordName(table: conflict.table, key: conflict.key)
-      guard let name = conflict.column else {
+      let record = RecordName(table: conflict.table.asciiLowercased, key: conflict.key)
+      guard let name = conflict.column?.asciiLowercased else {
         facts.insert(.delete(record))
         continue
       }
       facts.insert(.value(Ledger.Cell(record: record, column: name), conflict.loserValue))
       // It is listed under the name that the column had then. The app may have renamed the column since.
-      for column in AppSchema.table(conflict.table)?.columns ?? [] {
+      for column in AppSchema.table(record.table)?.columns ?? [] {
         guard let former = column.formerly, name == former || name == column.name else { continue }
         let other = name == former ? column.name : former
         facts.insert(.value(Ledger.Cell(record: record, column: other), conflict.loserValue))
@@ -442,7 +468,12 @@ final class SQLiteDatabase: SimulatedDatabase {
           WHERE mesh_record.hash IS NOT NULL AND mesh_zone.zone = ?
           """, arguments: [Data(zone.bytes)])
       return Dictionary(
-        rows.map { (RecordName(table: $0[0], key: Value($0[1] as DatabaseValue)), Array($0[2] as Data)) },
+        rows.map {
+          (
+            RecordName(table: ($0[0] as String).asciiLowercased, key: Value($0[1] as DatabaseValue)),
+            Array($0[2] as Data)
+          )
+        },
         uniquingKeysWith: { first, _ in first })
     }
   }
@@ -459,7 +490,7 @@ final class SQLiteDatabase: SimulatedDatabase {
       return Dictionary(
         rows.map { row in
           let reason = HeldReason(rawValue: row[2])?.name ?? "unknown reason"
-          return (RecordName(table: row[0], key: Value(row[1] as DatabaseValue)), reason)
+          return (RecordName(table: (row[0] as String).asciiLowercased, key: Value(row[1] as DatabaseValue)), reason)
         }, uniquingKeysWith: { first, _ in first })
     }
   }
@@ -467,7 +498,7 @@ final class SQLiteDatabase: SimulatedDatabase {
   func shownHereOnly() throws -> Set<RecordName> {
     guard let store else { return [] }
     let held = try store.heldRecords(limit: .max).filter { $0.reason == .shownHereOnly }
-    return Set(held.map { RecordName(table: $0.table, key: $0.key) })
+    return Set(held.map { RecordName(table: $0.table.asciiLowercased, key: $0.key) })
   }
 }
 

@@ -21,6 +21,11 @@ protocol SimulatedDatabase: AnyObject {
   /// The tables that a node has stopped synchronizing. A node that starts again tracks them.
   var untracked: Set<String> { get }
 
+  /// The tables that the app has renamed.
+  var away: Set<String> { get }
+  /// The way in which the app spells its tables.
+  var spelling: Spelling { get }
+
   /// The number of writes that were refused because a share is read-only.
   var refusals: Int { get }
 

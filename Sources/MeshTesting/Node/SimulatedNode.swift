@@ -56,6 +56,8 @@ final class SimulatedNode {
   /// The tables that its app recreated, and that the node may not have looked at since. It notices deletes in between
   /// only if most rows are there.
   private var madeAnew: Set<String> = []
+  /// The tables of which its app has discarded rows or a column, with all BLOBs in them.
+  private(set) var discarded: Set<String> = []
   /// The long BLOBs that its app has written or tried to write.
   private(set) var longBLOBs: Set<Value> = []
   /// The cells for whose merged BLOBs it doesn't have the bytes.
@@ -162,6 +164,7 @@ final class SimulatedNode {
         ledger.lose(transaction.losses)
       }
       madeAnew.formUnion(transaction.dropped)
+      for (table, loss) in transaction.losses where isCommitted && loss.isDiscard { discarded.insert(table) }
       if isCommitted {
         for case .count(let counter, let number) in transaction.statements { counted[counter, default: 0] += number }
       }
@@ -176,7 +179,7 @@ final class SimulatedNode {
   private static func absent(_ store: any ReplicaStore) throws -> Set<Ledger.Cell> {
     Set(
       try (store as? Store)?.awaitedAssets(limit: .max).map {
-        Ledger.Cell(record: RecordName(table: $0.table, key: $0.key), column: $0.column)
+        $0.cell
       } ?? [])
   }
 

@@ -116,6 +116,10 @@ extension FaultPlan {
       chance("writers.references", \.references, "a node's table gets a second foreign key, or loses it"),
       chance(
         "writers.recreatedTables", \.recreatedTables, "a node's app drops a table, and makes it anew or does later"),
+      chance("writers.renamedTables", \.renamedTables, "a node's app renames a table, or gives it its name back"),
+      chance(
+        "writers.spellings", \.spellings, "of the apps, one in that many spells names and orders columns in its own way"
+      ),
       chance("writers.untrackedTables", \.untrackedTables, "a node untracks a table, or tracks it again"),
       chance("writers.olderCopies", \.olderCopies, "of the nodes, one in that many has rows before it tracks them"),
     ]

@@ -122,10 +122,11 @@ extension FaultPlan {
     return plan
   }()
 
-  /// Machines that rename columns in stages, untrack tables and track them again, and join with copies of their own.
+  /// Machines that rename columns and tables in stages, untrack tables and track them again, and join with copies of their own.
   public static let migrations: FaultPlan = {
     var plan = ordinary
     (plan.addedColumns, plan.renamedColumns, plan.untrackedTables, plan.olderCopies) = (25, 12, 8, 2)
+    plan.renamedTables = 20
     return plan
   }()
 

@@ -105,7 +105,7 @@ public struct FaultPlan: Sendable, Equatable {
   /// One in `bulkWrites` writes is of `bulkSize` records.
   public var bulkWrites = 0
   public var bulkSize = 1_001...2_200
-  /// One in `counts` writes adds to a counter. Only the real store has counters, and only if there is one account.
+  /// One in `counts` writes adds to a counter of its account. Only the real store has counters.
   public var counts = 0
   /// One in `longValues` writes has a value of `longSize` bytes.
   public var longValues = 0
@@ -130,6 +130,10 @@ public struct FaultPlan: Sendable, Equatable {
   public var references = 0
   /// A table is dropped, and recreated without its rows, at once or later.
   public var recreatedTables = 0
+  /// A table is renamed, or gets its name back.
+  public var renamedTables = 0
+  /// One app in this many spells names in another case, and has its columns in another order.
+  public var spellings = 0
   /// A table is not synchronized for a while, and apps go on writing to it.
   public var untrackedTables = 0
   /// One node in this many has rows of its own before its tables are tracked.

@@ -18,8 +18,9 @@ public struct PlannedRun: Sendable, Equatable {
 
   // MARK: Reading
 
+  /// - Parameter storage: The storage to use instead of the file's.
   /// - Throws: `PlanError`, which names the key, the rule and the way out.
-  public init(json: [UInt8]) throws {
+  public init(json: [UInt8], storage other: Simulation.Storage? = nil) throws {
     let document: JSON
     do {
       document = try JSONDecoder().decode(JSON.self, from: Data(json))
@@ -35,10 +36,13 @@ public struct PlannedRun: Sendable, Equatable {
       plan.about = text
     }
     if let run = sections.removeValue(forKey: "run") { try read(run: run) }
+    storage = other ?? storage
+    var stated: [FaultPlan.Key] = []
     let keys = Dictionary(FaultPlan.keys.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
     for (name, value) in sections.sorted(by: { $0.key < $1.key }) {
       if let key = keys[name] {
         try plan.set(key, value)
+        stated.append(key)
         continue
       }
       guard case .object(let fields) = value, keys.keys.contains(where: { $0.hasPrefix("\(name).") }) else {
@@ -51,7 +55,12 @@ public struct PlannedRun: Sendable, Equatable {
           throw Self.unknown(path, among: Set(keys.keys.filter { $0.hasPrefix("\(name).") }))
         }
         try plan.set(key, value)
+        stated.append(key)
       }
+    }
+    for key in stated {
+      guard let wayOut = plan.idleness(key, storage ?? .sqlite) else { continue }
+      throw PlanError(key.path, "has no effect in this plan", wayOut)
     }
   }
 
@@ -61,9 +70,10 @@ public struct PlannedRun: Sendable, Equatable {
 
   private static func base(_ value: JSON?) throws -> FaultPlan {
     guard let value else { return .calm }
-    guard case .text(let name) = value, let plan = FaultPlan.named[name] else {
+    guard case .text(let name) = value, let plan = FaultPlan.plan(named: name) else {
       throw PlanError(
-        "base", "names no plan", "use one of \(FaultPlan.named.keys.sorted().joined(separator: ", "))")
+        "base", "names no plan",
+        "use one or several, with “+” between them, of \(FaultPlan.named.keys.sorted().joined(separator: ", "))")
     }
     return plan
   }
@@ -136,7 +146,7 @@ extension FaultPlan {
     }
   }
 
-  fileprivate func value(_ key: Key) -> JSON {
+  func value(_ key: Key) -> JSON {
     switch key.kind {
     case .chance(let field), .number(let field): .integer(self[keyPath: field])
     case .span(let field):

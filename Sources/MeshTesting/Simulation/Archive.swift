@@ -49,9 +49,10 @@ struct Archive {
     if changeSets.updateValue(bytes, forKey: id) == nil { order.append(id) }
   }
 
-  /// Returns the facts of a ledger that were ever signed. Of equal facts, it returns the last.
-  func writes(of ledger: Ledger, _ keys: [EpochID: EpochKey], _ cryptography: any Cryptography) throws -> [Write] {
-    let wanted = ledger.facts
+  /// Returns those facts that were ever signed. Of equal facts, it returns the last.
+  func writes(
+    of wanted: Set<Ledger.Fact>, _ keys: [EpochID: EpochKey], _ cryptography: any Cryptography
+  ) throws -> [Write] {
     var found: [Ledger.Fact: Write] = [:]
     var all: [RecordName: [Write]] = [:]
     try forEachWrite(keys, cryptography) { write in

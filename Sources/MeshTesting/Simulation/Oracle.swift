@@ -125,7 +125,7 @@ struct Oracle {
   /// Returns whether a record is repeated with a life that it has or had. It continues under a column's new name, with
   /// the stamps of the old one.
   private func isRenaming(_ row: RowChange, in table: String) -> Bool {
-    row.isLife && lives[RecordName(table: table, key: row.key)]?.contains(row.stamp) == true
+    row.isLife && lives[RecordName(table: table.asciiLowercased, key: row.key)]?.contains(row.stamp) == true
   }
 
   private mutating func merge(_ table: TableChanges, _ header: ChangeSetHeader, _ line: Line) {
@@ -264,7 +264,7 @@ extension Oracle {
   }
 
   /// Returns the value that a row shows of the merged cells: the column's own, or what its parts make of it.
-  private func value(of column: AppSchema.Column, _ name: RecordName, _ state: RecordState<String>) -> Value {
+  func value(of column: AppSchema.Column, _ name: RecordName, _ state: RecordState<String>) -> Value {
     let own = state.cells[column.name]
     var fold = ColumnFold(base: own?.value ?? column.unsent(name), since: own?.stamp)
     for (other, cell) in state.cells {

@@ -24,6 +24,10 @@ extension Simulation {
     guard let store = choosing(node) else { return }
     let table = AppSchema.withAssets[Int.random(in: 0..<AppSchema.withAssets.count, using: &generator)]
     let policy = generator.once(in: 2) ? AssetPolicy.always : .onDemand
+    // The app may have dropped, renamed or untracked the table.
+    var isThere = node.database.columns[table] != nil && !node.database.untracked.contains(table)
+    try guarded(node) { isThere = try isThere && node.database.isInStep() }
+    guard isThere, node.replica != nil else { return }
     occurred("assets.policies")
     say(node.index, "has the BLOBs of \(table) fetched \(policy.rawValue)")
     try input(node) { replica, _ in
@@ -50,7 +54,7 @@ extension Simulation {
     var shown: [AssetPlace] = []
     try guarded(node) {
       for (name, row) in try node.database.contents(AppSchema.withAssets).sorted(by: { $0.key < $1.key }) {
-        guard row.values.contains(where: \.isLongBLOB) else { continue }
+        guard row.values.contains(where: \.isLongBLOB), !node.database.untracked.contains(name.table) else { continue }
         shown += try store.assets(table: name.table, key: name.key, column: nil).filter(\.isShown)
       }
       // Sometimes an asset is chosen that is still downloading.
@@ -121,7 +125,7 @@ extension Simulation {
     for node in honest where node.index % 2 == 0 && node.replica != nil {
       guard let store = node.database.sqlite else { continue }
       try guarded(node) {
-        for table in AppSchema.withAssets where try store.assetPolicies()[table] == .onDemand {
+        for (table, policy) in try store.assetPolicies().sorted(by: { $0.key < $1.key }) where policy == .onDemand {
           try store.setAssetPolicy(.always, table: table)
         }
       }
@@ -137,7 +141,7 @@ extension Simulation {
   func absentCells(_ node: SimulatedNode) throws -> [Ledger.Cell: AssetPlace] {
     let places = try node.database.sqlite?.awaitedAssets(limit: .max) ?? []
     return Dictionary(
-      places.map { (Ledger.Cell(record: RecordName(table: $0.table, key: $0.key), column: $0.column), $0) },
+      places.map { ($0.cell, $0) },
       uniquingKeysWith: { first, _ in first })
   }
 
@@ -148,7 +152,8 @@ extension Simulation {
   }
 
   /// Checks that requested assets arrive if an honest node has them. An honest node must have them, unless a liar or a
-  /// revoked device wrote them, or they were given up because a liar claimed to have them.
+  /// revoked device wrote them, or they were given up because a liar claimed to have them, or an app
+  /// discarded rows or a column of the table.
   func checkAbsent(_ node: SimulatedNode, _ zone: ZoneID, _ oracle: Oracle) throws {
     let others = Set(nodes.filter { $0.isLiar || $0.isRevoked }.map(\.device))
     let contents = try node.database.contents(AppSchema.withAssets)
@@ -158,7 +163,9 @@ extension Simulation {
       if shown != .null, oracle.sent[cell]?.contains(shown) != true {
         violate("n\(node.index) shows \(shown.shown) in \(cell.record).\(cell.column), which nobody wrote there")
       }
-      let isExcused = trustedLiars.contains(place.asset.id) || place.writer.map(others.contains) ?? true
+      let isDiscarded = nodes.contains { $0.discarded.contains(cell.record.table) }
+      let isExcused =
+        isDiscarded || trustedLiars.contains(place.asset.id) || place.writer.map(others.contains) ?? true
       let isThere = try honest.contains { try $0.store?.chunks(of: place.asset.id, zone: zone)?.isComplete ?? false }
       if place.isFetched, place.held == nil, !isExcused, !isThere {
         violate("nobody has \(place.asset.id), which n\(node.index) lacks in \(cell.record).\(cell.column)")
@@ -181,5 +188,12 @@ extension Simulation {
         violate("n\(node.index) says that its app wrote a BLOB into \(cell.record).\(cell.column), which it did not")
       }
     }
+  }
+}
+
+extension AssetPlace {
+  /// The cell, with the names of `AppSchema`.
+  var cell: Ledger.Cell {
+    Ledger.Cell(record: RecordName(table: table.asciiLowercased, key: key), column: column.asciiLowercased)
   }
 }

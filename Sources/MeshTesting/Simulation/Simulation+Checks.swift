@@ -33,7 +33,8 @@ extension Simulation {
   }
 
   func takeToArchive(_ node: SimulatedNode) throws {
-    guard let store = node.store else { return }
+    // The store of a file that was restored while it was open refuses everything.
+    guard let store = node.store, !node.isHistoryLost else { return }
     for zone in try zones(of: node) { try archive.take(from: node.device, store, zone.id, cryptography) }
   }
 
@@ -75,7 +76,7 @@ extension Simulation {
         case .changes(let tables) = try ChangeSetBody(body, author: changeSet.header.author).content,
         changeSet.header.part != .only
       else { continue }
-      for table in tables where table.table == AppSchema.leg.name {
+      for table in tables where table.table.asciiLowercased == AppSchema.leg.name {
         if table.rows.contains(where: { $0.key.shown.hasPrefix("g\(group)-") }) { return true }
       }
     }

@@ -59,7 +59,8 @@ extension Simulation {
   func putBack(_ node: SimulatedNode) throws -> Bool {
     guard let own = node.setAside else { return false }
     say(node.index, "refuses another account's file, and gets its own back")
-    try node.end()
+    // The app must not go on with the file that it has open.
+    try node.crash(losesUnsynced: false)
     node.take(own)
     node.setAside = nil
     return true
@@ -138,7 +139,7 @@ extension Simulation {
       merged.formUnion(try other.database.mergedIDs())
     }
     if let zone { node.ledger.naming = AssetNaming(zone: zone, cryptography: cryptography) }
-    entrusted = (entrusted + (try archive.writes(of: node.ledger, keys, cryptography))).filter {
+    entrusted = (entrusted + (try archive.writes(of: node.ledger.facts, keys, cryptography))).filter {
       !$0.isOverwritten && merged.contains($0.changeSet)
     }
   }

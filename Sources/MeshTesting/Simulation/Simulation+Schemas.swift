@@ -10,7 +10,7 @@ extension Simulation {
       let (table, column) = draw(
         node, { $1.isAdded && $1.formerly == nil && $1.reference == nil && !$2.contains($1.name) })
     else { return }
-    var sql = [AppSchema.addition(table, column)]
+    var sql = [AppSchema.addition(table, column, spelling: node.database.spelling)]
     if generator.once(in: 2) { sql.append("UPDATE \(table.name) SET \(column.name) = 'n\(node.index)-filled'") }
     try alter(node, "writers.addedColumns", table, sql)
   }
@@ -27,7 +27,10 @@ extension Simulation {
     guard let (table, column) = draw(node, { $1.isDropped && $2.contains($1.name) }) else { return }
     try alter(
       node, "writers.readdedColumns", table,
-      ["ALTER TABLE \(table.name) DROP COLUMN \(column.name)", AppSchema.addition(table, column)],
+      [
+        "ALTER TABLE \(table.name) DROP COLUMN \(column.name)",
+        AppSchema.addition(table, column, spelling: node.database.spelling),
+      ],
       losing: .column(column.name))
   }
 
@@ -72,7 +75,8 @@ extension Simulation {
   func refer(_ node: SimulatedNode) throws {
     guard let (table, column) = draw(node, { $1.isAdded && $1.reference != nil && !$2.isEmpty }) else { return }
     guard node.database.columns[table.name]?.contains(column.name) == true else {
-      return try alter(node, "writers.references", table, [AppSchema.addition(table, column)])
+      return try alter(
+        node, "writers.references", table, [AppSchema.addition(table, column, spelling: node.database.spelling)])
     }
     try rebuild(
       node, "writers.references", table, isStrict: node.database.strict.contains(table.name),
@@ -85,11 +89,10 @@ extension Simulation {
   ) throws {
     let columns = node.database.columns[table.name] ?? []
     let refers = refers ?? node.database.referring.contains(table.name)
-    let copy = "\(table.name)_new"
-    var sql = [table.sql(isStrict: isStrict).replacing(table.name, with: copy)]
+    let (copy, spelling) = ("\(table.name)_new", node.database.spelling)
+    var sql = [spelling.sql(table, isStrict: isStrict, named: copy)]
     for column in table.columns where column.isAdded && columns.contains(column.name) {
-      sql.append(
-        AppSchema.addition(table, column, refers: refers).replacing("TABLE \(table.name)", with: "TABLE \(copy)"))
+      sql.append(AppSchema.addition(table, column, refers: refers, spelling: spelling, to: copy))
     }
     for column in table.columns where !column.isAdded && column.name != table.key && !columns.contains(column.name) {
       sql.append("ALTER TABLE \(copy) DROP COLUMN \(column.name)")
@@ -97,7 +100,7 @@ extension Simulation {
     let names = columns.sorted().joined(separator: ", ")
     sql += [
       "INSERT INTO \(copy) (\(names)) SELECT \(names) FROM \(table.name)", "DROP TABLE \(table.name)",
-      "ALTER TABLE \(copy) RENAME TO \(table.name)",
+      "ALTER TABLE \(copy) RENAME TO \(spelling.name(table.name))",
     ]
     try alter(node, fault, table, sql)
   }
@@ -109,19 +112,41 @@ extension Simulation {
     }
     let drop = "DROP TABLE \(table.name)"
     try alter(
-      node, "writers.recreatedTables", table, generator.once(in: 2) ? [drop] : [drop, table.sql], losing: .rows)
+      node, "writers.recreatedTables", table,
+      generator.once(in: 2) ? [drop] : [drop, node.database.spelling.sql(table)], losing: .rows)
+  }
+
+  /// Renames a table, or gives it back its name. In between, its node misses it.
+  func renameTable(_ node: SimulatedNode) throws {
+    guard storage == .sqlite, !node.isRevoked, deadline == nil,
+      let table = AppSchema.movable.randomElement(using: &generator), !node.database.untracked.contains(table.name)
+    else { return }
+    let spelling = node.database.spelling
+    let (name, away) = (spelling.name(table.name), AppSchema.away(table))
+    if node.database.away.contains(table.name) {
+      try alter(node, "writers.renamedTables", table, ["ALTER TABLE \(away) RENAME TO \(name)"])
+    } else if node.database.columns[table.name] != nil {
+      try alter(node, "writers.renamedTables", table, ["ALTER TABLE \(name) RENAME TO \(away)"])
+    }
   }
 
   /// Stops or restarts the synchronization of a table.
   func untrack(_ node: SimulatedNode) throws {
     guard
       let (table, _) = draw(
-        node, { table, _, _ in table.isChildless && AppSchema.mixed.contains { $0.name == table.name } }),
+        node,
+        { table, _, _ in
+          // With shares, another table refers to the items, and would have to be untracked as well.
+          table.isChildless && AppSchema.mixed.contains { $0.name == table.name }
+            && !(self.hasShares && table.name == AppSchema.items)
+        }),
       let store = node.database.sqlite, node.replica != nil
     else { return }
     let isUntracked = node.database.untracked.contains(table.name)
     // Like a node, this flushes pending rows first.
-    guard try isUntracked || store.pendingCount() == 0 && !store.isUpkeepDue() else { return }
+    var isFlushed = false
+    try guarded(node) { isFlushed = try isUntracked || store.pendingCount() == 0 && !store.isUpkeepDue() }
+    guard isFlushed else { return }
     occurred("writers.untrackedTables")
     say(node.index, "\(isUntracked ? "tracks" : "untracks") \(table.name)")
     try setTracked(node, table.name, isUntracked)
@@ -172,14 +197,22 @@ extension Simulation {
       for column in table.columns
       where nodes.contains(where: { $0.database.columns[table.name]?.contains(column.name) == true || !column.isAdded })
         && node.database.columns[table.name]?.contains(column.name) == false
-      { try alter(node, nil, table, [AppSchema.addition(table, column, refers: false)]) }
+      {
+        try alter(
+          node, nil, table, [AppSchema.addition(table, column, refers: false, spelling: node.database.spelling)])
+      }
     }
   }
 
   private func makeMissingTables(_ node: SimulatedNode) throws {
     guard storage == .sqlite, !node.isRevoked, node.database.columns.count > 0 else { return }
+    let spelling = node.database.spelling
     for table in AppSchema.tables where node.database.columns[table.name] == nil {
-      try alter(node, nil, table, [table.sql.replacing("CREATE TABLE ", with: "CREATE TABLE IF NOT EXISTS ")])
+      let isAway = node.database.away.contains(table.name)
+      if isAway, deadline == nil { continue }
+      let create = spelling.sql(table).replacing("CREATE TABLE ", with: "CREATE TABLE IF NOT EXISTS ")
+      let rename = "ALTER TABLE \(AppSchema.away(table)) RENAME TO \(spelling.name(table.name))"
+      try alter(node, nil, table, [isAway ? rename : create])
     }
   }
 

@@ -39,6 +39,7 @@ extension Simulation {
       (\.shareLeaves, Simulation.leaveShare), (\.shareStops, Simulation.stopShare),
       (\.rootDeletes, Simulation.deleteRoot),
       (\.bypasses, Simulation.bypass), (\.liveRestores, Simulation.restoreLive),
+      (\.renamedTables, Simulation.renameTable),
     ]
   }
 
@@ -99,6 +100,7 @@ extension Simulation {
       if node.pausedUntil > time.now { resume(node) }
       // A node whose clock is ahead of the others' by more than the bound signs nothing during that time.
       node.clock.jump(toAhead: 0)
+      if node.isHistoryLost, node.replica != nil { try startOver(node) }
       if node.replica == nil { queue.add(.start(node.index), at: time.now) }
     }
   }

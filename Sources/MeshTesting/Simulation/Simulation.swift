@@ -91,9 +91,7 @@ public final class Simulation {
       throw SimulationError("of \(count) nodes \(plan.liars) are to lie: take more nodes, or fewer liars")
     }
     self.seed = seed
-    guard plan.counts == 0 || storage == .sqlite && plan.accounts <= 1 else {
-      throw SimulationError("counters need the real store and one account: take a plan without counts")
-    }
+    let plan = plan.withoutIdleKeys(storage)
     self.plan = plan
     self.storage = storage
     stepsLeft = steps
@@ -141,10 +139,14 @@ public final class Simulation {
     guard storage == .sqlite else { return ModelDatabase(cryptography) }
     if isOff { occurred("writers.foreignKeysOff") }
     if isBad { occurred("writers.badTriggers") }
+    var spelled = SplitMix64(seed: seed, stream: stream + 3)
+    let hasOwnSpelling = spelled.once(in: plan.spellings)
+    if hasOwnSpelling { occurred("writers.spellings") }
     let disk = try VirtualDisk(
       clock: clock, randomness: SeededRandomness(seed: seed, stream: stream + 1), seed: seed &+ stream)
     return SQLiteDatabase(
-      disk: disk, clock: clock, cryptography: cryptography, tables: tables, foreignKeys: !isOff, hasBadTrigger: isBad)
+      disk: disk, clock: clock, cryptography: cryptography, tables: tables, foreignKeys: !isOff, hasBadTrigger: isBad,
+      spelling: hasOwnSpelling ? Spelling(&spelled) : .plain)
   }
 
   /// Runs the simulation to its end. `print` gets each line of the trace. The last line is `digest` and the outcome's

@@ -17,14 +17,14 @@ public struct Soak {
     let steps = generator.once(in: 8) ? 500 : Int.random(in: 30...200, using: &generator)
     var varied = plan ?? Self.plan(&generator)
     if varied.liars >= nodes { varied.liars = nodes - 1 }
+    let storage: Simulation.Storage = generator.once(in: 5) ? .model : .sqlite
     return PlannedRun(
-      plan: varied, seed: number, nodes: nodes, steps: steps, storage: generator.once(in: 5) ? .model : .sqlite)
+      plan: varied.withoutIdleKeys(storage), seed: number, nodes: nodes, steps: steps, storage: storage)
   }
 
-  /// Returns a named plan in which each fault is off, unchanged, or more frequent.
+  /// Returns a mixture of named plans in which each fault is off, unchanged, or more frequent.
   private static func plan(_ generator: inout SplitMix64) -> FaultPlan {
-    let names = FaultPlan.named.keys.sorted().filter { $0 != "wide" }
-    var plan = FaultPlan.named[names[Int.random(in: 0..<names.count, using: &generator)]] ?? .ordinary
+    var plan = FaultPlan.plan(named: FaultPlan.mixture(&generator)) ?? .ordinary
     guard generator.once(in: 2) else { return plan }
     for key in FaultPlan.keys {
       guard case .chance(let field) = key.kind, plan[keyPath: field] > 0 else { continue }
@@ -87,6 +87,7 @@ public struct Soak {
       guard case .chance(let field) = key.kind, run.plan[keyPath: field] > 0 else { continue }
       var candidate = run
       candidate.plan[keyPath: field] = 0
+      candidate.plan = candidate.plan.withoutIdleKeys(candidate.storage ?? .sqlite)
       candidates.append((candidate, "no \(key.path)"))
     }
     return candidates

@@ -32,7 +32,9 @@ struct ShownRows {
   init(_ zones: [Zone]) {
     self.zones = zones.sorted { ($0.rank, $0.known.id) < ($1.rank, $1.known.id) }
     // Parents come before children. Records that refer to their own table are never withdrawn.
-    for table in ["list", "tag", "leg", "stock", "folder", "item", "step"].compactMap(AppSchema.table) { show(table) }
+    for table in ["list", "tag", "leg", "stock", "tally", "folder", "item", "step"].compactMap(AppSchema.table) {
+      show(table)
+    }
   }
 
   private mutating func show(_ table: AppSchema.Table) {
@@ -58,7 +60,7 @@ struct ShownRows {
     else { return nil }
     var row: [String: Value] = [:]
     for column in table.columns where shown.map({ $0[column.name] != nil }) ?? !column.isAdded {
-      let value = state.cells[column.name]?.value ?? column.unsent(name)
+      let value = zones[place].oracle.value(of: column, name, state)
       let isDangling = column.reference.map { reference in
         value != .null && places[RecordName(table: reference.parent, key: value)] != place
       }
@@ -71,14 +73,24 @@ struct ShownRows {
 
   /// Returns the differences between tables and these rows.
   ///
-  /// - Parameter excused: The records that only this node shows.
-  func differences(_ contents: Contents, besides excused: Set<RecordName>) -> [String] {
+  /// - Parameters:
+  ///   - excused: The records that only this node shows.
+  ///   - lacking: The cells whose merged BLOBs are not here. They show other values.
+  ///   - names: Returns the names that a BLOB may have in change sets.
+  func differences(
+    _ contents: Contents, besides excused: Set<RecordName>, lacking: Set<Ledger.Cell>, names: (Value) -> Set<Value>
+  ) -> [String] {
     func shown(_ row: [String: Value]?) -> String {
       row.map { $0.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.shown)" }.joined(separator: " ") } ?? "none"
     }
     return Set(contents.keys).union(places.keys).subtracting(excused).sorted().compactMap { name in
       let expected = row(name, as: contents[name])
-      guard contents[name] != expected else { return nil }
+      let isShown = contents[name]?.allSatisfy { column, value in
+        guard let merged = expected?[column] else { return false }
+        guard case .asset = merged else { return merged == value }
+        return lacking.contains(Ledger.Cell(record: name, column: column)) || names(value).contains(merged)
+      }
+      guard isShown.map({ !$0 || expected?.count != contents[name]?.count }) ?? (expected != nil) else { return nil }
       let zone = places[name].map { " of \(zones[$0].known.name)" } ?? ""
       return "\(name) shows \(shown(contents[name])) and is \(shown(expected))\(zone)"
     }

@@ -71,10 +71,9 @@ extension Simulation {
   func meetShares(_ node: SimulatedNode) throws {
     guard let replica = node.replica, !node.isLiar else { return }
     for id in replica.zoneIDs where known(id) == nil {
-      guard let state = replica.shareState(id), state.owner == accountID(node.home.account), let root = state.root
-      else {
-        continue
-      }
+      guard let state = replica.shareState(id), state.owner == accountID(node.home.account),
+        let root = state.root.map({ RecordName(table: $0.table.asciiLowercased, key: $0.key) })
+      else { continue }
       zones.append(
         KnownZone(id: id, account: node.home.account, root: root, name: "share-\(zones.count { $0.root != nil })"))
     }

@@ -25,7 +25,8 @@ extension Simulation {
     }
     let expected = ShownRows(mine)
     let excused = contents.hanging(on: try node.database.shownHereOnly())
-    for difference in expected.differences(contents, besides: excused).prefix(3) {
+    let lacking = Set(try absentCells(node).keys)
+    for difference in expected.differences(contents, besides: excused, lacking: lacking, names: assetNames).prefix(3) {
       violate("n\(node.index): \(difference)")
     }
     for zone in mine {
@@ -40,21 +41,35 @@ extension Simulation {
   /// Checks that every write of the node's app is in a valid change set, was beaten, is in a receipt, or is listed by a
   /// member that had it.
   private func checkWrites(_ node: SimulatedNode, _ mine: [ShownRows.Zone], _ oracles: [ZoneID: Oracle]) throws {
-    let missing = node.ledger.facts.filter { !isTold($0, node, mine, oracles) }
+    node.ledger.naming = nil
+    let missing = node.ledger.facts.filter { fact in !named(fact).contains { isTold($0, node, mine, oracles) } }
     guard !missing.isEmpty, let store = node.store else { return }
     let receipts = try receipts(store)
-    let signed = try archive.writes(of: node.ledger, keys, cryptography)
+    let signed = try archive.writes(of: Set(missing.flatMap(named)), keys, cryptography)
     let beaten = try archive.beaten(signed, keys, cryptography)
     let listed = try honest.reduce(into: receipts) { $0.formUnion(try $1.database.kept()) }
-    for fact in missing.sorted(by: { $0.description < $1.description }) where !listed.contains(fact) {
-      let write = signed.first { $0.fact == fact }
-      if beaten.contains(fact) { continue }
+    for fact in missing.sorted(by: { $0.description < $1.description }) {
+      let names = named(fact)
+      if listed.contains(fact) || names.contains(where: { listed.contains($0) || beaten.contains($0) }) { continue }
+      let write = signed.first { names.contains($0.fact) }
       if let write, let oracle = oracles[write.zone], oracle.beats(write) { continue }
       // The change set that created the record was reverted too.
       if let write, !write.undoes.isEmpty, oracles[write.zone]?.states[fact.record] == nil { continue }
       let fate = write.map { "was signed in \(shareName($0.zone)) and is gone" } ?? "is in no change set"
       violate("n\(node.index): \(fact) was committed, \(fate), and in no receipt or list")
     }
+  }
+
+  /// Returns the names that a long BLOB may have in change sets: one for each zone in which it may have been written
+  /// first. Other values have one name.
+  private func assetNames(_ value: Value) -> Set<Value> {
+    guard value.isLongBLOB else { return [value] }
+    return Set(zones.map { AssetNaming(zone: $0.id, cryptography: cryptography).name(value) })
+  }
+
+  private func named(_ fact: Ledger.Fact) -> [Ledger.Fact] {
+    guard case .value(let cell, let value) = fact else { return [fact] }
+    return assetNames(value).sorted().map { .value(cell, $0) }
   }
 
   private func isTold(
@@ -80,12 +95,13 @@ extension Simulation {
     var facts: Set<Ledger.Fact> = []
     for zone in zones {
       for receipt in try store.receipts(zone.id) {
+        let record = RecordName(table: receipt.record.table.asciiLowercased, key: receipt.record.key)
         guard let values = receipt.values else {
-          facts.insert(.delete(receipt.record))
+          facts.insert(.delete(record))
           continue
         }
         for (column, value) in values {
-          facts.insert(.value(Ledger.Cell(record: receipt.record, column: column), value))
+          facts.insert(.value(Ledger.Cell(record: record, column: column.asciiLowercased), value))
         }
       }
     }

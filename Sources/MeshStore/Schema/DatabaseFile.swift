@@ -97,7 +97,7 @@ final class DatabaseFile: Sendable {
   func settle() throws {
     guard owesSync.withLock({ $0 }) else { return }
     try queue.writeWithoutTransaction { db in
-      let code = mesh_wal_sync(db.sqliteConnection)
+      let code = mesh_wal_sync(try db.openConnection)
       guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     }
     owesSync.withLock { $0 = false }
@@ -112,7 +112,7 @@ final class DatabaseFile: Sendable {
 
   /// Returns whether another connection has the write lock now.
   func isWriteLocked() throws -> Bool {
-    queue.writeWithoutTransaction { mesh_wal_try_write_lock($0.sqliteConnection) == SQLITE_BUSY }
+    try queue.writeWithoutTransaction { mesh_wal_try_write_lock(try $0.openConnection) == SQLITE_BUSY }
   }
 
   /// Runs `body` in a read transaction.
@@ -158,6 +158,16 @@ final class DatabaseFile: Sendable {
 }
 
 extension Database {
+  /// The connection, for functions of SQLite that don't check whether there is one. Throws if it is closed.
+  var openConnection: OpaquePointer {
+    get throws {
+      guard let sqliteConnection else {
+        throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "the database is closed")
+      }
+      return sqliteConnection
+    }
+  }
+
   /// Adds `uuid()`, unless the connection has it. Tables of apps that use SQLiteData name this function in the default of
   /// their key. SQLite looks it up even if a row has its key.
   fileprivate func addUUIDFunction() throws {
@@ -232,7 +242,7 @@ extension DatabaseFile {
 
   private static func finishOpening(_ queue: DatabaseQueue, path: String) throws {
     try queue.writeWithoutTransaction { db in
-      guard sqlite3_db_readonly(db.sqliteConnection, "main") == 0 else {
+      guard sqlite3_db_readonly(try db.openConnection, "main") == 0 else {
         throw StoreError(.readOnly, "\(path) cannot be written; make file and directory writable")
       }
       // A commit doesn't sync the log under the write lock. `settle` does it afterwards.

@@ -14,7 +14,7 @@ enum FileHeader {
   static func check(_ db: Database, path: String) throws {
     var bytes = [UInt8](repeating: 0, count: size)
     var length: sqlite3_int64 = 0
-    let code = mesh_sqlite3_read_head(db.sqliteConnection, &bytes, Int32(size), &length)
+    let code = mesh_sqlite3_read_head(try db.openConnection, &bytes, Int32(size), &length)
     guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     guard length > 0 else { return }
     if let error = refusal(of: bytes, length: length, path: path) { throw error }

@@ -107,7 +107,7 @@ extension TableSchema {
     var collation: UnsafePointer<CChar>?
     var autoincrement: Int32 = 0
     let code = sqlite3_table_column_metadata(
-      db.sqliteConnection, "main", table, column, nil, &collation, nil, nil, &autoincrement)
+      try db.openConnection, "main", table, column, nil, &collation, nil, nil, &autoincrement)
     guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     return (collation.map { String(cString: $0) } ?? "BINARY", autoincrement != 0)
   }

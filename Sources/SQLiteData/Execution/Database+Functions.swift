@@ -31,10 +31,10 @@ extension Database {
 
   /// Removes a function from this connection.
   public func remove(function: some SQLiteDataQueries.DatabaseFunction) {
+    guard let sqliteConnection else { return }
     sqlite3_create_function_v2(
       sqliteConnection, function.name, Int32(function.argumentCount ?? -1), SQLITE_UTF8, nil, nil, nil, nil, nil)
   }
-
 }
 
 /// The functions that the connections of a file have. The node of a sync engine has a connection of its own, and calls

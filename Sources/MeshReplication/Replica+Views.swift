@@ -2,6 +2,33 @@ public import MeshCore
 
 /// Views of a replica for people and tests.
 extension Replica {
+  public var device: DeviceID { context.device }
+  public var account: AccountState { book.account }
+  public var certificate: Certificate? { account.certificate(device) }
+  public var isRevoked: Bool { account.isRevoked(device) }
+  public var zoneIDs: [ZoneID] { zones.ids }
+  /// The zone of all records that are not in a share.
+  public var privateZone: ZoneID? { zones.privateZone(of: account.id) }
+  /// Sentences about this device's instances that a person should know, since the start.
+  public var notices: [String] { incidents.notices }
+  /// The number of refused change sets since the start, by reason.
+  public var refusals: [String: Int] { incidents.refusals }
+  /// The number of rows that were compared with the merged values since the start, and of those that had changed
+  /// unnoticed.
+  public var compared: (rows: Int, differences: Int) { localWrites.compared }
+
+  /// True to keep the rows of every share that ends for this account, as records of this account.
+  public var keepsCopies: Bool {
+    get { standings.keepsCopies }
+    set { standings.keepsCopies = newValue }
+  }
+
+  /// Decides for each share that others end for this account whether its rows stay.
+  public var keepsRows: (@Sendable (ZoneID) -> Bool)? {
+    get { standings.keepsRows }
+    set { standings.keepsRows = newValue }
+  }
+
   public struct ZoneView: Sendable {
     public var id: ZoneID
     public var owner: AccountID?
@@ -41,11 +68,11 @@ extension Replica {
   public func zoneView(_ id: ZoneID) throws -> ZoneView? {
     guard let zone = zones[id] else { return nil }
     return ZoneView(
-      id: id, owner: zone.state.owner, title: zone.state.title, author: try author(id),
+      id: id, owner: zone.state.owner, title: zone.state.title, author: try writers.author(id),
       merged: try store.mergedVector(id),
-      stored: try store.storedVector(id), digest: try store.digest(id), waiting: zone.waiting,
+      stored: try store.storedVector(id), digest: try store.digest(id), waiting: zone.intake.waiting,
       epoch: zone.state.currentEpoch?.id, cannotWrite: cannotWrite(zone),
-      refusesWrites: zone.isBarred && zone.state.owner != account.id, lacksKey: zone.lacksKey,
+      refusesWrites: zone.isBarred && zone.state.owner != account.id, lacksKey: zone.keys.writing == nil,
       cuts: zone.state.cuts.keys.sorted())
   }
 
@@ -57,7 +84,7 @@ extension Replica {
     if zone.isBarred {
       return "this device has used up the \(Limits.instances) writing lives that it gets there. \(wayToNewLives)"
     }
-    if zone.lacksKey {
+    if zone.keys.writing == nil {
       return
         "the key of the zone's current epoch is not here yet; a member that has it gives it (mesh peers shows them)"
     }
@@ -95,7 +122,7 @@ extension Replica {
   public var wayToNewLives: String {
     let name = printable(certificate?.request.name ?? "")
     let last =
-      power == nil
+      book.power == nil
       ? "then revoke “\(name)” there: mesh device revoke"
       : "“\(name)” signs for the account: it stays a device, and writes no more there"
     return
@@ -127,16 +154,17 @@ extension Replica {
   }
 
   /// The reason that this machine's clock is not believed, or nil if it is. Nothing is signed while there is one.
-  public var clockFault: String? { clockWatch.fault?.text }
+  public var clockFault: String? { clocks.fault?.text }
 
   /// The peers with an open session, by device.
   public var peerViews: [PeerView] {
-    sessions.sorted { $0.key < $1.key }.compactMap { link, session in
+    sessions.sorted.compactMap { link, session in
       guard session.conversation.isOpen, let peer = session.peer else { return nil }
       return PeerView(
         link: link, device: peer.device, account: peer.account, name: peer.request.name, address: session.info.address,
-        role: session.info.role, zones: session.conversation.commonZones, merged: session.merged,
-        acknowledged: session.acknowledged, backlogs: session.backlogs, digests: session.digests)
+        role: session.info.role, zones: session.conversation.commonZones, merged: session.progress.merged,
+        acknowledged: session.progress.acknowledged, backlogs: session.progress.backlogs,
+        digests: session.progress.digests)
     }
   }
 
@@ -144,29 +172,28 @@ extension Replica {
   public func account(at link: LinkID) -> AccountID? { sessions[link]?.peer?.account }
 
   /// Returns whether the peer of a session has proven its identity or that it has an invite.
-  public func hasMet(_ link: LinkID) -> Bool {
-    guard let session = sessions[link] else { return false }
-    return session.peer != nil || session.claimant != nil || session.joiningBy != nil
-  }
+  public func hasMet(_ link: LinkID) -> Bool { sessions[link]?.hasMet ?? false }
 
   /// Returns the device at the other end of a session, so that its address isn't dialled again. The session is open, or
   /// ends because the device has another one.
-  public func device(at link: LinkID) -> DeviceID? {
-    guard let session = sessions[link], session.conversation.isOpen else { return replaced[link] }
-    return session.peer?.device
-  }
+  public func device(at link: LinkID) -> DeviceID? { sessions.device(at: link) }
 
   /// True once the zone's log, its schema and the key to write are here. Then a joining device is complete.
   public var isReady: Bool {
     guard let zone = privateZone.flatMap({ zones[$0] }) else { return false }
-    return hasForeignSchema && cannotWrite(zone) == nil
+    return schema.hasForeignSchema && cannotWrite(zone) == nil
   }
 
   /// True if a zone has change sets to merge or merged records to show.
-  public var isMergeDue: Bool { zones.values.contains { $0.needsApply } }
+  public var isMergeDue: Bool { due.hasMerges }
 
-  public var sessionCount: Int { sessions.count }
+  public func shareState(_ zone: ZoneID) -> ZoneState? {
+    zones[zone].flatMap { $0.state.root == nil ? nil : $0.state }
+  }
 
-  /// True if no action waits to be performed.
-  public var hasNoActions: Bool { actions.isEmpty }
+  /// Returns the state of an account of a share, as far as it is known here.
+  public func accountState(_ id: AccountID) -> AccountState? { accounts[id] }
+
+  /// Returns the reader of a zone's change sets.
+  public func reader(_ id: ZoneID) -> ChangeSetReader { changeSetReader(id) }
 }

@@ -142,11 +142,11 @@ import Testing
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)
     let removed = mesh.accounts[1].state.id
-    try mesh.nodes[0].replica.remove(removed, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(removed, from: zone, now: mesh.now)
     try mesh.pump()
     let last = Set(mesh.nodes[0].replica.shareState(zone)?.heads ?? [])
     try mesh.join(2, mesh.invite(zone), at: 0)
-    try mesh.nodes[0].replica.rename(zone, "of later", now: mesh.now)
+    try mesh.nodes[0].replica.shares.rename(zone, "of later", now: mesh.now)
     try mesh.pump()
     let keys = mesh.accounts[1].devices[0]
     let (link, info) = try mesh.open(0, peer: keys.sessionKey)
@@ -154,7 +154,7 @@ import Testing
     // The device never says which zones it knows.
     try mesh.give(.hello(mesh.hello(keys, certificate, info, to: 0)), to: 0, link)
     try mesh.give(.controlHeads(zone, []), to: 0, link)
-    try mesh.nodes[0].replica.rename(zone, "of later still", now: mesh.now)
+    try mesh.nodes[0].replica.shares.rename(zone, "of later still", now: mesh.now)
     try mesh.pump()
     var acts: [ControlAct] = []
     for message in mesh.nodes[0].sent[link] ?? [] {
@@ -193,10 +193,10 @@ import Testing
     try mesh.write(2, "a", "of the participant", in: zone)
     #expect(mesh.title(1, "a") == .text("of the participant"))
     let account = mesh.accounts[1].state.id
-    try mesh.nodes[0].replica.remove(account, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(account, from: zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.title(1, "a") == .text("of the participant"))
-    try mesh.nodes[0].replica.remove(account, from: zone, undoing: true, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(account, from: zone, undoing: true, now: mesh.now)
     try mesh.pump()
     #expect(mesh.title(0, "a") == nil && mesh.title(1, "a") == nil)
     let state = try #require(mesh.nodes[1].replica.shareState(zone))

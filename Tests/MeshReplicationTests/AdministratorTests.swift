@@ -52,14 +52,14 @@ import Testing
   func anAdministratorRevokes() throws {
     let mesh = try world()
     let lost = try mesh.account.device(3)
-    #expect(throws: ReplicaError.self) { try mesh.nodes[1].replica.revoke(lost, now: mesh.now) }
-    try mesh.nodes[0].replica.promote(mesh.account.device(1), now: mesh.now)
+    #expect(throws: ReplicaError.self) { try mesh.nodes[1].replica.administration.revoke(lost, now: mesh.now) }
+    try mesh.nodes[0].replica.administration.promote(mesh.account.device(1), now: mesh.now)
     try mesh.pump()
     try leave(mesh, 0)
     try mesh.connect(2, 1)
     try mesh.connect(3, 1)
     try mesh.pump()
-    try mesh.nodes[1].replica.revoke(lost, now: mesh.now)
+    try mesh.nodes[1].replica.administration.revoke(lost, now: mesh.now)
     try mesh.pump()
     #expect(mesh.nodes[3].replica.isRevoked)
     try mesh.write(3, "late", "after")
@@ -77,9 +77,9 @@ import Testing
   @Test("an administrator admits a device by an invite, and all devices accept its writes")
   func anAdministratorCertifies() throws {
     let mesh = try world()
-    try mesh.nodes[0].replica.promote(mesh.account.device(1), now: mesh.now)
+    try mesh.nodes[0].replica.administration.promote(mesh.account.device(1), now: mesh.now)
     try mesh.pump()
-    let link = try mesh.nodes[1].replica.issueLink(expires: mesh.now.wall + 1_000, addresses: [], now: mesh.now)
+    let link = try mesh.nodes[1].replica.devices.issueLink(expires: mesh.now.wall + 1_000, addresses: [], now: mesh.now)
     let keys = DeviceKeys(randomness: SeededRandomness(seed: 77))
     let request = try #require(CertificateRequest(name: "tablet", for: mesh.account.state.id, secrets: keys))
     let (wire, info) = try mesh.open(1, peer: keys.sessionKey)
@@ -105,16 +105,16 @@ import Testing
   func aDemotedAdministratorIsAnOrdinaryDevice() throws {
     let mesh = try world()
     let (administrator, lost) = (try mesh.account.device(1), try mesh.account.device(3))
-    try mesh.nodes[0].replica.promote(administrator, now: mesh.now)
+    try mesh.nodes[0].replica.administration.promote(administrator, now: mesh.now)
     try mesh.pump()
-    try mesh.nodes[1].replica.revoke(lost, now: mesh.now)
+    try mesh.nodes[1].replica.administration.revoke(lost, now: mesh.now)
     try mesh.pump()
     try leave(mesh, 1)
-    try mesh.nodes[0].replica.demote(administrator, now: mesh.now)
+    try mesh.nodes[0].replica.administration.demote(administrator, now: mesh.now)
     try mesh.pump()
     #expect(mesh.nodes[2].replica.account.isRevoked(lost), "the revocation stands by the account's key")
     // The former administrator doesn't know of its demotion, and revokes another device.
-    try mesh.nodes[1].replica.revoke(mesh.account.device(2), now: mesh.now)
+    try mesh.nodes[1].replica.administration.revoke(mesh.account.device(2), now: mesh.now)
     try mesh.connect(1, 0)
     try mesh.pump()
     for node in 0...2 {
@@ -133,14 +133,16 @@ import Testing
     try mesh.pump()
     let (thief, replaced) = (try mesh.account.device(0), newKey(40))
     #expect(throws: ReplicaError.self) {
-      try mesh.nodes[1].replica.replaceKey(with: replaced, recovery: newKey(41), readmitting: [], now: mesh.now)
+      try mesh.nodes[1].replica.administration.replaceKey(
+        with: replaced, recovery: newKey(41), readmitting: [], now: mesh.now)
     }
-    try mesh.nodes[1].replica.replaceKey(with: replaced, recovery: recovery(mesh), readmitting: [], now: mesh.now)
+    try mesh.nodes[1].replica.administration.replaceKey(
+      with: replaced, recovery: recovery(mesh), readmitting: [], now: mesh.now)
     try mesh.pump()
     try expectAllWrite(mesh, [1, 2, 3])
-    try mesh.nodes[1].replica.revoke(thief, now: mesh.now)
+    try mesh.nodes[1].replica.administration.revoke(thief, now: mesh.now)
     // The thief has the former key, and uses it before it hears of anything.
-    for victim in 1...3 { try mesh.nodes[0].replica.revoke(mesh.account.device(victim), now: mesh.now) }
+    for victim in 1...3 { try mesh.nodes[0].replica.administration.revoke(mesh.account.device(victim), now: mesh.now) }
     try mesh.write(0, "stolen", "write")
     try mesh.connect(0, 2)
     try mesh.pump()
@@ -150,21 +152,21 @@ import Testing
       #expect(mesh.title(node, "stolen") == nil)
     }
     try expectAllWrite(mesh, [1, 2, 3])
-    #expect(!mesh.nodes[0].replica.holdsAccountKey || mesh.nodes[0].replica.account.successor == nil)
+    #expect(!mesh.nodes[0].replica.administration.holdsAccountKey || mesh.nodes[0].replica.account.successor == nil)
   }
 
   @Test("the recovery key readmits devices that the thief of a key revoked")
   func devicesAreReadmitted() throws {
     let mesh = try world()
     for victim in [3, 2, 1] {
-      try mesh.nodes[0].replica.revoke(mesh.account.device(victim), now: mesh.now)
+      try mesh.nodes[0].replica.administration.revoke(mesh.account.device(victim), now: mesh.now)
       try mesh.pump()
     }
     #expect(mesh.nodes[1].replica.isRevoked)
     try leave(mesh, 0)
-    try mesh.nodes[1].replica.replaceKey(
+    try mesh.nodes[1].replica.administration.replaceKey(
       with: newKey(40), recovery: recovery(mesh), readmitting: [mesh.account.device(2)], now: mesh.now)
-    try mesh.nodes[1].replica.revoke(mesh.account.device(0), now: mesh.now)
+    try mesh.nodes[1].replica.administration.revoke(mesh.account.device(0), now: mesh.now)
     try mesh.connect(1, 2)
     try mesh.connect(1, 3)
     try mesh.pump()
@@ -178,14 +180,14 @@ import Testing
     let mesh = try world()
     let zone = try mesh.zone
     let lost = try mesh.account.device(3)
-    try mesh.nodes[0].replica.revoke(lost, now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(lost, now: mesh.now)
     try mesh.pump()
     let before = try #require(state(mesh, 2).cuts[lost])
     #expect(!before.isEmpty)
     try leave(mesh, 0)
     try mesh.connect(2, 1)
     try mesh.pump()
-    try mesh.nodes[1].replica.replaceKey(
+    try mesh.nodes[1].replica.administration.replaceKey(
       with: newKey(40), recovery: recovery(mesh), readmitting: [], now: mesh.now)
     try mesh.pump()
     // The holder of the former key makes a cut at zero for a device that was cut at its end.

@@ -94,7 +94,7 @@ import Testing
     let mesh = try TestMesh(2)
     try mesh.connect(1, 0)
     try mesh.pump()
-    try mesh.nodes[0].replica.revoke(try mesh.account.device(1), now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(1), now: mesh.now)
     try mesh.pump()
     #expect(mesh.nodes[1].replica.isRevoked, "it was told before its session closed")
     #expect(mesh.nodes[0].replica.peerViews.isEmpty)

@@ -30,7 +30,7 @@ import Testing
     // The node was first told that there is nothing yet, and then that there is.
     try mesh.wait(300)
     #expect([1, 2].allSatisfy { shown(mesh, $0) == .blob(bytes) })
-    #expect(mesh.nodes[2].replica.assetBytes == bytes.count)
+    #expect(mesh.nodes[2].replica.downloads.bytes == bytes.count)
   }
 
   @Test func aSourceThatLeftIsReplacedByWhoeverHasTheAsset() throws {
@@ -55,7 +55,7 @@ import Testing
     try mesh.pump()
     let copy = mesh.nodes[1].store.rows[RecordName(table: "list", key: .text("copy"))]?["image"]
     #expect((copy == .blob(bytes)) == true)
-    #expect(mesh.nodes[1].replica.assetBytes == bytes.count)
+    #expect(mesh.nodes[1].replica.downloads.bytes == bytes.count)
   }
 
   // MARK: Members that lie
@@ -209,12 +209,12 @@ import Testing
     try write(mesh, 0, content(3 * Limits.chunk))
     let (zone, asset) = (try mesh.zone, try asset(mesh))
     let replica = mesh.nodes[0].replica
-    #expect(replica.holders(asset) == .nobody(asked: 0))
-    #expect(replica.beginEviction(asset, zones: [zone]))
-    #expect(!replica.beginEviction(asset, zones: [zone]), "one at a time")
-    #expect(replica.holders(asset) == .asking)
+    #expect(replica.copies.holders(asset) == .nobody(asked: 0))
+    #expect(replica.copies.beginEviction(asset, zones: [zone]))
+    #expect(!replica.copies.beginEviction(asset, zones: [zone]), "one at a time")
+    #expect(replica.copies.holders(asset) == .asking)
     try mesh.pump()
-    guard case .held = replica.holders(asset) else { throw Stray() }
+    guard case .held = replica.copies.holders(asset) else { throw Stray() }
     let before = mesh.nodes[0].sent.values.joined().count
     try mesh.nodes[0].replica.received(
       try #require(mesh.nodes[0].replica.peerViews.first?.link), Message.assetWant(zone, asset, 0..<2).encoded,
@@ -222,8 +222,8 @@ import Testing
     try mesh.pump()
     let sent = mesh.nodes[0].sent.values.joined()
     #expect(sent.count > before && sent.contains(.assetHas(zone, asset, nil)))
-    replica.endEviction(asset)
-    #expect(replica.holders(asset) == .nobody(asked: 0))
+    replica.copies.endEviction(asset)
+    #expect(replica.copies.holders(asset) == .nobody(asked: 0))
   }
 
   @Test func ofTwoThatEvictAtOnceNeitherCountsTheOther() throws {
@@ -232,24 +232,24 @@ import Testing
     try mesh.pump()
     try write(mesh, 0, content(3 * Limits.chunk))
     let (zone, asset) = (try mesh.zone, try asset(mesh))
-    for node in 0..<2 { #expect(mesh.nodes[node].replica.beginEviction(asset, zones: [zone])) }
+    for node in 0..<2 { #expect(mesh.nodes[node].replica.copies.beginEviction(asset, zones: [zone])) }
     try mesh.pump()
-    for node in 0..<2 { #expect(mesh.nodes[node].replica.holders(asset) == .nobody(asked: 1)) }
+    for node in 0..<2 { #expect(mesh.nodes[node].replica.copies.holders(asset) == .nobody(asked: 1)) }
   }
 
   @Test func whoeverIsGoneOrHasAPartIsNoHolder() throws {
     let world = try World()
     let mesh = world.mesh
     let replica = mesh.nodes[1].replica
-    #expect(replica.beginEviction(world.asset.id, zones: [world.zone]))
+    #expect(replica.copies.beginEviction(world.asset.id, zones: [world.zone]))
     var part = ChunkSet(count: 4)
     part.insert(1)
     try mesh.give(.assetHas(world.zone, world.asset.id, part), to: 1, world.link)
-    #expect(replica.holders(world.asset.id) == .nobody(asked: 1))
-    replica.endEviction(world.asset.id)
-    #expect(replica.beginEviction(world.asset.id, zones: [world.zone]))
+    #expect(replica.copies.holders(world.asset.id) == .nobody(asked: 1))
+    replica.copies.endEviction(world.asset.id)
+    #expect(replica.copies.beginEviction(world.asset.id, zones: [world.zone]))
     replica.linkClosed(world.link, now: mesh.now)
-    #expect(replica.holders(world.asset.id) == .nobody(asked: 1))
+    #expect(replica.copies.holders(world.asset.id) == .nobody(asked: 1))
   }
 
   @Test("in another account's share, only the owner's copies of a BLOB count")
@@ -267,12 +267,12 @@ import Testing
     #expect((shown(mesh, 1) == .blob(bytes)) == true)
     let value = try #require(mesh.nodes[0].store.record(Self.photo, zone: zone)?.cells["image"]?.value)
     guard case .asset(let asset) = value else { throw Stray() }
-    func holders(_ node: Int) throws -> Replica.Holders {
+    func holders(_ node: Int) throws -> AssetCopies.Holders {
       let replica = mesh.nodes[node].replica
-      #expect(replica.beginEviction(asset.id, zones: [zone]))
+      #expect(replica.copies.beginEviction(asset.id, zones: [zone]))
       try mesh.pump()
-      defer { replica.endEviction(asset.id) }
-      return replica.holders(asset.id)
+      defer { replica.copies.endEviction(asset.id) }
+      return replica.copies.holders(asset.id)
     }
     #expect(try holders(0) == .nobody(asked: 0), "it is the owner's, and the other a participant")
     #expect(try holders(1) == .held(by: mesh.nodes[0].device))

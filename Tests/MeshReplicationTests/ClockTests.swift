@@ -63,13 +63,13 @@ import Testing
     try mesh.pump()
     let zone = try mesh.zone
     #expect(try mesh.nodes[0].replica.zoneView(zone)?.waiting[.futureTime] == 1)
-    #expect(try mesh.nodes[0].replica.signedAhead(zone, now: mesh.now).count == 1)
-    #expect(throws: ReplicaError.self) { try mesh.nodes[0].replica.restamp(now: mesh.now) }
-    #expect(try mesh.nodes[1].replica.restamp(now: mesh.now) == [zone: 1])
+    #expect(try mesh.nodes[0].replica.restamping.signedAhead(zone, now: mesh.now).count == 1)
+    #expect(throws: ReplicaError.self) { try mesh.nodes[0].replica.restamping.restamp(now: mesh.now) }
+    #expect(try mesh.nodes[1].replica.restamping.restamp(now: mesh.now) == [zone: 1])
     try mesh.pump()
     #expect(mesh.title(0, "early") == .text("an hour ahead") && mesh.title(0, "before") == .text("stays"))
     #expect(mesh.nodes[0].store.digest(zone) == mesh.nodes[1].store.digest(zone))
-    #expect(try mesh.nodes[1].replica.signedAhead(zone, now: mesh.now).isEmpty)
-    #expect(throws: ReplicaError.self) { try mesh.nodes[1].replica.restamp(now: mesh.now) }
+    #expect(try mesh.nodes[1].replica.restamping.signedAhead(zone, now: mesh.now).isEmpty)
+    #expect(throws: ReplicaError.self) { try mesh.nodes[1].replica.restamping.restamp(now: mesh.now) }
   }
 }

@@ -80,7 +80,7 @@ import Testing
     let before = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
     let author = try #require(try mesh.nodes[2].replica.zoneView(zone)?.author)
 
-    try mesh.nodes[0].replica.revoke(revoked, now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(revoked, now: mesh.now)
     try mesh.pump()
     for node in mesh.nodes[...1] {
       let view = try #require(try node.replica.zoneView(zone))
@@ -154,7 +154,7 @@ import Testing
     try mesh.write(2, "a", "taken back")
     try mesh.write(2, "b", "taken back")
     #expect(mesh.title(1, "a") == .text("taken back"))
-    try mesh.nodes[0].replica.revoke(try mesh.account.device(2), now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(2), now: mesh.now)
     try mesh.connect(1, 0)
     try mesh.pump()
     #expect(mesh.title(1, "a") == .text("kept"))
@@ -168,7 +168,7 @@ import Testing
     try mesh.write(2, "a", "lost")
     try mesh.meet(2, 1)
     try mesh.write(1, "b", "after it")
-    try mesh.nodes[0].replica.revoke(try mesh.account.device(2), now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(2), now: mesh.now)
     try mesh.meet(1, 0)
     #expect(mesh.title(0, "b") == .text("after it") && mesh.title(0, "a") == nil && mesh.title(1, "a") == nil)
     #expect(mesh.nodes[0].store.digest(try mesh.zone) == mesh.nodes[1].store.digest(try mesh.zone))
@@ -177,7 +177,7 @@ import Testing
   @Test func `keys are sealed to live devices only`() throws {
     let mesh = try TestMesh(3)
     let zone = try mesh.zone
-    try mesh.nodes[0].replica.revoke(try mesh.account.device(2), now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(2), now: mesh.now)
     try mesh.pump()
     let epoch = try #require(try mesh.nodes[0].replica.zoneView(zone)?.epoch)
 

@@ -127,7 +127,7 @@ import Testing
     #expect(heads() != [last])
     // A record of the owner's other device is read immediately, together with the waiting ones.
     try mesh.meet(1, 0)
-    try mesh.nodes[1].replica.rename(zone, "fresh", now: mesh.now)
+    try mesh.nodes[1].replica.shares.rename(zone, "fresh", now: mesh.now)
     try mesh.meet(1, 0)
     #expect(mesh.nodes[0].replica.shareState(zone)?.title == "fresh")
     let more = try chain(mesh, zone, 1, after: records, { _ in .unknown(tag: 200, bytes: []) })

@@ -151,7 +151,7 @@ import Testing
   @Test func `who keeps the key of an epoch to itself keeps nobody from writing`() throws {
     let world = try World()
     let mesh = world.mesh
-    try mesh.nodes[0].replica.revoke(try mesh.account.device(1), now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(1), now: mesh.now)
     try mesh.pump()
     let link = try mesh.admit(2, to: 0)
     let heads = try mesh.nodes[0].store.controlRecords(world.zone).map { try ControlRecord($0, mesh.cryptography).id }

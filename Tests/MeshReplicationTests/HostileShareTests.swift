@@ -61,7 +61,7 @@ import Testing
   @Test func `a change set comes before the grant that it cites and is taken with it`() throws {
     // The owner gives node 2 write permission. Node 1, which hears of it last, is shown its change set first.
     let account = mesh.accounts[2].state.id
-    try mesh.nodes[0].replica.setPermission(.readWrite, of: account, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.setPermission(.readWrite, of: account, in: zone, now: mesh.now)
     try mesh.pump()
     let grant = try #require(mesh.nodes[0].replica.shareState(zone)?.participants[account]?.grant)
     let early = try changeSet(by: 2, citing: grant, title: "early")
@@ -115,13 +115,13 @@ import Testing
   @Test func `a device that was lowered too often may only read, and writes on elsewhere`() throws {
     try mesh.connect(1, 0)
     for round in 0...Limits.instances {
-      try mesh.nodes[0].replica.setPermission(.readWrite, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+      try mesh.nodes[0].replica.shares.setPermission(.readWrite, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
       try mesh.pump()
       try mesh.write(1, "s", "round \(round)", in: zone)
-      try mesh.nodes[0].replica.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+      try mesh.nodes[0].replica.shares.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
       try mesh.pump()
     }
-    try mesh.nodes[0].replica.setPermission(.readWrite, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.setPermission(.readWrite, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
     try mesh.pump()
     try mesh.write(1, "s", "once too often", in: zone)
     try mesh.write(1, "p", "private")
@@ -183,7 +183,7 @@ import Testing
 
   @Test func `who was removed gets no keys, and its epochs encrypt nothing`() throws {
     let removed = mesh.accounts[1].state.id
-    try mesh.nodes[0].replica.remove(removed, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(removed, from: zone, now: mesh.now)
     try mesh.pump()
     let current = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
     let own = try record(.epoch(commitment: [UInt8](repeating: 5, count: 32)), by: 1)

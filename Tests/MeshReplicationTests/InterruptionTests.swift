@@ -55,11 +55,11 @@ import Testing
     machine.vault.fails = true
     let first = try machine.start(life: 1)
     #expect(throws: FailingVault.DiskFailure.self) {
-      try first.createPrivateZone(title: "home", now: machine.moment())
+      try first.administration.createPrivateZone(title: "home", now: machine.moment())
     }
     machine.vault.fails = false
     let second = try machine.start(life: 2)
-    let zone = try second.createPrivateZone(title: "home", now: machine.moment())
+    let zone = try second.administration.createPrivateZone(title: "home", now: machine.moment())
     #expect(second.zoneIDs == [zone])
     let view = try #require(try second.zoneView(zone))
     #expect(view.cannotWrite == nil && view.title == "home")
@@ -69,7 +69,7 @@ import Testing
     let machine = try Machine()
     machine.vault.fails = true
     let replica = try machine.start(life: 1)
-    _ = try? replica.createPrivateZone(title: "home", now: machine.moment())
+    _ = try? replica.administration.createPrivateZone(title: "home", now: machine.moment())
     let zone = try #require(replica.privateZone)
     #expect(try replica.zoneView(zone)?.epoch == nil)
   }
@@ -77,10 +77,10 @@ import Testing
   @Test func `a revocation that was cut short is carried out after the next start`() throws {
     let machine = try Machine()
     let first = try machine.start(life: 1)
-    let zone = try first.createPrivateZone(title: "home", now: machine.moment())
+    let zone = try first.administration.createPrivateZone(title: "home", now: machine.moment())
     machine.vault.fails = true
     let lost = try machine.account.device(1)
-    #expect(throws: FailingVault.DiskFailure.self) { try first.revoke(lost, now: machine.moment()) }
+    #expect(throws: FailingVault.DiskFailure.self) { try first.administration.revoke(lost, now: machine.moment()) }
     machine.vault.fails = false
     let second = try machine.start(life: 2)
     #expect(second.account.isRevoked(lost))

@@ -23,7 +23,7 @@ import Testing
 
   @Test func `a cut is carried out once they are here, and until then all stays as it is`() throws {
     let mesh = try world()
-    try mesh.nodes[0].replica.revoke(try mesh.account.device(3), now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(3), now: mesh.now)
     try mesh.pump()
     let file = mesh.nodes[1].store.copy()
     try mesh.meet(1, 0)
@@ -58,7 +58,7 @@ import Testing
 
   @Test func `another fault of the store is nobody's to swallow, whatever keys are lacking`() throws {
     let mesh = try world()
-    try mesh.nodes[0].replica.revoke(try mesh.account.device(3), now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(3), now: mesh.now)
     try mesh.meet(1, 0)
     for fault in [\ModelStore.upkeepFault, \.cutFault] {
       let file = mesh.nodes[1].store.copy()

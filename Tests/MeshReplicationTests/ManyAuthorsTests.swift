@@ -48,11 +48,11 @@ import Testing
     try mesh.meet(1, 0)
     try flood(mesh, zone)
     let account = mesh.accounts[1].state.id
-    try mesh.nodes[0].replica.setPermission(.readOnly, of: account, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.setPermission(.readOnly, of: account, in: zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.permission(0, zone, of: 1) == .readOnly)
     #expect(mesh.title(0, "a") == .text("honest, too"), "who wrote most keeps it")
-    try mesh.nodes[0].replica.remove(account, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(account, from: zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.permission(0, zone, of: 1) == nil)
   }

@@ -65,7 +65,7 @@ import Testing
     try mesh.write(1, "early", "an hour ahead")
     try mesh.wait(1_000, jump: -hour)
     let before = try #require(mesh.nodes[1].store.instance(mesh.zone))
-    _ = try mesh.nodes[1].replica.restamp(now: mesh.now)
+    _ = try mesh.nodes[1].replica.restamping.restamp(now: mesh.now)
     try mesh.pump()
     #expect(try mesh.nodes[1].store.instance(mesh.zone) != before)
     #expect(try mesh.nodes[1].vault.highWaterMark(mesh.zone)?.number == 1)
@@ -85,7 +85,7 @@ import Testing
         randomness: SeededRandomness(seed: 9, stream: life))
     }
     let replica = try start(1)
-    try replica.createPrivateZone(title: "home", now: now)
+    try replica.administration.createPrivateZone(title: "home", now: now)
     let zone = try #require(replica.privateZone)
     // This is a peer that wants everything.
     let link = LinkID(1)

@@ -15,7 +15,7 @@ import Testing
       try mesh.write(1, "a", "accepted", in: zone)
       try mesh.meet(1, 0)
       #expect(mesh.title(0, "a") == .text("accepted"))
-      try mesh.nodes[0].replica.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
+      try mesh.nodes[0].replica.shares.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
       try mesh.pump()
       #expect(mesh.permission(0, zone, of: 1) == nil)
       #expect(
@@ -37,10 +37,10 @@ import Testing
       try mesh.write(node, "by \(node)", "accepted", in: zone)
       try mesh.meet(node, 0)
     }
-    try mesh.nodes[3].replica.leave(zone, now: mesh.now)
+    try mesh.nodes[3].replica.shares.leave(zone, now: mesh.now)
     try mesh.meet(3, 0)
     try mesh.meet(1, 0)
-    try mesh.nodes[0].replica.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
     try mesh.pump()
     #expect((1...3).map { mesh.permission(0, zone, of: $0) } == [nil, .readWrite, nil])
     for node in [1, 2, 3] { #expect(mesh.title(0, "by \(node)") == .text("accepted")) }
@@ -82,7 +82,7 @@ import Testing
     #expect(try #require(mesh.nodes[0].replica.shareState(zone)).participants.count > Limits.participants)
     #expect(try mesh.join(2, invite, at: 0) == .done)
     #expect(try mesh.join(3, share, at: 0) == .done)
-    try mesh.nodes[0].replica.remove(member.state.id, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(member.state.id, from: zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.permission(0, zone, of: 1) == nil)
   }

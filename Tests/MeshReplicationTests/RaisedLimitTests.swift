@@ -24,10 +24,10 @@ import Testing
     #expect(mesh.title(0, "a") == .text(isOwnerThere ? "two" : "one") && mesh.title(3, "a") == .text("two"))
     for joiner in [2, 3] { mesh.part(joiner, 0) }
     mesh.part(2, 3)
-    try mesh.nodes[1].replica.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    try mesh.nodes[1].replica.shares.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
     try mesh.meet(1, node)
     #expect(mesh.title(node, "a") == .text("one"))
-    try mesh.nodes[0].replica.revoke(mesh.nodes[1].device, now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(mesh.nodes[1].device, now: mesh.now)
     return (mesh, zone)
   }
 
@@ -75,14 +75,14 @@ import Testing
     try mesh.write(3, "b", "on top", in: zone)
     let other = mesh.accounts[1].state.id
     if isRemoved {
-      try mesh.nodes[1].replica.remove(other, from: zone, now: mesh.now)
+      try mesh.nodes[1].replica.shares.remove(other, from: zone, now: mesh.now)
     } else {
-      try mesh.nodes[1].replica.setPermission(.readOnly, of: other, in: zone, now: mesh.now)
+      try mesh.nodes[1].replica.shares.setPermission(.readOnly, of: other, in: zone, now: mesh.now)
     }
     for joiner in [2, 3] { try mesh.meet(1, joiner) }
     #expect(mesh.title(2, "a") == (isRemoved ? nil : .text("one")) && mesh.title(3, "a") == .text("one"))
     if restarts { try mesh.restart(2) }
-    try mesh.nodes[0].replica.revoke(mesh.nodes[1].device, now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(mesh.nodes[1].device, now: mesh.now)
     for joiner in [2, 3] { try mesh.connect(joiner, 0) }
     try mesh.pump()
     for node in [0, 2, 3] {
@@ -112,7 +112,7 @@ import Testing
     mesh.nodes[1].store.write(
       RecordName(table: "list", key: .text("b")), ["title": .text("pending")], zone: zone)
     for permission in [Permission.readOnly, .readWrite] {
-      try mesh.nodes[0].replica.setPermission(permission, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+      try mesh.nodes[0].replica.shares.setPermission(permission, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
     }
     // Then it is signed before another device is met.
     if restarts { try mesh.restart(1) }

@@ -26,7 +26,7 @@ import Testing
     let mesh = try TestMesh([2, 3, 2])
     let zone = try mesh.share()
     for node in [2, 5] { try mesh.join(node, mesh.invite(zone), at: 0) }
-    mesh.nodes[0].replica.sessionBound = 4
+    mesh.nodes[0].replica.greeting.sessionBound = 4
     let most = try (0..<3).map { try mesh.admit($0, of: mesh.accounts[1], to: 0) }
     let other = try mesh.admit(0, of: mesh.accounts[2], to: 0)
     #expect(!isOpen(mesh, most + [other]).contains(false))
@@ -90,9 +90,9 @@ import Testing
     var looks = 0
     while looks < 1_000, case .offered = try mesh.join(1, open, at: 0, claims: false) { looks += 1 }
     try mesh.wait(1_000)
-    let left = try #require(mesh.nodes[0].replica.showing.values.first)
+    let left = try #require(mesh.nodes[0].replica.admission.showing.entries.values.first)
     #expect(try mesh.join(1, open, at: 0) == .done)
-    let after = try #require(mesh.nodes[0].replica.showing.values.first)
+    let after = try #require(mesh.nodes[0].replica.admission.showing.entries.values.first)
     let now = mesh.now.steady
     #expect(
       after.left(rate: Choices.controlSendingPerMillisecond, now: now)
@@ -109,10 +109,10 @@ import Testing
     for seed in [1_000, 2_000] as [UInt64] {
       let state = try TestAccount(devices: 1, seed: seed).state
       try mesh.give(.account(state.encoded), to: 0, link)
-      #expect(replica.sessions[link]?.withOffered == nil)
+      #expect(replica.sessions[link]?.offers.merged == nil)
       for _ in 0..<2 { try mesh.give(.controlRecords(zone, []), to: 0, link) }
-      #expect(replica.sessions[link]?.withOffered?.accounts[state.id] == state)
+      #expect(replica.sessions[link]?.offers.merged?.accounts[state.id] == state)
     }
-    #expect(replica.sessions[link]?.withOffered?.accountChanges == replica.accountChanges)
+    #expect(replica.sessions[link]?.offers.merged?.changes == replica.book.changes)
   }
 }

@@ -53,11 +53,11 @@ import Testing
     store.controlFault = DiskFull()
     store.controlRoom = room
     #expect(throws: DiskFull.self) {
-      try mesh.nodes[0].replica.createShare(of: TestMesh.root, title: "list", now: mesh.now)
+      try mesh.nodes[0].replica.shares.create(of: TestMesh.root, title: "list", now: mesh.now)
     }
     #expect(store.zones() == zones && mesh.nodes[0].replica.zoneIDs == zones)
     store.controlFault = nil
-    let zone = try mesh.nodes[0].replica.createShare(of: TestMesh.root, title: "list", now: mesh.now)
+    let zone = try mesh.nodes[0].replica.shares.create(of: TestMesh.root, title: "list", now: mesh.now)
     try mesh.pump()
     #expect(mesh.nodes[0].replica.shareState(zone)?.title == "list")
   }
@@ -65,13 +65,13 @@ import Testing
   @Test func `only the owner renames a share, and the last title stands`() throws {
     let (mesh, zone) = try joined()
     for (title, time) in [("second", mesh.now), ("third", Moment(wall: 1, steady: mesh.now.steady))] {
-      try mesh.nodes[0].replica.rename(zone, title, now: time)
+      try mesh.nodes[0].replica.shares.rename(zone, title, now: time)
       try mesh.pump()
       for node in 0...2 { #expect(mesh.nodes[node].replica.shareState(zone)?.title == title) }
     }
-    #expect(throws: ShareError.self) { try mesh.nodes[1].replica.rename(zone, "mine", now: mesh.now) }
-    try mesh.nodes[0].replica.stopSharing(zone, now: mesh.now)
-    #expect(throws: ShareError.self) { try mesh.nodes[0].replica.rename(zone, "over", now: mesh.now) }
+    #expect(throws: ShareError.self) { try mesh.nodes[1].replica.shares.rename(zone, "mine", now: mesh.now) }
+    try mesh.nodes[0].replica.shares.stop(zone, now: mesh.now)
+    #expect(throws: ShareError.self) { try mesh.nodes[0].replica.shares.rename(zone, "over", now: mesh.now) }
   }
 
   @Test func `who joins sees the offer, and nothing is used before it is claimed`() throws {
@@ -151,7 +151,7 @@ import Testing
     try mesh.join(1, mesh.invite(zone), at: 0)
     let open = try mesh.invite(zone, uses: nil)
     try mesh.meet(0, 1)
-    try mesh.nodes[0].replica.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
     #expect(try mesh.join(2, open, at: 1) == .done)
     try mesh.meet(1, 2)
     try mesh.write(2, "beside", "of no member", in: zone)
@@ -176,9 +176,9 @@ import Testing
       try mesh.write(node, "\(node)", "of a member", in: zone)
       try mesh.meet(0, node)
     }
-    try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+    try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
     try mesh.meet(0, 1)
-    try mesh.nodes[0].replica.remove(mesh.accounts[2].state.id, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(mesh.accounts[2].state.id, from: zone, now: mesh.now)
     try mesh.meet(0, 2)
     let state = try #require(mesh.nodes[0].replica.shareState(zone))
     #expect(state.invites[open.invite]?.isRevoked == true)
@@ -194,7 +194,7 @@ import Testing
     #expect(try mesh.join(1, isOpenFirst ? open : mesh.invite(zone), at: 0) == .done)
     try mesh.meet(0, 1)
     for _ in 0..<2 {
-      try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+      try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
       try mesh.meet(0, 1)
       #expect(mesh.permission(0, zone, of: 1) == nil)
       #expect(try mesh.join(1, open, at: 0) == .done)
@@ -210,9 +210,9 @@ import Testing
     let (mesh, zone) = try self.mesh()
     let open = try mesh.invite(zone, uses: nil)
     for node in 1...2 { #expect(try mesh.join(node, open, at: 0) == .done) }
-    try mesh.nodes[0].replica.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
     for node in 1...2 { try mesh.meet(0, node) }
-    try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+    try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
     for node in 1...2 { try mesh.meet(0, node) }
     #expect(try mesh.join(1, open, at: 2) == .wait)
     #expect(try mesh.join(1, open, at: 0) == .done)
@@ -228,17 +228,17 @@ import Testing
     try mesh.write(1, "a", "of a member", in: zone)
     try mesh.meet(0, 1)
     if isRemoved {
-      try mesh.nodes[0].replica.remove(other, from: zone, now: mesh.now)
+      try mesh.nodes[0].replica.shares.remove(other, from: zone, now: mesh.now)
     } else {
-      try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+      try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
     }
     try mesh.meet(0, 1)
     #expect(try mesh.join(1, mesh.invite(zone, .readOnly, uses: isOpen ? nil : 1, for: other), at: 0) == .done)
     try mesh.meet(0, 1)
     #expect(mesh.permission(0, zone, of: 1) == .readOnly)
     #expect(mesh.title(0, "a") == .text("of a member") && mesh.title(1, "a") == .text("of a member"))
-    try mesh.nodes[0].replica.setPermission(.readWrite, of: other, in: zone, now: mesh.now)
-    try mesh.nodes[0].replica.setPermission(.readOnly, of: other, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.setPermission(.readWrite, of: other, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.setPermission(.readOnly, of: other, in: zone, now: mesh.now)
     try mesh.meet(0, 1)
     #expect(mesh.title(0, "a") == .text("of a member") && mesh.title(1, "a") == .text("of a member"))
     try mesh.expectEqual([0, 1], zone)
@@ -249,7 +249,7 @@ import Testing
     let expired = try mesh.invite(zone, expires: mesh.now.wall + 1_000)
     let bound = try mesh.invite(zone, for: mesh.accounts[2].state.id)
     let revoked = try mesh.invite(zone, uses: nil)
-    try mesh.nodes[0].replica.revokeInvite(revoked.invite, of: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.revokeInvite(revoked.invite, of: zone, now: mesh.now)
     try mesh.wait(1_000)
     let unknown = ShareLink(
       seed: [UInt8](repeating: 3, count: 32), zone: zone, owner: bound.owner, invite: bound.invite, addresses: [])
@@ -294,7 +294,7 @@ import Testing
     try mesh.write(1, "a", "refused", in: zone)
     #expect(mesh.title(2, "a") == .text("refused"), "another member has merged it")
     mesh.disconnect(away)
-    try mesh.nodes[0].replica.setPermission(.readOnly, of: member, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.setPermission(.readOnly, of: member, in: zone, now: mesh.now)
     try mesh.connect(2, 0)
     try mesh.pump()
     #expect(mesh.title(2, "a") == .text("accepted"))
@@ -302,7 +302,7 @@ import Testing
     try mesh.pump()
     for node in 0...2 { #expect(mesh.title(node, "a") == .text("accepted")) }
     try mesh.expectEqual([0, 1, 2], zone)
-    try mesh.nodes[0].replica.setPermission(.readWrite, of: member, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.setPermission(.readWrite, of: member, in: zone, now: mesh.now)
     try mesh.pump()
     try mesh.write(1, "a", "again", in: zone)
     for node in 0...2 { #expect(mesh.title(node, "a") == .text("again")) }
@@ -322,8 +322,8 @@ import Testing
     mesh.part(0, 1)
     try mesh.write(2, "a", "given", in: zone)
     for node in [0, 3] { #expect(mesh.title(node, "a") == .text("given")) }
-    try mesh.nodes[0].replica.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
-    try mesh.nodes[1].replica.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
+    try mesh.nodes[1].replica.shares.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.title(2, "a") == nil && mesh.nodes[2].store.receipts(zone).isEmpty, "it was accepted")
     try mesh.meet(0, 1)
@@ -343,7 +343,7 @@ import Testing
     try mesh.write(1, "a", "rejected", in: zone)
     try mesh.meet(1, 2)
     #expect(mesh.title(2, "a") == .text("rejected"))
-    try mesh.nodes[0].replica.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(mesh.accounts[1].state.id, from: zone, now: mesh.now)
     try mesh.meet(2, 0)
     try mesh.meet(1, 0)
     #expect(mesh.title(2, "a") == nil && mesh.nodes[2].store.kept.isEmpty)
@@ -360,7 +360,7 @@ import Testing
     try mesh.connect(1, 2)
     try mesh.pump()
     #expect(mesh.title(2, "b") != nil)
-    try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+    try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.nodes[1].store.receipts(zone).map(\.record.key) == [.text("b")])
     #expect(mesh.title(1, "a") == nil && mesh.title(1, "b") == nil)
@@ -373,9 +373,9 @@ import Testing
     try mesh.write(1, "a", "lost", in: zone)
     try mesh.meet(1, 2)
     try mesh.write(2, "b", "after it", in: zone)
-    try mesh.nodes[0].replica.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.setPermission(.readOnly, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
     if isGrantedAgain {
-      try mesh.nodes[0].replica.setPermission(.readWrite, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
+      try mesh.nodes[0].replica.shares.setPermission(.readWrite, of: mesh.accounts[1].state.id, in: zone, now: mesh.now)
     }
     try mesh.meet(2, 0)
     #expect(mesh.title(0, "b") == .text("after it") && mesh.title(0, "a") == nil && mesh.title(2, "a") == nil)
@@ -412,7 +412,7 @@ import Testing
     try mesh.write(0, "a", "before", in: zone)
     #expect(mesh.title(2, "a") == .text("before"))
     let before = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
-    try mesh.nodes[0].replica.remove(mesh.accounts[2].state.id, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(mesh.accounts[2].state.id, from: zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.nodes[2].closed.contains { $0.contains("removed the account") })
     #expect(mesh.permission(2, zone, of: 2) == nil && mesh.title(2, "a") == nil)
@@ -430,7 +430,7 @@ import Testing
     let (mesh, zone) = try joined()
     let open = try mesh.invite(zone, uses: nil)
     let account = mesh.accounts[2].state.id
-    try mesh.nodes[0].replica.remove(account, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(account, from: zone, now: mesh.now)
     try mesh.pump()
     guard case .refused = try mesh.join(2, open, at: 1) else {
       Issue.record("it came back")
@@ -451,7 +451,7 @@ import Testing
     try mesh.write(0, "a", "before", in: zone)
     mesh.part(2, 0)
     let account = mesh.accounts[2].state.id
-    try mesh.nodes[0].replica.remove(account, from: zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.remove(account, from: zone, now: mesh.now)
     try mesh.pump()
     mesh.nodes[2].store.dropFault = DiskFailure()
     try mesh.connect(2, 0)
@@ -478,7 +478,7 @@ import Testing
   @Test func `who leaves is out everywhere, and nothing it wrote before goes`() throws {
     let (mesh, zone) = try joined()
     try mesh.write(2, "a", "stays", in: zone)
-    try mesh.nodes[2].replica.leave(zone, now: mesh.now)
+    try mesh.nodes[2].replica.shares.leave(zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.title(0, "a") == .text("stays") && mesh.title(1, "a") == .text("stays") && mesh.title(2, "a") == nil)
     #expect(mesh.permission(0, zone, of: 2) == nil)
@@ -490,7 +490,7 @@ import Testing
   @Test func `when the owner stops the share nobody else is in it`() throws {
     let (mesh, zone) = try joined()
     try mesh.write(1, "a", "shared", in: zone)
-    try mesh.nodes[0].replica.stopSharing(zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.stop(zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.title(1, "a") == nil && mesh.title(2, "a") == nil && mesh.title(0, "a") == .text("shared"))
     #expect(mesh.nodes[1].closed.contains { $0.contains("stopped sharing") })
@@ -506,7 +506,7 @@ import Testing
     try mesh.pump()
     try mesh.write(2, "a", "before", in: zone)
     let epoch = mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id
-    try mesh.nodes[1].replica.revoke(mesh.nodes[2].device, now: mesh.now)
+    try mesh.nodes[1].replica.administration.revoke(mesh.nodes[2].device, now: mesh.now)
     try mesh.pump()
     let state = try #require(mesh.nodes[0].replica.shareState(zone))
     #expect(state.cuts.keys.sorted() == [mesh.nodes[2].device])
@@ -524,7 +524,7 @@ import Testing
       try mesh.meet(node, 0)
     }
     for (round, removed) in [3, 2].enumerated() {
-      try mesh.nodes[0].replica.remove(mesh.accounts[removed].state.id, from: zone, now: mesh.now)
+      try mesh.nodes[0].replica.shares.remove(mesh.accounts[removed].state.id, from: zone, now: mesh.now)
       try mesh.pump()
       try mesh.write(0, "round \(round)", "under its own key", in: zone)
     }
@@ -577,7 +577,7 @@ import Testing
     let (session, info) = try mesh.open(0, peer: keys.sessionKey)
     let dialler = LinkInfo(
       role: .dialler, handshakeHash: info.handshakeHash, remoteStatic: mesh.nodes[0].keys.sessionKey, address: "test")
-    var joining = mesh.nodes[1].replica.joining(link, dialler, claims: true)
+    var joining = mesh.nodes[1].replica.admission.joining(link, dialler, claims: true)
     var (outputs, heard, isDone) = (joining.start(), 0, false)
     while !outputs.isEmpty {
       for output in outputs {
@@ -610,8 +610,8 @@ import Testing
     try mesh.meet(1, 2)
     try mesh.write(2, "y", "on top", in: zone)
     let account = mesh.accounts[1].state.id
-    try mesh.nodes[0].replica.setPermission(.readOnly, of: account, in: zone, now: mesh.now)
-    if isBack { try mesh.nodes[0].replica.setPermission(.readWrite, of: account, in: zone, now: mesh.now) }
+    try mesh.nodes[0].replica.shares.setPermission(.readOnly, of: account, in: zone, now: mesh.now)
+    if isBack { try mesh.nodes[0].replica.shares.setPermission(.readWrite, of: account, in: zone, now: mesh.now) }
     try mesh.meet(2, 0)
     #expect(mesh.title(0, "x") == nil && mesh.title(2, "x") == nil)
     #expect(mesh.title(0, "y") == .text("on top"))
@@ -624,7 +624,7 @@ import Testing
     let zone = try mesh.share()
     try mesh.join(1, mesh.invite(zone), at: 0)
     try mesh.meet(2, 1)
-    try mesh.nodes[2].replica.leave(zone, now: mesh.now)
+    try mesh.nodes[2].replica.shares.leave(zone, now: mesh.now)
     try mesh.meet(2, 1)
     try mesh.meet(1, 0)
     #expect(mesh.permission(0, zone, of: 1) == nil)
@@ -643,7 +643,7 @@ import Testing
     try mesh.write(2, "x", "before", in: zone)
     try mesh.meet(2, 0)
     try mesh.meet(1, 0)
-    try mesh.nodes[1].replica.revoke(mesh.nodes[2].device, now: mesh.now)
+    try mesh.nodes[1].replica.administration.revoke(mesh.nodes[2].device, now: mesh.now)
     try mesh.meet(1, 0)
     try mesh.join(3, mesh.invite(zone), at: 0)
     try mesh.meet(3, 0)

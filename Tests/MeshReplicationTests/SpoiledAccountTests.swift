@@ -137,8 +137,8 @@ import Testing
       try give(records, zone, mesh, to: node, link)
       #expect(mesh.nodes[node].replica.refusals["control-over-quota"] != nil)
     }
-    try mesh.nodes[0].replica.rename(zone, "renamed", now: mesh.now)
-    try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+    try mesh.nodes[0].replica.shares.rename(zone, "renamed", now: mesh.now)
+    try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
     try mesh.connect(1, 0)
     try mesh.pump()
     for _ in 0..<20 { try mesh.wait(1_000) }
@@ -159,19 +159,19 @@ import Testing
     let acts = (last.number..<UInt64(Choices.controlRecords)).map { _ in ControlAct.unknown(tag: 77, bytes: []) }
     let records = try chain(mesh.nodes[0].keys, after: last.id, acts, mesh, zone, from: last)
     let half = Choices.provingRecords - Int(last.number)
-    func mayProve() throws -> Bool { mesh.nodes[0].replica.mayProve(try #require(mesh.nodes[0].replica.zones[zone])) }
+    func mayProve() throws -> Bool { mesh.nodes[0].replica.logs.mayProve(zone) }
     try use(records.prefix(half - 1))
     #expect(try mayProve())
     try use(records[(half - 1)..<half])
     #expect(try !mayProve())
-    try mesh.nodes[0].replica.rename(zone, "once more", now: mesh.now)
+    try mesh.nodes[0].replica.shares.rename(zone, "once more", now: mesh.now)
     try use(records[half...])
     #expect(mesh.nodes[0].replica.zones[zone]?.log.last(of: mesh.nodes[0].device)?.number == 2_048)
     let error = #expect(throws: ReplicaError.self) {
-      try mesh.nodes[0].replica.rename(zone, "too late", now: mesh.now)
+      try mesh.nodes[0].replica.shares.rename(zone, "too late", now: mesh.now)
     }
     #expect(error?.description.hasPrefix("this device has written 2048 records to the control log of") == true)
-    try mesh.nodes[0].replica.mintEpoch(zone, now: mesh.now)
+    try mesh.nodes[0].replica.keys.mint(zone, now: mesh.now)
     try mesh.wait(40_000)
     #expect(mesh.nodes[0].replica.zones[zone]?.log.last(of: mesh.nodes[0].device)?.number == 2_048)
   }
@@ -191,7 +191,7 @@ import Testing
     let head = try #require(mesh.nodes[0].replica.shareState(zone)?.heads.first)
     try give(
       chain(large.devices[0], after: head, [.unknown(tag: 77, bytes: [])], mesh, zone), zone, mesh, to: 0, link)
-    try mesh.nodes[0].replica.rename(zone, "after it", now: mesh.now)
+    try mesh.nodes[0].replica.shares.rename(zone, "after it", now: mesh.now)
     let link2 = try mesh.invite(zone)
     try mesh.join(2, link2, at: 0)
 

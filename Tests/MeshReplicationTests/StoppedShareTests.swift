@@ -19,9 +19,9 @@ import Testing
     try mesh.write(1, "b", "new", in: zone)
     if restarts { try mesh.restart(1) }
     if isLeft {
-      try mesh.nodes[1].replica.leave(zone, now: mesh.now)
+      try mesh.nodes[1].replica.shares.leave(zone, now: mesh.now)
     } else {
-      try mesh.nodes[0].replica.stopSharing(zone, now: mesh.now)
+      try mesh.nodes[0].replica.shares.stop(zone, now: mesh.now)
     }
     try mesh.pump()
     try mesh.meet(1, 0)
@@ -40,7 +40,7 @@ import Testing
     try mesh.join(1, mesh.invite(zone), at: 0)
     try mesh.meet(1, 0)
     try mesh.write(1, "b", "new", in: zone)
-    try mesh.nodes[1].replica.leave(zone, keepingCopy: true, now: mesh.now)
+    try mesh.nodes[1].replica.shares.leave(zone, keepingCopy: true, now: mesh.now)
     try mesh.restart(1)
     try mesh.pump()
     #expect(mesh.title(1, "b") == .text("new"))

@@ -13,7 +13,7 @@ extension TestMesh {
     nodes[0].store.write(Self.root, ["title": .text("root")])
     nodes[0].replica.databaseChanged()
     try pump()
-    let zone = try nodes[0].replica.createShare(of: Self.root, title: "list", now: now)
+    let zone = try nodes[0].replica.shares.create(of: Self.root, title: "list", now: now)
     try pump()
     return zone
   }
@@ -22,7 +22,7 @@ extension TestMesh {
     _ zone: ZoneID, _ permission: Permission = .readWrite, by node: Int = 0, uses: UInt64? = 1, expires: Int64 = 0,
     for account: AccountID? = nil
   ) throws -> ShareLink {
-    let link = try nodes[node].replica.invite(
+    let link = try nodes[node].replica.shares.invite(
       to: zone, permission, uses: uses, expires: expires, account: account.map { DisplayedID($0) },
       addresses: ["test"], now: now)
     try pump()
@@ -56,7 +56,7 @@ extension TestMesh {
         case .send(let message): try give(message, to: member, session)
         case .offered(let offer): if !claims { result = .offered(offer) }
         case .done(let joined):
-          try nodes[joiner].replica.adopt(joined, now: now)
+          try nodes[joiner].replica.admission.adopt(joined, now: now)
           result = .done
         case .wait: result = .wait
         case .refused(let reason): result = .refused(reason)

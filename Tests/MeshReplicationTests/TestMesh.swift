@@ -76,7 +76,7 @@ final class TestMesh {
             account, index, store: ModelStore(cryptography, partSize: partSize), vault: MemoryVault(),
             stream: UInt64(nodes.count), cryptography: cryptography))
       }
-      try nodes[first].replica.createPrivateZone(title: "private", now: now)
+      try nodes[first].replica.administration.createPrivateZone(title: "private", now: now)
     }
   }
 

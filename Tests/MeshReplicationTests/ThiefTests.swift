@@ -43,7 +43,7 @@ import Testing
       }
     }
     try expectAllWrite(mesh)
-    try mesh.nodes[0].replica.revoke(try mesh.account.device(3), now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(3), now: mesh.now)
     try mesh.pump()
     try expectAllWrite(mesh)
   }
@@ -63,7 +63,7 @@ import Testing
   @Test func `what an account once signed is not turned against another, nor against another zone's writers`() throws {
     let mesh = try world()
     let zone = try mesh.zone
-    try mesh.nodes[0].replica.revoke(try mesh.account.device(3), now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(3), now: mesh.now)
     try mesh.pump()
     let cuts = try mesh.nodes[0].store.controlRecords(zone).compactMap { bytes -> [UInt8]? in
       if case .cut(let cut) = try ControlRecord(bytes, mesh.cryptography).act { return cut.signature }
@@ -135,7 +135,7 @@ import Testing
     #expect(kept >= Choices.controlRecords && kept < Choices.controlRecords + 20)
     #expect(mesh.nodes[0].replica.refusals["control-over-quota"] != nil)
     #expect(mesh.isOpen(0, link))
-    try mesh.nodes[0].replica.revoke(try mesh.account.device(3), now: mesh.now)
+    try mesh.nodes[0].replica.administration.revoke(try mesh.account.device(3), now: mesh.now)
     try mesh.pump()
     try expectAllWrite(mesh)
     #expect(mesh.nodes[1].store.controlRecords(zone).count == mesh.nodes[0].store.controlRecords(zone).count)

@@ -6,7 +6,7 @@ import MeshReplication
 
 extension Node {
   func clockChecks() throws -> [HealthCheck] {
-    var checks = try replica.zoneIDs.flatMap { try replica.signedAhead($0, now: time.now) }
+    var checks = try replica.zoneIDs.flatMap { try replica.restamping.signedAhead($0, now: time.now) }
       .sorted { $0.key < $1.key }.map { author, head in signedAhead(author, head) }
     if let fault = replica.clockFault {
       checks.append(

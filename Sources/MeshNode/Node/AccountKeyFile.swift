@@ -15,7 +15,7 @@ struct AccountKeyFile {
     let bytes = try home.read(.nextAccountKey)
     if let key = try? AccountKey(encoded: bytes), key.publicKey == replica.account.signingKey {
       try home.write(.accountKey, bytes)
-      replica.sign(with: AccountSigner(publicKey: key.publicKey) { key.sign($0) })
+      replica.administration.sign(with: AccountSigner(publicKey: key.publicKey) { key.sign($0) })
     }
     try home.remove(.nextAccountKey)
   }
@@ -27,7 +27,7 @@ struct AccountKeyFile {
   ) throws {
     let key = AccountKey(randomness: randomness)
     try home.write(.nextAccountKey, key.encoded)
-    try replica.replaceKey(
+    try replica.administration.replaceKey(
       with: AccountSigner(publicKey: key.publicKey) { key.sign($0) },
       recovery: AccountSigner(publicKey: recovery.publicKey) { recovery.sign($0) }, readmitting: readmitted, now: now)
     try home.write(.accountState, replica.account.encoded)

@@ -8,8 +8,8 @@ extension Node {
   func assets() throws -> AssetsReport {
     let awaited = try awaitedAssets()
     return AssetsReport(
-      waiting: awaited.assets, complete: awaited.complete, received: replica.assetBytes,
-      speed: replica.assetSpeed(now: time.now))
+      waiting: awaited.assets, complete: awaited.complete, received: replica.downloads.bytes,
+      speed: replica.downloads.speed(now: time.now))
   }
 
   func assetShow(_ request: AssetShowRequest) throws -> AssetReport {
@@ -31,7 +31,7 @@ extension Node {
     } else {
       try store.requestAssets(table: request.table)
     }
-    replica.assetChoicesChanged()
+    replica.downloads.choicesChanged()
     return try assetShow(AssetShowRequest(table: request.table, key: request.key, column: request.column))
   }
 
@@ -54,7 +54,7 @@ extension Node {
 
   func setAssetPolicy(_ request: AssetPolicyRequest) throws -> AssetPoliciesReport {
     try store.setAssetPolicy(request.policy == .always ? .always : .onDemand, table: request.table)
-    replica.assetChoicesChanged()
+    replica.downloads.choicesChanged()
     return try assetPolicies()
   }
 
@@ -66,10 +66,10 @@ extension Node {
   private static let evictionAttempts = 5
 
   private func evict(_ asset: AssetID, zones: Set<ZoneID>, force: Bool) async throws {
-    guard replica.beginEviction(asset, zones: zones) else {
+    guard replica.copies.beginEviction(asset, zones: zones) else {
       throw Refusal(code: "asset.busy", message: "This BLOB is being evicted already.")
     }
-    defer { replica.endEviction(asset) }
+    defer { replica.copies.endEviction(asset) }
     performActions()
     if !force { try await findHolder(of: asset) }
     for attempt in 1... {
@@ -82,7 +82,7 @@ extension Node {
         try await Task.sleep(for: Self.look)
       }
     }
-    replica.assetChoicesChanged()
+    replica.downloads.choicesChanged()
   }
 
   /// Waits for a device that has the asset.
@@ -90,8 +90,10 @@ extension Node {
   /// - Throws: A `Refusal` if no connected device that this account trusts has it.
   private func findHolder(of asset: AssetID) async throws {
     let deadline = ContinuousClock.now + Self.answerLimit
-    while replica.holders(asset) == .asking, ContinuousClock.now < deadline { try await Task.sleep(for: Self.look) }
-    if case .held = replica.holders(asset) { return }
+    while replica.copies.holders(asset) == .asking, ContinuousClock.now < deadline {
+      try await Task.sleep(for: Self.look)
+    }
+    if case .held = replica.copies.holders(asset) { return }
     throw Refusal(
       code: "asset.lastCopy",
       message:
@@ -106,18 +108,18 @@ extension Node {
   func lackingAssets() throws -> LackingAssets {
     let now = time.now
     return try replica.zoneIDs.filter { replica.reasonOutside($0) == nil }.reduce(into: LackingAssets()) {
-      $0 += LackingAssets(try replica.assetBacklog($1, now: now))
+      $0 += LackingAssets(try replica.downloads.backlog($1, now: now))
     }
   }
 
   /// Returns the assets that this node downloads, and those of them that don't arrive.
   func fetchingAssets() throws -> FetchingAssets {
     let now = time.now
-    let absent = replica.absentAssets(now: now)
-    var fetching = FetchingAssets(sources: replica.assetSources(now: now).map(device))
+    let absent = replica.downloads.absentAssets(now: now)
+    var fetching = FetchingAssets(sources: replica.downloads.sources(now: now).map(device))
     var stuck: [String: FetchingAssets.Stuck] = [:]
     for fetched in try store.fetchedAssets() {
-      let fault = fetched.obstacle ?? replica.assetFaults[fetched.asset.id]
+      let fault = fetched.obstacle ?? replica.downloads.faults[fetched.asset.id]
       let lacks = fetched.here < fetched.asset.size
       // Without a daemon, it is unknown which devices have it.
       let isAbsent = listening != nil && lacks && absent?.contains(fetched.asset.id) ?? true
@@ -188,11 +190,11 @@ extension Node {
 
   private func reports(_ places: [AssetPlace]) -> [AssetsReport.Item] {
     let now = time.now
-    let absent = replica.absentAssets(now: now)
-    return places.map { report($0, replica.assetTransfer($0.asset.id, absent: absent, now: now)) }
+    let absent = replica.downloads.absentAssets(now: now)
+    return places.map { report($0, replica.downloads.transfer(of: $0.asset.id, absent: absent, now: now)) }
   }
 
-  private func report(_ place: AssetPlace, _ transfer: Replica.AssetTransfer) -> AssetsReport.Item {
+  private func report(_ place: AssetPlace, _ transfer: AssetDownloads.Transfer) -> AssetsReport.Item {
     let state = state(place, transfer)
     let isComing = state == .coming && transfer.speed > 0
     return AssetsReport.Item(
@@ -211,7 +213,7 @@ extension Node {
     AssetsReport.Device(device: device.description, name: deviceName(device))
   }
 
-  private func state(_ place: AssetPlace, _ transfer: Replica.AssetTransfer) -> AssetsReport.State {
+  private func state(_ place: AssetPlace, _ transfer: AssetDownloads.Transfer) -> AssetsReport.State {
     if place.isShown { return .here }
     switch place.held {
     case nil, .assetIncomplete, .constraint: break
@@ -224,7 +226,7 @@ extension Node {
   }
 
   private func reason(
-    _ place: AssetPlace, _ state: AssetsReport.State, _ transfer: Replica.AssetTransfer
+    _ place: AssetPlace, _ state: AssetsReport.State, _ transfer: AssetDownloads.Transfer
   ) -> String? {
     switch state {
     case .here, .coming: nil

@@ -370,7 +370,7 @@ extension Node {
     }
     let addresses = LocalAddresses.toAdvertise(listening, configured: configuration.advertise)
     let now = time.now
-    let link = try replica.issueLink(
+    let link = try replica.devices.issueLink(
       expires: now.wall + Int64(expires.inSeconds * 1_000), addresses: addresses, now: now)
     return InviteReport(link: link.text, expires: Self.date(link.expires), addresses: addresses)
   }
@@ -393,9 +393,9 @@ extension Node {
   func deviceChange(_ request: DeviceChangeRequest) throws -> DevicesReport.Device {
     let device = try device(named: request.device)
     switch request.act {
-    case .promote: try replica.promote(device, now: time.now)
-    case .demote: try replica.demote(device, now: time.now)
-    case .confirm: try replica.confirm(device, now: time.now)
+    case .promote: try replica.administration.promote(device, now: time.now)
+    case .demote: try replica.administration.demote(device, now: time.now)
+    case .confirm: try replica.administration.confirm(device, now: time.now)
     }
     try home.write(.accountState, replica.account.encoded)
     guard let certificate = replica.account.certificates[device] else {
@@ -420,7 +420,7 @@ extension Node {
 
   func deviceRevoke(_ text: String) throws -> RevokeReport {
     let device = try device(named: text)
-    try replica.revoke(device, now: time.now)
+    try replica.administration.revoke(device, now: time.now)
     try home.write(.accountState, replica.account.encoded)
     let zones = try replica.zoneIDs.filter { try replica.zoneView($0)?.cuts.contains(device) ?? false }
     return RevokeReport(
@@ -430,7 +430,7 @@ extension Node {
   }
 
   func deviceRestamp() throws -> RestampReport {
-    let taken = try replica.restamp(now: time.now)
+    let taken = try replica.restamping.restamp(now: time.now)
     return RestampReport(
       zones: try taken.sorted { $0.key < $1.key }.map { zone, count in
         RestampReport.Zone(
@@ -444,7 +444,7 @@ extension Node {
       account: replica.account.id.description,
       name: try replica.privateZone.flatMap { try replica.zoneView($0) }?.title ?? "",
       device: replica.device.description, deviceName: plainName(replica.device) ?? "",
-      holdsAccountKey: replica.holdsAccountKey,
+      holdsAccountKey: replica.administration.holdsAccountKey,
       keyHolder: replica.account.successor == nil ? devices.first.map { "\($0.name) (\($0.device))" } : nil,
       administrators: devices.filter(\.isAdministrator).map { "\($0.name) (\($0.device))" },
       recoveryWaiting: try home.exists(.recoveryKey), devices: replica.account.liveDevices.count)

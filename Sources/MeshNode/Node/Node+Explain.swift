@@ -8,7 +8,7 @@ import MeshStore
 extension Node {
   func explain(_ request: RecordRequest) throws -> RecordReport {
     for key in try store.keys(written: request.key, table: request.table) {
-      let records = try store.explain(table: request.table, key: key) { try replica.reader($0) }
+      let records = try store.explain(table: request.table, key: key) { replica.reader($0) }
       guard !records.isEmpty else { continue }
       let ways = try WaysOut(store, trusts: isTrusted)
       return RecordReport(records: records.map { recordReport($0, ways) })

@@ -17,7 +17,7 @@ extension Node {
   }
 
   private func restored(_ request: RestoreRequest) throws -> RestoredRecord {
-    if let conflict = request.conflict { return try store.restore(.conflict(conflict)) { try replica.reader($0) } }
+    if let conflict = request.conflict { return try store.restore(.conflict(conflict)) { replica.reader($0) } }
     guard let table = request.table, let key = request.key else {
       throw Refusal(
         code: "restore.what", message: "Say what is to be restored: a table and a key, or a conflict.", exit: .usage)
@@ -28,7 +28,7 @@ extension Node {
       do {
         let wanted = Restoration.record(
           table: table, key: key, columns: request.columns ?? [], descendants: request.descendants ?? false)
-        return try store.restore(wanted) { try replica.reader($0) }
+        return try store.restore(wanted) { replica.reader($0) }
       } catch let error as RestoreError {
         guard case .unknownRecord = error else { throw error }
         unknown = error

@@ -82,7 +82,7 @@ extension Node {
     let title = request.title ?? "\(request.table) \(request.key)"
     try checkTitle(title, way: "give one with --title")
     let root = found ?? RecordName(table: request.table, key: .text(Array(request.key.utf8)))
-    let zone = try replica.createShare(of: root, title: title, now: time.now)
+    let zone = try replica.shares.create(of: root, title: title, now: time.now)
     performActions()
     // The records move with the next flushes. The report shows the result of that.
     for _ in 0..<Self.moveLooks where try store.digest(zone).records == 0 || store.pendingCount() > 0 {
@@ -117,7 +117,7 @@ extension Node {
     }
     let addresses = LocalAddresses.toAdvertise(listening, configured: configuration.advertise)
     let now = time.now
-    let link = try replica.invite(
+    let link = try replica.shares.invite(
       to: zone, Permission(request.permission), uses: request.uses,
       expires: request.expires.map { now.wall + Int64($0.inSeconds * 1_000) } ?? 0,
       account: account, addresses: addresses, now: now)
@@ -129,17 +129,18 @@ extension Node {
     let zone = try share(named: request.share)
     func subject() throws -> AccountID { try account(named: request.account ?? "", zone) }
     switch request.act {
-    case .uninvite: try replica.revokeInvite(try invite(named: request.invite ?? "", zone), of: zone, now: time.now)
+    case .uninvite:
+      try replica.shares.revokeInvite(try invite(named: request.invite ?? "", zone), of: zone, now: time.now)
     case .setPermission:
-      try replica.setPermission(
+      try replica.shares.setPermission(
         request.permission.map(Permission.init) ?? .readOnly, of: try subject(), in: zone, now: time.now)
-    case .remove: try replica.remove(try subject(), from: zone, undoing: request.undo ?? false, now: time.now)
-    case .leave: try replica.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
-    case .stop: try replica.stopSharing(zone, now: time.now)
+    case .remove: try replica.shares.remove(try subject(), from: zone, undoing: request.undo ?? false, now: time.now)
+    case .leave: try replica.shares.leave(zone, keepingCopy: request.keepCopy ?? false, now: time.now)
+    case .stop: try replica.shares.stop(zone, now: time.now)
     case .rename:
       let title = request.title ?? ""
       try checkTitle(title, way: "give another")
-      try replica.rename(zone, title, now: time.now)
+      try replica.shares.rename(zone, title, now: time.now)
     }
     return try report(zone)
   }
@@ -283,7 +284,7 @@ extension Node {
     let info = LinkInfo(
       role: .dialler, handshakeHash: connection.handshakeHash, remoteStatic: connection.remoteStatic,
       address: address.description)
-    var joining = replica.joining(link, info, claims: claims)
+    var joining = replica.admission.joining(link, info, claims: claims)
     var outputs = joining.start()
     var messages = connection.messages.makeAsyncIterator()
     var offer: ShareJoining.Offer?
@@ -300,7 +301,7 @@ extension Node {
               .offered, link, offered.title, offered.root, offered.permission, isRootTaken: isTaken)
           }
         case .done(let joined):
-          try replica.adopt(joined, now: time.now)
+          try replica.admission.adopt(joined, now: time.now)
           let state = replica.shareState(link.zone)
           guard state?.permission(replica.account.id) != nil else {
             return joinReport(

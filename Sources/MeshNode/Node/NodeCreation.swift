@@ -223,7 +223,7 @@ struct NodeCreation {
 
 extension Node {
   func createPrivateZone(title: String) throws {
-    try replica.createPrivateZone(title: title, now: time.now)
+    try replica.administration.createPrivateZone(title: title, now: time.now)
     try home.write(.accountState, replica.account.encoded)
   }
 

@@ -32,7 +32,7 @@ extension Simulation {
     say(node.index, "has the BLOBs of \(table) fetched \(policy.rawValue)")
     try input(node) { replica, _ in
       try store.setAssetPolicy(policy, table: table)
-      replica.assetChoicesChanged()
+      replica.downloads.choicesChanged()
     }
   }
 
@@ -45,7 +45,7 @@ extension Simulation {
     say(node.index, "asks for \(place.asset.id), for \(place.table)/\(place.key.shown)")
     try input(node) { replica, _ in
       try store.requestAsset(place.asset.id)
-      replica.assetChoicesChanged()
+      replica.downloads.choicesChanged()
     }
   }
 
@@ -63,7 +63,7 @@ extension Simulation {
     guard let place = shown.randomElement(using: &generator) else { return }
     occurred("assets.evictions")
     var hasBegun = false
-    try input(node) { replica, _ in hasBegun = replica.beginEviction(place.asset.id, zones: [place.zone]) }
+    try input(node) { replica, _ in hasBegun = replica.copies.beginEviction(place.asset.id, zones: [place.zone]) }
     guard hasBegun else { return }
     say(node.index, "means to evict \(place.asset.id), of \(place.table)/\(place.key.shown)")
     let eviction = Eviction(node: node.index, life: node.life, asset: place.asset.id, until: time.now + Self.answerTime)
@@ -73,14 +73,14 @@ extension Simulation {
   /// Continues an eviction that a node has begun.
   func goOn(_ eviction: Eviction) throws {
     let node = nodes[eviction.node]
-    guard let store = node.database.sqlite, let holders = node.replica?.holders(eviction.asset) else { return }
+    guard let store = node.database.sqlite, let holders = node.replica?.copies.holders(eviction.asset) else { return }
     switch holders {
     case .asking where time.now < eviction.until && deadline == nil:
       return queue.add(.evict(eviction), at: time.now + Self.look)
     case .held(let device) where deadline == nil: try evict(eviction, node, store, trusting: device)
     case .asking, .held, .nobody:
       say(node.index, "keeps \(eviction.asset): nobody says that they have it")
-      try input(node) { replica, _ in replica.endEviction(eviction.asset) }
+      try input(node) { replica, _ in replica.copies.endEviction(eviction.asset) }
     }
   }
 
@@ -92,12 +92,12 @@ extension Simulation {
     var (isOver, outcome) = (true, "evicts")
     // Nobody else is informed before it is done, so no message comes in between.
     try input(node) { replica, now in
-      defer { if isOver { replica.endEviction(eviction.asset) } }
+      defer { if isOver { replica.copies.endEviction(eviction.asset) } }
       replica.databaseChanged()
       while try replica.work(now: now) {}
       do {
         try store.evict(eviction.asset)
-        replica.assetChoicesChanged()
+        replica.downloads.choicesChanged()
       } catch EvictionError.written where next.attempts < Self.attempts {
         isOver = false
       } catch let error as EvictionError {
@@ -132,7 +132,7 @@ extension Simulation {
       try input(node) { replica, _ in
         let absent = try store.awaitedAssets(limit: .max).filter { !$0.isFetched && $0.choice == false }
         for place in absent { try store.requestAsset(place.asset.id) }
-        replica.assetChoicesChanged()
+        replica.downloads.choicesChanged()
       }
     }
   }

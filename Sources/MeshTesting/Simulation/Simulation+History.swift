@@ -154,7 +154,7 @@ extension Simulation {
     else { return }
     say(keeper.index, "revokes n\(node.index)")
     let device = node.device
-    try input(keeper) { replica, now in try replica.revoke(device, now: now) }
+    try input(keeper) { replica, now in try replica.administration.revoke(device, now: now) }
     noteRevoked(keeper)
   }
 

@@ -85,7 +85,7 @@ extension Simulation {
   func makePrivateZone(_ node: SimulatedNode) throws {
     guard node.home.place == 0, privateZone(of: node) == nil else { return }
     var made: ZoneID?
-    try input(node) { replica, now in made = try replica.createPrivateZone(title: "private", now: now) }
+    try input(node) { replica, now in made = try replica.administration.createPrivateZone(title: "private", now: now) }
     guard let made else { return }
     zones.append(
       KnownZone(id: made, account: node.home.account, name: hasShares ? "private-\(letter(node.home.account))" : ""))

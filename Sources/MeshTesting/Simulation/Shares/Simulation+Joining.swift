@@ -89,7 +89,7 @@ extension Simulation {
     try input(nodes[member.node], link: member.link) {
       try $0.linkOpened(member.link, info(.listener, joiner.node), now: $1)
     }
-    let joining = replica.joining(joins[index].link, info(.dialler, member.node), claims: claims)
+    let joining = replica.admission.joining(joins[index].link, info(.dialler, member.node), claims: claims)
     joins[index].joining = joining
     try perform(index, joining.start())
   }
@@ -113,7 +113,7 @@ extension Simulation {
       case .done(let joined):
         var isAdopted = false
         try input(node) {
-          try $0.adopt(joined, now: $1)
+          try $0.admission.adopt(joined, now: $1)
           isAdopted = true
         }
         if isAdopted { end(index, .done, "joins \(name)") }

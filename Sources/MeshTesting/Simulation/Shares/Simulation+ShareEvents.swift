@@ -14,7 +14,7 @@ extension Simulation {
     guard let root = roots.randomElement(using: &generator) else { return }
     let name = "share-\(zones.count { $0.root != nil })"
     try attempt(node, "shares.creates", "shares \(root) as \(name)") { replica, now in
-      _ = try replica.createShare(of: root, title: name, now: now)
+      _ = try replica.shares.create(of: root, title: name, now: now)
     }
     try meetShares(node)
   }
@@ -31,7 +31,7 @@ extension Simulation {
     let text = "\(permission.name), \(uses.map { "\($0) uses" } ?? "open")\(bound == nil ? "" : ", bound")"
     var link: ShareLink?
     try attempt(node, "shares.invites", "invites account \(letter(account)) to \(zone.name): \(text)") { replica, now in
-      link = try replica.invite(
+      link = try replica.shares.invite(
         to: zone.id, permission, uses: uses, expires: expires, account: bound.map { DisplayedID($0) },
         addresses: ["n\(node.index)"], now: now)
     }
@@ -57,7 +57,7 @@ extension Simulation {
       let invite = state.invites.keys.sorted().randomElement(using: &generator)
     else { return }
     try attempt(node, "shares.uninvites", "revokes an invite to \(zone.name)") { replica, now in
-      try replica.revokeInvite(invite, of: zone.id, now: now)
+      try replica.shares.revokeInvite(invite, of: zone.id, now: now)
     }
   }
 
@@ -73,7 +73,7 @@ extension Simulation {
     let permission: Permission = before == .readOnly ? .readWrite : .readOnly
     let text = "makes account \(index(of: account).map(letter) ?? "?") \(permission.name) in \(zone.name)"
     try attempt(node, fault, text) { replica, now in
-      try replica.setPermission(permission, of: account, in: zone.id, now: now)
+      try replica.shares.setPermission(permission, of: account, in: zone.id, now: now)
     }
   }
 
@@ -88,7 +88,9 @@ extension Simulation {
   func removeParticipant(_ node: SimulatedNode) throws {
     guard let (node, zone, account) = participant(node) else { return }
     let text = "removes account \(index(of: account).map(letter) ?? "?") from \(zone.name)"
-    try attempt(node, "shares.removals", text) { replica, now in try replica.remove(account, from: zone.id, now: now) }
+    try attempt(node, "shares.removals", text) { replica, now in
+      try replica.shares.remove(account, from: zone.id, now: now)
+    }
   }
 
   func leaveShare(_ node: SimulatedNode) throws {
@@ -99,13 +101,15 @@ extension Simulation {
       return state.owner != mine && state.permission(mine) != nil
     }
     guard let zone = shares.randomElement(using: &generator) else { return }
-    try attempt(node, "shares.leaves", "leaves \(zone.name)") { replica, now in try replica.leave(zone.id, now: now) }
+    try attempt(node, "shares.leaves", "leaves \(zone.name)") { replica, now in
+      try replica.shares.leave(zone.id, now: now)
+    }
   }
 
   func stopShare(_ node: SimulatedNode) throws {
     guard let (node, zone, _) = ownShare(node, where: { !$0.isStopped }) else { return }
     try attempt(node, "shares.stops", "stops \(zone.name)") { replica, now in
-      try replica.stopSharing(zone.id, now: now)
+      try replica.shares.stop(zone.id, now: now)
     }
   }
 

@@ -1,0 +1,120 @@
+import MeshCore
+
+/// Tells peers what is merged and stored here, and keeps what they acknowledge.
+final class Acknowledgements: Part {
+  /// An acknowledgement names all authors of a zone. The next one follows a millisecond later for each so many authors.
+  private static let acknowledgedPerMillisecond = 4
+
+  let context: Context
+  private let logs: ControlLogs
+  private let downloads: AssetDownloads
+  /// The clock of acknowledgements. Each is later than the one before.
+  private var clock = HybridClock()
+
+  init(_ context: Context, _ logs: ControlLogs, _ downloads: AssetDownloads) {
+    (self.context, self.logs, self.downloads) = (context, logs, downloads)
+  }
+
+  /// Sends all merged change sets to the peers that want them and don't have them yet.
+  func pushNews(_ id: ZoneID, now: Moment) throws {
+    zones[id]?.acknowledgements.note()
+    for link in sessions.links(sharing: id) { try sessions.handle(link, .advanced(id), now: now) }
+  }
+
+  /// Sends the acknowledgements that were postponed.
+  func tick(now: Moment) throws {
+    for zone in zones.ids where zones[zone]?.acknowledgements.isOwed == true { try acknowledge(zone, now: now) }
+  }
+
+  /// Signs the merged vector once it has moved and the work is done, and sends it to the peers.
+  func acknowledge(_ id: ZoneID, now: Moment) throws {
+    guard let state = zones[id]?.acknowledgements, state.isDue, certificate != nil else { return }
+    let links = sessions.links(sharing: id)
+    guard !links.isEmpty, zones[id]?.acknowledgements.begin(now: now) == true else { return }
+    let merged = try store.mergedVector(id)
+    guard state.last != merged else { return }
+    let interval = Int64(merged.numbers.count / Self.acknowledgedPerMillisecond)
+    zones[id]?.acknowledgements.end(merged, next: now.steady + interval)
+    try sendHeads(links, id, beyond: state.last ?? VersionVector())
+    sessions.send(links, .acknowledgement(acknowledgement(id, merged, now: now)))
+    downloads.forgetBacklog(id)
+  }
+
+  private func acknowledgement(_ id: ZoneID, _ merged: VersionVector, now: Moment) -> Acknowledgement {
+    Acknowledgement(
+      zone: id, device: device, time: clock.tick(noted: now.wall, now: now.wall), merged: merged,
+      controlHeads: zones[id]?.state.heads ?? [], secrets: secrets)
+  }
+
+  /// Tells a peer with which the zone is in common from now on what is here.
+  func introduce(_ link: LinkID, _ id: ZoneID, merged: VersionVector, now: Moment) throws {
+    try sendHeads([link], id)
+    sessions.send(
+      link, certificate == nil ? .have(id, merged) : .acknowledgement(acknowledgement(id, merged, now: now)))
+    downloads.forgetBacklog(id)
+  }
+
+  /// Sends the heads of the logs.
+  ///
+  /// - Parameter vector: Only authors that are further than this are sent.
+  private func sendHeads(_ links: [LinkID], _ id: ZoneID, beyond vector: VersionVector = VersionVector()) throws {
+    let heads = try store.storedHeads(id).filter { $0.value.number > vector[$0.key] }
+    guard !heads.isEmpty else { return }
+    sessions.send(links, .heads(id, heads.mapValues { Message.LineHead(number: $0.number, id: $0.id) }))
+  }
+
+  func learn(_ link: LinkID, _ acknowledgement: Acknowledgement, now: Moment) throws {
+    let zone = acknowledgement.zone
+    guard let peer = sessions[link]?.peer, sessions.isCommon(zone, link), let state = zones[zone]?.state,
+      let owner = state.account(of: acknowledgement.device), state.permission(owner) != nil
+    else { return }
+    guard accounts[owner]?.certificate(acknowledgement.device) != nil, acknowledgement.isSigned(cryptography) else {
+      return sessions.end(link, .protocolViolation, "an acknowledgement is not signed by its device")
+    }
+    if peer.device == acknowledgement.device {
+      sessions[link]?.progress.acknowledged(zone, acknowledgement.merged)
+    }
+    try store.saveAcknowledgement(
+      acknowledgement.encoded, device: acknowledgement.device, time: acknowledgement.time, zone: zone)
+    if acknowledgement.controlHeads != Array(state.heads.prefix(Limits.controlHeads)) {
+      logs.tellHeads(link, zone, now: now)
+    }
+  }
+
+  func sendDigest(_ link: LinkID, _ id: ZoneID) throws {
+    guard sessions.isCommon(id, link) else { return }
+    sessions.send(link, .digest(id, try store.mergedVector(id), try store.digest(id), try store.unsent(id)))
+  }
+
+  /// Asks every peer for its digests. They arrive later.
+  func requestDigests() {
+    for link in sessions.links {
+      for zone in sessions[link]?.conversation.commonZones ?? [] {
+        sessions[link]?.progress.digested(zone, nil)
+        sessions.send(link, .digestRequest(zone))
+      }
+    }
+  }
+}
+
+/// What was acknowledged of a zone.
+struct AcknowledgementState {
+  private(set) var last: VersionVector?
+  /// True if something was merged since.
+  private(set) var isDue = false
+  /// True if there was something to acknowledge before the time of the next acknowledgement.
+  private(set) var isOwed = false
+  /// The earliest time of the next acknowledgement, in milliseconds of the steady clock.
+  private var next: Int64 = .min
+
+  mutating func note() { isDue = true }
+
+  /// Begins an acknowledgement, or postpones it. Returns false if it is postponed.
+  mutating func begin(now: Moment) -> Bool {
+    isOwed = now.steady < next
+    if !isOwed { isDue = false }
+    return !isOwed
+  }
+
+  mutating func end(_ merged: VersionVector, next: Int64) { (last, self.next) = (merged, next) }
+}

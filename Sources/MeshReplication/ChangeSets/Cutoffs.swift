@@ -1,0 +1,136 @@
+import MeshCore
+
+/// Computes where authors end.
+struct Cutoffs: Part {
+  let context: Context
+  let standings: StandingBook
+
+  /// Returns the number of the last valid change set of an author, or nil if nothing ends the author. An author that
+  /// this device has not begun to write will cite its current grant.
+  func limit(_ author: Author, _ id: ZoneID, citing citation: ControlID?) -> UInt64? {
+    guard let state = zones[id]?.state else { return 0 }
+    let own = author.device == device ? state.citation(account.id) : nil
+    return state.limit(author, citing: citation ?? own)
+  }
+
+  func limit(_ author: Author, _ id: ZoneID) throws -> UInt64? {
+    limit(author, id, citing: try store.stored(id, author).citation)
+  }
+
+  /// Returns where the known authors end, for those that do.
+  func limits(_ id: ZoneID) throws -> [Author: UInt64] {
+    guard let state = zones[id]?.state else { return [:] }
+    let citations = try store.citations(id)
+    var authors = Set(try store.storedVector(id).authors).union(citations.keys).union(state.ends.keys)
+    for (device, points) in state.cuts {
+      authors.formUnion(points.keys.map { Author(device: device, instance: $0) })
+    }
+    var limits: [Author: UInt64] = [:]
+    // A lost certificate is no reason to revert change sets that were valid while it was here, except for certificates
+    // that all nodes drop alike.
+    for author in authors where state.account(of: author.device) != nil || state.mayLackDevices {
+      limits[author] = limit(author, id, state, citing: citations[author])
+    }
+    return try limits.merging(unsent(id, state)) { min($0, $1) }
+  }
+
+  func limit(_ author: Author, _ id: ZoneID, _ state: ZoneState, citing citation: ControlID?) -> UInt64? {
+    // For an author whose first change set is missing, only the instance tells what it cites.
+    let isUnknown = citation == nil && author.device != device
+    return isUnknown ? state.limit(ofUnknown: author) : limit(author, id, citing: citation)
+  }
+
+  /// Returns where this device's authors end in a share that has ended for its account: at the vector that a device of
+  /// the owner has acknowledged. Another participant may be removed before it passes on what it has. If the account was
+  /// removed, the removal says where its authors end.
+  private func unsent(_ id: ZoneID, _ state: ZoneState) throws -> [Author: UInt64] {
+    guard state.root != nil, state.owner != nil, state.permission(account.id) == nil,
+      state.participants[account.id]?.status != .removed, try !standings.keepsCopies && !store.keepsCopy(of: id)
+    else { return [:] }
+    var taken = VersionVector()
+    for (device, bytes) in try store.acknowledgements(id) {
+      guard let owner = state.owner, owner != account.id, state.account(of: device) == owner else { continue }
+      var reader = ByteReader(bytes)
+      if let merged = try? Acknowledgement(from: &reader).merged { taken.formUnion(merged) }
+    }
+    let own = try store.mergedVector(id).authors.filter { $0.device == device }
+    return Dictionary(own.map { ($0, taken[$0]) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// Returns the reason that a change set is not stored at all, or nil if it may be.
+  ///
+  /// It may become valid later, when a missing certificate, grant or cut arrives. It is counted, and it arrives again
+  /// after the control log has changed.
+  func refusal(
+    _ changeSet: ChangeSet, _ state: ZoneState, _ id: ZoneID, citing citation: ControlID?
+  ) -> Refusal? {
+    let author = changeSet.header.author
+    guard let owner = state.account(of: author.device) else { return .notCertified }
+    // A device that only hears of an instance could not judge one that belongs to another grant than the author cites.
+    let badInstance: Refusal? = citation.map(author.instance.isUnder) == false ? .notPermitted : nil
+    if let limit = limit(author, id, citing: citation) {
+      guard changeSet.header.number > limit else { return badInstance }
+      return state.lostPermission(author, citation) == nil ? .cut : .notPermitted
+    }
+    return accounts[owner]?.isRevoked(author.device) == true ? .revoked : badInstance
+  }
+
+  /// The reason that a change set is not stored, as it is counted.
+  enum Refusal: String {
+    case notCertified = "author-not-certified"
+    case notPermitted = "not-permitted"
+    case cut = "author-cut"
+    case revoked = "author-revoked"
+
+    /// True if a later control record may allow the change set.
+    var mayEnd: Bool { self == .notCertified || self == .notPermitted }
+  }
+}
+
+/// Where the authors of a zone end, and how far that was carried out.
+struct ZoneLimits {
+  /// The last valid numbers of authors that end, such as those of cut devices.
+  private(set) var current: [Author: UInt64] = [:]
+  /// The limits that the store has carried out since the start, or nil before it was asked to.
+  private var carriedOut: [Author: UInt64]?
+  private var pause = CutPause()
+  /// True if reverted change sets may be left to write again.
+  private(set) var mayWriteAgain = true
+
+  var areCarriedOut: Bool { current == carriedOut }
+
+  /// Sets the limits, and returns the former limits that were lower.
+  @discardableResult
+  mutating func set(_ limits: [Author: UInt64]) -> [Author: UInt64] {
+    defer { current = limits }
+    return current.filter { limits[$0.key] ?? .max > $0.value }
+  }
+
+  /// Sets the limit of one author. Returns true if the former limit was lower.
+  mutating func set(_ limit: UInt64?, of author: Author) -> Bool {
+    let before = current[author]
+    current[author] = limit
+    return before.map { limit ?? .max > $0 } ?? false
+  }
+
+  // MARK: Carrying out
+
+  /// Notes that the next piece of work has begun. Returns true if limits have to be carried out now.
+  mutating func noteWork(now: Moment) -> Bool {
+    pause.noteWork(now: now.steady)
+    return !areCarriedOut && pause.isOver(now: now.steady)
+  }
+
+  mutating func beginCut(now: Moment) { pause.begin(now: now.steady) }
+
+  /// Notes that the limits are carried out. Returns false if nothing had to be: after a start, the step may only have
+  /// looked for a cut that was interrupted.
+  mutating func noteCarriedOut() -> Bool {
+    let hasChanged = current != carriedOut ?? [:]
+    carriedOut = current
+    if hasChanged { mayWriteAgain = true }
+    return hasChanged
+  }
+
+  mutating func noteWrittenAgain(hasMore: Bool) { mayWriteAgain = hasMore }
+}

@@ -1,0 +1,143 @@
+import MeshCore
+
+/// Chooses the author as which this device writes. An instance ends when its file was restored or copied, or when its
+/// log forked. Then another begins.
+struct Writers: Part {
+  let context: Context
+  let clocks: Clocks
+  let standings: StandingBook
+  let cutoffs: Cutoffs
+
+  /// Returns the author of local writes in the zone, if it has begun.
+  func author(_ zone: ZoneID) throws -> Author? {
+    try store.instance(zone).map { Author(device: device, instance: $0) }
+  }
+
+  /// Makes a zone's writer ready, with a new instance if one is due. Returns nil if this device may not write or the key
+  /// is missing. Then local writes stay pending.
+  func prepare(_ id: ZoneID) throws -> ChangeSetWriter? {
+    guard clocks.fault == nil, let zone = zones[id], mayWrite(zone), !zone.isBarred,
+      let (epoch, key) = zone.keys.writingKey, let author = try prepareAuthor(id, zone)
+    else { return nil }
+    return ChangeSetWriter(
+      zone: id, author: author, citation: zone.state.citation(account.id), epoch: epoch, key: key, secrets: secrets,
+      cryptography: cryptography)
+  }
+
+  /// Makes the writers ready for the zones that this device may write and whose keys are here.
+  func prepare() throws -> [ZoneID: ChangeSetWriter] {
+    var writers: [ZoneID: ChangeSetWriter] = [:]
+    for standing in standings.standings where standing.mayWrite { writers[standing.zone] = try prepare(standing.zone) }
+    return writers
+  }
+
+  /// Chooses an author that has no end, and begins one if necessary. Reverted change sets are handled first.
+  private func prepareAuthor(_ id: ZoneID, _ zone: Zone) throws -> Author? {
+    guard let author = try author(id) else { return try beginInstance(id) }
+    // The author has written nothing yet, and would cite another grant than the one under which it began.
+    if let grant = zone.state.citation(account.id), !author.instance.isUnder(grant),
+      try store.storedVector(id)[author] == 0
+    {
+      return try beginInstance(id)
+    }
+    guard zone.limits.current[author] != nil else { return author }
+    // The change sets to revert were here when programs wrote the pending rows, which are reverted with them. Otherwise
+    // the cut is carried out first.
+    guard zone.limits.areCarriedOut else {
+      return try store.takesBack(zone.limits.current, zone: id) ? author : nil
+    }
+    // The share's status already tells that the account's permission was lowered or that it had left.
+    let isOrdinary = try zone.state.lostPermission(author, store.citations(id)[author]) != nil
+    try renewInstance(id, because: isOrdinary ? nil : "what it wrote as instance \(author.instance) was cut")
+    return try self.author(id)
+  }
+
+  /// Begins a new instance. Returns nil if this device has used up its instances, or if its account has used up its
+  /// authors in another account's zone.
+  private func beginInstance(_ zone: ZoneID) throws -> Author? {
+    guard let state = zones[zone]?.state else { return nil }
+    var room = AuthorRoom(try store.storedVector(zone), state, own: nil)
+    guard room.take(device) == .room else { return nil }
+    let random = randomness.bytes(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    let grant = zones[zone]?.state.citation(account.id)
+    let instance = grant.map { InstanceID(under: $0, random: UInt32(truncatingIfNeeded: random)) } ?? InstanceID(random)
+    try store.beginInstance(instance, zone: zone)
+    if let none = ChangeSetID([UInt8](repeating: 0, count: 32)) {
+      try vault.saveHighWaterMark(HighWaterMark(instance: instance, number: 0, id: none), zone: zone)
+    }
+    return Author(device: device, instance: instance)
+  }
+
+  /// Makes local writes use a new instance from now on. If none is left, they stay pending.
+  ///
+  /// - Parameter reason: The reason to show to a person, or nil to show nothing.
+  func renewInstance(_ id: ZoneID, because reason: String?) throws {
+    let isBegun = try beginInstance(id) != nil
+    zones[id]?.bar(!isBegun)
+    // During the start, the standings are updated after all zones are loaded.
+    if !standings.standings.isEmpty { try standings.update() }
+    if let reason { incidents.notify(isBegun ? "\(reason): this device writes on as a new instance" : reason) }
+  }
+
+  /// Continues the instance of a zone that was loaded, or begins another.
+  func load(_ id: ZoneID) throws {
+    if let reason = try reasonForNewInstance(id) {
+      try renewInstance(id, because: reason)
+    } else {
+      if try vault.isCopy() { incidents.notify(Self.copied) }
+      try raiseMark(id)
+    }
+  }
+
+  /// Returns the reason that the file's instance must not be continued, or nil if it may be.
+  func reasonForNewInstance(_ id: ZoneID) throws -> String? {
+    guard let author = try author(id) else { return nil }
+    let stored = try store.storedVector(id)
+    if stored.authors.contains(where: { $0.instance == author.instance && $0.device != device }) {
+      return "the database was copied from another device"
+    }
+    guard let mark = try vault.highWaterMark(id) else {
+      return stored[author] == 0 ? nil : "the database was last written by another home"
+    }
+    guard mark.instance == author.instance else {
+      // The file never wrote as the home's last instance, so it is unknown here whether another file did.
+      return "the database was last written by another home, or is older than this device's last instance"
+    }
+    // Change sets that were cut are no longer in the file, even if all of them were cut.
+    if try cutoffs.limit(author, id) != nil { return nil }
+    guard stored[author] >= mark.number else {
+      return "the database is older than this device's last change set: it was restored"
+    }
+    guard try mark.number == 0 || store.changeSetID(id, author, mark.number) == mark.id else {
+      return "the database was last written by a copy of this home"
+    }
+    guard try stored[author] > 0 && vault.isCopy() else { return nil }
+    return Self.copied
+  }
+
+  /// Raises the home's mark to the last stored change set. A process that died between a commit and its mark left
+  /// change sets that the home doesn't know. They are sent to any peer that asks, so the mark is raised first.
+  private func raiseMark(_ id: ZoneID) throws {
+    guard let author = try author(id), let head = try store.storedHeads(id)[author],
+      let mark = try vault.highWaterMark(id), mark.instance == author.instance, mark.number < head.number
+    else { return }
+    try vault.saveHighWaterMark(
+      HighWaterMark(instance: author.instance, number: head.number, id: head.id), zone: id)
+  }
+
+  private static let copied = "this home was copied from another place, or restored"
+
+  /// Handles a change set that this device has signed and this file never had. The caller has checked the signature.
+  func meetOwn(_ author: Author, number: UInt64, stored: UInt64, _ id: ZoneID) throws {
+    guard author.device == device, number > stored else { return }
+    // The share is one that this account left or was removed from, with everything it wrote there.
+    if let state = zones[id]?.state, state.owner != account.id, state.limit(ofUnknown: author) != nil { return }
+    if try author == self.author(id) {
+      try renewInstance(id, because: "the database is older than what this device has sent: it was restored")
+    } else if stored == 0 {
+      incidents.notify(
+        "change sets came that this device signed and that this file does not have: the file or the home was restored, or a "
+          + "copy of the home is at work")
+    }
+  }
+}

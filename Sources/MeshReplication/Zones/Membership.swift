@@ -1,0 +1,169 @@
+import MeshCore
+
+/// Decides which zones are in common with a peer. All accounts that a zone lists get its log. Only members get its
+/// change sets and keys.
+struct Membership: Part {
+  /// The milliseconds that a peer of another account may stay without a common zone.
+  private static let outsiderPatience: Int64 = 10_000
+
+  let context: Context
+  let logs: ControlLogs
+  let exchange: AccountExchange
+  let schema: SchemaExchange
+  let keys: KeyRing
+  let acknowledgements: Acknowledgements
+  let downloads: AssetDownloads
+
+  /// Returns whether this account and the other are both members.
+  private func isCommon(_ zone: ZoneID, with account: AccountID) -> Bool {
+    zones.isCommon(zone, self.account.id, account)
+  }
+
+  // MARK: Beginning
+
+  /// Tells a peer which zones it may have the logs of, by tags that only those who know the zones can read.
+  func sendTags(_ link: LinkID, _ account: AccountID) {
+    guard let info = sessions[link]?.info else { return }
+    let tags = zones.ids.filter { zones.mayHaveLog(account, $0) }.map { zone in
+      zoneTag(zone, sender: info.role, handshakeHash: info.handshakeHash, cryptography)
+    }
+    sessions.send(link, .zones(tags))
+  }
+
+  /// Compares the peer's tags with the zones here, to learn which of them it knows. Devices of one account tell each
+  /// other about zones. Devices of other accounts learn about them by joining.
+  func meetZones(_ link: LinkID, _ tags: [[UInt8]], now: Moment) throws {
+    guard let info = sessions[link]?.info, let peer = sessions[link]?.peer else { return }
+    let theirs = Set(tags)
+    for zone in zones.ids where zones.mayHaveLog(peer.account, zone) {
+      let tag = zoneTag(zone, sender: info.role.other, handshakeHash: info.handshakeHash, cryptography)
+      let isKnown = theirs.contains(tag)
+      if isKnown, isCommon(zone, with: peer.account) {
+        sessions.send(link, .controlHeads(zone, zones[zone]?.state.heads ?? []))
+      } else if isKnown || peer.account == account.id {
+        try logs.give(link, zone, beyond: [], now: now)
+      }
+      try share(zone, link, now: now)
+    }
+    endUnlessMember(link)
+  }
+
+  func share(_ zone: ZoneID, _ link: LinkID, now: Moment) throws {
+    guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
+      isCommon(zone, with: peer.account), !session.conversation.commonZones.contains(zone)
+    else { return }
+    if peer.account != account.id { try schema.send(link) }
+    let stored = try store.storedVector(zone)
+    let merged = try store.mergedVector(zone)
+    try sessions.handle(link, .share(zone, stored: stored), now: now)
+    due.note(.assets)
+    downloads.forgetAside()
+    try acknowledgements.introduce(link, zone, merged: merged, now: now)
+    // The peer was asked for keys before the zone was in common, and did not give them.
+    sessions[link]?.keys.forgetRequests()
+    keys.request(link)
+  }
+
+  /// Offers a zone to the open sessions, after a new zone or a new member appeared.
+  func offer(_ id: ZoneID, now: Moment) throws {
+    try tellThoseOut(id, now: now)
+    for link in sessions.links {
+      guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
+        isCommon(id, with: peer.account), !session.conversation.commonZones.contains(id)
+      else { continue }
+      for other in zones[id]?.people.all ?? [] where other != peer.account { exchange.send(other, link) }
+      if peer.account == account.id {
+        try logs.give(link, id, beyond: [], now: now)
+      } else {
+        sessions.send(link, .controlHeads(id, zones[id]?.state.heads ?? []))
+      }
+      try share(id, link, now: now)
+    }
+  }
+
+  func meetControlHeads(_ link: LinkID, _ id: ZoneID, _ heads: [ControlID], now: Moment) throws {
+    guard let peer = sessions[link]?.peer, zones.mayHaveLog(peer.account, id) else { return }
+    try logs.give(link, id, beyond: heads, now: now)
+    // A peer that believes it is removed has not said which records it has. It may be a member again.
+    if !isCommon(id, with: peer.account), heads.contains(where: { zones[id]?.log.contains($0) != true }) {
+      logs.tellHeads(link, id, now: now)
+    }
+    try share(id, link, now: now)
+  }
+
+  // MARK: End
+
+  /// Sends the log to accounts that were admitted and removed by records that arrived together. They have only heard of
+  /// the admission.
+  private func tellThoseOut(_ id: ZoneID, now: Moment) throws {
+    for link in sessions.openLinks {
+      guard let peer = sessions[link]?.peer, peer.account != account.id, zones.mayHaveLog(peer.account, id),
+        !isCommon(id, with: peer.account), zones[id]?.state.permission(peer.account) == nil,
+        sessions[link]?.membership.tell(id) == true
+      else { continue }
+      try logs.give(link, id, beyond: [], now: now)
+    }
+  }
+
+  /// Ends the exchange of a zone that is no longer in common, after the peers were sent the records that say why.
+  func leaveThoseOut(_ id: ZoneID, now: Moment) throws {
+    for link in sessions.links(sharing: id) {
+      guard let peer = sessions[link]?.peer, !isCommon(id, with: peer.account) else { continue }
+      try sessions.handle(link, .unshare(id), now: now)
+      endUnlessMember(link)
+    }
+  }
+
+  /// Ends the session of an account that is no longer a member of any common zone, and gives the reason.
+  private func endUnlessMember(_ link: LinkID) {
+    guard let session = sessions[link], let peer = session.peer, peer.account != account.id,
+      session.conversation.commonZones.isEmpty, !session.outflow.owesRecords
+    else { return }
+    let reasons = zones.values.sorted { $0.state.zone < $1.state.zone }.compactMap { zone in
+      zone.state.permission(peer.account) == nil ? zone.state.reasonOutside(peer.account) : nil
+    }
+    if !reasons.isEmpty { sessions.end(link, .noMember, reasons.joined(separator: "; ")) }
+  }
+
+  /// Ends sessions of accounts without a common zone, with the reason, after a while. Sessions are for members, and for
+  /// a short time for former members.
+  func endOutsiders(now: Moment) {
+    for link in sessions.openLinks {
+      guard let session = sessions[link], let peer = session.peer else { continue }
+      let isOutside = peer.account != account.id && session.conversation.commonZones.isEmpty
+      let time = sessions[link]?.membership.noteOutside(isOutside, now: now)
+      if let time, time > Self.outsiderPatience { endUnlessMember(link) }
+    }
+  }
+}
+
+/// What a peer was told as a former member.
+struct MembershipProgress {
+  /// Zones that the peer is removed from, and whose logs it was sent for that reason.
+  private var told: Set<ZoneID> = []
+  /// The steady time since which a peer of another account has shown no common zone.
+  private var outsideSince: Int64?
+
+  /// Returns true if the peer was not told before.
+  mutating func tell(_ zone: ZoneID) -> Bool { told.insert(zone).inserted }
+
+  /// Notes whether the peer has no common zone, and returns the milliseconds for which it has had none.
+  mutating func noteOutside(_ isOutside: Bool, now: Moment) -> Int64? {
+    outsideSince = isOutside ? outsideSince ?? now.steady : nil
+    return outsideSince.map { now.steady.saturatingSubtracting($0) }
+  }
+}
+
+extension ZoneState {
+  /// Returns the reason that an account listed by the zone is not a member, in words for people. It is nil if the
+  /// account is a member or never was one.
+  func reasonOutside(_ account: AccountID) -> String? {
+    let name = "“\(printable(title))”"
+    switch participants[account]?.status {
+    case .removed: return "the owner removed the account from \(name)"
+    case .left: return "the account has left \(name)"
+    case .member: return isStopped ? "the owner has stopped sharing \(name)" : nil
+    case nil: return nil
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+/// Holds the sources to the sizes that a reader can take in: a type over all its files, and a function.
+@Suite struct StructureTests {
+  struct Bounds: CustomTestStringConvertible {
+    let module: String
+    var type = 700
+    var function = 60
+    var testDescription: String { module }
+  }
+
+  /// Modules with bounds of their own exceed the general ones. Lower theirs whenever they shrink.
+  static let bounds = [
+    Bounds(module: "MeshControl"), Bounds(module: "MeshCore", function: 153), Bounds(module: "MeshCrypto"),
+    Bounds(module: "MeshNode", type: 2_850), Bounds(module: "MeshReplication"),
+    Bounds(module: "MeshStore", type: 2_600, function: 101), Bounds(module: "MeshTesting", type: 2_650),
+    Bounds(module: "MeshTransport"), Bounds(module: "SQLiteData", type: 950),
+    Bounds(module: "SQLiteDataMacros"), Bounds(module: "SQLiteDataQueries", type: 1_200), Bounds(module: "bench"),
+    Bounds(module: "mesh", function: 61), Bounds(module: "simulate"),
+  ]
+
+  @Test("no type and no function exceeds the bounds of its module", arguments: bounds)
+  func sizes(bounds: Bounds) throws {
+    var types: [String: Int] = [:]
+    for source in try sources(of: bounds.module) {
+      for type in try source.types { types[type.name, default: 0] += type.lines }
+      for function in try source.functions where function.lines > bounds.function {
+        Issue.record("\(source.name): \(function.lines) lines, more than \(bounds.function): \(function.name)")
+      }
+    }
+    #expect(!types.isEmpty)
+    for (name, lines) in types where lines > bounds.type {
+      Issue.record("\(name) has \(lines) lines in its files, more than \(bounds.type)")
+    }
+  }
+
+  @Test("MeshCore imports nothing")
+  func imports() throws {
+    for source in try sources(of: "MeshCore") {
+      #expect(try !source.hasImports, "\(source.name)")
+    }
+  }
+
+  private func sources(of module: String) throws -> [Source] {
+    let folder = URL(filePath: #filePath).appending(path: "../../../Sources/\(module)").standardized
+    let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+    return try paths.sorted().map { path in
+      Source(name: path, try String(contentsOf: folder.appending(path: path), encoding: .utf8))
+    }
+  }
+}
+
+/// A file of Swift, as `swift format` leaves it: a declaration ends with a brace below its first letter.
+private struct Source {
+  private static let modifiers = #"(?:(?:(?!import )[a-z]+(?:\([a-z]+\))?|@\w+(?:\([^)\n]*\))?) )*"#
+  private static let type = #"^\#(modifiers)(?:class|struct|enum|actor|protocol|extension) ([\w.]+)[^\n]*$"#
+  /// A declaration goes on in lines that begin deeper, or with a closing parenthesis, until its body begins.
+  private static let function =
+    #"^( *)(\#(modifiers)(?:func |init[?(<]|subscript[(<]|var )[^\n]*)(?:\n\1[ )][^\n]*)*?(?<=\{)$"#
+
+  let name: String
+  private let string: String
+  private let text: NSString
+
+  init(name: String, _ string: String) { (self.name, self.string, text) = (name, string, NSString(string: string)) }
+
+  var hasImports: Bool {
+    get throws { try !matches(#"^\#(Self.modifiers)import "#).isEmpty }
+  }
+
+  /// The types and extensions at the top of the file, with their numbers of lines.
+  var types: [(name: String, lines: Int)] {
+    get throws {
+      try matches(Self.type).map { match in
+        (text.substring(with: match.range(at: 1)), try lines(of: match.range, indent: ""))
+      }
+    }
+  }
+
+  /// The functions and computed properties, with their numbers of lines. Those on one line are left out.
+  var functions: [(name: String, lines: Int)] {
+    get throws {
+      try matches(Self.function).map { match in
+        let indent = text.substring(with: match.range(at: 1))
+        return (text.substring(with: match.range(at: 2)), try lines(of: match.range, indent: indent))
+      }
+    }
+  }
+
+  /// Returns the number of lines of a declaration.
+  ///
+  /// - Parameter head: The declaration as far as the beginning of its body.
+  private func lines(of head: NSRange, indent: String) throws -> Int {
+    let isOnOneLine = text.substring(with: head).hasSuffix("}")
+    let rest = NSRange(location: NSMaxRange(head), length: text.length - NSMaxRange(head))
+    let end = isOnOneLine ? head : text.range(of: "\n\(indent)}", options: .literal, range: rest)
+    guard end.location != NSNotFound else { throw CocoaError(.formatting) }
+    let whole = NSRange(location: head.location, length: NSMaxRange(end) - head.location)
+    return text.substring(with: whole).utf8.count { $0 == UInt8(ascii: "\n") } + 1
+  }
+
+  private func matches(_ pattern: String) throws -> [NSTextCheckingResult] {
+    try NSRegularExpression(pattern: pattern, options: .anchorsMatchLines)
+      .matches(in: string, range: NSRange(location: 0, length: text.length))
+  }
+}

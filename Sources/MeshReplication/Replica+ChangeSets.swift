@@ -79,8 +79,8 @@ extension Replica {
     for link in links(sharing: id) { try handle(link, .advanced(id), now: now) }
   }
 
-  /// Asks a peer for the change sets of a zone that are not here, at most once in `askingInterval`: the question names
-  /// all authors, and the peer reads its log from the beginning to answer it.
+  /// Asks a peer for the change sets of a zone that are not here, at most once in `askingInterval`. The question names
+  /// all authors, and to answer it, the peer reads its log from the beginning.
   func ask(_ link: LinkID, _ id: ZoneID, now: Moment) throws {
     // The peer may have left the zone since the question was postponed.
     guard let session = sessions[link], isCommon(id, link) else {

@@ -104,7 +104,7 @@ extension Node {
     return reports
   }
 
-  /// What a disconnected device had in its last acknowledgements.
+  /// The change sets that a disconnected device had, as its last acknowledgements tell.
   private struct LastAcknowledgement {
     /// The changes that this node has and that the device didn't have.
     var behind = PeerReport.Behind(here: 0, there: 0)

@@ -58,7 +58,7 @@ private struct ReaddedColumnSearch {
     case all
   }
 
-  /// What a note tells of an update.
+  /// The columns that an update changed, as its note in the pending log tells.
   private struct Mask: Hashable {
     let layout: Int64
     let word: Int64

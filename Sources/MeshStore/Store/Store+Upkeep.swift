@@ -137,8 +137,8 @@ extension Session {
 
   /// Brings the triggers up to date, and requests the work that follows from the findings.
   ///
-  /// - Parameter readded: What was found before the write lock was taken. It is looked for again if the schema has changed
-  ///   since.
+  /// - Parameter readded: The columns that were found before the write lock was taken. If the schema has changed since,
+  ///   they are searched again.
   func noteSchema(_ readded: ReaddedColumns? = nil) throws -> (wasSilent: Bool, findings: [CaptureFinding]) {
     let wasSilent = try endSilence()
     let layouts = Dictionary(uniqueKeysWithValues: try TrackedTable.all(db).map { ($0.id, $0.layout ?? 0) })

@@ -151,9 +151,10 @@ extension Simulation {
     return Set(try wanted + absentCells(node).values.filter { !$0.isFetched }.map(\.asset))
   }
 
-  /// Checks that requested assets arrive if an honest node has them. An honest node must have them, unless a liar or a
-  /// revoked device wrote them, or they were given up because a liar claimed to have them, or an app
-  /// discarded rows or a column of the table.
+  /// Checks that requested assets arrive if an honest node has them.
+  ///
+  /// An honest node must have them, with three exceptions. A liar or a revoked device wrote them. Or they were given up
+  /// because a liar claimed to have them. Or an app discarded rows or a column of the table.
   func checkAbsent(_ node: SimulatedNode, _ zone: ZoneID, _ oracle: Oracle) throws {
     let others = Set(nodes.filter { $0.isLiar || $0.isRevoked }.map(\.device))
     let contents = try node.database.contents(AppSchema.withAssets)

@@ -98,7 +98,8 @@ def generations_as_far_as_allowed(scene):
 
 @attack("body: context[].author.instance", "body: context (count)")
 def a_past_that_nobody_has(scene):
-    """Names 8,000 authors that do not exist in a context; the change set may wait for ever, and nobody else's may."""
+    """Names 8,000 authors that do not exist in a context; the change set may wait permanently, and no other
+    may."""
     member, zone, session = scene.enter()
     log = Log(member.device, zone)
     context = sorted(({"author": {"device": os.urandom(32), "instance": 1}, "number": 1, "time": 1}
@@ -216,8 +217,8 @@ def a_long_value_in_many_parts(scene):
 
 @attack("header: final", "header: partIndex", "header: partPlanned")
 def units_that_never_end(scene):
-    """Begins a unit with every instance of several devices and never ends one; what waits must not grow for ever nor
-    keep others waiting."""
+    """Begins a unit with every instance of several devices and never ends one; what waits must stay bounded,
+    and must not make others wait."""
     member, zone, session = scene.enter()
     account = member.device.account
     devices = [member.device] + [account.device(f"d{n}") for n in range(scene.many(4))]
@@ -310,8 +311,9 @@ def rows_of_tables_that_are_not_shared(scene):
 
 @attack("table: table (length)", "table: columns[] (length)")
 def names_that_readers_read_differently(scene):
-    """Writes under names that differ after U+0000, in how they compose a letter, in case or in spaces at their end, and
-    forks a log, so that all of it is read again; honest devices must agree on what is one name."""
+    """Writes under names that differ after U+0000, in how they compose a letter, in case or in spaces at
+    their end. Then it forks a log, so that all of it is read again. Honest devices must agree on what is one
+    name."""
     member, zone, session = scene.enter()
     names = ["n\0a", "n\0b", "caf\u00e9", "cafe\u0301", "CAF\u00c9", "K", "\u212a", "x ", "x", "x\t", "mesh_\u0301", "\ufeff"]
     for table, columns in [(name, ["a"]) for name in names] + [("tags", ["note", name]) for name in names]:

@@ -144,8 +144,8 @@ def policies_by_the_thousand_of_an_owner(scene):
         "message schema rules: tables[].rules.defaults (count)", slower=300,
         reason="a person adopts what the owner describes meanwhile")
 def rules_of_an_owner_that_refuse_everything(scene):
-    """Describes a table with as many CHECKs and indexes as there can be, all slow or never true, as the owner of the share; a
-    person adopts it, and nothing but that table may become slow."""
+    """Describes a table as the owner of the share, with as many CHECKs and indexes as there can be, all slow
+    or never true. A person adopts it, and nothing but that table may become slow."""
     def column(name):
         return "column", {"name": name}
 
@@ -177,7 +177,7 @@ def rules_of_an_owner_that_refuse_everything(scene):
 
 @attack("act title: time", "act participant: permission", "act share genesis: table (length)")
 def an_owner_that_changes_its_mind(scene):
-    """Lowers and raises its participant hundreds of times, renames and opens its share anew, and names roots that are the
+    """Lowers and raises its participant hundreds of times, renames and opens its share again, and names roots that are the
     participant's own rows; the participant goes on elsewhere."""
     with shared(scene) as (owner, session, key):
         account = scene.carol.report("status")["account"]

@@ -413,9 +413,9 @@ extension MeshTables {
     CREATE TABLE IF NOT EXISTS mesh_policy (
       tbl TEXT NOT NULL COLLATE NOCASE,           -- the table's name; it may be missing here
       col TEXT NOT NULL COLLATE NOCASE,           -- the column's
+      account BLOB NOT NULL,                      -- the owner of a share that set it, for its shares; empty: this account
       policy INTEGER NOT NULL,                    -- 0 last, 1 greatest, 2 least, 3 counter, 4 keepBoth
       time INTEGER NOT NULL,                      -- when it was set, in milliseconds since 1970
-      account BLOB NOT NULL,                      -- the owner of a share that set it, for its shares; empty: this account
       PRIMARY KEY (tbl, col, account)
     ) WITHOUT ROWID
     """

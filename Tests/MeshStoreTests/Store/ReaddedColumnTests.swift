@@ -82,6 +82,23 @@ import Testing
     try expectNoConflicts([a, b])
   }
 
+  @Test("an edit of every row beside two statements that change the schema is an edit")
+  func everyRowEdited() throws {
+    let schema =
+      "CREATE TABLE t (id TEXT PRIMARY KEY NOT NULL, a TEXT NOT NULL DEFAULT '', done INTEGER NOT NULL DEFAULT 0, list TEXT)"
+    let (a, b) = (try Peer(1, schema: schema, track: ["t"]), try Peer(2, schema: schema, track: ["t"]))
+    try a.run("INSERT INTO t VALUES ('1', 'eggs', 0, 'x'), ('2', 'milk', 0, 'y')")
+    try synchronize([a, b])
+    try a.run(
+      """
+      UPDATE t SET done = 1 WHERE id = '1'; UPDATE t SET list = 'z' WHERE id = '2';
+      CREATE TABLE other (x); CREATE INDEX others ON other (x)
+      """)
+    try synchronize([a, b])
+    try expectEqual([a, b], "SELECT done, list FROM t ORDER BY id", ["1|\"x\"", "0|\"z\""])
+    try expectNoConflicts([a, b])
+  }
+
   @Test("one value in the last of many rows is enough")
   func lastRow() throws {
     let (a, b) = (try Peer(1, schema: Self.schema, track: ["t"]), try Peer(2, schema: Self.schema, track: ["t"]))

@@ -68,6 +68,7 @@ extension Replica {
     clockWatch.look(now, peers: own.compactMap(\.clock))
     guard clockWatch.fault == nil else {
       if before == nil, let fault = clockWatch.fault {
+        probe?(.clockNotBelieved)
         actions.append(.log(.warning, "nothing is signed: \(fault.text)"))
       }
       return

@@ -122,6 +122,7 @@ extension Replica {
       // An honest node verifies the chunks that it gives.
       if let device = sessions[link]?.peer?.device, liars.count < Limits.devicesEver { liars.insert(device) }
       refusals["wrong-chunk", default: 0] += 1
+      probe?(.chunkWrong)
       fetching.lost(link)
       return end(link, .protocolViolation, "a chunk of an asset is not what its manifest says")
     }

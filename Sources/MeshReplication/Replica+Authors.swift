@@ -68,6 +68,7 @@ extension Replica {
       guard let excess = Excess(headers[start..<min(start + Limits.beginnings, headers.count)]),
         zones[id].map(mayProve) == true
       else { return }
+      probe?(.excessProven)
       try append(.excess(excess), id)
     }
     try controlChanged(id, now: now)

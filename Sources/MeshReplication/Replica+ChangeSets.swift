@@ -255,6 +255,7 @@ extension Replica {
       case .gap: hasGap = hasGap || !isStuck(changeSet.header.author, id)
       case .overQuota:
         refusals["over-quota", default: 0] += 1
+        probe?(.overQuota)
         zones[id]?.overQuota.insert(changeSet.header.author)
       case .fork:
         guard changeSet.isSigned(with: cryptography) else {
@@ -290,6 +291,7 @@ extension Replica {
       owesNews = false
     } catch is MissingKey {
       owesNews = false
+      probe?(.mergeWaitsForKey)
       // As in `upkeep`, merging continues when a key arrives.
       isApplyDue = false
       zones[id]?.needsApply = false

@@ -293,6 +293,8 @@ extension Replica {
     try endDropping(id, now: now)
     try updateStandings()
     try setLimits(id)
+    // Accounts that are out learn of no later record, and so of no epoch that is created because of them.
+    try leaveThoseOut(id, now: now)
     // An epoch names 64 of the log's heads. If an account forks the log, several epochs are needed to cover all heads.
     for _ in 0..<Self.epochsAtOnce {
       guard let zone = zones[id], zone.state.currentEpoch == nil, mayWrite(zone) else { break }
@@ -300,7 +302,6 @@ extension Replica {
       // The epoch covers the whole log, so another would be no better.
       if zone.state.heads.count <= Limits.controlHeads { break }
     }
-    try leaveThoseOut(id, now: now)
     try offer(id, now: now)
     for link in links(sharing: id) { requestKeys(link, id, lacking) }
     try askAgain(id, now: now)

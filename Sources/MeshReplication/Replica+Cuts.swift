@@ -47,7 +47,10 @@ extension Replica {
       let (before, limit) = (zones[id]?.limits[author], cutLimit(author, id, state, citing: citation))
       guard before != limit else { continue }
       zones[id]?.limits[author] = limit
-      if let before, limit ?? .max > before { zones[id]?.hasRefused = true }
+      if let before, limit ?? .max > before {
+        probe?(.limitRaised)
+        zones[id]?.hasRefused = true
+      }
     }
   }
 
@@ -61,6 +64,7 @@ extension Replica {
     zones[id]?.limits = limits
     let raised = before.filter { limits[$0.key] ?? .max > $0.value }
     guard !raised.isEmpty else { return }
+    probe?(.limitRaised)
     zones[id]?.hasRefused = true
     if let author = try author(id), raised[author] != nil, try reasonForNewInstance(id) != nil {
       try renewInstance(id, because: nil)

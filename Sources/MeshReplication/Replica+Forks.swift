@@ -93,6 +93,7 @@ extension Replica {
     guard let zone = zones[id], proof.limit < (try limit(proof.author, id)) ?? .max,
       zone.state.account(of: proof.author.device) != nil, mayProve(zone)
     else { return }
+    probe?(.forkProven)
     notify(fork: proof)
     try append(.fork(proof), id)
     try controlChanged(id, now: now)

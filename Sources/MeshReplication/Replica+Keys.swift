@@ -11,6 +11,7 @@ extension Replica {
   /// its control records. Then another device creates one.
   func mintEpoch(_ id: ZoneID, now: Moment) throws {
     guard zones[id].map(hasNumber) != false, let (record, key) = try newEpoch(id) else { return }
+    if zones[id]?.state.epochs.isEmpty == false { probe?(.epochChanged) }
     try publish(record)
     know(record, key)
     for link in links(sharing: id) { sendKeys(link, id, [EpochID(record.id.bytes)].compactMap(\.self)) }

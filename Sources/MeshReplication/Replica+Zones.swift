@@ -171,6 +171,7 @@ extension Replica {
         mayHaveLog(peer.account, id), !isCommon(id, with: peer.account),
         zones[id]?.state.permission(peer.account) == nil, sessions[link]?.told.insert(id).inserted == true
       else { continue }
+      probe?(.admittedAndRemovedTogether)
       try giveControlRecords(link, id, beyond: [], now: now)
     }
   }

@@ -53,6 +53,8 @@ public final class Replica {
   public var keepsCopies = false
   /// Decides for each share that others end for this account whether its rows stay.
   public var keepsRows: (@Sendable (ZoneID) -> Bool)?
+  /// Notes the rare branches that the replica takes.
+  public var probe: BranchProbe?
   var fetching = AssetFetching()
   /// Assets that received a chunk since the peers were told.
   var grownAssets: Set<AssetID> = []

@@ -420,6 +420,8 @@ import Testing
     #expect(mesh.title(1, "a") == .text("after"))
     let epoch = try #require(mesh.nodes[0].replica.shareState(zone)?.currentEpoch?.id)
     #expect(epoch != before && mesh.nodes[2].vault.epochKeys(zone)[epoch] == nil)
+    let told = try mesh.nodes[2].store.controlRecords(zone).map { try ControlRecord($0, mesh.cryptography).id.bytes }
+    #expect(!told.contains(epoch.bytes), "the epoch came after its removal")
     try mesh.connect(2, 0)
     try mesh.pump()
     #expect(mesh.nodes[2].vault.epochKeys(zone)[epoch] == nil && mesh.nodes[2].replica.peerViews.isEmpty)

@@ -33,6 +33,7 @@ struct Cutter {
     let end = try session.sql.integer(
       "SELECT max(number) FROM mesh_log WHERE zone = ? AND author = ? AND number <= ? AND final = 1",
       [.integer(zone), .integer(author), .bits(limit)])
+    if UInt64(bitPattern: end ?? 0) < limit { session.reached(.cutInsideUnit) }
     return UInt64(bitPattern: end ?? 0)
   }
 

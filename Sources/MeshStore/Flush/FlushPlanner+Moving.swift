@@ -21,6 +21,7 @@ extension FlushPlanner {
     var edits = try edits(entry, row, of: record, after: old)
     if let old, !isNew {
       let known = try records.state(entry.ref, old)
+      session.reached(known.life == state.life ? .movedOntoItself : .movedOntoAnother)
       if known.life != state.life { edits = overwriting(state, with: edits, at: time(entry.wall, after: old)) }
       (state, generation) = (known, old.generation)
     }

@@ -185,6 +185,8 @@ final class Materialiser {
       record.shown[column] = value
     }
     if !chosen.isEmpty { try hide(values, behind: chosen, ref, table, &record, old) }
+    if old?.held != nil { session.reached(.hiddenRowShown) }
+    if !assets.patched.isEmpty { session.reached(.assetPatched) }
     try records.save(ref, record, replacing: old)
     if !table.references.isEmpty { unchecked.append(ref) }
     if stays { try release(ref, table) } else { try appear(ref) }
@@ -405,16 +407,10 @@ final class Materialiser {
   }
 
   func reason(_ parent: RecordRef) throws -> HeldReason {
-    if others != nil,
-      try session.sql.exists(Self.elsewhere, [.integer(parent.table), parent.key, .integer(records.zone.id)])
-    {
-      return .parentElsewhere
-    }
+    if others != nil, try session.isElsewhere(parent, besides: records.zone) { return .parentElsewhere }
     let record = try records.load(parent)
     return record != nil && record?.isAlive == false ? .parentDeleted : .missingParent
   }
-
-  private static let elsewhere = "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND generation & 1"
 
   /// Removes the row from its table, and keeps its values.
   private func withdraw(
@@ -514,6 +510,15 @@ final class Materialiser {
     let place: [Value] = [.integer(ref.table), ref.key, .integer(records.zone.id)]
     try sql.run("DELETE FROM mesh_wait WHERE tbl = ? AND key = ? AND zone = ?", place)
     try sql.run("DELETE FROM mesh_held WHERE tbl = ? AND key = ? AND zone = ?", place)
+  }
+}
+
+extension Session {
+  /// Returns whether a record is alive in another zone.
+  func isElsewhere(_ ref: RecordRef, besides zone: ZoneRow) throws -> Bool {
+    try sql.exists(
+      "SELECT 1 FROM mesh_record WHERE tbl = ? AND key = ? AND zone <> ? AND generation & 1",
+      [.integer(ref.table), ref.key, .integer(zone.id)])
   }
 }
 

@@ -66,23 +66,30 @@ extension MeshTables {
       try db.execute(sql: "UPDATE mesh_state SET schema_version = 0")
     }
     if format < 16 { try add("was", to: "mesh_pending", db) }
-    if format < 17 {
-      try add("owner BLOB", to: "mesh_zone", db)
-      try separatePolicies(db)
-    }
+    if format < 17 { try add("owner BLOB", to: "mesh_zone", db) }
+    if format < 18 { try rebuildPolicies(db) }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
 
-  /// Keeps this account's policies. Owners of shares send theirs again in each session.
-  private static func separatePolicies(_ db: Database) throws {
-    guard try db.columns(in: "mesh_policy").contains(where: { $0.name == "own" }) else { return }
-    let own = try Row.fetchAll(db, sql: "SELECT tbl, col, policy, time, x'' FROM mesh_policy WHERE own")
+  /// Creates the table of policies again, with the columns of its key first. SQLite 3.40 looks for NULL in the wrong
+  /// columns otherwise, and reports a damaged file.
+  ///
+  /// A file before format 17 knows only which policies are this account's. Owners of shares send theirs again in each
+  /// session.
+  private static func rebuildPolicies(_ db: Database) throws {
+    let columns = try db.columns(in: "mesh_policy").map(\.name)
+    guard columns.firstIndex(of: "account") != 2 else { return }
+    let rows = try Row.fetchAll(
+      db,
+      sql: columns.contains("own")
+        ? "SELECT tbl, col, x'', policy, time FROM mesh_policy WHERE own"
+        : "SELECT tbl, col, account, policy, time FROM mesh_policy")
     try db.execute(sql: "DROP TABLE mesh_policy")
     try db.execute(sql: policy)
-    for row in own {
+    for row in rows {
       try db.execute(
-        sql: "INSERT INTO mesh_policy (tbl, col, policy, time, account) VALUES (?, ?, ?, ?, ?)",
+        sql: "INSERT INTO mesh_policy (tbl, col, account, policy, time) VALUES (?, ?, ?, ?, ?)",
         arguments: StatementArguments(Array(row.databaseValues)))
     }
   }

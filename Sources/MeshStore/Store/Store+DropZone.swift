@@ -61,6 +61,7 @@ extension Session {
       try records.remove(ref, old)
       guard old.isShown, let table = catalog.table(ref.table) else { continue }
       if keepingCopy {
+        reached(.copyKept)
         try sql.run(
           """
           INSERT INTO mesh_pending (tbl, layout, key, op, word, mask, wall, zone)

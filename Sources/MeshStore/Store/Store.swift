@@ -51,9 +51,11 @@ public final class Store: ReplicaStore {
   ///   - vfs: The name of a registered SQLite VFS, or nil for the operating system's.
   ///   - staging: The storage for assets until they are in their rows.
   ///   - prepareConnection: Gives the connection, an `sqlite3 *`, the functions that the schema calls.
+  ///   - probe: Notes the rare branches that the store takes.
   public init(
     path: String, create: Bool = true, cryptography: any Cryptography, vfs: String? = nil,
-    staging: any AssetStaging = MemoryStaging(), prepareConnection: (@Sendable (OpaquePointer) -> Void)? = nil
+    staging: any AssetStaging = MemoryStaging(), prepareConnection: (@Sendable (OpaquePointer) -> Void)? = nil,
+    probe: BranchProbe? = nil
   ) throws {
     let file = try DatabaseFile(path: path, create: create, vfs: vfs, prepareConnection: prepareConnection)
     let handle: OpaquePointer
@@ -68,7 +70,7 @@ public final class Store: ReplicaStore {
     }
     self.file = file
     self.cryptography = cryptography
-    self.sql = Connection(handle)
+    self.sql = Connection(handle, probe: probe)
     self.catalog = Catalog(sql)
     self.run = PendingRun(sql)
     self.staged = StagedAssets(staging, cryptography)
@@ -199,6 +201,7 @@ public final class Store: ReplicaStore {
     } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
       // A file that never belonged to a mesh has no such table.
     }
+    sql.probe?(.otherHistoryFound)
     throw StoreError.replaced(path)
   }
 
@@ -207,6 +210,8 @@ public final class Store: ReplicaStore {
   public func waiting<T>(atMost limit: Double, _ body: () throws -> T) rethrows -> T {
     try file.waiting(atMost: limit, body)
   }
+
+  func reached(_ branch: RareBranch) { sql.probe?(branch) }
 
   private func session(_ db: Database) -> Session {
     Session(

@@ -31,14 +31,6 @@ struct AppTransaction: Sendable {
     case rows
     /// Nothing is lost. Values written under the first name continue under the second.
     case renamed(String, to: String)
-
-    /// Whether values are gone.
-    var isDiscard: Bool {
-      switch self {
-      case .column, .rows: true
-      case .nothing, .renamed: false
-      }
-    }
   }
 
   enum Ending: Sendable { case commit, rollback }

@@ -37,6 +37,11 @@ extension Simulation {
         if let difference = oracle.differences(naming.name(contents), held: held, lacking: lacking).first {
           violate("n\(node.index): \(difference)")
         }
+        if let known = known(zone) {
+          let excused = contents.hanging(on: try node.database.shownHereOnly())
+          try checkHeld(
+            node, ShownRows([ShownRows.Zone(known: known, oracle: oracle, rank: 0)]), besides: excused)
+        }
       }
     }
   }

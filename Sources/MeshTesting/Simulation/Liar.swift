@@ -15,6 +15,8 @@ struct Liar {
   private var chains: [Line: ChangeSetHead] = [:]
   /// The devices of its account that don't run anywhere.
   var crowd: [DeviceKeys] = []
+  /// More certificates of its account than an account can have.
+  var reserve: [Certificate] = []
 
   private struct Line: Hashable {
     let zone: ZoneID

@@ -274,6 +274,7 @@ extension Replica {
         return end(link, .protocolViolation, "a change set does not continue its author's chain (\(outcome))")
       }
     }
+    sessions[link]?.received += UInt64(new)
     try handle(
       link, .settled(id, received: received, bytes: bytes, new: new, duplicates: duplicates), now: now)
     if hasGap { try ask(link, id, now: now) }

@@ -29,6 +29,8 @@ extension Replica {
     public var address: String
     public var role: SessionBinding.Role
     public var zones: [ZoneID]
+    /// The number of new change sets that it has sent in this session.
+    public var received: UInt64
     /// The vectors that the peer last said it has merged.
     public var merged: [ZoneID: VersionVector]
     /// The vectors that it has acknowledged with its signature.
@@ -135,8 +137,9 @@ extension Replica {
       guard session.conversation.isOpen, let peer = session.peer else { return nil }
       return PeerView(
         link: link, device: peer.device, account: peer.account, name: peer.request.name, address: session.info.address,
-        role: session.info.role, zones: session.conversation.commonZones, merged: session.merged,
-        acknowledged: session.acknowledged, backlogs: session.backlogs, digests: session.digests)
+        role: session.info.role, zones: session.conversation.commonZones, received: session.received,
+        merged: session.merged, acknowledged: session.acknowledged, backlogs: session.backlogs, digests: session.digests
+      )
     }
   }
 

@@ -239,6 +239,8 @@ public final class Replica {
     /// All accounts including the offered ones, with the number of account changes at which they were computed.
     var withOffered: (accountChanges: Int, accounts: Accounts)?
     var offeredBytes = 0
+    /// The number of new change sets that arrived on it.
+    var received: UInt64 = 0
     var merged: [ZoneID: VersionVector] = [:]
     var acknowledged: [ZoneID: VersionVector] = [:]
     /// The missing assets of the change sets that the peer has acknowledged. A zone is absent until the peer has said

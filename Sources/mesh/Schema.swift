@@ -8,7 +8,8 @@ struct Schema: AsyncParsableCommand {
     discussion: """
       If this file lacks a table, mesh keeps its records whole and shows them once the table exists. --apply creates and tracks \
       the missing tables and columns from their description. If one is refused, it creates none. It returns when the new tables \
-      and columns have their rows, or after 60 s: the node then goes on in the background.
+      and columns have their rows. After 60 s, or if nothing more comes from other devices for 3 s, the node goes on in the \
+      background.
 
       Tables and columns that your own devices or the owner of a share renamed are renamed here, too.
 

@@ -33,6 +33,20 @@ import Testing
     #expect(try policies([2], at: ColumnPolicySetting.latest) == [.counter, nil])
   }
 
+  @Test("a policy of a column that the described table lacks is not taken")
+  func columnsThatLack() throws {
+    let mesh = try TestMesh([2])
+    for node in mesh.nodes { node.store.schemas = [Self.item] }
+    let link = try mesh.admit(1, to: 0)
+    let named = NamedPolicies(
+      table: "item",
+      policies: [.init(column: "lacking", policy: .least, time: 1), .init(column: "n", policy: .least, time: 1)])
+    try mesh.give(.columnPolicies([named]), to: 0, link)
+    try mesh.give(.schema([Self.item]), to: 0, link)
+    let device = try mesh.account.device(1)
+    #expect(mesh.nodes[0].store.foreignSchemas[device]?.first?.policies.map(\.column) == ["n"])
+  }
+
   @Test("devices of another account get the policies of a share's owner, and don't pass them on as their own")
   func otherAccounts() throws {
     let known = try policies([1, 2]) { mesh in

@@ -360,6 +360,10 @@ import Testing
     try mesh.connect(1, 2)
     try mesh.pump()
     #expect(mesh.title(2, "b") != nil)
+    let participant = try #require(mesh.nodes[1].store.acknowledgements(zone)[mesh.nodes[2].device])
+    var reader = ByteReader(participant)
+    let acknowledged = try Acknowledgement(from: &reader).merged
+    #expect(acknowledged == mesh.nodes[1].store.mergedVector(zone), "another participant has acknowledged it")
     try mesh.nodes[1].replica.leave(zone, now: mesh.now)
     try mesh.pump()
     #expect(mesh.nodes[1].store.receipts(zone).map(\.record.key) == [.text("b")])

@@ -171,6 +171,9 @@ extension FaultPlan {
       chance("liars.forgedHeads", \.forgedHeads, "heads of others' logs that nobody has signed"),
       chance("liars.unknownTables", \.unknownTables, "records of tables that nobody has"),
       chance("liars.crowds", \.crowds, "what dozens of devices and instances of its account write"),
+      chance(
+        "liars.certificates", \.certificateFloods,
+        "as many certificates as an account can have, others for each peer, and revocations"),
       chance("liars.relays", \.relays, "what others signed, in another order, twice, or for another zone"),
       chance("liars.schemas", \.hostileSchemas, "a table that is reserved, private, contradictory or wide"),
       chance("liars.clocks", \.clockLies, "a wrong time, told to devices of other accounts"),

@@ -195,6 +195,9 @@ public struct FaultPlan: Sendable, Equatable {
   public var unknownTables = 0
   /// Many devices that its account certifies, if the account is its own, and many instances, with their change sets.
   public var crowds = 0
+  /// States of its account with as many certificates as one can have, a different one for each peer, if the account is
+  /// its own.
+  public var certificateFloods = 0
   /// Control records, change sets and accounts of others, forwarded in another order, several times, or for another
   /// zone.
   public var relays = 0

@@ -17,6 +17,8 @@ struct Liar {
   let written = WrittenValues()
   /// The devices of its account that don't run anywhere.
   var crowd: [DeviceKeys] = []
+  /// More certificates of its account than an account can have.
+  var reserve: [Certificate] = []
 
   private struct Line: Hashable {
     let zone: ZoneID

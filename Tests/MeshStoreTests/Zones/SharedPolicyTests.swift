@@ -115,6 +115,23 @@ import Testing
     #expect(try bob.rows("SELECT title FROM lists") == ["a"])
   }
 
+  @Test("in another account's share, the account's own policy comes before the owner's")
+  func ownComesFirst() throws {
+    let (bob, owners) = try guest([.init(column: "title", policy: .greatest, time: 1)])
+    func title() throws -> [String] { try bob.rows("SELECT title FROM lists") }
+    try converge([try SharedList.alice(), bob])
+    try bob.run("UPDATE lists SET title = 'b'")
+    try bob.settle()
+    #expect(try title() == ["shared"], "the owner's policy keeps the greatest")
+    try bob.store.setPolicies(["lists": ["title": .least]], now: bob.now)
+    for (written, kept) in [("a", "a"), ("z", "a")] {
+      try bob.run("UPDATE lists SET title = '\(written)'")
+      try bob.settle()
+      #expect(try title() == [kept])
+    }
+    #expect(try bob.store.quotas().policies == [owners[0].state.id: 1], "nobody's but the owner's")
+  }
+
   @Test("the policies of one share's owner take no place from those of another, and go with the last share")
   func owners() throws {
     let many = (0...StoreLimits.policies).map { ColumnPolicySetting(column: "c\($0)", policy: .least, time: 1) }
@@ -126,6 +143,8 @@ import Testing
       return try bob.rows("SELECT count(*) FROM mesh_policy WHERE account = x'\(id)'")
     }
     #expect(try kept(accounts[0]) == ["\(StoreLimits.policies)"] && kept(accounts[1]) == ["1"])
+    #expect(
+      try bob.store.quotas().policies == [accounts[0].state.id: StoreQuotas.policiesLimit, accounts[1].state.id: 1])
     let ended = bob.standings.map {
       $0.owner == accounts[0].state.id
         ? ZoneStanding(zone: $0.zone, role: .ended, root: $0.root, owner: $0.owner) : $0

@@ -5,7 +5,7 @@ public enum RareBranch: String, Sendable, CaseIterable {
 
   /// Several units are merged in one transaction.
   case unitsMergedTogether
-  /// A unit that doesn't fit beside others is left to the next transaction, where it comes first.
+  /// A unit that doesn't fit beside others is left to the next transaction, and comes first there.
   case unitPutFirst
   /// One transaction merges a part of a unit.
   case unitMergedInSlices
@@ -13,7 +13,7 @@ public enum RareBranch: String, Sendable, CaseIterable {
   case mergeShortened
   /// Local rows are flushed in the transaction that merges changes of others.
   case flushedInMerge
-  /// Of the local rows, only those of the merged records are flushed in that transaction.
+  /// Only the local rows of the merged records are flushed in that transaction.
   case matchesFlushedInMerge
   /// Merging waits, because a record is moving to another zone.
   case mergeWaitsForMove
@@ -31,7 +31,7 @@ public enum RareBranch: String, Sendable, CaseIterable {
   case keyRenamed
   /// A row stays that refers to a missing row, because it was written here with foreign keys off.
   case rowShownHereOnly
-  /// What a row shows is computed from parts, such as the increments of several devices.
+  /// A shown value is computed from parts, such as the increments of several devices.
   case partsFolded
 
   // MARK: Cuts
@@ -42,7 +42,7 @@ public enum RareBranch: String, Sendable, CaseIterable {
   case cutResumed
   /// Reverted changes are written again under another instance.
   case writtenAgain
-  /// Reverted change sets are valid again, and are taken back from where they were kept.
+  /// Reverted change sets are valid again, and return from where they were kept.
   case putBack
   /// A local write that its zone did not accept is kept for its writer.
   case receiptKept

@@ -1,7 +1,6 @@
 /// Tells which devices still send something, so that a verb waits for no others.
 ///
-/// A device may say that it has changes and never send them. What it says is therefore no reason to wait, only what it
-/// sends.
+/// A device may say that it has changes and never send them. So a verb waits for a device only while it sends some.
 struct Arrivals {
   /// The time without an arrival after which a device is not waited for. A device that has just been dialled needs a
   /// part of it to begin.

@@ -13,8 +13,9 @@ from peer.zone import Log, births, changes
 @attack("message change sets: changeSets (count)", alone=True, slower=300,
         reason="two devices may keep different ones of the last authors, until the owner removes their account")
 def the_last_authors_of_a_zone(scene):
-    """Fills the places for authors with 31 accounts, and gives the last places to different authors on two honest devices; if
-    honest rows don't arrive any more, they must once the owner removes the last account with everything it wrote."""
+    """Fills the places for authors with 31 accounts, and gives the last places to different authors on two honest
+    devices. If honest rows don't arrive any more, they must once the owner removes the last account with everything
+    that it wrote."""
     def heads(node):
         return node.sql("SELECT count(*) FROM mesh_head WHERE stored > 0")[0][0]
 

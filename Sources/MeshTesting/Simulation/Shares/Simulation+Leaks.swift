@@ -1,7 +1,7 @@
 import MeshCore
 import MeshReplication
 
-/// What a node may tell another one. Every message of an honest node is checked when the node hands it to a connection,
+/// The check of what a node may tell another one. Every message of an honest node is checked when the node hands it to a connection,
 /// against what the receiver may know by then.
 extension Simulation {
   /// Checks one message. Devices of one account tell each other everything, unless one of them is revoked.
@@ -173,7 +173,7 @@ extension Message {
     }
   }
 
-  /// What the message contains, in words.
+  /// The content of the message, in words.
   fileprivate var name: String {
     switch self {
     case .changeSets: "change sets"

@@ -169,6 +169,19 @@ import Testing
     try mesh.give(.controlHeads(zone, []), to: 0, link)
     try mesh.nodes[0].replica.rename(zone, "of later still", now: mesh.now)
     try mesh.pump()
+    // The account that joined later certifies another device.
+    let other = mesh.accounts[2]
+    let more = try #require(
+      CertificateRequest(
+        name: "more", for: other.state.id, secrets: DeviceKeys(randomness: SeededRandomness(seed: 78))))
+    var grown = other.state
+    grown.insert(
+      Certificate(
+        account: other.state.id, request: more, serial: [UInt8](repeating: 1, count: 16), issued: 1,
+        sign: other.key.sign), mesh.cryptography)
+    let later = try mesh.admit(0, of: other, to: 0)
+    try mesh.give(.account(grown.encoded), to: 0, later)
+    #expect(mesh.nodes[0].replica.accountState(other.state.id) == grown)
     var acts: [ControlAct] = []
     for message in mesh.nodes[0].sent[link] ?? [] {
       switch message {

@@ -47,6 +47,25 @@ import Testing
     #expect(mesh.nodes[0].store.foreignSchemas[device]?.first?.policies.map(\.column) == ["n"])
   }
 
+  @Test("a table that is no part of the share here is not described by others, whatever they say that it refers to")
+  func tablesOutsideTheShare() throws {
+    let mesh = try TestMesh([1, 1])
+    let key = SchemaDescription.Column(name: "id", notNull: true)
+    let root = SchemaDescription(name: "list", columns: [key], key: 0)
+    mesh.nodes[0].store.schemas = [root, Self.item]
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    let described = ["item", "other"].map { name in
+      SchemaDescription(
+        name: name, columns: [key, .init(name: "n")], key: 0,
+        foreignKeys: [.init(column: 1, parent: "list", onDelete: .cascade, onUpdate: .cascade)])
+    }
+    try mesh.give(.schema([root] + described), to: 0, link)
+    let device = try mesh.accounts[1].device(0)
+    #expect(mesh.nodes[0].store.foreignSchemas[device]?.map(\.name).sorted() == ["list", "other"])
+  }
+
   @Test("devices of another account get the policies of a share's owner, and don't pass them on as their own")
   func otherAccounts() throws {
     let known = try policies([1, 2]) { mesh in

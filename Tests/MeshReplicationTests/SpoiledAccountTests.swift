@@ -212,6 +212,29 @@ import Testing
     }
   }
 
+  @Test("a device and an account have as many authors as the limits say, and not one more")
+  func authorsToTheLast() throws {
+    let count = Limits.authorsOfAccount / Limits.instances + 1
+    let mesh = try TestMesh([1, count])
+    let zone = try mesh.share()
+    try mesh.join(1, mesh.invite(zone), at: 0)
+    let link = try mesh.admit(0, of: mesh.accounts[1], to: 0)
+    try mesh.give(.account(mesh.accounts[1].state.encoded), to: 0, link)
+    let state = try #require(mesh.nodes[0].replica.shareState(zone))
+    let devices = try (0..<count).map { try mesh.accounts[1].device($0) }
+    func answer(_ stored: Int, _ device: DeviceID) -> Replica.AuthorRoom.Answer {
+      let authors = (0..<stored).map { index in
+        Author(device: devices[index / Limits.instances], instance: InstanceID(UInt64(index % Limits.instances)))
+      }
+      let vector = VersionVector(Dictionary(uniqueKeysWithValues: authors.map { ($0, 1) }))
+      var room = Replica.AuthorRoom(vector, state, own: nil)
+      return room.take(device)
+    }
+    #expect(answer(Limits.instances - 1, devices[0]) == .room && answer(Limits.instances, devices[0]) == .excess)
+    let last = devices[count - 1]
+    #expect(answer(Limits.authorsOfAccount - 1, last) == .room && answer(Limits.authorsOfAccount, last) == .excess)
+  }
+
   @Test("the last places for authors are those of the owner and of the node's own account")
   func lastPlaces() throws {
     let mesh = try TestMesh([1, 1, 1])

@@ -3,10 +3,9 @@
 import time
 
 from attacks import attack
-from attacks.apart import send_at_once
 from attacks.crowds import arrives, write_as_many
 from daemons import Failed
-from peer import codec, crypto
+from peer import crypto
 from peer.zone import Log, births, changes
 
 
@@ -27,15 +26,26 @@ def the_last_authors_of_a_zone(scene):
     member, zone, session = scene.enter("last")
     devices = write_as_many(scene, member, session, zone, max(0, 7_936 - heads(scene.tower) - 2))
     scene.settle(4)
-    other = scene.session(member, scene.laptop, zone)
-    packed = [[codec.message("change sets", zone=zone.id, changeSets=[
-        Log(device, zone).insert("tags", [(scene.name(), {"note": "root", "name": "x"})], context=[])
-        for device in devices[:12]])] for _ in range(2)]
-    send_at_once((session, packed[0]), (other, packed[1]))
-    scene.settle(3)
+    for node, away in ((scene.tower, scene.laptop), (scene.laptop, scene.tower)):
+        if not node.alive():
+            node.serve()
+            scene.memory[node.name] = node.memory()
+        away.stop()
+        other = scene.session(member, node, zone)
+        other.try_send("change sets", zone=zone.id, changeSets=[
+            Log(device, zone).insert("tags", [(scene.name(), {"note": "root", "name": "x"})], context=[])
+            for device in devices[:12]])
+        scene.answered(other, 60)
+        scene.settle(2)
+        # A row that follows on what this device has merged of them.
+        node.sql("INSERT INTO tags VALUES (?, 'root', 'x')", scene.name())
+        scene.settle(2)
+    scene.tower.serve()
+    scene.memory[scene.tower.name] = scene.tower.memory()
     try:
         arrives(scene.laptop, scene.tower, scene)
         arrives(scene.tower, scene.laptop, scene)
+        scene.tell(f"{heads(scene.tower)} and {heads(scene.laptop)} authors, and rows arrive")
     except Failed as error:
         scene.tell(f"{heads(scene.tower)} and {heads(scene.laptop)} authors: {error}")
         start = time.monotonic()

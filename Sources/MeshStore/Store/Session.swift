@@ -11,6 +11,7 @@ struct Session {
   let staged: StagedAssets
   let server: BlobServer
   let pieces: PieceIndex
+  let device: DeviceID?
 
   /// Returns whether the pending log has rows.
   func hasPending() throws -> Bool { try sql.exists("SELECT 1 FROM mesh_pending LIMIT 1") }

@@ -29,7 +29,7 @@ public final class Replica {
   /// The states of this account and of all accounts that a zone here lists.
   var accounts: Accounts {
     didSet {
-      store.setAccounts(accounts)
+      store.setAccounts(accounts, device: device)
       accountHeads = [:]
       accountChanges += 1
     }
@@ -304,7 +304,7 @@ public final class Replica {
     // This check comes before anything is written.
     for zone in known { try requireOwn(zone) }
     try loadAccounts()
-    store.setAccounts(accounts)
+    store.setAccounts(accounts, device: device)
     for zone in known { try loadZone(zone) }
     // An earlier deletion may have begun, and this account may have been admitted again.
     dropping = try store.endedZones()

@@ -19,7 +19,8 @@ struct Schema: AsyncParsableCommand {
       The policies of columns are listed as well. Set them with mesh track TABLE --policy COLUMN=POLICY.
 
       A column in another form stays as it is. If its DEFAULT, its NOT NULL or its reference differs, two machines can show one \
-      record differently. If a key differs, two records of one machine can be one record of the other.
+      record differently. If a key differs, two records of one machine can be one record of the other. If your own devices \
+      describe a table that is missing here in several forms, the form under HERE is the one that --apply creates.
 
       Examples:
         mesh schema

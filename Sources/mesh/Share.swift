@@ -484,7 +484,9 @@ extension Share {
     private static func meaning(_ reason: ShareReceiptReport.Receipt.Reason) -> String {
       switch reason {
       case .notPermitted: "when this device was about to send it, the share was read-only for the account, or over."
-      case .cut: "the account lost the permission, or the share ended for it, before this write had arrived."
+      case .cut:
+        "the account lost the permission, or the share ended for it, before all of the owner's devices had confirmed this "
+          + "write. If the account was removed, the share may have it all the same."
       }
     }
   }

@@ -40,6 +40,10 @@ final class Materialiser {
   }
   /// The records that programs wrote and that are flushed now.
   lazy var written = flushing?.written ?? []
+  /// The indexes of the columns that a list of columns lacks, by the list.
+  var uncovered: [Int64: [Int]] = [:]
+  /// The columns whose local values are listed already.
+  var lost: [RecordRef: Set<Int64>] = [:]
   /// The scope of a share, or nil for the private zone.
   private var scope: ShareScope?
   /// The materialisers of the other zones, or nil if there are none.
@@ -106,6 +110,9 @@ final class Materialiser {
       return try records.save(ref, record, replacing: old)
     }
     guard table.keeps(ref.key) else { return try hold(ref, table, record, values, replacing: old) }
+    let stays = old.map { $0.isShown && $0.generation == state.generation } ?? false
+    let writes = stays && state.isAlive ? changed.map { $0.union(old?.extra.keys ?? [:].keys) } : nil
+    let local = try takeLocal(ref, table, old, in: writes, to: state)
     guard state.isAlive else {
       if let old, old.isShown { try session.keepOverwritten(old.shown, ref) }
       try records.save(ref, record, replacing: old)
@@ -115,7 +122,7 @@ final class Materialiser {
     if scope?.has(ref, table) == false {
       if old?.isShown ?? false { try keep(values, from: ref, table) }
       record.held = .outsideShare
-      record.extra = values
+      record.extra = try aside(values, ref, table, old, record)
       try records.save(ref, record, replacing: old)
       if old?.isShown ?? false { try vacate(ref, table) }
       return try leave(ref, table)
@@ -129,18 +136,17 @@ final class Materialiser {
     if let others, let rival = try session.occupant(ref, besides: records.zone.id) {
       guard try others.mayTake(ref, from: rival, self) else {
         record.held = .slotTaken
-        record.extra = values
+        record.extra = try aside(values, ref, table, old, record)
         return try records.save(ref, record, replacing: old)
       }
       isFree = false
     }
-    let stays = old.map { $0.isShown && $0.generation == state.generation } ?? false
     let before = old?.isShown ?? false ? old : nil
     var assets = try assets(ref, table, values, old: before, updates: changed != nil && stays)
     if let column = assets.required { return try lack(column, ref, table, record, values, replacing: old) }
     let folded = try session.folded(table, state)
     let written = values.filter { !assets.untouched.contains($0.key) && assets.missing[$0.key] == nil }
-      .merging(folded) { $1 }.merging(chosen) { $1 }
+      .merging(local) { merged, _ in merged }.merging(folded) { $1 }.merging(chosen) { $1 }
     if let before {
       let replaced = before.shown.filter { column, value in
         value.asset != nil && assets.shown[column] != value && written[column] != nil
@@ -215,7 +221,7 @@ final class Materialiser {
   ) throws {
     var held = record
     held.held = .assetIncomplete
-    held.extra = values
+    held.extra = try aside(values, ref, table, old, record)
     try records.save(ref, held, replacing: old)
     if old?.isShown ?? false { try vacate(ref, table) }
     try note(
@@ -474,7 +480,7 @@ final class Materialiser {
     if old?.isShown ?? false { try keep(values, from: ref, table) }
     var held = record
     held.held = .constraint
-    held.extra = values
+    held.extra = try aside(values, ref, table, old, record)
     held.shown = [:]
     try records.save(ref, held, replacing: old)
     try vacate(ref, table)

@@ -67,7 +67,11 @@ extension MeshTables {
     }
     if format < 16 { try add("was", to: "mesh_pending", db) }
     if format < 17 { try add("owner BLOB", to: "mesh_zone", db) }
-    if format < 18 { try rebuildPolicies(db) }
+    if format < 18 {
+      try rebuildPolicies(db)
+      try add("exchanged INTEGER NOT NULL DEFAULT 0", to: "mesh_import", db)
+      try db.execute(sql: "UPDATE mesh_import SET exchanged = 1, layout = -layout WHERE layout < 0")
+    }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
@@ -257,10 +261,11 @@ extension MeshTables {
     CREATE TABLE IF NOT EXISTS mesh_import (
       tbl INTEGER PRIMARY KEY,                    -- mesh_table.id
       task INTEGER NOT NULL,                      -- 1 compare, 2 with a table made anew, 3 with one that returned, 4 take in
-      layout INTEGER NOT NULL,                    -- mesh_layout.id before the table changed; 0 where it did not;
-                                                  -- negative where tables exchanged their names
+      layout INTEGER NOT NULL,                    -- task 1 to 3: mesh_layout.id before the table changed, 0 if it did not;
+                                                  -- 4: 1 tracked before, 2 made anew since, 0 neither
       after,                                      -- key of the last row; NULL before the first
-      done INTEGER NOT NULL DEFAULT 0             -- rows before it and itself
+      done INTEGER NOT NULL DEFAULT 0,            -- rows before it and itself
+      exchanged INTEGER NOT NULL DEFAULT 0        -- 1: tables exchanged their names
     )
     """
 

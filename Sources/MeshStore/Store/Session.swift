@@ -11,6 +11,7 @@ struct Session {
   let staged: StagedAssets
   let server: BlobServer
   let pieces: PieceIndex
+  let device: DeviceID?
 
   func reached(_ branch: RareBranch) { sql.probe?(branch) }
 

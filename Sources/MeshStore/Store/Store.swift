@@ -26,6 +26,8 @@ public final class Store: ReplicaStore {
   var hasUnsettledAssets = false
   /// The accounts of devices.
   private(set) var owners = Accounts()
+  /// This device. Nil until a replica uses the store, and nothing is merged before.
+  private(set) var device: DeviceID?
   /// The progress of merging in each zone.
   var turns: [ZoneID: MergeTurns] = [:]
   /// The faults that were found and repaired since the store was opened.
@@ -89,7 +91,7 @@ public final class Store: ReplicaStore {
     try sweepAssets()
   }
 
-  public func setAccounts(_ accounts: Accounts) { owners = accounts }
+  public func setAccounts(_ accounts: Accounts, device: DeviceID) { (owners, self.device) = (accounts, device) }
 
   /// Closes the store. A second call does nothing.
   public func close() throws {
@@ -216,7 +218,7 @@ public final class Store: ReplicaStore {
   private func session(_ db: Database) -> Session {
     Session(
       db: db, sql: sql, catalog: catalog, cryptography: cryptography, run: run, staged: staged, server: server,
-      pieces: pieces)
+      pieces: pieces, device: device)
   }
 
   func guarding<T>(_ body: () throws -> T) throws -> T { try mapped(body) }

@@ -28,6 +28,7 @@ final class Member {
   var store: Store
   var now: Int64 = 1_800_000_000_000
   let other: DatabaseQueue
+  var device: DeviceID { DeviceID(keys.signingKey).unsafe }
   private let seed: UInt8
   private(set) var standings: [ZoneStanding] = []
   private(set) var deletedRoots: Set<ZoneID> = []
@@ -47,6 +48,7 @@ final class Member {
     configuration.foreignKeysEnabled = foreignKeys
     configuration.busyMode = .timeout(5)
     other = try DatabaseQueue(path: path, configuration: configuration)
+    store.setAccounts(Accounts(), device: device)
     try run(Self.schema)
     try store.track(tables: Self.tables, private: Self.privateTables, integerKeys: false, now: now)
     try stand(standings)
@@ -70,7 +72,7 @@ final class Member {
   func stand(_ standing: ZoneStanding) throws { try stand(standings.filter { $0.zone != standing.zone } + [standing]) }
 
   func author(_ zone: ZoneID) throws -> Author {
-    Author(device: DeviceID(keys.signingKey).unsafe, instance: try store.instance(zone).unsafe)
+    Author(device: device, instance: try store.instance(zone).unsafe)
   }
 
   func writers() throws -> [ZoneID: ChangeSetWriter] {
@@ -178,6 +180,7 @@ final class Member {
   func reopen() throws {
     try store.close()
     store = try Store(path: path, cryptography: cryptography)
+    store.setAccounts(Accounts(), device: device)
     deletedRoots = []
     try store.setStandings(standings)
   }

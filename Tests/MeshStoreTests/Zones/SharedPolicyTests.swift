@@ -91,7 +91,7 @@ import Testing
         ZoneStanding(zone: SharedList.share, role: .readWrite, root: SharedList.root, owner: owners[0].state.id),
         ZoneStanding(zone: Member.zone(4), role: .readWrite, root: other, owner: owners[1].state.id),
       ])
-    bob.store.setAccounts(Accounts(owners.map(\.state)))
+    bob.store.setAccounts(Accounts(owners.map(\.state)), device: bob.device)
     for (owner, policies) in zip(owners, [policies, more]) {
       var lists = try #require(try bob.store.schemaDescriptions().first { $0.name == "lists" })
       lists.policies = policies
@@ -153,7 +153,7 @@ import Testing
     #expect(try kept(accounts[0]) == ["0"] && kept(accounts[1]) == ["1"])
     #expect(try bob.store.columnPolicies().map(\.policy) == [.least])
     // A device of an account that is in no share sets nothing.
-    bob.store.setAccounts(Accounts())
+    bob.store.setAccounts(Accounts(), device: bob.device)
     var lists = try #require(try bob.store.schemaDescriptions().first { $0.name == "lists" })
     lists.policies = [.init(column: "title", policy: .counter, time: 2)]
     _ = try bob.store.saveForeignSchema(

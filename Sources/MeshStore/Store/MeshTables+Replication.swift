@@ -70,6 +70,7 @@ extension MeshTables {
       try add("owner BLOB", to: "mesh_zone", db)
       try separatePolicies(db)
     }
+    if format < 18 { try orderPolicies(db) }
     if format < 13 { try add("rules BLOB", to: "mesh_foreign_schema", db) }
     try db.execute(sql: "UPDATE mesh_state SET format = ? WHERE format < ?", arguments: [Self.format, Self.format])
   }
@@ -83,6 +84,18 @@ extension MeshTables {
     for row in own {
       try db.execute(
         sql: "INSERT INTO mesh_policy (tbl, col, policy, time, account) VALUES (?, ?, ?, ?, ?)",
+        arguments: StatementArguments(Array(row.databaseValues)))
+    }
+  }
+
+  /// Puts the key's columns first. SQLite 3.40 reports a row of a `WITHOUT ROWID` table as damaged if they aren't.
+  private static func orderPolicies(_ db: Database) throws {
+    let rows = try Row.fetchAll(db, sql: "SELECT tbl, col, account, policy, time FROM mesh_policy")
+    try db.execute(sql: "DROP TABLE mesh_policy")
+    try db.execute(sql: policy)
+    for row in rows {
+      try db.execute(
+        sql: "INSERT INTO mesh_policy (tbl, col, account, policy, time) VALUES (?, ?, ?, ?, ?)",
         arguments: StatementArguments(Array(row.databaseValues)))
     }
   }
@@ -413,9 +426,9 @@ extension MeshTables {
     CREATE TABLE IF NOT EXISTS mesh_policy (
       tbl TEXT NOT NULL COLLATE NOCASE,           -- the table's name; it may be missing here
       col TEXT NOT NULL COLLATE NOCASE,           -- the column's
+      account BLOB NOT NULL,                      -- the owner of a share that set it, for its shares; empty: this account
       policy INTEGER NOT NULL,                    -- 0 last, 1 greatest, 2 least, 3 counter, 4 keepBoth
       time INTEGER NOT NULL,                      -- when it was set, in milliseconds since 1970
-      account BLOB NOT NULL,                      -- the owner of a share that set it, for its shares; empty: this account
       PRIMARY KEY (tbl, col, account)
     ) WITHOUT ROWID
     """

@@ -36,8 +36,10 @@ extension Replica {
       guard let account = sessions[link]?.peer?.account, mayRule(account) else { break }
       sessions[link]?.policies = Dictionary(
         tables.map { ($0.table.folded, $0.policies) }, uniquingKeysWith: { first, _ in first })
+    case .ownerPolicies(let owner, let tables): try learn(tables, of: owner, link, now: now)
     case .schema(let tables):
       guard let peer = sessions[link]?.peer else { break }
+      let known = try store.ownerPolicies()
       let bringsPolicies = peer.account == account.id && sessions[link]?.policies.isEmpty == false
       let policies = bringsPolicies ? try ownPolicies() : []
       let isPrivate = try store.saveForeignSchema(
@@ -54,6 +56,8 @@ extension Replica {
       // A device that isn't connected to the one that set a policy gets it from this one.
       if bringsPolicies, try ownPolicies() != policies {
         for other in openLinks where other != link { try sendSchema(other) }
+      } else {
+        try passOn(unless: known, besides: link)
       }
     case .goodbye(_, let text):
       let session = sessions.removeValue(forKey: link)

@@ -35,7 +35,8 @@ extension Replica {
     guard let session = sessions[link], session.conversation.isOpen, let peer = session.peer,
       isCommon(zone, with: peer.account), !session.conversation.commonZones.contains(zone)
     else { return }
-    if peer.account != account.id { try sendSchema(link) }
+    // The receiver takes what it is told of a share only after it knows the share.
+    if peer.account == account.id { try sendOwnerPolicies(link) } else { try sendSchema(link) }
     let stored = try store.storedVector(zone)
     let merged = try store.mergedVector(zone)
     try handle(link, .share(zone, stored: stored), now: now)
@@ -57,9 +58,44 @@ extension Replica {
     let ruled = ruled(tables, by: account.id, with: peer.account)
     let rules = Self.fitting(ruled)
     if !rules.isEmpty { send(link, .schemaRules(rules)) }
-    let policies = Self.fittingPolicies(ruled)
+    let policies = Self.fitting(ruled.map { NamedPolicies(table: $0.name, policies: $0.policies) })
     if !policies.isEmpty { send(link, .columnPolicies(policies)) }
+    try sendOwnerPolicies(link)
     send(link, .schema(tables))
+  }
+
+  /// Tells another device of this account what owners of shares have set.
+  private func sendOwnerPolicies(_ link: LinkID) throws {
+    guard sessions[link]?.peer?.account == account.id else { return }
+    for (owner, policies) in try store.ownerPolicies().sorted(by: { $0.key < $1.key }) {
+      send(link, .ownerPolicies(owner, Self.fitting(policies)))
+    }
+  }
+
+  /// Handles the policies of a share's owner that another device of this account has met. Such a device may set policies
+  /// of this account, which come before the owner's, so it gains nothing by inventing them. An account that owns no
+  /// share here has no policies.
+  func learn(_ policies: [NamedPolicies], of owner: AccountID, _ link: LinkID, now: Moment) throws {
+    guard sessions[link]?.peer?.account == account.id, owner != account.id, mayRule(owner) else { return }
+    let known = try store.ownerPolicies()
+    let timely = policies.map { table in
+      NamedPolicies(table: table.table, policies: table.policies.filter { isTimely($0, now: now) })
+    }
+    try store.saveOwnerPolicies(timely, of: owner)
+    try passOn(unless: known, besides: link)
+  }
+
+  /// Tells the other devices of this account what an owner has set, unless these policies were known before.
+  func passOn(unless known: [AccountID: [NamedPolicies]], besides link: LinkID) throws {
+    guard try store.ownerPolicies() != known else { return }
+    for other in openLinks where other != link {
+      try sendOwnerPolicies(other)
+    }
+  }
+
+  /// Returns whether a policy can be replaced. Nobody could set another one after one of the end of time.
+  private func isTimely(_ setting: ColumnPolicySetting, now: Moment) -> Bool {
+    setting.time <= now.wall.saturatingAdding(Choices.clockBound)
   }
 
   /// The sessions whose devices are told of a changed schema, in order.
@@ -96,13 +132,13 @@ extension Replica {
   }
 
   /// Returns the policies of the tables' columns, as many as one message carries.
-  private static func fittingPolicies(_ tables: [SchemaDescription]) -> [NamedPolicies] {
+  private static func fitting(_ tables: [NamedPolicies]) -> [NamedPolicies] {
     var room = Limits.message / 2
     return tables.compactMap { table in
       let policies = Array(table.policies.prefix(ColumnPolicySetting.limit))
       guard !policies.isEmpty else { return nil }
       room -= policies.reduce(Limits.name) { $0 + $1.column.utf8.count + 16 }
-      return room < 0 ? nil : NamedPolicies(table: table.name, policies: policies)
+      return room < 0 ? nil : NamedPolicies(table: table.table, policies: policies)
     }
   }
 
@@ -118,8 +154,7 @@ extension Replica {
       var policed = table
       let names = Set(table.columns.map(\.name.folded))
       policed.policies = (session.policies[table.name.folded] ?? []).filter {
-        // Nobody could set another policy after one of the end of time.
-        names.contains($0.column.folded) && $0.time <= now.wall.saturatingAdding(Choices.clockBound)
+        names.contains($0.column.folded) && isTimely($0, now: now)
       }
       var described = policed
       described.rules = session.rules[table.name.folded]

@@ -215,6 +215,10 @@ public protocol ReplicaStore: AnyObject {
   ///   here too.
   /// - Returns: The tables that became private.
   func saveForeignSchema(_ descriptions: [SchemaDescription], device: DeviceID, isOwn: Bool) throws -> [String]
+  /// Returns the policies of columns that owners of shares set, by the owners.
+  func ownerPolicies() throws -> [AccountID: [NamedPolicies]]
+  /// Saves policies that the owner of shares set, unless later ones are known.
+  func saveOwnerPolicies(_ policies: [NamedPolicies], of owner: AccountID) throws
 }
 
 extension ReplicaStore {

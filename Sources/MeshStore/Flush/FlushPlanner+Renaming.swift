@@ -190,6 +190,17 @@ extension FlushPlanner {
     if let source = try records.load(RecordRef(table: table, key: entry.ref.key)) {
       _ = state.merge(try former(source, table, in: entry.table.id).0)
     }
+    return try follow(entry, old, row, with: state, after: known)
+  }
+
+  /// Adds changes that others wrote elsewhere, and those that programs wrote here.
+  ///
+  /// - Parameters:
+  ///   - state: The record with the changes of others.
+  ///   - known: The record as it is merged here.
+  mutating func follow(
+    _ entry: PendingSlice.Entry, _ old: StoredRecord?, _ row: [Value]?, with state: State, after known: State
+  ) throws -> Bool {
     guard state != known else { return try addWritten(entry, old, row) }
     let wasWritten = entry.isInserted || entry.isDeleted || !entry.columns.isEmpty
     let written = entry.table.columns.indices.filter { index in

@@ -267,7 +267,12 @@ private struct Flusher {
       part.zone.ahead = max(part.zone.ahead, plan.lastID)
     }
     try consume(plan, &part.zone, session)
-    for arrival in plan.arrivals { try session.follow(arrival) }
+    for id in plan.continued { try session.sql.run("DELETE FROM mesh_conflict WHERE id = ?", [.integer(id)]) }
+    let lost = plan.arrivals.isEmpty ? [] : try session.recordsWithLostParts()
+    for arrival in plan.arrivals {
+      try session.follow(arrival)
+      if lost.contains(arrival.ref) { try session.continueLateParts(arrival.ref) }
+    }
     if let changeSet = draft.changeSet { try part.record(changeSet, isSynced: draft.endsBatch, session) }
     try part.zone.save(session.sql)
     let leavesToShow = !isAll && (materialiser.hasPostponed || plan.changes.contains(where: \.hidesColumns))

@@ -127,7 +127,7 @@ final class ModelDatabase: SimulatedDatabase {
       }
     case .empty:
       for name in store.rows.keys.sorted() where name.key.shown.hasPrefix("many") { store.delete(name) }
-    case .alter, .count: break
+    case .alter, .tally: break
     case .rename(let table, let key, let to):
       guard let old = name(table, key), let new = name(table, to) else { return false }
       guard var row = store.rows[old] else { return true }

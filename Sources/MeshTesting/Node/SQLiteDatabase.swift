@@ -64,7 +64,7 @@ final class SQLiteDatabase: SimulatedDatabase {
     let missing = try tables.map(\.name).filter { try !away.contains($0) && !store.isTracked($0) }
     if !missing.isEmpty { try store.track(tables: missing, now: clock.milliseconds()) }
     if tables.contains(where: { $0.name == AppSchema.tally.name }) {
-      try store.setPolicies([AppSchema.tally.name: ["count": .counter]], now: clock.milliseconds())
+      try store.setPolicies([AppSchema.tally.name: Tally.policies], now: clock.milliseconds())
     }
     untracked = []
     dataVersion = nil
@@ -300,21 +300,14 @@ final class SQLiteDatabase: SimulatedDatabase {
         )
       ]
     case .empty: [("DELETE FROM item WHERE id GLOB 'many*'", [])]
-    case .count(let counter, let number):
-      [
-        ("INSERT OR IGNORE INTO tally (id, count) VALUES (?, 0)", [AppSchema.counter(counter).key]),
-        (
-          "UPDATE tally SET count = count + ? WHERE id = ?",
-          [.integer(Int64(number)), AppSchema.counter(counter).key]
-        ),
-      ]
+    case .tally(let tally): tally.sql
     default: [single(statement)]
     }
   }
 
   private static func single(_ statement: AppTransaction.Statement) -> (String, [Value]) {
     switch statement {
-    case .alter, .group, .bulk, .fill, .empty, .count: return ("", [])
+    case .alter, .group, .bulk, .fill, .empty, .tally: return ("", [])
     case .insert(let table, let values): return insert("INSERT", table, values)
     case .replace(let table, let values): return insert("REPLACE", table, values)
     case .upsert(let table, let values):

@@ -32,10 +32,8 @@ final class SimulatedNode {
   private(set) var life = 0
   var writer: AppWriter
   var ledger = Ledger()
-  /// For each counter, the sum of the increments that its app committed.
-  private(set) var counted: [Int: Int] = [:]
-  /// Whether it is unknown if an increment was committed, because the machine died in it or its disk failed.
-  private(set) var doubtsCounts = false
+  /// What its app wrote to rows of `AppSchema.tally`.
+  private(set) var tallies: [RecordName: TalliedWrites] = [:]
   var liar: Liar?
   var isRevoked = false
   /// True if it is stopped permanently.
@@ -165,6 +163,7 @@ final class SimulatedNode {
     do {
       before = try database.contents(tables)
       let isInStep = try database.isInStep()
+      let tallied = try written(transaction)
       let store = isHistoryLost ? nil : store
       // For a node that is down, the value from its last run is used.
       if let store { awaited = try Self.awaited(store) }
@@ -190,12 +189,12 @@ final class SimulatedNode {
       }
       madeAnew.formUnion(transaction.dropped)
       if isCommitted { noteDiscarded(transaction.losses, before) }
-      if isCommitted {
-        for case .count(let counter, let number) in transaction.statements { counted[counter, default: 0] += number }
-      }
+      if isCommitted { for tally in tallied { tallies[tally.record, default: TalliedWrites()].add(tally) } }
       return isCommitted
     } catch {
-      if transaction.statements.contains(where: { if case .count = $0 { true } else { false } }) { doubtsCounts = true }
+      for case .tally(let tally) in transaction.statements {
+        tallies[tally.record, default: TalliedWrites()].doubt(tally)
+      }
       ledger.doubt(tables)
       written.doubt(transaction, before)
       throw error
@@ -219,6 +218,14 @@ final class SimulatedNode {
       discarded.shown.formUnion(row.filter { $0.value.isLongBLOB && isDiscarded(name, $0.key) }.values)
     }
     discarded.awaited.formUnion(awaited.filter { isDiscarded($0.key.record, $0.key.column) }.values)
+  }
+
+  /// Returns the writes to rows that are here, or that it creates.
+  private func written(_ transaction: AppTransaction) throws -> [Tally] {
+    let tallies = transaction.statements.compactMap { if case .tally(let tally) = $0 { tally } else { nil } }
+    if tallies.isEmpty { return [] }
+    let rows = try database.contents([AppSchema.tally.name])
+    return tallies.filter { $0.creates || rows[$0.record] != nil }
   }
 
   /// Gives this machine another machine's keys, with the certificate that belongs to them.

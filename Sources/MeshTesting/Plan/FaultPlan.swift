@@ -105,7 +105,7 @@ public struct FaultPlan: Sendable, Equatable {
   /// One in `bulkWrites` writes is of `bulkSize` records.
   public var bulkWrites = 0
   public var bulkSize = 1_001...2_200
-  /// One in `counts` writes adds to a counter of its account. Only the real store has counters.
+  /// One in `counts` writes is one to a column with a policy. Only the real store has policies.
   public var counts = 0
   /// One in `longValues` writes has a value of `longSize` bytes.
   public var longValues = 0

@@ -132,7 +132,8 @@ public final class Simulation {
       database: try database(clock, cryptography, stream),
       cryptography: cryptography, randomness: randomness, probe: branches.probe, written: written,
       writer: AppWriter(
-        node: index, place: accounts.count > 1 ? (home.account, accounts.count) : nil, plan: plan,
+        node: index, place: accounts.count > 1 ? (home.account, accounts.count) : nil,
+        isFirstDevice: home.place == 0, plan: plan,
         generator: SplitMix64(seed: seed, stream: stream + 2)))
   }
 

@@ -64,7 +64,8 @@ final class Member {
     self.standings = standings
     try store.setStandings(standings)
     for standing in standings where try store.instance(standing.zone) == nil {
-      try store.beginInstance(InstanceID(UInt64(seed)), zone: standing.zone)
+      // A device is another author in each zone.
+      try store.beginInstance(InstanceID(UInt64(seed) << 8 | UInt64(standing.zone.bytes[0])), zone: standing.zone)
     }
   }
 

@@ -32,7 +32,7 @@ final class SimulatedNode {
   private(set) var life = 0
   var writer: AppWriter
   var ledger = Ledger()
-  /// What its app wrote to rows of `AppSchema.tally`.
+  /// The writes of its app to rows of `AppSchema.tally`.
   private(set) var tallies: [RecordName: TalliedWrites] = [:]
   var liar: Liar?
   var isRevoked = false

@@ -49,7 +49,7 @@ extension Tally: CustomStringConvertible {
   }
 }
 
-/// What one app wrote to a row.
+/// The writes of one app to a row.
 struct TalliedWrites {
   struct Values {
     var counts: [Int] = []
@@ -58,12 +58,13 @@ struct TalliedWrites {
     var notes: [String] = []
   }
 
-  /// What it was told is committed.
+  /// The values that it was told are committed.
   private(set) var sure = Values()
-  /// What may be committed: the machine died in it, or its disk failed.
+  /// The values that may be committed, because the machine died or its disk failed while they were written.
   private(set) var unsure = Values()
 
-  /// Whether the app may have inserted the row. What it writes to a row that it has just inserted is part of the insert.
+  /// Whether the app may have inserted the row. Its next writes to the row are then part of
+  /// the insert.
   private(set) var mayHaveInserted = false
 
   mutating func add(_ tally: Tally) {

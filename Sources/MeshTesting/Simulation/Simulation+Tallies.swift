@@ -7,8 +7,8 @@ extension Simulation {
   /// shown, and that the last text of each device is kept.
   ///
   /// Writes of files that were replaced may be gone, and so may those of devices that were revoked and those to shares
-  /// in which something was cut. Then the values must lie within the bounds that the other writes leave. What liars
-  /// write is unknown.
+  /// in which something was cut. Then the values must lie within the bounds that the other writes leave. The values
+  /// of liars are unknown.
   func checkTallies(_ oracles: [ZoneID: Oracle]) throws {
     guard plan.counts > 0, !nodes.contains(where: \.isLiar) else { return }
     let isCut = try zones.contains { zone in
